@@ -426,12 +426,12 @@ def check_reader(dataset, path):
 
 @st.composite
 def nearly_a_file(draw):
-    """A good file with up to three places changed."""
+    """A good file with up to two places changed."""
     content = "1 1:1 2:0.5\n-1 3:-1e3 8:0\n\n+1 4:.25 # five\n-1\n1 7:1 6:2\n"
-    pieces = "\n|\r|\t| |:|1|9|0|-|+|.|,|_|#|\0|é|e|E9|nan|inf|1e400|4:99|:1".split("|")
-    for _ in range(draw(st.integers(0, 3))):
+    pieces = [*"\n\r\t  #0123456789", *":-+.,_\0éeE", "nan", "inf", "1e400", "4:99", ":1"]
+    for _ in range(draw(st.integers(0, 2))):
         start = draw(st.integers(0, len(content)))
-        end = start + draw(st.integers(0, 3))
+        end = start + draw(st.integers(0, 2))
         content = content[:start] + draw(st.sampled_from(pieces)) + content[end:]
     return content.encode()
 
