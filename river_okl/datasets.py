@@ -130,8 +130,7 @@ class _TextDataset(base.RemoteDataset):
                 yield sample
         if n_samples != self.n_samples:
             warnings.warn(
-                f"{', '.join(map(str, self.paths))}: {n_samples:,} samples where the original has "
-                f"{self.n_samples:,}",
+                f"{', '.join(map(str, self.paths))}: {n_samples:,} samples where the original has {self.n_samples:,}",
                 stacklevel=3,
             )
 
@@ -189,9 +188,7 @@ def _lines(path: pathlib.Path, url: str) -> Iterator[str]:
 
 
 def _damaged(path: pathlib.Path, number: int, reason: str, url: str) -> ValueError:
-    return ValueError(
-        f"{path}, line {number}: {reason}. If the file is damaged, replace it by {url}"
-    )
+    return ValueError(f"{path}, line {number}: {reason}. If the file is damaged, replace it by {url}")
 
 
 def _shown(text: str) -> str:
@@ -259,9 +256,7 @@ SETS: dict[str, LIBSVMSet] = {
     "german.numer": _binary(24, (-1, 1), train=("german.numer", 1_000)),
     "german.numer_scale": _binary(24, (-1, 1), train=("german.numer_scale", 1_000)),
     # N
-    "gisette": _binary(
-        5_000, (-1, 1), train=("gisette_scale.bz2", 6_000), test=("gisette_scale.t.bz2", 1_000)
-    ),
+    "gisette": _binary(5_000, (-1, 1), train=("gisette_scale.bz2", 6_000), test=("gisette_scale.t.bz2", 1_000)),
     # A (both parts), O (train), N (its 35,000 rows are "tr")
     "ijcnn1": _binary(
         22,
@@ -401,8 +396,7 @@ class LIBSVM(_TextDataset):
                 x[features[feature]] = float(value)
             except (KeyError, ValueError):
                 raise ValueError(
-                    f"{_shown(pair)} is not one of the features 1 to {self.n_features}, "
-                    "a colon and a number"
+                    f"{_shown(pair)} is not one of the features 1 to {self.n_features}, a colon and a number"
                 ) from None
         if len(x) != len(pairs):
             raise ValueError("a feature is given twice")
@@ -485,9 +479,7 @@ class Spambase(_TextDataset):
 
     def __init__(self) -> None:
         super().__init__(
-            urls=[
-                "https://archive.ics.uci.edu/ml/machine-learning-databases/spambase/spambase.data"
-            ],
+            urls=["https://archive.ics.uci.edu/ml/machine-learning-databases/spambase/spambase.data"],
             task=base.BINARY_CLF,
             n_samples=4_601,
             n_features=len(self.features),
@@ -500,9 +492,7 @@ class Spambase(_TextDataset):
         except ValueError as error:
             raise ValueError(f"a field is not a number: {_shown(str(error))}") from None
         if len(values) != self.n_features:
-            raise ValueError(
-                f"{len(values) + 1} fields instead of {self.n_features} features and a label"
-            )
+            raise ValueError(f"{len(values) + 1} fields instead of {self.n_features} features and a label")
         if label not in (0, 1):
             raise ValueError(f"the label {label:g} is not one of 0, 1")
         x = dict(zip(self.features, values, strict=True))

@@ -193,9 +193,7 @@ class Twin:
         return np.array([self.kernel(z, x) for z in self.support])
 
     def gram(self):
-        return np.array(
-            [[self.table[max(i, j)][min(i, j)] for j in self.birth] for i in self.birth]
-        )
+        return np.array([[self.table[max(i, j)][min(i, j)] for j in self.birth] for i in self.birth])
 
     def matrix(self, points):
         return np.array([[self.kernel(x, z) for z in points] for x in points])
@@ -411,9 +409,7 @@ class AVPClassifier(Twin):
 class AhpatronClassifier(AVPClassifier):
     """Liao et al. 2024, Algorithm 2: AVP with halving."""
 
-    def __init__(
-        self, kernel, *, budget=100, radius=None, learning_rate=None, epsilon=0.5, ridge=5e-4
-    ):
+    def __init__(self, kernel, *, budget=100, radius=None, learning_rate=None, epsilon=0.5, ridge=5e-4):
         radius = math.sqrt(budget) / 2 if radius is None else radius
         rate = radius / math.sqrt(4 * budget) if learning_rate is None else learning_rate
         super().__init__(kernel, radius=radius, learning_rate=rate, epsilon=epsilon)
@@ -442,11 +438,7 @@ class AhpatronClassifier(AVPClassifier):
         magnitude = [abs(a) for a in self.alpha]
         threshold = sorted(magnitude, reverse=True)[size - 1] if size else math.inf
         clear = [i for i, m in enumerate(magnitude) if m > threshold * (1 + 1e-9)]
-        tied = [
-            i
-            for i, m in enumerate(magnitude)
-            if threshold * (1 - 1e-9) <= m <= threshold * (1 + 1e-9)
-        ]
+        tied = [i for i, m in enumerate(magnitude) if threshold * (1 - 1e-9) <= m <= threshold * (1 + 1e-9)]
         tied.sort(key=lambda i: self.birth[i])
         return clear + tied[: size - len(clear)]
 
@@ -685,9 +677,7 @@ def box_least_squares(H, c, low, high):
     """argmin beta' H beta - 2 c' beta over low <= beta <= high, H positive definite."""
     L = np.linalg.cholesky(H)
     target = scipy.linalg.solve_triangular(L, c, lower=True)
-    result = scipy.optimize.lsq_linear(
-        L.T, target, bounds=(low, high), method="bvls", tol=1e-15, max_iter=100_000
-    )
+    result = scipy.optimize.lsq_linear(L.T, target, bounds=(low, high), method="bvls", tol=1e-15, max_iter=100_000)
     assert result.success, result.message
     return result.x
 
@@ -963,10 +953,7 @@ class BOGDClassifier(GradientTwin):
             i = int(self.rng.random() * n)
         else:
             q = removal_probabilities(
-                [
-                    abs(a) * math.sqrt(self.kernel(z, z))
-                    for a, z in zip(self.alpha, self.support, strict=True)
-                ]
+                [abs(a) * math.sqrt(self.kernel(z, z)) for a, z in zip(self.alpha, self.support, strict=True)]
             )
             i = draw(self.rng, q)
         for j in self.others(i):
@@ -983,9 +970,7 @@ class OSKLClassifier(GradientTwin):
 
     default_loss = Log
 
-    def __init__(
-        self, kernel, *, loss=None, learning_rate=0.1, bound=1.0, averaged=True, seed=None
-    ):
+    def __init__(self, kernel, *, loss=None, learning_rate=0.1, bound=1.0, averaged=True, seed=None):
         super().__init__(kernel, loss)
         self.learning_rate = learning_rate
         self.bound = bound
@@ -1238,9 +1223,7 @@ class POMDRClassifier(Twin):
 class FOGDClassifier(GradientTwin):
     """Lu et al. 2016. `frequency(feature)` gives the feature's column of U, D numbers."""
 
-    def __init__(
-        self, kernel, *, n_components=200, loss=None, learning_rate=0.1, seed=None, frequency
-    ):
+    def __init__(self, kernel, *, n_components=200, loss=None, learning_rate=0.1, seed=None, frequency):
         super().__init__(kernel, loss)
         self.n_components = n_components
         self.learning_rate = learning_rate

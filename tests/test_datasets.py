@@ -109,9 +109,7 @@ def test_every_part_of_every_set_can_be_named_and_shown(home):
 
 
 def test_task_and_classes():
-    kinds = {
-        name: (known.task, datasets.LIBSVM(name).n_classes) for name, known in datasets.SETS.items()
-    }
+    kinds = {name: (known.task, datasets.LIBSVM(name).n_classes) for name, known in datasets.SETS.items()}
     assert kinds["phishing"] == ("Binary classification", 2)
     assert kinds["dna.scale"] == ("Multi-class classification", 3)
     assert kinds["cadata"] == ("Regression", None)
@@ -204,9 +202,7 @@ rows = st.lists(st.tuples(st.dictionaries(st.integers(1, 8), numbers), numbers),
 @hypothesis.given(rows=rows, suffix=st.sampled_from(list(PACKERS)))
 @hypothesis.settings(deadline=None)
 def test_what_is_written_is_read(tmp_path_factory, rows, suffix):
-    lines = [
-        " ".join([repr(y), *(f"{i}:{v!r}" for i, v in x.items())]) + os.linesep for x, y in rows
-    ]
+    lines = [" ".join([repr(y), *(f"{i}:{v!r}" for i, v in x.items())]) + os.linesep for x, y in rows]
     with fuzzed("cadata" + suffix, PACKERS[suffix]("".join(lines).encode()), tmp_path_factory):
         assert repr(read(datasets.LIBSVM("cadata"))) == repr(rows)
 
@@ -578,9 +574,7 @@ def test_real_spambase():
     assert collections.Counter(y for _, y in samples) == {False: 2_788, True: 1_813}
     # The means that spambase.DOCUMENTATION prints for the first and the last attribute
     for feature, mean in (("word_freq_make", 0.10455), ("capital_run_length_total", 283.29)):
-        assert math.fsum(x[feature] for x, _ in samples) / len(samples) == pytest.approx(
-            mean, rel=1e-4
-        )
+        assert math.fsum(x[feature] for x, _ in samples) / len(samples) == pytest.approx(mean, rel=1e-4)
 
 
 # The Gaussian mixture
@@ -602,9 +596,7 @@ def test_gaussian_mixture_moments():
         residuals = [(p[0] - center[0], p[1] - center[1]) for p in points[y]]
         for k in (0, 1):
             check(math.fsum(r[k] for r in residuals) / m, 0, math.sqrt(variance / m))
-            check(
-                math.fsum(r[k] ** 2 for r in residuals) / m, variance, variance * math.sqrt(2 / m)
-            )
+            check(math.fsum(r[k] ** 2 for r in residuals) / m, variance, variance * math.sqrt(2 / m))
         check(math.fsum(r[0] * r[1] for r in residuals) / m, 0, variance / math.sqrt(m))
         # Of a Gaussian in the plane, 1 - exp(-1/2) lies within one standard deviation.
         inside = 1 - math.exp(-0.5)

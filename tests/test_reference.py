@@ -245,9 +245,7 @@ def test_norm_projection_and_average_of_the_base():
     mean = np.mean([sum(c * RBF(twin.points[b], x) for b, c in f.items()) for f in twin.history])
     assert twin.average(x, 13) == pytest.approx(mean, rel=1e-12)
     d, delta2 = twin.projection(x)
-    best = scipy.optimize.minimize(
-        lambda d: RBF(x, x) - 2 * d @ twin.row(x) + d @ twin.gram() @ d, d * 0, tol=1e-12
-    )
+    best = scipy.optimize.minimize(lambda d: RBF(x, x) - 2 * d @ twin.row(x) + d @ twin.gram() @ d, d * 0, tol=1e-12)
     assert delta2 == pytest.approx(best.fun, abs=1e-8)
     norm = math.sqrt(twin.norm2())
     twin.project_on_ball(norm / 2)
@@ -291,9 +289,7 @@ def test_large_budgets_of_the_passive_aggressive_family(kind):
     samples = list(stream(task(kind), n=120))
     pa = TWINS["KernelPA" + kind](RBF, C=0.7)
     same(TWINS["BPA" + kind](RBF, budget=1000, C=0.7), copy.deepcopy(pa), samples)
-    spa = TWINS["SPA" + kind](
-        RBF, learning_rate=0.7, alpha=1e-12, beta=1e-12, averaged=False, seed=1
-    )
+    spa = TWINS["SPA" + kind](RBF, learning_rate=0.7, alpha=1e-12, beta=1e-12, averaged=False, seed=1)
     same(spa, pa, samples)
 
 
@@ -645,10 +641,7 @@ def test_spa_average_in_closed_form(kind):
         if len(twin.support) > before:
             born.append(twin.t)
         T = twin.t + 1
-        average = sum(
-            a * (1 - t / T) * RBF(z, x)
-            for a, t, z in zip(twin.alpha, born, twin.support, strict=True)
-        )
+        average = sum(a * (1 - t / T) * RBF(z, x) for a, t, z in zip(twin.alpha, born, twin.support, strict=True))
         assert twin.decision(x) == pytest.approx(average, rel=1e-9, abs=1e-12)
     assert 10 < len(born) < 80
 
@@ -750,9 +743,7 @@ def test_bduol_discards_the_cheapest_and_spreads_it(maintenance):
         def dual(i, old=old):
             less = copy.deepcopy(old)
             less.remove(i)
-            return (
-                sum(a * y for a, y in zip(less.alpha, less.label, strict=True)) - less.norm2() / 2
-            )
+            return sum(a * y for a, y in zip(less.alpha, less.label, strict=True)) - less.norm2() / 2
 
         duals = [dual(i) for i in range(7)]
         assert duals[j] == pytest.approx(max(duals), abs=1e-12)
@@ -859,11 +850,7 @@ def test_bogd_is_unbiased(sampling, kind):
     if sampling == "magnitude":
         q = ref.removal_probabilities([abs(a) for a in twin.alpha])
     starts = np.cumsum([0.0, *q])[:-1]
-    mean = sum(
-        qi * probe_after(twin, x, y, start + qi / 2)
-        for qi, start in zip(q, starts, strict=True)
-        if qi > 0
-    )
+    mean = sum(qi * probe_after(twin, x, y, start + qi / 2) for qi, start in zip(q, starts, strict=True) if qi > 0)
     expected = gradient_step(twin, x, y, 0.2, l2=0.1)
     np.testing.assert_allclose(mean, expected, rtol=1e-9, atol=1e-12)
 

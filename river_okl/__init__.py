@@ -1,0 +1,48 @@
+"""river_okl: budgeted online kernel learning for River.
+
+The map of the house::
+
+    river pipeline ──dict──▶ algorithms/*.py ──▶ _core.Expansion ──▶ rows.h (vector loops)
+                    ◀─float─
+
+    algorithms/     one paper, one file: ``learn_one`` is its pseudo-code over an expansion f = Σ α_i κ(z_i, ·)
+    base.py         river's protocol: labels, predictions, mini-batches
+    kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
+    losses.py       the ε-insensitive loss, and derivatives of river's losses
+    rates.py        what a learning rate means
+    datasets.py     the papers' data sets
+    _core/          the compiled expansion: support vectors, kernel rows, Gram matrices
+"""
+
+from river_okl import datasets, kernels, losses
+from river_okl.algorithms.olk import (
+    OLKClassifier,
+    OLKRegressor,
+    OLRDClassifier,
+    OLRDRegressor,
+    OLRUClassifier,
+    OLRURegressor,
+)
+from river_okl.algorithms.pa import KernelPAClassifier, KernelPARegressor
+from river_okl.algorithms.perceptron import KernelPerceptronClassifier, RBPClassifier
+from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlusPlusClassifier
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "KernelPAClassifier",
+    "KernelPARegressor",
+    "KernelPerceptronClassifier",
+    "OLKClassifier",
+    "OLKRegressor",
+    "OLRDClassifier",
+    "OLRDRegressor",
+    "OLRUClassifier",
+    "OLRURegressor",
+    "ProjectronClassifier",
+    "ProjectronPlusPlusClassifier",
+    "RBPClassifier",
+    "datasets",
+    "kernels",
+    "losses",
+]

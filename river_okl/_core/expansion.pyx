@@ -1,0 +1,1637 @@
+"""The function that every algorithm of river_okl manipulates: f = Σ α_i κ(z_i, ·), a kernel expansion.
+
+What is kept, for support vectors i < n, outputs o and features j (``_check`` recomputes all of it by brute force):
+
+    Z[j, i]       the value of feature j in z_i, stored feature by feature: all i of one j stand together
+    f_o           Σ_i scale · coef[o, i] · κ(z_i, ·)
+    square[i]     ‖z_i‖²            sparse_square[i]  the part of it from posting lists
+    self[i]       κ(z_i, z_i)       birth[i]          when z_i joined: 0, 1, 2, ...
+    norms[o]      ‖f_o‖²            where asked for (``norm=True``)
+    values[i]     f_0(z_i)/scale    where asked for (``values=True``)
+    gram          K and K⁻¹         where asked for (``inverse=True``)
+    count[j]      #{i : Z[j, i] ≠ 0} > 0: a feature that no support vector has is unknown
+
+Why feature-major: a row of dot products x · z_i is one axpy per non-zero feature of x, contiguous over the
+support vectors, which is the same loop for dense and for sparse samples, and a new feature is one more row.  A
+feature that few support vectors have (less than 1/``SPARSE_BELOW`` of the capacity) is a posting list of (i, value)
+instead, so that wide data costs what it holds; support vectors remember which posting lists they are in.
+
+Where a sample has (nearly) all the features with dense rows, the row is ‖x-z_i‖² as a sum of squared differences: the
+same cost, and no cancellation for unscaled features with large offsets.  Otherwise ‖x-z‖² = ‖x‖² + ‖z‖² - 2 x·z, whose
+error is a few ulp of the squares.
+
+The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``evaluate`` encodes x and, where it is the
+point of the last call and no support vector came or went, reuses the kernel row; where no coefficient moved
+either, the value.  The comparison is of keys and numbers, so changing the dict in between is safe.
+
+Positions: ``add`` appends, ``remove(i)`` moves the last support vector to i.
+"""
+
+from cpython.dict cimport PyDict_Next
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcmp, memcpy, memset
+
+import math
+import os
+import time
+
+import numpy as np
+
+from river_okl._core.gram cimport Gram
+from river_okl._core.memory cimport aligned_resize, okl_free
+
+cdef extern from "Python.h":
+    unsigned long PyThread_get_thread_ident()
+
+cdef extern from "rows.h":
+    enum: EXP_SQUARED_DISTANCE
+    enum: EXP_DISTANCE
+    enum: DOT_POWER
+
+    ctypedef struct Factor:
+        int kind
+        int degree
+        double gamma
+        double coef0
+
+    ctypedef struct Term:
+        double weight
+        int n_factors
+
+    ctypedef struct Program:
+        int n_terms
+        const Term *terms
+        const Factor *factors
+
+    ctypedef struct Loops:
+        void (*dots)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) noexcept nogil
+        void (*distances)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) noexcept nogil
+        void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n, double *out) noexcept nogil
+        double (*inner)(const double *a, const double *b, Py_ssize_t n) noexcept nogil
+
+    const Loops *find_loops(const char *name)
+
+cdef enum:
+    LANES = 8               # doubles in the widest vector: capacities are multiples of it
+    SPARSE_BELOW = 8        # a feature of fewer than capacity / 8 support vectors is a posting list
+    BANDWIDTH_SAMPLES = 200
+    NOGIL_ABOVE = 200000    # multiply-adds, about 50 µs: longer calls release the GIL
+
+cdef Py_ssize_t MAX_BUDGET = 2**31 - 1   # positions are 32-bit in posting lists
+cdef double LARGEST = 1e50          # of a feature or target: squares and their sums stay far from overflow
+cdef double LARGEST_SELF = 1e100    # of κ(x, x)
+
+
+# The instruction set ---------------------------------------------------------------------------------------------
+
+SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_loops(name.encode()) != NULL)
+"""The variants of the vector loops that this build and processor have, the widest last."""
+
+SIMD = os.environ.get("RIVER_OKL_SIMD") or SIMD_VARIANTS[-1]
+"""The variant in use: the widest, or what the environment variable RIVER_OKL_SIMD names."""
+
+if SIMD not in SIMD_VARIANTS:
+    raise ImportError(f"RIVER_OKL_SIMD={SIMD!r}: this build and processor have {', '.join(SIMD_VARIANTS)}")
+
+cdef const Loops *loops = find_loops(SIMD.encode())
+
+
+FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
+"""exp(-γ ‖x-z‖²), exp(-γ ‖x-z‖) and (γ x·z + c)^degree, as rows.h numbers them."""
+
+
+# Samples ---------------------------------------------------------------------------------------------------------
+
+def _refuse(key, value):
+    """The error for a feature value that no model can learn from."""
+    if isinstance(value, (str, bytes)) or value is None or not hasattr(value, "__float__"):
+        raise TypeError(
+            f"feature {key!r} is {value!r}, a {type(value).__name__}: kernels need numbers; drop it (compose.SelectType), "
+            f"impute it (preprocessing.StatImputer) or encode it (preprocessing.OneHotEncoder)"
+        )
+    raise ValueError(
+        f"feature {key!r} is {value!r}: kernels need finite numbers of at most {LARGEST:g}; impute it "
+        f"(preprocessing.StatImputer) or scale it (preprocessing.StandardScaler)"
+    )
+
+
+cdef double number(object key, object value) except? -1.0:
+    """The value of a feature as a double, or an error that names the feature."""
+    cdef double v = 0.0
+    if PyFloat_CheckExact(value):
+        v = PyFloat_AS_DOUBLE(value)
+    elif isinstance(value, (str, bytes)):
+        _refuse(key, value)
+    else:
+        try:
+            v = float(value)
+        except (TypeError, ValueError, OverflowError):
+            _refuse(key, value)
+    if not fabs(v) <= LARGEST:
+        _refuse(key, value)
+    return v
+
+
+cdef class Frame:
+    """The rows of a matrix as samples: ``frame[i]`` is what ``evaluate`` takes in place of a dict.
+
+    It is one object that points at row i, made so that a mini-batch never builds dicts.
+    """
+
+    cdef readonly list names
+    cdef const double[:, ::1] matrix
+    cdef Py_ssize_t row
+
+    def __init__(self, list names, const double[:, ::1] matrix):
+        cdef Py_ssize_t i, j
+        if len(names) != matrix.shape[1]:
+            raise ValueError(f"{len(names)} names for {matrix.shape[1]} columns")
+        for i in range(matrix.shape[0]):
+            for j in range(matrix.shape[1]):
+                if not fabs(matrix[i, j]) <= LARGEST:
+                    _refuse(names[j], matrix[i, j])
+        self.names = names
+        self.matrix = matrix
+
+    def __len__(self):
+        return self.matrix.shape[0]
+
+    def __getitem__(self, Py_ssize_t i):
+        if not 0 <= i < self.matrix.shape[0]:
+            raise IndexError(i)
+        self.row = i
+        return self
+
+    def items(self):
+        """The items of the row pointed at, as a dict would give them."""
+        return [(name, self.matrix[self.row, j]) for j, name in enumerate(self.names)]
+
+
+cdef struct Sample:
+    # An encoded sample: its items in their order, with the slot of each feature (-1: no support vector has it).
+    Py_ssize_t size, allocated
+    PyObject **keys             # owned; those beyond `size` are of an earlier sample, kept as a guess for the next
+    int32_t *slots
+    double *numbers
+    Py_ssize_t version          # of the vocabulary when `slots` was looked up
+    double square, self_similarity
+
+
+cdef struct Feature:
+    PyObject *key               # borrowed from the vocabulary; NULL: the slot is free
+    Py_ssize_t count            # support vectors that have it
+    double *dense               # Z[j, :], or NULL where it is a posting list:
+    int32_t *owners             #   the support vectors that have it, in no order
+    double *amounts             #   and their values
+    Py_ssize_t allocated
+    Py_ssize_t rank             # where it stands in the list of dense features, for its removal
+
+
+cdef struct Owned:
+    # The posting lists that a support vector is in.
+    int32_t *slots
+    Py_ssize_t size, allocated
+
+
+# The kernel ------------------------------------------------------------------------------------------------------
+
+cdef class Kernel:
+    """A kernel as the loops want it, and the scale of the stream where a gamma is left to it.
+
+    ``terms`` comes from ``river_okl.kernels``: (weight, ((kind, degree, gamma, coef0, auto), ...)), ....  A factor
+    with auto > 0 has γ = auto / mean ‖x-x'‖² (EXP_SQUARED_DISTANCE), the square root of that (EXP_DISTANCE), or auto /
+    mean ‖x‖² (DOT_POWER), over the first samples learned and their consecutive differences.
+    """
+
+    cdef readonly tuple terms
+    cdef Program program
+    cdef Term c_terms[16]
+    cdef Factor factors[32]
+    cdef bint radial                # κ(x, x) is the same for all x:
+    cdef double radial_self
+    cdef bint adapting
+    cdef dict previous              # the last sample learned, while adapting
+    cdef Py_ssize_t seen
+    cdef double sum_squares, sum_distances
+    cdef Py_ssize_t next_update     # γ moves when 2, 3, 4, 6, 9, ... samples have been seen, then stays
+
+    def __init__(self, tuple terms):
+        cdef int t, f = 0
+        if not 1 <= len(terms) <= 16 or sum(len(factors) for _, factors in terms) > 32:
+            raise ValueError("a kernel has at most 16 terms and 32 factors, after products of sums are multiplied out")
+        self.terms = terms
+        for t, (weight, factors) in enumerate(terms):
+            self.c_terms[t].weight = weight
+            self.c_terms[t].n_factors = len(factors)
+            for kind, degree, gamma, coef0, auto in factors:
+                self.factors[f] = Factor(kind, degree, 0.0 if auto else gamma, coef0)
+                self.adapting = self.adapting or auto > 0.0
+                f += 1
+        self.radial = all(kind != DOT_POWER for _, factors in terms for kind, *_ in factors)
+        self.program.n_terms = len(terms)
+        self.program.terms = self.c_terms
+        self.program.factors = self.factors
+        self.next_update = 1
+
+    @property
+    def gammas(self):
+        """The γ of every factor in use."""
+        return tuple(self.factors[f].gamma for f in range(self.n_factors))
+
+    @property
+    def n_factors(self):
+        return sum(len(factors) for _, factors in self.terms)
+
+    cdef bint observe(self, Sample *x) except -1:
+        """Let a sample to be learned count for the scale of the stream; True if γ moved."""
+        cdef Py_ssize_t i
+        now = {<object> x.keys[i]: x.numbers[i] for i in range(x.size)}
+        if self.previous is not None:
+            self.sum_distances += math.fsum(
+                (now.get(key, 0.0) - self.previous.get(key, 0.0)) ** 2 for key in now.keys() | self.previous.keys()
+            )
+        self.sum_squares += math.fsum(v * v for v in now.values())
+        self.previous = now
+        self.seen += 1
+        if self.seen < self.next_update:
+            return False
+        self.next_update = min(max(self.seen + 1, self.seen * 3 // 2), max(self.seen + 1, BANDWIDTH_SAMPLES))
+        self.resolve()
+        if self.seen >= BANDWIDTH_SAMPLES and (self.sum_distances > 0.0 or self.seen >= 100 * BANDWIDTH_SAMPLES):
+            self.adapting = False
+            self.previous = None
+        return True
+
+    @property
+    def constant_self_similarity(self):
+        """κ(x, x) where it is the same for all x, else None."""
+        return self.self_similarity(0.0) if self.radial else None
+
+    @property
+    def scales(self):
+        """Mean ‖x-x'‖² and mean ‖x‖² of the first samples learned; 0 where nothing is known."""
+        return (
+            self.sum_distances / (self.seen - 1) if self.seen > 1 else 0.0,
+            self.sum_squares / self.seen if self.seen else 0.0,
+        )
+
+    cdef int resolve(self) except -1:
+        cdef int f = 0
+        distance, square = self.scales
+        for _, factors in self.terms:
+            for kind, _, _, _, auto in factors:
+                if auto > 0.0:
+                    mean = square if kind == DOT_POWER else distance
+                    gamma = auto / mean if mean > 0.0 else 0.0
+                    self.factors[f].gamma = math.sqrt(gamma) if kind == EXP_DISTANCE else gamma
+                f += 1
+        return 0
+
+    cdef double self_similarity(self, double square) noexcept:
+        cdef double dots[16]
+        cdef double squares[16]
+        cdef double out[16]
+        cdef size_t shift = (64 - <size_t> dots % 64) % 64 // 8   # the loops want 64-byte alignment
+        cdef size_t shift2 = (64 - <size_t> squares % 64) % 64 // 8
+        cdef size_t shift3 = (64 - <size_t> out % 64) % 64 // 8
+        cdef int i
+        if self.radial:
+            square = 0.0
+            if self.radial_self != 0.0:
+                return self.radial_self
+        for i in range(LANES):
+            dots[shift + i] = square
+            squares[shift2 + i] = square
+        loops.kernel_row(&self.program, dots + shift, False, squares + shift2, square, LANES, out + shift3)
+        if self.radial:
+            self.radial_self = out[shift3]
+        return out[shift3]
+
+    def __getstate__(self):
+        return (self.adapting, self.previous, self.seen, self.sum_squares, self.sum_distances, self.next_update)
+
+    def __setstate__(self, state):
+        self.adapting, self.previous, self.seen, self.sum_squares, self.sum_distances, self.next_update = state
+        self.resolve()
+
+    def __reduce__(self):
+        return Kernel, (self.terms,), self.__getstate__()
+
+
+# The expansion ---------------------------------------------------------------------------------------------------
+
+cdef class Expansion:
+    """f = Σ α_i κ(z_i, ·) over river samples.
+
+    Parameters
+    ----------
+    kernel
+        The terms of a ``river_okl.kernels`` kernel.
+    budget
+        The most support vectors that there will ever be; None: no limit.
+    n_outputs
+        Coefficients per support vector: functions that share their support vectors.
+    norm
+        Keep ‖f‖² up to date at every step; otherwise ``norm2`` computes it when asked.
+    values
+        Keep f(z_i) up to date at every step; otherwise ``values`` computes them when asked.
+    inverse
+        Keep K and K⁻¹, for ``project`` and ``absorb``.
+    """
+
+    cdef readonly Kernel kernel
+    cdef readonly object budget
+    cdef readonly Py_ssize_t n_outputs
+    cdef readonly bint keeps_norm, keeps_values
+    cdef Gram gram_
+
+    cdef Py_ssize_t n, capacity
+    cdef double scale_
+    cdef double **coef              # [n_outputs][capacity]
+    cdef double *square
+    cdef double *sparse_square
+    cdef bint sparse_square_stale
+    cdef double *self_
+    cdef int64_t *birth
+    cdef int64_t born               # points that ever joined
+    cdef Owned *owned               # [capacity]
+    cdef double *norms              # [n_outputs]
+    cdef double *peaks              # [n_outputs] the largest of each norm since they were computed from scratch
+    cdef double *values_
+    cdef Py_ssize_t moves           # changes of f since norms and values were last computed from scratch
+    cdef bint stale                 # norms and values wait to be computed from scratch
+
+    cdef dict vocabulary            # feature name -> slot
+    cdef Feature *features
+    cdef Py_ssize_t n_slots, slots_allocated
+    cdef int32_t *dense_slots
+    cdef Py_ssize_t n_dense
+    cdef list free_slots
+    cdef Py_ssize_t version         # changes of the vocabulary
+
+    # scratch: the last sample, its kernel row and values; never pickled
+    cdef Sample samples[2]
+    cdef int last                   # which of the two is the last sample
+    cdef bint has_sample, row_fresh # row_fresh: no support vector came or went since it was computed
+    cdef bint *sums_valid
+    cdef double *sums               # [n_outputs] Σ coef κ(z_i, x), without the scale
+    cdef double *dots
+    cdef double *row_
+    cdef double *other_row          # of a support vector
+    cdef const double **pointers    # dense rows of the features of a sample, and its numbers
+    cdef double *numbers
+    cdef Py_ssize_t items_allocated
+    cdef double residue             # δ² of the last sample, where residue_valid
+    cdef bint residue_valid
+    cdef public bint memo           # tests switch the memo off
+    cdef bint busy
+    cdef unsigned long busy_thread, learner
+
+    def __cinit__(self):
+        self.scale_ = 1.0
+        self.vocabulary = {}
+        self.free_slots = []
+        self.memo = True
+
+    def __init__(self, tuple kernel, *, budget=None, Py_ssize_t n_outputs=1, bint norm=False, bint values=False, bint inverse=False):
+        if budget is not None and not 1 <= budget <= MAX_BUDGET:
+            raise ValueError(f"budget is {budget!r}: it must be a whole number from 1 to {MAX_BUDGET:,}")
+        if self.kernel is not None:
+            raise RuntimeError("an Expansion is initialised once")
+        self.kernel = Kernel(kernel)
+        self.budget = budget
+        self.keeps_norm = norm
+        self.keeps_values = values
+        self.gram_ = Gram() if inverse else None
+        self.set_n_outputs(n_outputs)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i, j
+        if self.coef != NULL:
+            for i in range(self.n_outputs):
+                okl_free(self.coef[i])
+        okl_free(self.coef)
+        okl_free(self.square)
+        okl_free(self.sparse_square)
+        okl_free(self.self_)
+        okl_free(self.birth)
+        if self.owned != NULL:
+            for i in range(self.capacity):
+                okl_free(self.owned[i].slots)
+        okl_free(self.owned)
+        okl_free(self.norms)
+        okl_free(self.peaks)
+        okl_free(self.values_)
+        for j in range(self.n_slots):
+            okl_free(self.features[j].dense)
+            okl_free(self.features[j].owners)
+            okl_free(self.features[j].amounts)
+        okl_free(self.features)
+        okl_free(self.dense_slots)
+        for i in range(2):
+            for j in range(self.samples[i].allocated):
+                Py_XDECREF(self.samples[i].keys[j])
+            okl_free(self.samples[i].keys)
+            okl_free(self.samples[i].slots)
+            okl_free(self.samples[i].numbers)
+        okl_free(self.sums_valid)
+        okl_free(self.sums)
+        okl_free(self.dots)
+        okl_free(self.row_)
+        okl_free(self.other_row)
+        okl_free(self.pointers)
+        okl_free(self.numbers)
+
+    def __sizeof__(self):
+        """Every byte that this object owns outside Python's own objects (the vocabulary is one)."""
+        cdef Py_ssize_t i, j, total = object.__sizeof__(self)
+        total += self.capacity * (self.n_outputs * 8 + 4 * 8 + sizeof(Owned))
+        total += self.capacity * 8 * (3 + self.keeps_values)
+        for i in range(self.capacity):
+            total += self.owned[i].allocated * 4
+        total += self.slots_allocated * (sizeof(Feature) + 4)
+        for j in range(self.n_slots):
+            total += (self.capacity * 8 if self.features[j].dense != NULL else 0) + self.features[j].allocated * 12
+        for i in range(2):
+            total += self.samples[i].allocated * (sizeof(PyObject *) + 4 + 8)
+        if self.gram_ is not None:
+            total += self.gram_.__sizeof__()
+        return total + self.items_allocated * 16 + self.n_outputs * 40
+
+    # Only one thread at a time is inside; the GIL sees to it but for calls that release it or run a user's __hash__.
+    cdef int enter(self) except -1:
+        while self.busy:
+            if self.busy_thread == PyThread_get_thread_ident():
+                raise RuntimeError("a feature's __hash__, __eq__ or __float__ calls the model that is reading it")
+            time.sleep(5e-5)
+        self.busy = True
+        self.busy_thread = PyThread_get_thread_ident()
+        return 0
+
+    # Encoding ---------------------------------------------------------------------------------------------------
+
+    cdef int reserve_items(self, Py_ssize_t size) except -1:
+        cdef Sample *x
+        cdef Py_ssize_t allocated, i
+        for i in range(2):
+            x = &self.samples[i]
+            if size > x.allocated:
+                allocated = max(size, 2 * x.allocated, 8)
+                x.keys = <PyObject **> aligned_resize(x.keys, x.allocated, allocated, sizeof(PyObject *))
+                x.slots = <int32_t *> aligned_resize(x.slots, x.allocated, allocated, 4)
+                x.numbers = <double *> aligned_resize(x.numbers, x.allocated, allocated, 8)
+                x.allocated = allocated
+        size = max(size, self.n_dense)
+        if size > self.items_allocated:
+            allocated = max(size, 2 * self.items_allocated, 8)
+            self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
+            self.numbers = <double *> aligned_resize(self.numbers, 0, allocated, 8)
+            self.items_allocated = allocated
+        return 0
+
+    cdef inline int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
+        """Item i of x has this key.  Streams repeat their keys in order, so mostly it is known from two samples ago."""
+        if x.keys[i] == <PyObject *> key:
+            return 0
+        slot = self.vocabulary.get(key)
+        Py_INCREF(key)
+        Py_XDECREF(x.keys[i])
+        x.keys[i] = <PyObject *> key
+        x.slots[i] = -1 if slot is None else slot
+        return 0
+
+    cdef int refresh_slots(self, Sample *x) except -1:
+        """The vocabulary has changed since x was encoded."""
+        cdef Py_ssize_t i
+        if x.version != self.version:
+            for i in range(x.size):
+                slot = self.vocabulary.get(<object> x.keys[i])
+                x.slots[i] = -1 if slot is None else slot
+            self.date_slots(x)
+        return 0
+
+    cdef void date_slots(self, Sample *x) noexcept:
+        """The slots of x are of today's vocabulary; those guessed for a longer sample may not be."""
+        cdef Py_ssize_t i
+        for i in range(x.size, x.allocated):
+            Py_XDECREF(x.keys[i])
+            x.keys[i] = NULL
+        x.version = self.version
+
+    cdef int encode(self, object sample, Sample *x) except -1:
+        cdef PyObject *key
+        cdef PyObject *value
+        cdef Py_ssize_t position = 0, i = 0, size
+        cdef double v, square = 0.0
+        cdef Frame frame
+        cdef const double *numbers
+        if isinstance(sample, Frame):
+            frame = <Frame> sample
+            size = len(frame.names)
+            self.reserve_items(size)
+            self.refresh_slots(x)
+            x.size = 0
+            numbers = &frame.matrix[frame.row, 0] if size else NULL
+            for i in range(size):
+                v = numbers[i]
+                self.look_up(x, i, frame.names[i])
+                x.numbers[i] = v
+                square += v * v
+            i = size
+        elif isinstance(sample, dict):
+            size = len(<dict> sample)
+            self.reserve_items(size)
+            self.refresh_slots(x)
+            x.size = 0
+            while i < size and PyDict_Next(<dict> sample, &position, &key, &value):
+                if PyFloat_CheckExact(<object> value):
+                    v = PyFloat_AS_DOUBLE(<object> value)
+                    if not fabs(v) <= LARGEST:
+                        _refuse(<object> key, <object> value)
+                else:
+                    v = number(<object> key, <object> value)
+                self.look_up(x, i, <object> key)
+                x.numbers[i] = v
+                square += v * v
+                i += 1
+        else:
+            raise TypeError(f"a sample is a dict of features, not {sample!r}")
+        x.size = i
+        x.square = square
+        x.self_similarity = self.kernel.self_similarity(square)
+        if not fabs(x.self_similarity) <= LARGEST_SELF:
+            raise ValueError(
+                f"the kernel of this sample with itself is {x.self_similarity:g}, more than {LARGEST_SELF:g}: scale the "
+                f"features (preprocessing.StandardScaler); the largest is {max(dict(sample.items()).items(), key=_magnitude)}"
+            )
+        return 0
+
+    cdef bint same(self, Sample *a, Sample *b) noexcept:
+        return (
+            a.size == b.size
+            and memcmp(a.numbers, b.numbers, a.size * 8) == 0
+            and memcmp(a.keys, b.keys, a.size * sizeof(PyObject *)) == 0
+        )
+
+    # Kernel rows ------------------------------------------------------------------------------------------------
+
+    cdef Py_ssize_t padded(self) noexcept nogil:
+        return (self.n + LANES - 1) // LANES * LANES
+
+    cdef void scatter(self, Feature *feature, double v) noexcept nogil:
+        """Count v · Z[feature, :] of a posting list in the dot products."""
+        cdef Py_ssize_t k
+        for k in range(feature.count):
+            self.dots[feature.owners[k]] += v * feature.amounts[k]
+
+    cdef void compute_row(self, Sample *x, double *out) noexcept nogil:
+        """out[i] = κ(z_i, x)"""
+        cdef Py_ssize_t i, m = 0, n = self.padded()
+        cdef Feature *feature
+        cdef double rest = 0.0
+        memset(self.dots, 0, n * 8)
+        for i in range(x.size):
+            m += x.slots[i] >= 0 and self.features[x.slots[i]].dense != NULL
+        if 5 * m + 8 >= 4 * self.n_dense:
+            self.lay_out_dense()
+            for i in range(x.size):
+                feature = &self.features[x.slots[i]] if x.slots[i] >= 0 else NULL
+                if feature != NULL and feature.dense != NULL:
+                    self.numbers[feature.rank] = x.numbers[i]
+                else:
+                    rest += x.numbers[i] * x.numbers[i]
+                    if feature != NULL:
+                        self.scatter(feature, x.numbers[i])
+            self.finish_distances(rest, x.square, out)
+            return
+        m = 0
+        for i in range(x.size):
+            if x.slots[i] >= 0 and x.numbers[i] != 0.0:
+                feature = &self.features[x.slots[i]]
+                if feature.dense == NULL:
+                    self.scatter(feature, x.numbers[i])
+                else:
+                    self.pointers[m] = feature.dense
+                    self.numbers[m] = x.numbers[i]
+                    m += 1
+        loops.dots(self.pointers, self.numbers, m, n, self.dots)
+        loops.kernel_row(&self.kernel.program, self.dots, False, self.square, x.square, n, out)
+
+    cdef void lay_out_dense(self) noexcept nogil:
+        """Every dense feature's row, with 0 for its value so far."""
+        cdef Py_ssize_t j
+        for j in range(self.n_dense):
+            self.pointers[j] = self.features[self.dense_slots[j]].dense
+            self.numbers[j] = 0.0
+
+    cdef void finish_distances(self, double rest, double square, double *out) noexcept nogil:
+        """Kernel values from the laid-out dense features, and from posting lists through their dot products."""
+        cdef Py_ssize_t i, j, k, n = self.padded()
+        cdef Feature *feature
+        if self.sparse_square_stale:
+            memset(self.sparse_square, 0, self.capacity * 8)
+            for j in range(self.n_slots):
+                feature = &self.features[j]
+                if feature.key != NULL and feature.dense == NULL:
+                    for k in range(feature.count):
+                        self.sparse_square[feature.owners[k]] += feature.amounts[k] * feature.amounts[k]
+            self.sparse_square_stale = False
+        for i in range(n):
+            self.dots[i] = max(0.0, rest + self.sparse_square[i] - 2.0 * self.dots[i])
+        loops.distances(self.pointers, self.numbers, self.n_dense, n, self.dots)
+        loops.kernel_row(&self.kernel.program, self.dots, True, self.square, square, n, out)
+
+    cdef int compute_row_of(self, Py_ssize_t p, double *out) except -1:
+        """out[i] = κ(z_i, z_p)"""
+        cdef Py_ssize_t j
+        cdef Feature *feature
+        cdef double v, rest = 0.0
+        self.reserve_items(self.n_dense)
+        memset(self.dots, 0, self.padded() * 8)
+        for j in range(self.owned[p].size):
+            feature = &self.features[self.owned[p].slots[j]]
+            v = feature.amounts[find(feature.owners, <int32_t> p)]
+            rest += v * v
+            self.scatter(feature, v)
+        self.lay_out_dense()
+        for j in range(self.n_dense):
+            self.numbers[j] = self.pointers[j][p]
+        self.finish_distances(rest, self.square[p], out)
+        out[p] = self.self_[p]
+        return 0
+
+    cdef double sum(self, Py_ssize_t o) noexcept:
+        """Σ_i coef[o, i] κ(z_i, x) for the last sample."""
+        if not self.sums_valid[o]:
+            self.sums[o] = loops.inner(self.row_, self.coef[o], self.padded())
+            self.sums_valid[o] = True
+        return self.sums[o]
+
+    cdef void forget_sums(self) noexcept:
+        memset(self.sums_valid, 0, self.n_outputs * sizeof(bint))
+
+    cpdef double evaluate(self, sample) except? -1.0:
+        """f(x), of output 0; x is remembered for ``add``, ``project``, ``row``, ``outputs`` and ``self_similarity``."""
+        cdef Sample *x
+        self.enter()
+        try:
+            x = &self.samples[1 - self.last]
+            self.encode(sample, x)
+            self.residue_valid = self.residue_valid and self.row_fresh
+            if not (self.has_sample and self.row_fresh and self.memo and self.same(x, &self.samples[self.last])):
+                self.last = 1 - self.last
+                self.refresh_slots(x)
+                if self.n * x.size > NOGIL_ABOVE:
+                    with nogil:
+                        self.compute_row(x, self.row_)
+                elif self.n:
+                    self.compute_row(x, self.row_)
+                self.has_sample = self.row_fresh = True
+                self.residue_valid = False
+                self.forget_sums()
+            self.learner = self.busy_thread
+            return self.scale_ * self.sum(0) if self.n else 0.0
+        finally:
+            self.busy = False
+
+    cpdef double observe(self, sample) except? -1.0:
+        """``evaluate`` for a sample that is about to be learned: it counts for a kernel that takes γ from the stream."""
+        cdef double value = self.evaluate(sample)
+        if not self.kernel.adapting:
+            return value
+        if self.kernel.observe(&self.samples[self.last]):
+            self.kernel_moved()
+            value = self.evaluate(sample)
+        return value
+
+    cdef int kernel_moved(self) except -1:
+        """Everything that was computed with the old γ is computed again."""
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            self.self_[i] = self.kernel.self_similarity(self.square[i])
+        self.row_fresh = False
+        if self.gram_ is not None:
+            self.gram_.clear()
+            for i in range(self.n):
+                self.compute_row_of(i, self.other_row)
+                self.gram_.append_row(self.other_row, self.self_[i])
+            self.gram_.rebuild()
+        self.stale = True
+        return 0
+
+    cdef bint tracks(self) noexcept:
+        """Whether norms and values are to be updated with f."""
+        return (self.keeps_norm or self.keeps_values) and not self.stale
+
+    cdef int settle(self) except -1:
+        """Norms and values from scratch, if they are stale."""
+        cdef Py_ssize_t i, o
+        cdef double value
+        if not self.stale:
+            return 0
+        self.stale = False
+        self.moves = 0
+        if not (self.keeps_norm or self.keeps_values):
+            return 0
+        memset(self.norms, 0, self.n_outputs * 8)
+        for i in range(self.n):
+            self.compute_row_of(i, self.other_row)
+            for o in range(self.n_outputs):
+                value = loops.inner(self.other_row, self.coef[o], self.padded())
+                self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * value
+                if o == 0 and self.keeps_values:
+                    self.values_[i] = value
+        memcpy(self.peaks, self.norms, self.n_outputs * 8)
+        return 0
+
+    cdef int moved(self) except -1:
+        """f changed: sums are no longer valid.  Norms and values are computed from scratch now and then (amortised, a
+        small part of an evaluation), so that rounding does not pile up, and where a norm is all but cancelled."""
+        cdef Py_ssize_t o
+        self.forget_sums()
+        self.moves += 1
+        if self.moves >= 64 * self.n + 1024:
+            self.stale = True
+        for o in range(self.n_outputs):
+            self.peaks[o] = max(self.peaks[o], self.norms[o])
+            if self.norms[o] < 1e-7 * self.peaks[o]:
+                self.stale = True
+        return 0
+
+    cdef Sample *learned_sample(self) except NULL:
+        """The sample of the last evaluate, if this thread made it."""
+        if not self.has_sample:
+            raise RuntimeError("evaluate a sample first")
+        if self.learner != PyThread_get_thread_ident():
+            raise RuntimeError("two threads use the model while one learns: this sample is not learned; use a lock")
+        return &self.samples[self.last]
+
+    @property
+    def self_similarity(self):
+        """κ(x, x) of the last sample."""
+        return self.learned_sample().self_similarity
+
+    @property
+    def row(self):
+        """κ(z_i, x) of the last sample for every support vector."""
+        self.learned_sample()
+        return copy_array(self.row_, self.n)
+
+    @property
+    def outputs(self):
+        """Every output at the last sample."""
+        cdef Py_ssize_t o
+        self.learned_sample()
+        return [self.scale_ * self.sum(o) for o in range(self.n_outputs)]
+
+    cpdef double output(self, Py_ssize_t o) except? -1.0:
+        """Output o at the last sample."""
+        self.learned_sample()
+        self.check_output(o)
+        return self.scale_ * self.sum(o)
+
+    # Changing f -------------------------------------------------------------------------------------------------
+
+    cpdef int add(self, double c, Py_ssize_t output=0) except -1:
+        """f ← f + c κ(x, ·) with the last sample x as a new support vector; the other outputs get coefficient 0."""
+        cdef Sample *x = self.learned_sample()
+        cdef Py_ssize_t i, o, n = self.n
+        self.check_output(output)
+        if self.budget is not None and n >= self.budget:
+            raise RuntimeError(f"the budget of {self.budget} support vectors is full")
+        if self.gram_ is not None:
+            self.solve()
+        if self.tracks():
+            self.norms[output] += c * (2.0 * self.scale_ * self.sum(output) + c * x.self_similarity)
+        self.enter()
+        try:
+            if n == self.capacity:
+                self.grow()
+            self.store_point(x)
+        finally:
+            self.busy = False
+        if self.gram_ is not None:
+            self.gram_.grow(self.row_, x.self_similarity, self.residue)
+        self.square[n] = x.square
+        self.self_[n] = x.self_similarity
+        self.birth[n] = self.born
+        self.born += 1
+        for o in range(self.n_outputs):
+            self.coef[o][n] = 0.0
+        self.coef[output][n] = c / self.scale_
+        self.row_[n] = x.self_similarity
+        if self.keeps_values and not self.stale:
+            self.values_[n] = self.sum(0)
+            if output == 0:
+                for i in range(n + 1):
+                    self.values_[i] += c / self.scale_ * self.row_[i]
+        self.n = n + 1
+        self.row_fresh = self.residue_valid = False
+        self.moved()
+        return 0
+
+    cpdef int scale(self, double c) except -1:
+        """f ← c f, every output, in O(1): one common factor, folded into the coefficients before it leaves range."""
+        cdef Py_ssize_t i, o
+        self.scale_ *= c
+        for o in range(self.n_outputs):
+            self.norms[o] *= c * c
+            self.peaks[o] *= c * c
+        if not 1e-100 < fabs(self.scale_) < 1e100:
+            for o in range(self.n_outputs):
+                for i in range(self.n):
+                    self.coef[o][i] *= self.scale_
+            self.scale_ = 1.0
+            self.forget_sums()
+            self.stale = True
+        return 0
+
+    cpdef int shift(self, Py_ssize_t i, double c, Py_ssize_t output=0) except -1:
+        """α_i ← α_i + c"""
+        cdef Py_ssize_t j
+        cdef double value
+        self.check_position(i)
+        self.check_output(output)
+        if self.tracks():
+            self.compute_row_of(i, self.other_row)
+            value = loops.inner(self.other_row, self.coef[output], self.padded())
+            self.norms[output] += c * (2.0 * self.scale_ * value + c * self.self_[i])
+            if self.keeps_values and output == 0:
+                for j in range(self.n):
+                    self.values_[j] += c / self.scale_ * self.other_row[j]
+        self.coef[output][i] += c / self.scale_
+        self.moved()
+        return 0
+
+    cpdef int set(self, Py_ssize_t i, double c, Py_ssize_t output=0) except -1:
+        """α_i ← c"""
+        self.check_position(i)
+        self.check_output(output)
+        self.shift(i, c - self.scale_ * self.coef[output][i], output)
+        self.coef[output][i] = c / self.scale_
+        return 0
+
+    cpdef int remove(self, Py_ssize_t i) except -1:
+        """Support vector i and its term leave; the last support vector takes position i."""
+        cdef Py_ssize_t j, o, last = self.n - 1
+        cdef double value
+        self.check_position(i)
+        if self.tracks():
+            self.compute_row_of(i, self.other_row)
+            for o in range(self.n_outputs):
+                value = loops.inner(self.other_row, self.coef[o], self.padded())
+                self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * (self.coef[o][i] * self.self_[i] - 2.0 * value)
+            if self.keeps_values:
+                for j in range(self.n):
+                    self.values_[j] -= self.coef[0][i] * self.other_row[j]
+                self.values_[i] = self.values_[last]
+        self.enter()
+        try:
+            self.drop_point(i)
+        finally:
+            self.busy = False
+        if self.gram_ is not None:
+            self.gram_.shrink(i)
+        for o in range(self.n_outputs):
+            self.coef[o][i] = self.coef[o][last]
+            self.coef[o][last] = 0.0
+        self.square[i] = self.square[last]
+        self.square[last] = 0.0
+        self.sparse_square[i] = self.sparse_square[last]
+        self.sparse_square[last] = 0.0
+        self.self_[i] = self.self_[last]
+        self.birth[i] = self.birth[last]
+        if self.has_sample:
+            self.row_[i] = self.row_[last]
+            self.row_[last] = 0.0
+        self.n = last
+        self.row_fresh = self.residue_valid = False
+        if last == 0:  # exactly nothing is left, whatever rounding says
+            memset(self.norms, 0, self.n_outputs * 8)
+            memset(self.peaks, 0, self.n_outputs * 8)
+        self.moved()
+        return 0
+
+    def keep(self, positions):
+        """Only these support vectors stay; the others are removed from the last position to the first."""
+        cdef Py_ssize_t i
+        staying = {int(p) for p in positions}
+        self.stale = True
+        for i in range(self.n - 1, -1, -1):
+            if i not in staying:
+                self.remove(i)
+
+    # Projection -------------------------------------------------------------------------------------------------
+
+    cdef int solve(self) except -1:
+        cdef Sample *x = self.learned_sample()
+        if self.gram_ is None:
+            raise RuntimeError("this expansion keeps no inverse Gram")
+        if not self.residue_valid:
+            self.residue = self.gram_.solve(self.row_, x.self_similarity)
+            self.residue_valid = True
+        return 0
+
+    cpdef double project(self) except? -1.0:
+        """δ² = ‖κ(x,·) - P κ(x,·)‖², P the projection on the span of the support vectors, x the last sample."""
+        self.solve()
+        return self.residue
+
+    cpdef int absorb(self, double c, Py_ssize_t output=0) except -1:
+        """f ← f + c P κ(x, ·): the coefficients get c d, d = K⁻¹k; nothing is added."""
+        cdef Py_ssize_t i
+        cdef double *image
+        self.check_output(output)
+        self.solve()
+        if self.tracks():  # ‖f + c Pκ‖² with the d that is there: <f, Pκ> = αᵀKd, ‖Pκ‖² = dᵀKd
+            image = self.gram_.gram_times_solution()
+            for i in range(self.n):
+                self.norms[output] += c * (2.0 * self.scale_ * self.coef[output][i] + c * self.gram_.solution[i]) * image[i]
+        for i in range(self.n):
+            self.coef[output][i] += c / self.scale_ * self.gram_.solution[i]
+        self.moved()
+        if self.keeps_values:
+            self.stale = True
+        return 0
+
+    @property
+    def projection(self):
+        """d = K⁻¹ k of the last sample: P κ(x, ·) = Σ d_i κ(z_i, ·)."""
+        self.solve()
+        return copy_array(self.gram_.solution, self.n)
+
+    def inverse_times(self, vector):
+        """K⁻¹ v"""
+        if self.gram_ is None:
+            raise RuntimeError("this expansion keeps no inverse Gram")
+        cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
+        if v.shape[0] != self.n:
+            raise ValueError(f"a vector of {v.shape[0]} numbers for {self.n} support vectors")
+        cdef double[::1] out = np.empty(max(self.n, 1))
+        if self.n:
+            self.gram_.multiply_inverse(&v[0], &out[0])
+        return np.asarray(out)[: self.n]
+
+    @property
+    def inverse(self):
+        """K⁻¹, a copy."""
+        if self.gram_ is None:
+            raise RuntimeError("this expansion keeps no inverse Gram")
+        out = np.empty((self.n, self.n))
+        cdef double[:, ::1] view = out
+        cdef Py_ssize_t i, j, ld = self.gram_.capacity
+        for j in range(self.n):
+            for i in range(j + 1):
+                view[i, j] = view[j, i] = self.gram_.inverse[j * ld + i]
+        return out
+
+    # Reading f --------------------------------------------------------------------------------------------------
+
+    def __len__(self):
+        return self.n
+
+    @property
+    def norm2(self):
+        """‖f‖², of output 0."""
+        return self.norms2[0]
+
+    @property
+    def norms2(self):
+        """‖f_o‖² of every output."""
+        cdef Py_ssize_t i, o
+        if self.keeps_norm:
+            self.settle()
+            return [max(0.0, self.norms[o]) for o in range(self.n_outputs)]
+        coefficients = [np.asarray(self.coefficients_of(o)) for o in range(self.n_outputs)]
+        total = [0.0] * self.n_outputs
+        for i in range(self.n):
+            row = self.row_of(i)
+            for o in range(self.n_outputs):
+                total[o] += coefficients[o][i] * float(row @ coefficients[o])
+        return [max(0.0, value) for value in total]
+
+    @property
+    def coefficients(self):
+        """α of output 0, a copy."""
+        return self.coefficients_of(0)
+
+    @coefficients.setter
+    def coefficients(self, values):
+        self.set_coefficients(values)
+
+    def coefficients_of(self, Py_ssize_t output):
+        """α of one output, a copy."""
+        self.check_output(output)
+        out = copy_array(self.coef[output], self.n)
+        out *= self.scale_
+        return out
+
+    def set_coefficients(self, values, Py_ssize_t output=0):
+        """α ← values, for one output."""
+        cdef double[::1] v = np.ascontiguousarray(values, dtype=np.float64)
+        cdef Py_ssize_t i
+        self.check_output(output)
+        if v.shape[0] != self.n:
+            raise ValueError(f"{v.shape[0]} coefficients for {self.n} support vectors")
+        for i in range(self.n):
+            self.coef[output][i] = v[i] / self.scale_
+        self.moved()
+        self.stale = True
+
+    @property
+    def births(self):
+        """When each support vector joined, as a number that counts additions."""
+        return np.array([self.birth[i] for i in range(self.n)], dtype=np.int64)
+
+    @property
+    def self_similarities(self):
+        """κ(z_i, z_i) of every support vector."""
+        return copy_array(self.self_, self.n)
+
+    @property
+    def values(self):
+        """f(z_i) of every support vector."""
+        if not self.keeps_values:
+            return np.array([self.at(i) for i in range(self.n)], dtype=np.float64)
+        self.settle()
+        out = copy_array(self.values_, self.n)
+        out *= self.scale_
+        return out
+
+    cpdef double at(self, Py_ssize_t i) except? -1.0:
+        """f(z_i)"""
+        self.check_position(i)
+        self.compute_row_of(i, self.other_row)
+        return self.scale_ * loops.inner(self.other_row, self.coef[0], self.padded())
+
+    def row_of(self, Py_ssize_t i):
+        """κ(z_i, z_j) for every support vector j."""
+        self.check_position(i)
+        self.compute_row_of(i, self.other_row)
+        return copy_array(self.other_row, self.n)
+
+    def gram(self):
+        """K, computed."""
+        out = np.empty((self.n, self.n))
+        cdef double[:, ::1] view = out
+        cdef Py_ssize_t i, j
+        for i in range(self.n):
+            self.compute_row_of(i, self.other_row)
+            for j in range(i + 1):
+                view[i, j] = view[j, i] = self.other_row[j]
+        return out
+
+    cpdef Py_ssize_t oldest(self) except -1:
+        """The position of the support vector that joined first."""
+        cdef Py_ssize_t i, best = 0
+        self.check_position(0)
+        for i in range(1, self.n):
+            if self.birth[i] < self.birth[best]:
+                best = i
+        return best
+
+    cpdef Py_ssize_t smallest(self) except -1:
+        """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
+        cdef Py_ssize_t i, best = 0
+        cdef double size, least
+        self.check_position(0)
+        least = self.coef[0][0] * self.coef[0][0] * self.self_[0]
+        for i in range(1, self.n):
+            size = self.coef[0][i] * self.coef[0][i] * self.self_[i]
+            if size < least:
+                least = size
+        best = -1
+        for i in range(self.n):
+            size = self.coef[0][i] * self.coef[0][i] * self.self_[i]
+            if size <= least * (1.0 + 1e-9) and (best < 0 or self.birth[i] < self.birth[best]):
+                best = i
+        return best
+
+    def point(self, Py_ssize_t i):
+        """z_i in the user's feature names."""
+        cdef Py_ssize_t j
+        cdef Feature *feature
+        self.check_position(i)
+        slots = {self.owned[i].slots[j] for j in range(self.owned[i].size)}
+        slots |= {self.dense_slots[j] for j in range(self.n_dense) if self.features[self.dense_slots[j]].dense[i] != 0.0}
+        out = {}
+        for slot in sorted(slots):
+            feature = &self.features[slot]
+            out[<object> feature.key] = (
+                feature.dense[i] if feature.dense != NULL else feature.amounts[find(feature.owners, <int32_t> i)]
+            )
+        return out
+
+    def evaluate_many(self, Frame frame):
+        """Every output at every row of a frame: an array (rows, outputs), equal to ``evaluate`` bit for bit."""
+        cdef Py_ssize_t i, o, rows = len(frame)
+        out = np.zeros((rows, self.n_outputs))
+        cdef double[:, ::1] view = out
+        cdef Sample *x
+        cdef Sample sample
+        self.enter()
+        try:
+            x = &self.samples[1 - self.last]
+            self.has_sample = False
+            if rows:
+                frame.row = 0
+                self.encode(frame, x)
+                self.refresh_slots(x)
+            sample = x[0]
+            for i in range(rows):
+                sample.numbers = <double *> &frame.matrix[i, 0] if sample.size else NULL
+                sample.square = 0.0
+                for o in range(sample.size):
+                    sample.square += sample.numbers[o] * sample.numbers[o]
+                if not fabs(self.kernel.self_similarity(sample.square)) <= LARGEST_SELF:
+                    raise ValueError(f"row {i}: the kernel with itself is more than {LARGEST_SELF:g}: scale the features")
+                frame.row = i
+            with nogil:
+                for i in range(rows):
+                    sample.numbers = <double *> &frame.matrix[i, 0] if sample.size else NULL
+                    sample.square = 0.0
+                    for o in range(sample.size):
+                        sample.square += sample.numbers[o] * sample.numbers[o]
+                    if self.n:
+                        self.compute_row(&sample, self.row_)
+                        for o in range(self.n_outputs):
+                            view[i, o] = self.scale_ * loops.inner(self.row_, self.coef[o], self.padded())
+        finally:
+            self.busy = False
+        return out
+
+    # Storage ----------------------------------------------------------------------------------------------------
+
+    cdef int check_position(self, Py_ssize_t i) except -1:
+        if not 0 <= i < self.n:
+            raise IndexError(f"position {i} of {self.n} support vectors")
+        return 0
+
+    cdef int check_output(self, Py_ssize_t o) except -1:
+        if not 0 <= o < self.n_outputs:
+            raise IndexError(f"output {o} of {self.n_outputs}")
+        return 0
+
+    cpdef int set_n_outputs(self, Py_ssize_t n_outputs) except -1:
+        """More outputs, zero so far."""
+        cdef Py_ssize_t o, old = self.n_outputs
+        if n_outputs < max(1, old):
+            raise ValueError(f"{n_outputs} outputs, fewer than {max(1, old)}")
+        self.coef = <double **> aligned_resize(self.coef, old, n_outputs, sizeof(double *))
+        self.norms = <double *> aligned_resize(self.norms, old, n_outputs, 8)
+        self.peaks = <double *> aligned_resize(self.peaks, old, n_outputs, 8)
+        self.sums = <double *> aligned_resize(self.sums, old, n_outputs, 8)
+        self.sums_valid = <bint *> aligned_resize(self.sums_valid, old, n_outputs, sizeof(bint))
+        for o in range(old, n_outputs):
+            self.coef[o] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+            self.n_outputs = o + 1
+        return 0
+
+    cdef int grow(self) except -1:
+        """More room: twice as much, but no more than the budget needs."""
+        cdef Py_ssize_t o, j, capacity = max(LANES, 2 * self.capacity), old = self.capacity
+        if self.budget is not None:
+            capacity = min(capacity, (<Py_ssize_t> self.budget + LANES - 1) // LANES * LANES)
+        if capacity > MAX_BUDGET:
+            raise MemoryError(f"{self.n:,} support vectors are the most that there can be")
+        for o in range(self.n_outputs):
+            self.coef[o] = <double *> aligned_resize(self.coef[o], old, capacity, 8)
+        self.square = <double *> aligned_resize(self.square, old, capacity, 8)
+        self.sparse_square = <double *> aligned_resize(self.sparse_square, old, capacity, 8)
+        self.self_ = <double *> aligned_resize(self.self_, old, capacity, 8)
+        self.birth = <int64_t *> aligned_resize(self.birth, old, capacity, 8)
+        self.dots = <double *> aligned_resize(self.dots, old, capacity, 8)
+        self.row_ = <double *> aligned_resize(self.row_, old, capacity, 8)
+        self.other_row = <double *> aligned_resize(self.other_row, old, capacity, 8)
+        if self.keeps_values:
+            self.values_ = <double *> aligned_resize(self.values_, old, capacity, 8)
+        for j in range(self.n_dense):
+            self.features[self.dense_slots[j]].dense = <double *> aligned_resize(
+                self.features[self.dense_slots[j]].dense, old, capacity, 8
+            )
+        if self.gram_ is not None:
+            self.gram_.reserve(capacity)
+        self.owned = <Owned *> aligned_resize(self.owned, old, capacity, sizeof(Owned))
+        self.capacity = capacity
+        for j in range(self.n_dense - 1, -1, -1):
+            if self.features[self.dense_slots[j]].count * (2 * SPARSE_BELOW) < capacity:
+                self.make_sparse(self.dense_slots[j])
+        return 0
+
+    cdef int32_t new_slot(self, object key) except -1:
+        cdef int32_t slot
+        if self.free_slots:
+            slot = self.free_slots.pop()
+        else:
+            if self.n_slots == self.slots_allocated:
+                allocated = max(16, 2 * self.slots_allocated)
+                self.features = <Feature *> aligned_resize(self.features, self.n_slots, allocated, sizeof(Feature))
+                self.dense_slots = <int32_t *> aligned_resize(self.dense_slots, self.n_dense, allocated, 4)
+                self.slots_allocated = allocated
+            slot = <int32_t> self.n_slots
+            self.n_slots += 1
+        self.vocabulary[key] = slot
+        self.features[slot].key = <PyObject *> key
+        self.features[slot].count = 0
+        self.version += 1
+        return slot
+
+    cdef int store_point(self, Sample *x) except -1:
+        """Z[:, n] = x"""
+        cdef Py_ssize_t i, n = self.n, size
+        cdef Owned *own = &self.owned[n]
+        cdef Feature *feature
+        self.refresh_slots(x)
+        if own.allocated < x.size:  # generous, so that replacing points does not allocate
+            own.slots = <int32_t *> aligned_resize(own.slots, 0, x.size, 4)
+            own.allocated = x.size
+        own.size = 0
+        self.sparse_square[n] = 0.0
+        for i in range(x.size):
+            if x.numbers[i] == 0.0:
+                continue
+            if x.slots[i] < 0:
+                x.slots[i] = self.new_slot(<object> x.keys[i])
+                self.date_slots(x)
+            feature = &self.features[x.slots[i]]
+            if feature.dense != NULL:
+                feature.dense[n] = x.numbers[i]
+                feature.count += 1
+                continue
+            if feature.count == feature.allocated:
+                size = max(4, 2 * feature.allocated)
+                feature.owners = <int32_t *> aligned_resize(feature.owners, feature.count, size, 4)
+                feature.amounts = <double *> aligned_resize(feature.amounts, feature.count, size, 8)
+                feature.allocated = size
+            feature.owners[feature.count] = <int32_t> n
+            feature.amounts[feature.count] = x.numbers[i]
+            feature.count += 1
+            self.sparse_square[n] += x.numbers[i] * x.numbers[i]
+            own.slots[own.size] = x.slots[i]
+            own.size += 1
+            if feature.count * SPARSE_BELOW >= self.capacity:
+                self.make_dense(x.slots[i])
+        return 0
+
+    cdef int make_dense(self, int32_t slot) except -1:
+        cdef Feature *feature = &self.features[slot]
+        cdef Py_ssize_t k
+        feature.dense = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+        for k in range(feature.count):
+            feature.dense[feature.owners[k]] = feature.amounts[k]
+            take_out(&self.owned[feature.owners[k]], slot)
+        okl_free(feature.owners)
+        okl_free(feature.amounts)
+        feature.owners = NULL
+        feature.amounts = NULL
+        feature.allocated = 0
+        feature.rank = self.n_dense
+        self.dense_slots[self.n_dense] = slot
+        self.n_dense += 1
+        self.sparse_square_stale = True
+        return 0
+
+    cdef int make_sparse(self, int32_t slot) except -1:
+        """The dense row of a feature that few support vectors have any more becomes a posting list."""
+        cdef Feature *feature = &self.features[slot]
+        cdef Owned *own
+        cdef Py_ssize_t i
+        feature.allocated = max(4, feature.count)
+        feature.owners = <int32_t *> aligned_resize(NULL, 0, feature.allocated, 4)
+        feature.amounts = <double *> aligned_resize(NULL, 0, feature.allocated, 8)
+        feature.count = 0
+        for i in range(self.capacity):
+            if feature.dense[i] != 0.0:
+                own = &self.owned[i]
+                if own.size == own.allocated:
+                    own.allocated = max(4, 2 * own.allocated)
+                    own.slots = <int32_t *> aligned_resize(own.slots, own.size, own.allocated, 4)
+                own.slots[own.size] = slot
+                own.size += 1
+                feature.owners[feature.count] = <int32_t> i
+                feature.amounts[feature.count] = feature.dense[i]
+                feature.count += 1
+        self.leave_dense(slot)
+        self.sparse_square_stale = True
+        return 0
+
+    cdef void leave_dense(self, int32_t slot) noexcept:
+        cdef Feature *feature = &self.features[slot]
+        self.n_dense -= 1
+        self.dense_slots[feature.rank] = self.dense_slots[self.n_dense]
+        self.features[self.dense_slots[feature.rank]].rank = feature.rank
+        okl_free(feature.dense)
+        feature.dense = NULL
+
+    cdef int drop_feature(self, int32_t slot) except -1:
+        """No support vector has it any more; its posting buffer stays for the slot's next feature."""
+        cdef Feature *feature = &self.features[slot]
+        if feature.dense != NULL:
+            self.leave_dense(slot)
+        key = <object> feature.key
+        feature.key = NULL
+        self.version += 1
+        self.free_slots.append(slot)
+        del self.vocabulary[key]
+        return 0
+
+    cdef int drop_point(self, Py_ssize_t p) except -1:
+        """Z[:, p] = Z[:, n-1], and column n-1 goes."""
+        cdef Py_ssize_t j, k, last = self.n - 1
+        cdef Owned *own = &self.owned[p]
+        cdef Owned spare
+        cdef Feature *feature
+        cdef int32_t slot
+        for j in range(own.size):
+            feature = &self.features[own.slots[j]]
+            k = find(feature.owners, <int32_t> p)
+            feature.count -= 1
+            feature.owners[k] = feature.owners[feature.count]
+            feature.amounts[k] = feature.amounts[feature.count]
+            if feature.count == 0:
+                self.drop_feature(own.slots[j])
+        own.size = 0
+        if p != last:
+            for j in range(self.owned[last].size):
+                feature = &self.features[self.owned[last].slots[j]]
+                feature.owners[find(feature.owners, <int32_t> last)] = <int32_t> p
+            spare = self.owned[p]
+            self.owned[p] = self.owned[last]
+            self.owned[last] = spare
+        j = 0
+        while j < self.n_dense:
+            slot = self.dense_slots[j]
+            feature = &self.features[slot]
+            if feature.dense[p] != 0.0:
+                feature.count -= 1
+            feature.dense[p] = feature.dense[last]
+            feature.dense[last] = 0.0
+            if feature.count == 0:
+                self.drop_feature(slot)
+            elif feature.count * (2 * SPARSE_BELOW) < self.capacity:
+                self.make_sparse(slot)
+            else:
+                j += 1
+        return 0
+
+    # Pickling ---------------------------------------------------------------------------------------------------
+
+    def __getstate__(self):
+        """What f is, without scratch: features in order of slot, points as (feature, value) lists."""
+        cdef Py_ssize_t i, j, k, f
+        cdef Feature *feature
+        names, ranks, columns = [], [], []
+        for j in range(self.n_slots):
+            feature = &self.features[j]
+            if feature.key == NULL:
+                continue
+            names.append(<object> feature.key)
+            ranks.append(feature.rank if feature.dense != NULL else -1)
+            if feature.dense != NULL:
+                column = [(i, feature.dense[i]) for i in range(self.n) if feature.dense[i] != 0.0]
+            else:
+                column = sorted((feature.owners[k], feature.amounts[k]) for k in range(feature.count))
+            columns.append(column)
+        counts = np.array([len(column) for column in columns], dtype=np.int64)
+        cells = [cell for column in columns for cell in column]
+        return {
+            "names": names,
+            "ranks": np.array(ranks, dtype=np.int64).tobytes(),
+            "counts": counts.tobytes(),
+            "owners": np.array([i for i, _ in cells], dtype=np.int32).tobytes(),
+            "amounts": np.array([v for _, v in cells], dtype=np.float64).tobytes(),
+            "coef": b"".join(copy_array(self.coef[o], self.n).tobytes() for o in range(self.n_outputs)),
+            "square": copy_array(self.square, self.n).tobytes(),
+            "sparse_square": copy_array(self.sparse_square, self.n).tobytes(),
+            "sparse_square_stale": bool(self.sparse_square_stale),
+            "self": copy_array(self.self_, self.n).tobytes(),
+            "birth": self.births.tobytes(),
+            "born": self.born,
+            "scale": self.scale_,
+            "norms": copy_array(self.norms, self.n_outputs).tobytes(),
+            "peaks": copy_array(self.peaks, self.n_outputs).tobytes(),
+            "values": copy_array(self.values_, self.n).tobytes() if self.keeps_values else b"",
+            "moves": self.moves,
+            "stale": bool(self.stale),
+            "capacity": self.capacity,
+            "gram": self.gram_state(),
+        }
+
+    def gram_state(self):
+        if self.gram_ is None:
+            return None
+        return (
+            packed_triangle(self.gram_.gram, self.gram_.capacity, self.n),
+            packed_triangle(self.gram_.inverse, self.gram_.capacity, self.n),
+            self.gram_.steps,
+            bool(self.gram_.fragile),
+        )
+
+    def __setstate__(self, states):
+        kernel, state = states
+        cdef Py_ssize_t i, j, k, o, n = len(state["square"]) // 8, at = 0
+        cdef Feature *feature
+        cdef Owned *own
+        cdef int32_t slot
+        cdef const double[::1] amounts = np.frombuffer(state["amounts"])
+        cdef const double[::1] coef = np.frombuffer(state["coef"])
+        cdef const int32_t[::1] owners = np.frombuffer(state["owners"], dtype=np.int32)
+        cdef const int64_t[::1] counts = np.frombuffer(state["counts"], dtype=np.int64)
+        cdef const int64_t[::1] ranks = np.frombuffer(state["ranks"], dtype=np.int64)
+        cdef const int64_t[::1] birth = np.frombuffer(state["birth"], dtype=np.int64)
+        if self.n or self.capacity or self.n_slots:
+            raise RuntimeError("state is set on a new Expansion only")
+        dense_ranks = sorted(r for r in ranks if r >= 0)
+        if len(state["names"]) != counts.shape[0] or ranks.shape[0] != counts.shape[0] or dense_ranks != list(range(len(dense_ranks))):
+            raise ValueError("features and their counts do not match")
+        if owners.shape[0] != amounts.shape[0] or owners.shape[0] != sum(counts) or (owners.shape[0] and not 0 <= min(owners) <= max(owners) < n):
+            raise ValueError("support vectors and their features do not match")
+        if coef.shape[0] != n * self.n_outputs or birth.shape[0] != n or n > state["capacity"]:
+            raise ValueError("support vectors and their coefficients do not match")
+        self.kernel.__setstate__(kernel)
+        while self.capacity < state["capacity"]:
+            self.grow()
+        self.n = n
+        for name in state["names"]:
+            self.new_slot(name)
+        for j in range(counts.shape[0]):
+            slot = <int32_t> j
+            feature = &self.features[slot]
+            feature.count = counts[j]
+            if ranks[j] >= 0:
+                feature.dense = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+                feature.rank = ranks[j]
+                self.dense_slots[feature.rank] = slot
+                self.n_dense += 1
+            else:
+                feature.allocated = max(4, feature.count)
+                feature.owners = <int32_t *> aligned_resize(NULL, 0, feature.allocated, 4)
+                feature.amounts = <double *> aligned_resize(NULL, 0, feature.allocated, 8)
+            for k in range(feature.count):
+                i = owners[at]
+                if feature.dense != NULL:
+                    feature.dense[i] = amounts[at]
+                else:
+                    feature.owners[k] = <int32_t> i
+                    feature.amounts[k] = amounts[at]
+                    own = &self.owned[i]
+                    if own.size == own.allocated:
+                        own.allocated = max(4, 2 * own.allocated)
+                        own.slots = <int32_t *> aligned_resize(own.slots, own.size, own.allocated, 4)
+                    own.slots[own.size] = slot
+                    own.size += 1
+                at += 1
+        for o in range(self.n_outputs):
+            for i in range(n):
+                self.coef[o][i] = coef[o * n + i]
+        if n:
+            fill(self.square, state["square"], n * 8)
+            fill(self.sparse_square, state["sparse_square"], n * 8)
+            fill(self.self_, state["self"], n * 8)
+            memcpy(self.birth, &birth[0], n * 8)
+        self.sparse_square_stale = state["sparse_square_stale"]
+        self.born = state["born"]
+        self.scale_ = state["scale"]
+        fill(self.norms, state["norms"], self.n_outputs * 8)
+        fill(self.peaks, state["peaks"], self.n_outputs * 8)
+        if self.keeps_values and n:
+            fill(self.values_, state["values"], n * 8)
+        self.moves = state["moves"]
+        self.stale = state["stale"]
+        if self.gram_ is not None:
+            at = 0
+            for j in range(n):
+                fill(self.gram_.gram + j * self.gram_.capacity, state["gram"][0][at : at + 8 * (j + 1)], 8 * (j + 1))
+                fill(self.gram_.inverse + j * self.gram_.capacity, state["gram"][1][at : at + 8 * (j + 1)], 8 * (j + 1))
+                at += 8 * (j + 1)
+            self.gram_.n = n
+            self.gram_.steps = state["gram"][2]
+            self.gram_.fragile = state["gram"][3]
+
+    def __reduce__(self):
+        options = (self.kernel.terms, self.budget, self.n_outputs, self.keeps_norm, self.keeps_values, self.gram_ is not None)
+        return _new, options, (self.kernel.__getstate__(), self.__getstate__())
+
+    # The invariants at the head of this file, by brute force ------------------------------------------------------
+
+    def _check(self):
+        cdef Py_ssize_t i, j, k, o, n = self.n
+        cdef Feature *feature
+        assert n <= self.capacity and (self.budget is None or n <= self.budget)
+        points = [self.point(i) for i in range(n)]
+        used = set().union(*points)
+        assert used == set(self.vocabulary), "the vocabulary is what the support vectors have"
+        assert len(self.vocabulary) + len(self.free_slots) == self.n_slots
+        assert len(set(self.births.tolist())) == n and all(0 <= b < self.born for b in self.births)
+        owning = [set() for _ in range(n)]
+        for name, slot in self.vocabulary.items():
+            feature = &self.features[<Py_ssize_t> slot]
+            assert <object> feature.key is name or <object> feature.key == name
+            assert feature.count == sum(name in point for point in points)
+            if feature.dense != NULL:
+                assert self.dense_slots[feature.rank] == slot
+                assert all(feature.dense[i] == 0.0 for i in range(n, self.capacity))
+                assert feature.count * (2 * SPARSE_BELOW) >= self.capacity
+            else:
+                for k in range(feature.count):
+                    owning[feature.owners[k]].add(slot)
+        for i in range(self.capacity):
+            own = {self.owned[i].slots[j] for j in range(self.owned[i].size)}
+            assert len(own) == self.owned[i].size
+            assert own == (owning[i] if i < n else set())
+            for o in range(self.n_outputs):
+                assert i < n or self.coef[o][i] == 0.0
+            assert i < n or self.square[i] == 0.0
+
+        factors = iter(self.kernel.gammas)
+        gammas = [[next(factors) for _ in fs] for _, fs in self.kernel.terms]
+
+        def kappa(x, z):
+            dot = math.fsum(v * z.get(key, 0.0) for key, v in x.items())
+            distance = math.fsum((x.get(key, 0.0) - z.get(key, 0.0)) ** 2 for key in x.keys() | z.keys())
+            total = 0.0
+            for (weight, fs), gs in zip(self.kernel.terms, gammas):
+                product = weight
+                for (kind, degree, _, coef0, _), gamma in zip(fs, gs):
+                    if kind == DOT_POWER:
+                        product *= (gamma * dot + coef0) ** degree
+                    else:
+                        product *= math.exp(-gamma * (distance if kind == EXP_SQUARED_DISTANCE else math.sqrt(distance)))
+                total += product
+            return total
+
+        squares = [math.fsum(v * v for v in point.values()) for point in points]
+        np.testing.assert_allclose([self.square[i] for i in range(n)], squares, rtol=1e-12)
+        gram = np.array([[kappa(x, z) for z in points] for x in points]).reshape(n, n)
+        # ‖x-z‖² comes from ‖x‖² + ‖z‖² - 2 x·z: it is wrong by up to a few ulp of the squares, its root by the root of that
+        # (only where posting lists are involved)
+        slack = 1e-14 * max(squares, default=0.0) * max((1.0,) + self.kernel.gammas)
+        if any(kind == EXP_DISTANCE for _, fs in self.kernel.terms for kind, *_ in fs):
+            slack = math.sqrt(slack)
+        close = dict(rtol=1e-9, atol=10 * slack + 1e-12)
+        np.testing.assert_allclose(self.gram(), gram, **close)
+        np.testing.assert_allclose(self.self_similarities, np.diag(gram), **close)
+        for o in range(self.n_outputs):
+            alpha = self.coefficients_of(o)
+            size = float(np.abs(alpha) @ np.abs(gram) @ np.abs(alpha)) + slack * float(np.abs(alpha).sum()) ** 2
+            np.testing.assert_allclose(self.norms2[o], alpha @ gram @ alpha, rtol=1e-6, atol=1e-9 * size + 1e-300)
+            if o == 0:
+                size = float((np.abs(gram) @ np.abs(alpha)).max(initial=0.0)) + slack * float(np.abs(alpha).sum())
+                np.testing.assert_allclose(self.values, gram @ alpha, rtol=1e-6, atol=1e-9 * size + 1e-300)
+        if self.gram_ is not None:
+            assert self.gram_.n == n
+            stored = np.array([[self.gram_.gram[max(i, j) * self.gram_.capacity + min(i, j)] for j in range(n)] for i in range(n)])
+            np.testing.assert_allclose(stored.reshape(n, n), gram, **close)
+            assert np.isfinite(self.inverse).all()
+            if self.has_sample and self.row_fresh and n:
+                d = self.projection  # of a Gram with jitter 1e-8 at worst, refined
+                residual = np.abs(self.row - gram @ d).max()
+                assert residual <= 1e-7 * gram.max() * (1.0 + np.abs(d).sum()), "d = K⁻¹k solves K d = k"
+
+
+def _new(terms, budget, n_outputs, norm, values, inverse):
+    return Expansion(terms, budget=budget, n_outputs=n_outputs, norm=norm, values=values, inverse=inverse)
+
+
+def _magnitude(item):
+    return abs(item[1])
+
+
+cdef int fill(void *target, bytes data, Py_ssize_t size) except -1:
+    """Bytes of exactly this size into a buffer."""
+    if len(data) != size:
+        raise ValueError(f"{len(data)} bytes where {size} belong")
+    memcpy(target, <const char *> data, size)
+    return 0
+
+
+cdef inline Py_ssize_t find(const int32_t *items, int32_t item) noexcept nogil:
+    """Where an item stands that is there."""
+    cdef Py_ssize_t k = 0
+    while items[k] != item:
+        k += 1
+    return k
+
+
+cdef void take_out(Owned *own, int32_t slot) noexcept nogil:
+    own.size -= 1
+    own.slots[find(own.slots, slot)] = own.slots[own.size]
+
+
+cdef bytes packed_triangle(const double *a, Py_ssize_t ld, Py_ssize_t n):
+    """The upper triangle of a column-major matrix, column after column."""
+    cdef Py_ssize_t j
+    return b"".join([copy_array(a + j * ld, j + 1).tobytes() for j in range(n)])
+
+
+cdef copy_array(const double *a, Py_ssize_t n):
+    out = np.empty(n)
+    cdef double[::1] view
+    if n:
+        view = out
+        memcpy(&view[0], a, n * 8)
+    return out

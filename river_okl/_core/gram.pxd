@@ -1,0 +1,19 @@
+cdef class Gram:
+    cdef Py_ssize_t n, capacity
+    cdef double *gram            # K, upper triangle, column-major with leading dimension `capacity`
+    cdef double *inverse         # K⁻¹, likewise
+    cdef double *solution        # d = K⁻¹ k of the last solve
+    cdef double *residual        # scratch
+    cdef Py_ssize_t steps        # changes of K⁻¹ since it was last checked against K
+    cdef bint fragile            # a point all but dependent on the others is, or was, among them
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1
+    cdef double solve(self, const double *k, double k_self) noexcept
+    cdef int grow(self, const double *k, double k_self, double residue) except -1
+    cdef void shrink(self, Py_ssize_t i) noexcept
+    cdef void clear(self) noexcept
+    cdef double *gram_times_solution(self) noexcept
+    cdef int append_row(self, const double *k, double k_self) except -1
+    cdef int rebuild(self) except -1
+    cdef void subtract_gram_times_solution(self, const double *k) noexcept
+    cdef void multiply_inverse(self, const double *v, double *out) noexcept

@@ -1,0 +1,223 @@
+"""The Gram matrix of the support vectors and its inverse, kept through additions and removals.
+
+Invariants (checked by ``Expansion._check``):
+
+    gram[i, j] = κ(z_i, z_j)      gram · inverse = I, up to what the floor on δ² below gives up
+
+Only the upper triangles are stored, column-major, and every O(n²) step is one call of BLAS: ``solve`` is a
+``dsymv``, ``grow`` and ``shrink`` are a ``dsyr``.  The routines come from SciPy at run time through the
+capsules that it exports for Cython, so that SciPy is not needed to build.
+
+Ill-conditioned matrices.  A new point whose residue δ² = k_tt - kᵀK⁻¹k is below ``FLOOR`` · k_tt is dependent on
+the others up to rounding; where an algorithm adds it all the same, δ² is raised to the floor, which is the exact
+inverse for a Gram with that much jitter on the new point's diagonal (1e-8: what the jitter costs and what rounding in
+an inverse with entries of 1e8 costs are then alike).  From a point with δ² < ``DOUBTFUL`` · k_tt on, every solve gets a
+step of iterative refinement against the true Gram.  Every ``CHECK_EVERY`` changes, and in every refined solve, the
+residual is measured: where it is above ``TOLERATED`` the inverse is rebuilt by Cholesky.
+"""
+
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
+from libc.math cimport fabs
+
+from libc.string cimport memcpy
+
+from river_okl._core.memory cimport aligned_resize, okl_free
+
+import scipy.linalg.cython_blas as _blas
+import scipy.linalg.cython_lapack as _lapack
+
+cdef enum:
+    CHECK_EVERY = 64
+cdef double FLOOR = 1e-8
+cdef double DOUBTFUL = 1e-4
+cdef double TOLERATED = 1e-5
+
+ctypedef void (*dsymv_t)(char *, int *, double *, double *, int *, double *, int *, double *, double *, int *) noexcept nogil
+ctypedef void (*dsyr_t)(char *, int *, double *, double *, int *, double *, int *) noexcept nogil
+ctypedef void (*dpotrf_t)(char *, int *, double *, int *, int *) noexcept nogil
+ctypedef void (*dpotri_t)(char *, int *, double *, int *, int *) noexcept nogil
+
+
+cdef void *_routine(module, name) except NULL:
+    capsule = module.__pyx_capi__[name]
+    return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
+
+
+cdef dsymv_t dsymv = <dsymv_t> _routine(_blas, "dsymv")
+cdef dsyr_t dsyr = <dsyr_t> _routine(_blas, "dsyr")
+cdef dpotrf_t dpotrf = <dpotrf_t> _routine(_lapack, "dpotrf")
+cdef dpotri_t dpotri = <dpotri_t> _routine(_lapack, "dpotri")
+
+
+cdef inline double at(const double *a, Py_ssize_t ld, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    """a[i, j] of a symmetric matrix of which the upper triangle is stored."""
+    return a[j * ld + i] if i <= j else a[i * ld + j]
+
+
+cdef void copy_column(const double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t j, double *out) noexcept nogil:
+    cdef Py_ssize_t i
+    memcpy(out, a + j * ld, (j + 1) * sizeof(double))
+    for i in range(j + 1, n):
+        out[i] = a[i * ld + j]
+
+
+cdef void move_last(double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t p) noexcept nogil:
+    """Row and column n-1 take the place of row and column p."""
+    cdef Py_ssize_t i, last = n - 1
+    if p == last:
+        return
+    memcpy(a + p * ld, a + last * ld, p * sizeof(double))
+    for i in range(p + 1, last):
+        a[i * ld + p] = a[last * ld + i]
+    a[p * ld + p] = a[last * ld + last]
+
+
+cdef void multiply(double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep, double *out) noexcept nogil:
+    """out = scale · a v + keep · out"""
+    cdef int size = <int> n, lda = <int> ld, one = 1
+    cdef char upper = b'U'
+    if n > 0:
+        dsymv(&upper, &size, &scale, a, &lda, <double *> v, &one, &keep, out, &one)
+
+
+cdef class Gram:
+    def __cinit__(self):
+        self.n = self.capacity = self.steps = 0
+        self.gram = self.inverse = self.solution = self.residual = NULL
+
+    def __dealloc__(self):
+        okl_free(self.gram)
+        okl_free(self.inverse)
+        okl_free(self.solution)
+        okl_free(self.residual)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + 2 * (self.capacity + 1) * self.capacity * sizeof(double)
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        cdef double *bigger
+        cdef Py_ssize_t j
+        cdef int which
+        if capacity <= self.capacity:
+            return 0
+        self.solution = <double *> aligned_resize(self.solution, self.n, capacity, sizeof(double))
+        self.residual = <double *> aligned_resize(self.residual, self.n, capacity, sizeof(double))
+        for which in range(2):
+            bigger = <double *> aligned_resize(NULL, 0, capacity * capacity, sizeof(double))
+            for j in range(self.n):
+                memcpy(bigger + j * capacity, (self.inverse if which else self.gram) + j * self.capacity, (j + 1) * sizeof(double))
+            if which:
+                okl_free(self.inverse)
+                self.inverse = bigger
+            else:
+                okl_free(self.gram)
+                self.gram = bigger
+        self.capacity = capacity
+        return 0
+
+    cdef double solve(self, const double *k, double k_self) noexcept:
+        """d = K⁻¹ k into ``solution``; returns δ² = max(0, k_self - kᵀd)."""
+        cdef Py_ssize_t i
+        cdef double residue = k_self, worst = 0.0
+        multiply(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
+        for i in range(self.n):
+            residue -= k[i] * self.solution[i]
+        if self.n and (self.fragile or residue < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
+            self.subtract_gram_times_solution(k)
+            for i in range(self.n):
+                worst = max(worst, fabs(self.residual[i]))
+            if not worst <= TOLERATED * k_self:
+                self.rebuild()
+                multiply(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
+                self.subtract_gram_times_solution(k)
+            self.steps = 0 if self.steps >= CHECK_EVERY else self.steps
+            # one step of refinement: d += K⁻¹ (k - K d)
+            multiply(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
+            residue = k_self
+            for i in range(self.n):
+                residue -= k[i] * self.solution[i]
+        return max(0.0, residue)
+
+    cdef void subtract_gram_times_solution(self, const double *k) noexcept:
+        memcpy(self.residual, k, self.n * sizeof(double))
+        multiply(self.gram, self.capacity, self.n, -1.0, self.solution, 1.0, self.residual)
+
+    cdef double *gram_times_solution(self) noexcept:
+        multiply(self.gram, self.capacity, self.n, 1.0, self.solution, 0.0, self.residual)
+        return self.residual
+
+    cdef int append_row(self, const double *k, double k_self) except -1:
+        """The new point in K only; ``rebuild`` is owed."""
+        memcpy(self.gram + self.n * self.capacity, k, self.n * sizeof(double))
+        self.gram[self.n * self.capacity + self.n] = k_self
+        self.n += 1
+        return 0
+
+    cdef int grow(self, const double *k, double k_self, double residue) except -1:
+        """The point with kernel row k joins; ``solution`` and residue are those of ``solve`` for it.
+
+        K⁻¹ ← [K⁻¹ + d dᵀ/δ², -d/δ²; -dᵀ/δ², 1/δ²]
+        """
+        cdef Py_ssize_t i, n = self.n
+        cdef int size = <int> n, lda = <int> self.capacity, one = 1
+        cdef char upper = b'U'
+        cdef double weight
+        cdef double *column = self.inverse + n * self.capacity
+        self.fragile = self.fragile or residue < DOUBTFUL * k_self
+        weight = 1.0 / max(residue, FLOOR * (k_self if k_self > 0.0 else 1.0))
+        if n:
+            dsyr(&upper, &size, &weight, self.solution, &one, self.inverse, &lda)
+        for i in range(n):
+            column[i] = -weight * self.solution[i]
+        column[n] = weight
+        self.append_row(k, k_self)
+        self.steps += 1
+        return 0
+
+    cdef void shrink(self, Py_ssize_t i) noexcept:
+        """Point i leaves and the last one takes its place: K⁻¹ ← K⁻¹ - b bᵀ/b_i with b its i-th column."""
+        cdef Py_ssize_t n = self.n
+        cdef int size = <int> n, lda = <int> self.capacity, one = 1
+        cdef char upper = b'U'
+        cdef double weight
+        copy_column(self.inverse, self.capacity, n, i, self.residual)
+        weight = -1.0 / self.residual[i]
+        dsyr(&upper, &size, &weight, self.residual, &one, self.inverse, &lda)
+        move_last(self.inverse, self.capacity, n, i)
+        move_last(self.gram, self.capacity, n, i)
+        self.n -= 1
+        self.steps += 1
+
+    cdef void clear(self) noexcept:
+        self.n = self.steps = 0
+        self.fragile = False
+
+    cdef int rebuild(self) except -1:
+        """K⁻¹ from K by Cholesky; jitter on the diagonal grows from the floor until K is positive definite."""
+        cdef Py_ssize_t i, j, n = self.n, ld = self.capacity
+        cdef int size = <int> n, lda = <int> ld, info
+        cdef char upper = b'U'
+        cdef double jitter = 0.0
+        cdef double largest = 0.0
+        for j in range(n):
+            largest = max(largest, self.gram[j * ld + j])
+        largest = largest if largest > 0.0 else 1.0
+        while n:
+            for j in range(n):
+                memcpy(self.inverse + j * ld, self.gram + j * ld, (j + 1) * sizeof(double))
+                self.inverse[j * ld + j] += jitter * largest
+            dpotrf(&upper, &size, self.inverse, &lda, &info)
+            if info == 0:
+                for j in range(n):  # a pivot below the floor is a dependent point that rounding let through
+                    if self.inverse[j * ld + j] * self.inverse[j * ld + j] < 0.5 * FLOOR * largest:
+                        info = 1
+            if info == 0:
+                dpotri(&upper, &size, self.inverse, &lda, &info)
+                break
+            jitter = FLOOR if jitter == 0.0 else 10.0 * jitter
+        self.fragile = jitter > 0.0
+        self.steps = 0
+        return 0
+
+    cdef void multiply_inverse(self, const double *v, double *out) noexcept:
+        multiply(self.inverse, self.capacity, self.n, 1.0, v, 0.0, out)

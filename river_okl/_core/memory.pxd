@@ -1,0 +1,36 @@
+"""Aligned buffers: 64 bytes for the widest vectors, new parts zeroed."""
+
+from libc.string cimport memcpy, memset
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #include <malloc.h>
+    #define okl_alloc(size) _aligned_malloc((size), 64)
+    #define okl_free(p) _aligned_free(p)
+    #else
+    #include <stdlib.h>
+    static void *okl_alloc(size_t size) {
+        void *p = NULL;
+        return posix_memalign(&p, 64, size) ? NULL : p;
+    }
+    #define okl_free(p) free(p)
+    #endif
+    """
+    void *okl_alloc(size_t size) nogil
+    void okl_free(void *p) nogil
+
+
+cdef inline void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:
+    """A zeroed buffer of `capacity` items of `size` bytes that takes over the first n of `old`, which is freed."""
+    cdef void *p
+    if capacity > (<size_t> 1 << 62) // size:
+        raise MemoryError()
+    p = okl_alloc(max(capacity, 1) * size)
+    if p == NULL:
+        raise MemoryError(f"river_okl could not get {capacity * size:,} bytes")
+    if n:
+        memcpy(p, old, n * size)
+    memset(<char *> p + n * size, 0, (max(capacity, 1) - n) * size)
+    okl_free(old)
+    return p

@@ -1,0 +1,164 @@
+/* The vector loops of rows.h, written once on GCC/Clang vector types and compiled for each instruction set.
+ *
+ * rows.h includes this file several times with
+ *     NAME(f)  the name of f in this variant          W  doubles in a vector (1: plain C, for any other compiler)
+ * Arrays are aligned to 64 bytes and padded to a multiple of 8 doubles; the padding holds finite numbers.
+ */
+
+#if W > 1
+typedef double NAME(vec) __attribute__((vector_size(W * 8), may_alias));
+typedef int64_t NAME(ivec) __attribute__((vector_size(W * 8), may_alias));
+#define SET(x) ((vec){0} + (x))
+#define AS_INT(v) ((ivec)(v))
+#define AS_REAL(v) ((vec)(v))
+#define AT_LEAST(v, low) AS_REAL((AS_INT(v) & (ivec)((v) > (low))) | (AS_INT(low) & ~(ivec)((v) > (low))))
+#else
+typedef double NAME(vec);
+typedef int64_t NAME(ivec);
+#define SET(x) (x)
+#define AS_INT(v) bits_of_real(v)
+#define AS_REAL(v) real_of_bits(v)
+#define AT_LEAST(v, low) ((v) > (low) ? (v) : (low))
+#endif
+#define vec NAME(vec)
+#define ivec NAME(ivec)
+
+/* exp(t) for -708 <= t <= 0 without a branch, error below 3e-16: Cody & Waite's reduction t = n ln 2 + r with
+ * |r| <= ln 2 / 2, where adding 1.5 * 2^52 leaves n in the low bits, then Taylor's series to r^13. */
+static INLINE vec NAME(exp)(vec t) {
+    const vec magic = SET(6755399441055744.0);
+    t = AT_LEAST(t, SET(-708.0));
+    vec shifted = t * SET(1.4426950408889634074) + magic;
+    vec n = shifted - magic;
+    vec r = t - n * SET(6.93147180369123816490e-01);
+    r = r - n * SET(1.90821492927058770002e-10);
+    vec p = SET(1.0 / 6227020800.0);
+    p = p * r + SET(1.0 / 479001600.0);
+    p = p * r + SET(1.0 / 39916800.0);
+    p = p * r + SET(1.0 / 3628800.0);
+    p = p * r + SET(1.0 / 362880.0);
+    p = p * r + SET(1.0 / 40320.0);
+    p = p * r + SET(1.0 / 5040.0);
+    p = p * r + SET(1.0 / 720.0);
+    p = p * r + SET(1.0 / 120.0);
+    p = p * r + SET(1.0 / 24.0);
+    p = p * r + SET(1.0 / 6.0);
+    p = p * r + SET(0.5);
+    p = p * r + SET(1.0);
+    p = p * r + SET(1.0);
+    return AS_REAL(AS_INT(p) + (ivec)((AS_INT(shifted)) << 52));
+}
+
+static INLINE vec NAME(sqrt)(vec v) {
+#if W > 1
+    for (int i = 0; i < W; i++) v[i] = __builtin_sqrt(v[i]);
+    return v;
+#else
+    return sqrt(v);
+#endif
+}
+
+/* out += sum_j TERM(vals[j], rows[j]): eight vectors of support vectors at a time stay in registers over all features,
+ * so that each number of Z is loaded once and nothing is stored in between. */
+#define SUM_OVER_FEATURES(function, TERM)                                                                              \
+    static void function(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) {     \
+        Py_ssize_t i = 0;                                                                                              \
+        for (; i + 8 * W <= n; i += 8 * W) {                                                                           \
+            vec *o = (vec *)(out + i);                                                                                 \
+            vec a0 = o[0], a1 = o[1], a2 = o[2], a3 = o[3], a4 = o[4], a5 = o[5], a6 = o[6], a7 = o[7];                \
+            for (Py_ssize_t j = 0; j < m; j++) {                                                                       \
+                const vec *z = (const vec *)(rows[j] + i);                                                             \
+                const vec v = SET(vals[j]);                                                                            \
+                a0 += TERM(v, z[0]); a1 += TERM(v, z[1]); a2 += TERM(v, z[2]); a3 += TERM(v, z[3]);                    \
+                a4 += TERM(v, z[4]); a5 += TERM(v, z[5]); a6 += TERM(v, z[6]); a7 += TERM(v, z[7]);                    \
+            }                                                                                                          \
+            o[0] = a0; o[1] = a1; o[2] = a2; o[3] = a3; o[4] = a4; o[5] = a5; o[6] = a6; o[7] = a7;                    \
+        }                                                                                                              \
+        for (; i + 2 * W <= n; i += 2 * W) {                                                                           \
+            vec *o = (vec *)(out + i);                                                                                 \
+            vec a0 = o[0], a1 = o[1];                                                                                  \
+            for (Py_ssize_t j = 0; j < m; j++) {                                                                       \
+                const vec *z = (const vec *)(rows[j] + i);                                                             \
+                const vec v = SET(vals[j]);                                                                            \
+                a0 += TERM(v, z[0]); a1 += TERM(v, z[1]);                                                              \
+            }                                                                                                          \
+            o[0] = a0; o[1] = a1;                                                                                      \
+        }                                                                                                              \
+        for (; i < n; i += W) {                                                                                        \
+            vec a = *(vec *)(out + i);                                                                                 \
+            for (Py_ssize_t j = 0; j < m; j++) a += TERM(SET(vals[j]), *(const vec *)(rows[j] + i));                   \
+            *(vec *)(out + i) = a;                                                                                     \
+        }                                                                                                              \
+    }
+#define PRODUCT(v, z) ((v) * (z))
+#define SQUARED_DIFFERENCE(v, z) (((v) - (z)) * ((v) - (z)))
+SUM_OVER_FEATURES(NAME(dots), PRODUCT)
+SUM_OVER_FEATURES(NAME(distances), SQUARED_DIFFERENCE)
+#undef SUM_OVER_FEATURES
+#undef PRODUCT
+#undef SQUARED_DIFFERENCE
+
+static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
+    if (f->kind == DOT_POWER) {
+        const vec base = SET(f->gamma) * dot + SET(f->coef0);
+        vec power = base;
+        for (int i = 1; i < f->degree; i++) power *= base;
+        return power;
+    }
+    if (f->kind == EXP_DISTANCE) distance = NAME(sqrt)(distance);
+    return NAME(exp)(SET(-f->gamma) * distance);
+}
+
+/* out = kernel values from the row of dot products or of squared distances: a sum over terms of weight * product over
+ * factors. Each of the two rows gives the other by |x - z|^2 = |x|^2 + |z|^2 - 2 x.z, which rounding can make a little
+ * negative. */
+static void NAME(kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq,
+                             Py_ssize_t n, double *out) {
+    const vec xs = SET(x_sq);
+    for (Py_ssize_t i = 0; i < n; i += W) {
+        const vec s = *(const vec *)(sq + i);
+        vec dot = *(const vec *)(row + i), distance = dot;
+        if (is_distance)
+            dot = SET(0.5) * (xs + s - distance);
+        else
+            distance = AT_LEAST(xs + s - SET(2.0) * dot, SET(0.0));
+        const Factor *f = k->factors;
+        vec sum = SET(0.0);
+        for (int t = 0; t < k->n_terms; t++) {
+            vec product = NAME(factor)(f++, dot, distance);
+            for (int j = 1; j < k->terms[t].n_factors; j++) product *= NAME(factor)(f++, dot, distance);
+            sum += SET(k->terms[t].weight) * product;
+        }
+        *(vec *)(out + i) = sum;
+    }
+}
+
+/* a . b, in the same order whatever the length of the padding: eight vectors in turn, then pairwise. */
+static double NAME(inner)(const double *a, const double *b, Py_ssize_t n) {
+    vec s[4] = {SET(0.0), SET(0.0), SET(0.0), SET(0.0)};
+    Py_ssize_t i = 0;
+    for (; i + 4 * W <= n; i += 4 * W) {
+        const vec *x = (const vec *)(a + i), *y = (const vec *)(b + i);
+        s[0] += x[0] * y[0]; s[1] += x[1] * y[1]; s[2] += x[2] * y[2]; s[3] += x[3] * y[3];
+    }
+    for (int j = 0; i < n; i += W, j++) s[j] += *(const vec *)(a + i) * *(const vec *)(b + i);
+    s[0] = (s[0] + s[1]) + (s[2] + s[3]);
+#if W > 1
+    double sum = 0.0;
+    for (int j = 0; j < W; j++) sum += s[0][j];
+    return sum;
+#else
+    return s[0];
+#endif
+}
+
+static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(kernel_row), NAME(inner)};
+
+#undef vec
+#undef ivec
+#undef SET
+#undef AS_INT
+#undef AS_REAL
+#undef AT_LEAST
+#undef NAME
+#undef W

@@ -1,0 +1,469 @@
+"""He & Kwok 2014: online learning with kernels (OLK), with random updating (OLRU) and random discarding (OLRD).
+
+The classes of a pair differ in their task alone, so each update is written once, over river's losses.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Hashable
+from typing import Any
+
+from river import optim
+
+from river_okl.base import (
+    KernelClassifier,
+    KernelModel,
+    KernelRegressor,
+    check_between,
+    check_choice,
+    check_learning_rate,
+    check_positive,
+    check_whole,
+)
+from river_okl.kernels import Kernel
+from river_okl.rates import rate
+
+
+def _project_on_ball(model: OLK) -> None:
+    """Π_F, eq. (4)."""
+    if model.radius is not None and (norm := model.norm) > model.radius:
+        model._f.scale(model.radius / norm)
+
+
+class OLK(KernelModel):
+    """Algorithm 1 for both tasks."""
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        learning_rate: float | optim.base.Scheduler = 1.0,
+        radius: float | None = None,
+        horizon: int | None = None,
+    ):
+        check_learning_rate(learning_rate)
+        _check_radius_and_horizon(radius, horizon)
+        self.learning_rate = learning_rate
+        self.radius = radius
+        self.horizon = horizon
+        super().__init__(kernel, norm=radius is not None)
+        self._set_loss(loss)
+        self._t = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        g = w * self._derivative(y, f.observe(x))
+        self._t += 1
+        if g != 0.0:
+            eta = rate(self.learning_rate, self._t, power=0.5, horizon=self.horizon)  # eq. (6)
+            f.add(-eta * g)  # line 11
+            _project_on_ball(self)  # line 14
+
+
+class OLRU(KernelModel):
+    """Algorithm 2 for both tasks."""
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        learning_rate: float | optim.base.Scheduler = 1.0,
+        c: float = 1.0,
+        power: float = 0.25,
+        radius: float | None = None,
+        horizon: int | None = None,
+        seed: int | None = None,
+    ):
+        check_learning_rate(learning_rate)
+        check_positive("c", c)
+        check_between("power", power, 0.0, 1.0)
+        _check_radius_and_horizon(radius, horizon)
+        self.learning_rate = learning_rate
+        self.c = c
+        self.power = power
+        self.radius = radius
+        self.horizon = horizon
+        self.seed = seed
+        super().__init__(kernel, norm=radius is not None)
+        self._set_loss(loss)
+        self._rng = random.Random(seed)
+        self._t = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate", "c"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        g = w * self._derivative(y, f.observe(x))
+        self._t += 1
+        if g == 0.0:
+            return
+        p = min(1.0, self.c * (self.horizon or self._t) ** -self.power)  # eq. (13)
+        if self._rng.random() < p:
+            eta = rate(self.learning_rate, self._t, power=(1.0 + self.power) / 2.0, horizon=self.horizon)
+            f.add(-eta * g / p)  # line 9: a_t = α_t / p_t
+            _project_on_ball(self)  # line 12
+
+
+class OLRD(KernelModel):
+    """Algorithm 3 for both tasks."""
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        learning_rate: float | optim.base.Scheduler = 1.0,
+        budget: int = 100,
+        c: float | None = None,
+        radius: float | None = None,
+        horizon: int | None = None,
+        projection: str = "exact",
+        seed: int | None = None,
+    ):
+        check_learning_rate(learning_rate)
+        check_whole("budget", budget)
+        if c is not None:
+            check_positive("c", c)
+        _check_radius_and_horizon(radius, horizon)
+        check_choice("projection", projection, ("exact", "approximate"))
+        self.learning_rate = learning_rate
+        self.budget = budget
+        self.c = c
+        self.radius = radius
+        self.horizon = horizon
+        self.projection = projection
+        self.seed = seed
+        super().__init__(
+            kernel,
+            budget=budget if c is None else None,
+            norm=radius is not None and projection == "exact",
+        )
+        self._set_loss(loss)
+        self._rng = random.Random(seed)
+        self._t = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        g = w * self._derivative(y, f.observe(x))
+        self._t += 1
+        if g != 0.0:
+            n = len(f)
+            if n >= self._budget_now():
+                f.remove(int(self._rng.random() * n))  # eq. (19)
+                if n > 1:
+                    f.scale(n / (n - 1.0))  # eq. (17) with q = 1/n
+            f.add(-rate(self.learning_rate, self._t, power=0.5, horizon=self.horizon) * g)
+        if self.radius is not None:
+            if self.projection == "exact":
+                _project_on_ball(self)  # line 15
+            else:
+                self._shrink_coefficients()
+
+    def _budget_now(self) -> int:
+        """B, or B_t of eq. (23) and (24)."""
+        if self.c is None:
+            return self.budget
+        return 1 + math.floor(self.c * math.sqrt(self.horizon or self._t))
+
+    def _shrink_coefficients(self) -> None:
+        """Eq. (22): B ‖α‖∞ max √κ(x, x) ≤ U, which bounds the norm without knowing it."""
+        f = self._f
+        if len(f) == 0:
+            return
+        bound = self._budget_now() * abs(f.coefficients).max() * f.self_similarities.max() ** 0.5
+        if bound > self.radius:
+            f.scale(self.radius / bound)
+
+
+def _check_radius_and_horizon(radius: float | None, horizon: int | None) -> None:
+    if radius is not None:
+        check_positive("radius", radius)
+    if horizon is not None:
+        check_whole("horizon", horizon)
+
+
+class OLKClassifier(OLK, KernelClassifier):
+    """Online gradient descent with kernels, classification: a step against the gradient of the loss at each sample.
+
+    The reference for `OLRUClassifier` and `OLRDClassifier`, which bound it: it keeps every sample with a loss for ever.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A binary loss of `river.optim.losses`. None: `Hinge()`.
+    learning_rate
+        η: the step is η/√t, or η/√T where a horizon is given. A `river.optim.schedulers` object is the step itself.
+    radius
+        f is kept in the ball of this radius. None: no ball.
+    horizon
+        T, the length of the stream where it is known.
+
+    Notes
+    -----
+    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The sample weight multiplies the gradient.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import OLKClassifier
+
+    >>> model = preprocessing.StandardScaler() | OLKClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.31%
+
+    References
+    ----------
+    [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
+
+    """
+
+
+class OLKRegressor(OLK, KernelRegressor):
+    """Online gradient descent with kernels, regression: a step against the gradient of the loss at each sample.
+
+    The reference for `OLRURegressor` and `OLRDRegressor`, which bound it: it keeps every sample for ever.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
+    learning_rate
+        η: the step is η/√t, or η/√T where a horizon is given. A `river.optim.schedulers` object is the step itself.
+    radius
+        f is kept in the ball of this radius. None: no ball.
+    horizon
+        T, the length of the stream where it is known.
+
+    Notes
+    -----
+    - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
+    - The sample weight multiplies the gradient.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import OLKRegressor
+
+    >>> model = preprocessing.StandardScaler() | OLKRegressor()
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 0.0
+
+    References
+    ----------
+    [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
+
+    """
+
+
+class OLRUClassifier(OLRU, KernelClassifier):
+    """Online learning with random updating, classification: gradient descent that takes few, larger steps.
+
+    The support set grows as t^(1-power) in expectation, slower than the stream but without a bound; take
+    `OLRDClassifier` where the bound must be hard.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A binary loss of `river.optim.losses`. None: `Hinge()`.
+    learning_rate
+        η: the step is η t^-(1+power)/2, or with T for t where a horizon is given, over the probability that it is taken. A
+        `river.optim.schedulers` object is the step itself.
+    c
+        A sample with a loss is taken with probability min(1, c t^-power).
+    power
+        γ of the paper.
+    radius
+        f is kept in the ball of this radius. None: no ball.
+    horizon
+        T, the length of the stream where it is known.
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - The coin is thrown only where the gradient is not 0; the paper throws it for each sample, which is the same.
+    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The sample weight multiplies the gradient.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import OLRUClassifier
+
+    >>> model = preprocessing.StandardScaler() | OLRUClassifier(seed=42)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 86.87%
+
+    References
+    ----------
+    [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
+
+    """
+
+
+class OLRURegressor(OLRU, KernelRegressor):
+    """Online learning with random updating, regression: gradient descent that takes few, larger steps.
+
+    The support set grows as t^(1-power) in expectation, slower than the stream but without a bound; take
+    `OLRDRegressor` where the bound must be hard.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
+    learning_rate
+        η: the step is η t^-(1+power)/2, or with T for t where a horizon is given, over the probability that it is taken. A
+        `river.optim.schedulers` object is the step itself.
+    c
+        A sample with a loss is taken with probability min(1, c t^-power).
+    power
+        γ of the paper.
+    radius
+        f is kept in the ball of this radius. None: no ball.
+    horizon
+        T, the length of the stream where it is known.
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
+    - The sample weight multiplies the gradient.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import OLRURegressor
+
+    >>> model = preprocessing.StandardScaler() | OLRURegressor(seed=42)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 0.0
+
+    References
+    ----------
+    [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
+
+    """
+
+
+class OLRDClassifier(OLRD, KernelClassifier):
+    """Online learning with random discarding, classification: gradient descent on a fixed budget that stays unbiased.
+
+    Where the budget is full a support vector drawn at random leaves and the others take over its weight. O(B) in
+    memory and time: the class to start with.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A binary loss of `river.optim.losses`. None: `Hinge()`.
+    learning_rate
+        η: the step is η/√t, or η/√T where a horizon is given. A `river.optim.schedulers` object is the step itself.
+    budget
+        The most support vectors that the model keeps.
+    c
+        The dynamic budget B_t = 1 + ⌊c√t⌋ of the paper, in place of `budget`; with a horizon T the fixed 1 + ⌊c√T⌋.
+    radius
+        f is kept in the ball of this radius. None: no ball.
+    horizon
+        T, the length of the stream where it is known.
+    projection
+        How f is kept in the ball: "exact", by its norm, or "approximate", by a bound on the norm.
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - The paper prints its approximate projection as min(1, U/B), which does not depend on the coefficients; what its
+      eq. (22) needs is B²‖α‖∞² ≤ U², and that is enforced, after every sample.
+    - With one support vector, discarding replaces it.
+    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The sample weight multiplies the gradient.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import OLRDClassifier
+
+    >>> model = preprocessing.StandardScaler() | OLRDClassifier(seed=42)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.59%
+
+    References
+    ----------
+    [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
+
+    """
+
+
+class OLRDRegressor(OLRD, KernelRegressor):
+    """Online learning with random discarding, regression: gradient descent on a fixed budget that stays unbiased.
+
+    Where the budget is full a support vector drawn at random leaves and the others take over its weight. O(B) in
+    memory and time.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
+    learning_rate
+        η: the step is η/√t, or η/√T where a horizon is given. A `river.optim.schedulers` object is the step itself.
+    budget
+        The most support vectors that the model keeps.
+    c
+        The dynamic budget B_t = 1 + ⌊c√t⌋ of the paper, in place of `budget`; with a horizon T the fixed 1 + ⌊c√T⌋.
+    radius
+        f is kept in the ball of this radius. None: no ball.
+    horizon
+        T, the length of the stream where it is known.
+    projection
+        How f is kept in the ball: "exact", by its norm, or "approximate", by a bound on the norm.
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - See `OLRDClassifier` for the approximate projection and for one support vector.
+    - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
+    - The sample weight multiplies the gradient.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import OLRDRegressor
+
+    >>> model = preprocessing.StandardScaler() | OLRDRegressor(seed=42)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 0.0
+
+    References
+    ----------
+    [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
+
+    """

@@ -1,0 +1,98 @@
+"""The kernel perceptron, and the randomized budget perceptron that bounds it by forgetting at random."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable
+from typing import Any
+
+from river_okl.base import KernelClassifier
+from river_okl.kernels import Kernel
+
+
+class KernelPerceptronClassifier(KernelClassifier):
+    """The kernel perceptron: every mistake becomes a support vector.
+
+    The yardstick of the field. Its memory and time per sample grow with its mistakes for ever, so take it for short
+    streams or as a reference; `RBPClassifier` and `AhpatronClassifier` are its bounded relatives.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+
+    Notes
+    -----
+    The sample weight multiplies the coefficient of the new support vector.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import KernelPerceptronClassifier
+
+    >>> model = preprocessing.StandardScaler() | KernelPerceptronClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.35%
+
+    References
+    ----------
+    [^1]: [Freund, Y. and Schapire, R.E., 1999. Large margin classification using the perceptron algorithm. Machine Learning, 37(3), pp.277-296.](https://doi.org/10.1023/A:1007662407062)
+
+    """
+
+    def __init__(self, kernel: Kernel | None = None):
+        super().__init__(kernel)
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        if y * f.observe(x) > 0.0 or w == 0.0:  # no mistake
+            return
+        f.add(y * w)
+
+
+class RBPClassifier(KernelClassifier):
+    """The randomized budget perceptron: where the budget is full, a mistake replaces a support vector drawn at random.
+
+    The fastest budgeted class and the least accurate; take it where a microsecond matters more than a few percent.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    budget
+        The most support vectors that the model keeps.
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    The sample weight multiplies the coefficient of the new support vector.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import RBPClassifier
+
+    >>> model = preprocessing.StandardScaler() | RBPClassifier(budget=50, seed=42)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 82.47%
+
+    References
+    ----------
+    [^1]: [Cavallanti, G., Cesa-Bianchi, N. and Gentile, C., 2007. Tracking the best hyperplane with a simple budget Perceptron. Machine Learning, 69(2), pp.143-167.](https://doi.org/10.1007/s10994-007-5003-0)
+
+    """
+
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 100, seed: int | None = None):
+        self.budget = budget
+        self.seed = seed
+        super().__init__(kernel, budget=budget)
+        self._rng = random.Random(seed)
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        if y * f.observe(x) > 0.0 or w == 0.0:  # no mistake
+            return
+        if len(f) == self.budget:
+            f.remove(int(self._rng.random() * self.budget))
+        f.add(y * w)

@@ -1,0 +1,327 @@
+"""Kernels: value objects that say what κ(x, z) is, and compose with ``+`` and ``*``.
+
+All of them start from the same dot products x · z, so that a sum or product of kernels costs one row of dot products
+plus its own element-wise part::
+
+    0.8 * RBF() + 0.2 * Linear()        RBF(gamma=0.5) * Polynomial(degree=2)
+
+A ``gamma`` of None is taken from the stream by the model that uses the kernel, and stays once 200 samples have been
+learned; ``model.kernel_in_use`` shows it.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+from river import base
+
+from river_okl._core.expansion import FACTOR_KINDS
+
+__all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum"]
+
+EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER = FACTOR_KINDS
+
+# γ = 3 / mean ‖x-x'‖² was the best of 1, 3 and 10: see benchmarks/README.md, "The bandwidth".
+AUTO_DISTANCE = 3.0
+AUTO_DOT = 1.0
+
+Factor = tuple[int, int, float, float, float]
+"""kind, degree, gamma, coef0, and where gamma comes from the stream the constant that it has there (otherwise 0)."""
+
+Term = tuple[float, tuple[Factor, ...]]
+
+
+class Kernel(base.Base):
+    """A positive definite kernel on feature dicts; features that a dict lacks are 0."""
+
+    def _terms(self) -> tuple[Term, ...]:
+        """The kernel as a sum of weighted products, which is what the compiled core evaluates."""
+        raise NotImplementedError(
+            f"{type(self).__name__} is not made of river_okl.kernels: compose RBF, Laplacian, Polynomial and Linear"
+        )
+
+    def _resolved(self, distance: float, square: float) -> Kernel:
+        """This kernel on a stream with these means of ‖x-x'‖² and ‖x‖²: every gamma is a number."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        params = ", ".join(f"{name}={value}" for name, value in self._get_params().items())
+        return f"{type(self).__name__}({params})"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.__dict__.values()))
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum(self, other)
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Sum(self, weights=(float(other),))
+
+    def __rmul__(self, weight: float) -> Kernel:
+        return self * weight
+
+
+def _check_gamma(gamma: Any, where: str) -> float:
+    if isinstance(gamma, bool) or not isinstance(gamma, numbers.Real):
+        raise TypeError(f"{where}: gamma is {gamma!r}; it must be a number or None (taken from the stream)")
+    if not 0 < gamma < math.inf:
+        raise ValueError(f"{where}: gamma is {gamma!r}; it must be positive and finite")
+    return float(gamma)
+
+
+class RBF(Kernel):
+    """The Gaussian kernel exp(-γ ‖x-z‖²).
+
+    Parameters
+    ----------
+    gamma
+        γ > 0, or a tuple of such numbers for the mean over these scales. None: 3 / mean ‖x-x'‖² over the first 200
+        samples learned and their successors, which makes predictions independent of the unit of the features.
+
+    Examples
+    --------
+    >>> from river_okl import kernels
+    >>> kernels.RBF(gamma=0.5)
+    RBF(gamma=0.5)
+    >>> 0.8 * kernels.RBF() + 0.2 * kernels.Linear()
+    0.8 * RBF(gamma=None) + 0.2 * Linear(gamma=1.0)
+
+    """
+
+    def __init__(self, gamma: float | tuple[float, ...] | None = None):
+        if isinstance(gamma, tuple | list):
+            if not gamma:
+                raise ValueError("RBF: gamma is empty; give at least one scale")
+            gamma = tuple(_check_gamma(g, "RBF") for g in gamma)
+        elif gamma is not None:
+            _check_gamma(gamma, "RBF")
+        self.gamma = gamma
+
+    def _terms(self) -> tuple[Term, ...]:
+        if self.gamma is None:
+            return ((1.0, ((EXP_SQUARED_DISTANCE, 1, 0.0, 0.0, AUTO_DISTANCE),)),)
+        scales = self.gamma if isinstance(self.gamma, tuple) else (self.gamma,)
+        return tuple((1.0 / len(scales), ((EXP_SQUARED_DISTANCE, 1, float(g), 0.0, 0.0),)) for g in scales)
+
+    def _resolved(self, distance: float, square: float) -> Kernel:
+        return self if self.gamma is not None else _with_gamma(self, _ratio(AUTO_DISTANCE, distance))
+
+
+class Laplacian(Kernel):
+    """The exponential kernel exp(-γ ‖x-z‖), rougher than the Gaussian.
+
+    The norm is Euclidean (scikit-learn's ``laplacian_kernel`` has ‖x-z‖₁).
+
+    Parameters
+    ----------
+    gamma
+        γ > 0. None: the square root of 3 / mean ‖x-x'‖² over the first 200 samples learned.
+
+    Examples
+    --------
+    >>> from river_okl import kernels
+    >>> kernels.Laplacian(gamma=0.5)
+    Laplacian(gamma=0.5)
+
+    """
+
+    def __init__(self, gamma: float | None = None):
+        if gamma is not None:
+            _check_gamma(gamma, "Laplacian")
+        self.gamma = gamma
+
+    def _terms(self) -> tuple[Term, ...]:
+        auto = AUTO_DISTANCE if self.gamma is None else 0.0
+        return ((1.0, ((EXP_DISTANCE, 1, float(self.gamma or 0.0), 0.0, auto),)),)
+
+    def _resolved(self, distance: float, square: float) -> Kernel:
+        if self.gamma is not None:
+            return self
+        return _with_gamma(self, math.sqrt(_ratio(AUTO_DISTANCE, distance)))
+
+
+class Polynomial(Kernel):
+    """The polynomial kernel (γ x·z + c)^degree.
+
+    Parameters
+    ----------
+    degree
+        A whole number of at least 1.
+    gamma
+        γ > 0. None: 1 / mean ‖x‖² over the first 200 samples learned.
+    coef0
+        c ≥ 0.
+
+    Examples
+    --------
+    >>> from river_okl import kernels
+    >>> kernels.Polynomial(degree=2)
+    Polynomial(degree=2, gamma=1.0, coef0=1.0)
+
+    """
+
+    def __init__(self, degree: int = 3, gamma: float | None = 1.0, coef0: float = 1.0):
+        if isinstance(degree, bool) or not isinstance(degree, numbers.Integral):
+            raise TypeError(f"Polynomial: degree is {degree!r}; it must be a whole number")
+        if not 1 <= degree <= 100:
+            raise ValueError(f"Polynomial: degree is {degree!r}; it must be from 1 to 100")
+        if gamma is not None:
+            _check_gamma(gamma, "Polynomial")
+        if not 0 <= coef0 < math.inf:
+            raise ValueError(f"Polynomial: coef0 is {coef0!r}; it must be finite and not negative")
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def _terms(self) -> tuple[Term, ...]:
+        auto = AUTO_DOT if self.gamma is None else 0.0
+        gamma = float(self.gamma or 0.0)
+        return ((1.0, ((DOT_POWER, int(self.degree), gamma, float(self.coef0), auto),)),)
+
+    def _resolved(self, distance: float, square: float) -> Kernel:
+        return self if self.gamma is not None else _with_gamma(self, _ratio(AUTO_DOT, square))
+
+
+class Linear(Kernel):
+    """The linear kernel γ x·z.
+
+    Parameters
+    ----------
+    gamma
+        γ > 0. None: 1 / mean ‖x‖² over the first 200 samples learned, which is what to take in a sum with a kernel
+        that is 1 at most.
+
+    Examples
+    --------
+    >>> from river_okl import kernels
+    >>> kernels.Linear()
+    Linear(gamma=1.0)
+
+    """
+
+    def __init__(self, gamma: float | None = 1.0):
+        if gamma is not None:
+            _check_gamma(gamma, "Linear")
+        self.gamma = gamma
+
+    def _terms(self) -> tuple[Term, ...]:
+        auto = AUTO_DOT if self.gamma is None else 0.0
+        return ((1.0, ((DOT_POWER, 1, float(self.gamma or 0.0), 0.0, auto),)),)
+
+    def _resolved(self, distance: float, square: float) -> Kernel:
+        return self if self.gamma is not None else _with_gamma(self, _ratio(AUTO_DOT, square))
+
+
+class Sum(Kernel):
+    """Σ weight · kernel; what ``+`` and a number times a kernel give.
+
+    Parameters
+    ----------
+    kernels
+        The kernels.
+    weights
+        A number ≥ 0 for each. None: 1 for each.
+
+    Examples
+    --------
+    >>> from river_okl import kernels
+    >>> kernels.Sum(kernels.RBF(0.1), kernels.RBF(1.0), weights=(0.5, 0.5))
+    0.5 * RBF(gamma=0.1) + 0.5 * RBF(gamma=1.0)
+
+    """
+
+    def __init__(self, *kernels: Kernel, weights: tuple[float, ...] | None = None):
+        _check_kernels(kernels, "Sum")
+        if weights is not None:
+            if len(weights) != len(kernels):
+                raise ValueError(f"Sum: {len(weights)} weights for {len(kernels)} kernels")
+            if not all(0 <= w < math.inf for w in weights):
+                raise ValueError(f"Sum: weights are {weights!r}; each must be finite and not negative")
+            weights = tuple(weights)
+        self.kernels = kernels
+        self.weights = weights
+
+    @classmethod
+    def _unit_test_params(cls) -> Any:
+        yield {}
+
+    def _get_params(self) -> dict[str, Any]:
+        return {"_POSITIONAL_ARGS": self.kernels, "weights": self.weights}
+
+    def _pairs(self) -> list[tuple[float, Kernel]]:
+        return list(zip(self.weights or (1.0,) * len(self.kernels), self.kernels, strict=True))
+
+    def _terms(self) -> tuple[Term, ...]:
+        return tuple((w * v, factors) for w, k in self._pairs() for v, factors in k._terms())
+
+    def _resolved(self, distance: float, square: float) -> Kernel:
+        return Sum(*(k._resolved(distance, square) for k in self.kernels), weights=self.weights)
+
+    def __str__(self) -> str:
+        return " + ".join(f"{kernel}" if w == 1 else f"{w:g} * {_in_brackets(kernel)}" for w, kernel in self._pairs())
+
+
+class Product(Kernel):
+    """The product of kernels; what ``*`` gives.
+
+    Parameters
+    ----------
+    kernels
+        The kernels.
+
+    Examples
+    --------
+    >>> from river_okl import kernels
+    >>> kernels.RBF(0.1) * kernels.Linear()
+    RBF(gamma=0.1) * Linear(gamma=1.0)
+
+    """
+
+    def __init__(self, *kernels: Kernel):
+        _check_kernels(kernels, "Product")
+        self.kernels = kernels
+
+    def _get_params(self) -> dict[str, Any]:
+        return {"_POSITIONAL_ARGS": self.kernels}
+
+    def _terms(self) -> tuple[Term, ...]:
+        product: tuple[Term, ...] = ((1.0, ()),)
+        for kernel in self.kernels:
+            product = tuple((v * w, a + b) for v, a in product for w, b in kernel._terms())
+        return product
+
+    def _resolved(self, distance: float, square: float) -> Kernel:
+        return Product(*(k._resolved(distance, square) for k in self.kernels))
+
+    def __str__(self) -> str:
+        return " * ".join(_in_brackets(kernel) for kernel in self.kernels)
+
+
+def _in_brackets(kernel: Kernel) -> str:
+    return f"({kernel})" if isinstance(kernel, Sum) else str(kernel)
+
+
+def _check_kernels(kernels: tuple[Any, ...], where: str) -> None:
+    if not kernels or not all(isinstance(kernel, Kernel) for kernel in kernels):
+        raise TypeError(f"{where}: takes one or more kernels, not {kernels!r}")
+
+
+def _ratio(constant: float, mean: float) -> float:
+    return constant / mean if mean > 0 else 0.0
+
+
+def _with_gamma(kernel: Kernel, gamma: float) -> Kernel:
+    """A copy with the gamma in use, which is 0 until the stream has shown two different samples."""
+    copy = kernel.clone()
+    copy.__dict__["gamma"] = gamma
+    return copy

@@ -1,0 +1,122 @@
+"""Losses: river's, our own ε-insensitive one, and how the algorithms differentiate them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from river import optim
+from river.optim.losses import BinaryLoss, RegressionLoss
+
+__all__ = ["EpsilonInsensitive", "derivative"]
+
+STEEPEST = 1e12  # of a derivative, as river's ``clip_gradient``: a run-away model stays finite
+
+
+class EpsilonInsensitive(RegressionLoss):
+    """The ε-insensitive loss max(0, |p - y| - ε) of support vector regression.
+
+    (River's ``EpsilonInsensitiveHinge`` maps y to 2y - 1 first, which is wrong for regression.)
+
+    Parameters
+    ----------
+    eps
+        The half-width ε ≥ 0 of the tube in which an error costs nothing.
+
+    Examples
+    --------
+    >>> from river_okl import losses
+    >>> loss = losses.EpsilonInsensitive(eps=0.1)
+    >>> loss(5, 5), loss(5, 7)
+    (0.0, 1.9)
+    >>> loss.gradient(5, 7), loss.gradient(5, 5.05)
+    (1.0, 0.0)
+
+    """
+
+    def __init__(self, eps: float = 0.1):
+        if not 0 <= eps < math.inf:
+            raise ValueError(f"eps is {eps!r}; it must be finite and not negative")
+        self.eps = eps
+
+    def __call__(self, y_true: Any, y_pred: Any) -> Any:
+        return max(abs(y_pred - y_true) - self.eps, 0.0)
+
+    def gradient(self, y_true: Any, y_pred: Any) -> Any:
+        if abs(y_pred - y_true) <= self.eps:
+            return 0.0
+        return 1.0 if y_pred > y_true else -1.0
+
+
+Derivative = Callable[[float, float], float]
+"""(y, p) -> the derivative of the loss at prediction p; y is -1 or +1 in classification."""
+
+
+def derivative(loss: optim.losses.Loss) -> Derivative:
+    """The derivative of a loss, straight for the common ones and through the loss itself for all others.
+
+    It differs from river's ``gradient`` at two kinks, where the papers do not update: the hinge loss has 0 at y p = 1
+    (river fires there) and the absolute loss has 0 at p = y (river has -1).
+    """
+    if type(loss) is optim.losses.Hinge:
+        return _Hinge(loss.threshold)
+    if type(loss) is optim.losses.Squared:
+        return _squared
+    if type(loss) is optim.losses.Absolute:
+        return _absolute
+    if type(loss) is optim.losses.Log and loss.weight_pos == loss.weight_neg == 1.0:
+        return _log
+    if isinstance(loss, BinaryLoss):
+        return _Binary(loss)
+    if isinstance(loss, RegressionLoss):
+        return _Regression(loss)
+    raise TypeError(
+        f"loss is {loss!r}; it must be a binary or regression loss of river.optim.losses, or a subclass of one"
+    )
+
+
+class _Hinge:
+    def __init__(self, threshold: float):
+        self.threshold = threshold
+
+    def __call__(self, y: float, p: float) -> float:
+        return -y if y * p < self.threshold else 0.0
+
+
+def _squared(y: float, p: float) -> float:
+    return min(max(2.0 * (p - y), -STEEPEST), STEEPEST)
+
+
+def _absolute(y: float, p: float) -> float:
+    return 0.0 if p == y else 1.0 if p > y else -1.0
+
+
+def _log(y: float, p: float) -> float:
+    z = y * p
+    return -y / (1.0 + math.exp(z)) if z < 700.0 else 0.0
+
+
+class _Binary:
+    """A user's binary loss, which takes y as 0 or 1."""
+
+    def __init__(self, loss: BinaryLoss):
+        self.loss = loss
+
+    def __call__(self, y: float, p: float) -> float:
+        return _checked(self.loss.gradient(y > 0.0, p), self.loss, p)
+
+
+class _Regression:
+    def __init__(self, loss: RegressionLoss):
+        self.loss = loss
+
+    def __call__(self, y: float, p: float) -> float:
+        return _checked(self.loss.gradient(y, p), self.loss, p)
+
+
+def _checked(g: Any, loss: optim.losses.Loss, p: float) -> float:
+    value = float(g)
+    if math.isnan(value):
+        raise ValueError(f"{type(loss).__name__}.gradient is NaN at the prediction {p!r}")
+    return min(max(value, -STEEPEST), STEEPEST)
