@@ -162,6 +162,19 @@ def test_runs_within_the_budget_and_stays_finite(name, options, kernel):
         assert twin.norm2() > 0  # it has learned something
 
 
+@pytest.mark.parametrize(("name", "options"), list(configurations()))
+def test_exact_duplicates_do_no_harm(name, options):
+    rng = random.Random(2)
+    twin = TWINS[name](RBF, **options)
+    for _ in range(80):
+        x = {i: float(rng.random() < 0.5) for i in "abc"}  # eight different samples
+        twin.learn(x, 1.0 if rng.random() < 0.2 + 0.6 * x["a"] else -1.0)
+        assert math.isfinite(twin.decision(x))
+        assert twin.norm2() < 1.01e8  # SGD: the steps are bounded by 1 / l2 = 1e4
+        if "beta" not in options and "c" not in options:
+            assert len(twin.support) <= options.get("budget", 80)
+
+
 @pytest.mark.parametrize("name", [name for name in RANDOM if family(name) != "FOGD"])
 def test_the_seed_decides(name):
     options = {"budget": 8} if family(name) not in GROWS else {}
@@ -562,6 +575,10 @@ def full_bpa(kind, maintenance, kernel=RBF, seed=1):
     raise AssertionError("no such sample")
 
 
+def kernel_distance(kernel, x, z):
+    return kernel(x, x) + kernel(z, z) - 2 * kernel(x, z)
+
+
 def bpa_by_optimisation(twin, r, x, y):
     """min 1/2 ||f' - f||^2 + C loss(f'(x_t)) over beta by a general solver, loss as a slack."""
     points = [x] + [twin.support[i] for i in twin.spanning_set(r, x)]
@@ -607,7 +624,10 @@ def test_bpa_closed_form_against_a_solver(maintenance, kind, kernel):
         totals, lost = [], []
         for r in range(6):
             beta, total, objective, value, kt = bpa_by_optimisation(twin, r, x, y)
-            _, closed, lost_r = twin.replacement(r, x, y)
+            V, closed, lost_r = twin.replacement(r, x, y)
+            distances = [kernel_distance(kernel, twin.support[r], z) for z in twin.support]
+            near = sorted(twin.others(r), key=distances.__getitem__)
+            assert sorted(V) == sorted(near[: {"simple": 0, "nearest": 1, "projection": 5}[maintenance]])
             mine = objective(np.append(closed, twin.suffer(y, value + closed @ kt)[0]))
             assert mine <= total + 1e-9 * max(1, abs(total))
             assert mine == pytest.approx(total, rel=1e-5)
@@ -785,11 +805,16 @@ def test_bduol_discards_the_cheapest_and_spreads_it(maintenance):
             np.testing.assert_allclose(beta, expected, atol=1e-12)
 
 
-def test_bduol_drops_a_sample_that_the_removal_has_repaired():
+def test_bduol_looks_at_the_loss_again_after_the_removal():
+    x = {"a": 0.0}
+    twin = ref.BDUOLClassifier(RBF, budget=2, C=2.0, maintenance="removal")
+    twin.add(x, -1.5, -1.0)
+    twin.add(x, 1.2, 1.0)
+    twin.learn(x, 1.0)  # loss 1.3; the first point costs 2.175, the second 2.28; then f(x) = 1.2
+    assert twin.alpha == [1.2]
     twin = ref.BDUOLClassifier(RBF, budget=1, C=2.0, maintenance="removal")
-    twin.support, twin.points = [{"a": 0.0}], [{"a": 0.0}]
-    twin.alpha, twin.birth, twin.label, twin.table = [1.0], [0], [1.0], [[1.0]]
-    twin.learn({"a": 0.0}, -1.0)  # after the removal f = 0 and the loss is 1: added
+    twin.add(x, 1.0, 1.0)
+    twin.learn(x, -1.0)  # loss 2, after the removal 1
     assert twin.alpha == [-1.0]
 
 
