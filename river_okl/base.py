@@ -116,7 +116,7 @@ class KernelModel(base.Estimator):
     @property
     def kernel_in_use(self) -> kernels.Kernel:
         """The kernel with every gamma filled in (0: not known before the stream shows two different samples)."""
-        return (self.kernel or kernels.RBF())._resolved(*self._f.kernel.scales)
+        return (self.kernel or kernels.RBF())._resolved(self._f.kernel.mean_distance, self._f.kernel.mean_square)
 
     @property
     def n_support_vectors(self) -> int:

@@ -217,6 +217,7 @@ cdef class Kernel:
     cdef dict previous              # the last sample learned, while adapting
     cdef Py_ssize_t seen
     cdef double sum_squares, sum_distances
+    cdef readonly double mean_distance, mean_square  # when γ last moved; 0: nothing known
     cdef Py_ssize_t next_update     # γ moves when 2, 3, 4, 6, 9, ... samples have been seen, then stays
 
     def __init__(self, tuple terms):
@@ -260,6 +261,8 @@ cdef class Kernel:
         if self.seen < self.next_update:
             return False
         self.next_update = min(max(self.seen + 1, self.seen * 3 // 2), max(self.seen + 1, BANDWIDTH_SAMPLES))
+        self.mean_distance = self.sum_distances / (self.seen - 1) if self.seen > 1 else 0.0
+        self.mean_square = self.sum_squares / self.seen
         self.resolve()
         if self.seen >= BANDWIDTH_SAMPLES and (self.sum_distances > 0.0 or self.seen >= 100 * BANDWIDTH_SAMPLES):
             self.adapting = False
@@ -271,21 +274,13 @@ cdef class Kernel:
         """κ(x, x) where it is the same for all x, else None."""
         return self.self_similarity(0.0) if self.radial else None
 
-    @property
-    def scales(self):
-        """Mean ‖x-x'‖² and mean ‖x‖² of the first samples learned; 0 where nothing is known."""
-        return (
-            self.sum_distances / (self.seen - 1) if self.seen > 1 else 0.0,
-            self.sum_squares / self.seen if self.seen else 0.0,
-        )
-
     cdef int resolve(self) except -1:
+        """Every γ that is left to the stream, from the means."""
         cdef int f = 0
-        distance, square = self.scales
         for _, factors in self.terms:
             for kind, _, _, _, auto in factors:
                 if auto > 0.0:
-                    mean = square if kind == DOT_POWER else distance
+                    mean = self.mean_square if kind == DOT_POWER else self.mean_distance
                     gamma = auto / mean if mean > 0.0 else 0.0
                     self.factors[f].gamma = math.sqrt(gamma) if kind == EXP_DISTANCE else gamma
                 f += 1
@@ -312,10 +307,20 @@ cdef class Kernel:
         return out[shift3]
 
     def __getstate__(self):
-        return (self.adapting, self.previous, self.seen, self.sum_squares, self.sum_distances, self.next_update)
+        return (
+            bool(self.adapting),
+            self.previous,
+            self.seen,
+            self.next_update,
+            self.sum_squares,
+            self.sum_distances,
+            self.mean_square,
+            self.mean_distance,
+        )
 
     def __setstate__(self, state):
-        self.adapting, self.previous, self.seen, self.sum_squares, self.sum_distances, self.next_update = state
+        self.adapting, self.previous, self.seen, self.next_update, *means = state
+        self.sum_squares, self.sum_distances, self.mean_square, self.mean_distance = means
         self.resolve()
 
     def __reduce__(self):
