@@ -1,0 +1,3 @@
+"""Types of the compiled Gram matrix, which only the compiled expansion uses."""
+
+class Gram: ...
