@@ -1,0 +1,17 @@
+"""What several test files share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_home():
+    """The folder of real data sets, where this machine has it."""
+    home = os.environ.get("RIVER_DATA")
+    if not home or not Path(home).is_dir():
+        pytest.skip("RIVER_DATA names no folder of data sets")
+    return Path(home)

@@ -1,0 +1,90 @@
+"""The public classes, found by looking, and models of them in every mode that they have."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import pickle
+import warnings
+
+from river import base
+
+import river_okl
+from tests import streams
+
+CLASSES = {
+    name: cls
+    for name in river_okl.__all__
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Estimator)
+}
+
+# Parameters that choose a way of working, and all values that any class knows for them.
+MODES = {
+    "maintenance": ("simple", "nearest", "projection", "removal", "approximate", "merging"),
+    "projection": ("exact", "approximate"),
+    "sampling": ("uniform", "magnitude"),
+    "mode": (0, 1, 2),
+    "averaged": (True, False),
+}
+
+
+def task(cls):
+    return streams.REGRESSION if issubclass(cls, base.Regressor) else streams.CLASSIFICATION
+
+
+def parameters(cls):
+    return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
+
+
+def bounded(cls):
+    """Whether |S| ≤ budget is promised: NBSGD grows by design, other classes without a budget keep what they need."""
+    return parameters(cls).get("budget") is not None and not cls.__name__.startswith("NBSGD")
+
+
+def small(cls, **options):
+    """A model of at most 8 support vectors, where the class has a bound, with a seed, where it has one."""
+    names = parameters(cls)
+    defaults = {"budget": 8, "seed": 42, "n_components": 20}
+    return cls(**{name: value for name, value in {**defaults, **options}.items() if name in names})
+
+
+def variants(cls):
+    """(name, options): the defaults, the class's own test parameters, and every mode."""
+    yield "default", {}
+    for i, options in enumerate(cls._unit_test_params()):
+        if options:
+            yield f"unit-{i}", dict(options)
+    for name, values in MODES.items():
+        default = parameters(cls).get(name, inspect.Parameter.empty)
+        if default is inspect.Parameter.empty:
+            continue
+        for value in values:
+            if value == default:
+                continue
+            try:
+                cls(**{name: value})
+            except ValueError:
+                continue  # not one of this class's
+            yield f"{name}={value}", {name: value}
+
+
+ALL = {name: cls for name, cls in CLASSES.items()}
+EVERY_VARIANT = [
+    (cls, options, f"{name}-{variant}") for name, cls in CLASSES.items() for variant, options in variants(cls)
+]
+
+
+def snapshot(model):
+    """The model as bytes that do not depend on which objects are shared (a pickle without its memo)."""
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pickler.fast = True
+    pickler.dump(model)
+    return buffer.getvalue()
+
+
+def decision(model, x):
+    """The score of a classifier, the prediction of a regressor."""
+    return model.predict_one(x) if isinstance(model, base.Regressor) else model.decision_function_one(x)

@@ -1,0 +1,765 @@
+"""What every public class promises, whatever its algorithm; the classes are found by looking (tests/discovery.py)."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import random
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from river import base, checks, optim, preprocessing
+
+import river_okl
+from river_okl import kernels
+from tests import streams
+from tests.discovery import CLASSES, EVERY_VARIANT, bounded, decision, parameters, small, snapshot, task
+
+each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
+each_variant = pytest.mark.parametrize(
+    ("cls", "options"), [pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT]
+)
+CLASSIFIERS = {name: cls for name, cls in CLASSES.items() if issubclass(cls, base.Classifier)}
+each_classifier = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSIFIERS.items()])
+each_bounded = pytest.mark.parametrize(
+    "cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items() if bounded(cls)]
+)
+
+
+def learn(model, stream):
+    for x, y in stream:
+        model.learn_one(x, y)
+    return model
+
+
+def learned(cls, kind="dense", n=60, **options):
+    """A small model that has seen a stream."""
+    return learn(small(cls, **options), streams.KINDS[kind](task(cls), n=n))
+
+
+def test_the_classes_are_found():
+    assert len(CLASSES) >= 11
+    assert all(issubclass(cls, base.Classifier | base.Regressor) for cls in CLASSES.values())
+
+
+# River ------------------------------------------------------------------------------------------------------------
+
+
+@each_variant
+def test_river_checks(cls, options):
+    checks.check_estimator(cls(**options))
+
+
+@each_class
+def test_the_documentation_has_its_parts(cls):
+    doc = cls.__doc__
+    for part in ("Parameters", "Notes", "Examples", "References"):
+        assert f"{part}\n    {'-' * len(part)}\n" in doc, part
+    described = doc.split("    Parameters\n")[1].split("    Notes\n")[0]
+    for name in parameters(cls):
+        assert f"\n    {name}\n" in described, name
+
+
+@each_class
+def test_the_kernel_comes_first_and_all_else_by_keyword(cls):
+    assert next(iter(parameters(cls))) == "kernel"
+    assert cls().kernel is None
+    if len(parameters(cls)) > 1:
+        with pytest.raises(TypeError, match="positional"):
+            cls(None, 10)
+
+
+@each_class
+def test_stochastic_classes_take_a_seed(cls):
+    assert cls()._is_stochastic == ("seed" in parameters(cls))
+
+
+# Budgets ----------------------------------------------------------------------------------------------------------
+
+
+@each_variant
+@pytest.mark.parametrize("kind", ["dense", "emerging", "duplicates"])
+def test_the_budget_is_never_exceeded(cls, options, kind):
+    if not bounded(cls):
+        pytest.skip("no bound is promised")
+    for budget in (2, 5):
+        model = small(cls, **{**options, "budget": budget})
+        for x, y in streams.KINDS[kind](task(cls), n=100):
+            model.learn_one(x, y)
+            assert model.n_support_vectors <= budget
+            assert len(model.support_vectors) == model.n_support_vectors
+
+
+# The same model again ---------------------------------------------------------------------------------------------
+
+
+@each_variant
+def test_the_seed_and_the_stream_decide_the_model(cls, options):
+    stream = streams.dense(task(cls), n=120)
+    first, second = (learn(small(cls, **options), stream) for _ in range(2))
+    assert snapshot(first) == snapshot(second)
+    assert pickle.dumps(pickle.loads(pickle.dumps(first))) == pickle.dumps(pickle.loads(pickle.dumps(second)))
+
+
+@each_variant
+@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
+def test_a_pickle_goes_on_identically(cls, options, kind):
+    stream = streams.KINDS[kind](task(cls), n=120)
+    model = learn(small(cls, **options), stream[:50])
+    restored, copied = pickle.loads(pickle.dumps(model)), copy.deepcopy(model)
+    assert snapshot(restored) == snapshot(copied) == snapshot(model)
+    for x, y in stream[50:]:
+        assert decision(restored, x) == decision(copied, x) == decision(model, x)
+        for one in (model, restored, copied):
+            one.learn_one(x, y)
+    assert snapshot(restored) == snapshot(copied) == snapshot(model)
+
+
+@each_variant
+def test_a_clone_starts_again(cls, options):
+    model = small(cls, **options)
+    fresh, stream = snapshot(model), streams.dense(task(cls), n=80)
+    learn(model, stream)
+    assert snapshot(model.clone()) == fresh
+    assert snapshot(learn(model.clone(), stream)) == snapshot(model)
+
+
+@each_variant
+@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
+def test_predictions_change_nothing(cls, options, kind):
+    """Neither that of the sample to be learned, which the row memo serves, nor any other; nor the memo itself."""
+    stream = streams.KINDS[kind](task(cls), n=100)
+    asked, silent, forgetful = (small(cls, **options) for _ in range(3))
+    if hasattr(forgetful, "_f"):
+        forgetful._f.memo = False
+    rng = random.Random(0)
+    for x, y in stream:
+        value = decision(asked, x)
+        assert decision(asked, dict(x)) == value == decision(forgetful, x)
+        if rng.random() < 0.5:
+            decision(asked, stream[rng.randrange(len(stream))][0])
+        for model in (asked, silent, forgetful):
+            model.learn_one(x, y)
+    assert snapshot(asked) == snapshot(silent) == snapshot(forgetful)
+
+
+@each_variant
+def test_a_sample_may_change_between_predicting_and_learning(cls, options):
+    """The memo compares values, not dicts."""
+    stream = streams.dense(task(cls), n=60)
+    model, other = small(cls, **options), small(cls, **options)
+    for x, y in stream:
+        changing = {name: 0.0 for name in x}
+        decision(model, changing)
+        changing.update(x)
+        model.learn_one(changing, y)
+        other.learn_one(x, y)
+    assert snapshot(model) == snapshot(other)
+
+
+@each_class
+def test_x_is_not_kept(cls):
+    """What the caller does with the dict afterwards is of no concern to the model."""
+    stream = streams.dense(task(cls), n=60)
+    model, other = small(cls), small(cls)
+    x = {}
+    for features, y in stream:
+        x.clear()
+        x.update(features)
+        model.learn_one(x, y)
+        other.learn_one(features, y)
+    x.clear()
+    assert snapshot(model) == snapshot(other)
+    probe = stream[7][0]
+    assert decision(model, probe) == decision(other, probe)
+
+
+# Labels -----------------------------------------------------------------------------------------------------------
+
+
+@each_classifier
+@pytest.mark.parametrize(
+    ("negative", "positive"),
+    [(False, True), (0, 1), (-1, 1), (np.False_, np.True_), (-1.0, 1.0), ("ham", "spam"), ((1, 2), (3,))],
+    ids=repr,
+)
+def test_labels_come_back_as_they_went_in(cls, negative, positive):
+    stream = streams.dense(streams.CLASSIFICATION, n=80)
+    while stream[0][1] > 0:  # of strings the second label is the positive one
+        stream.pop(0)
+    model, plain = small(cls), small(cls)
+    for x, y in stream:
+        model.learn_one(x, positive if y > 0 else negative)
+        plain.learn_one(x, y)
+        assert model.decision_function_one(x) == plain.decision_function_one(x)
+        predicted = model.predict_one(x)
+        assert predicted in (negative, positive)
+        assert type(predicted) is type(positive if predicted == positive else negative)
+    for x, _ in stream:
+        score, probabilities = model.decision_function_one(x), model.predict_proba_one(x)
+        assert model.predict_one(x) == (positive if score >= 0 else negative)
+        assert probabilities.keys() == {negative, positive}
+        assert sum(probabilities.values()) == pytest.approx(1.0, abs=1e-15)
+        assert (probabilities[positive] >= 0.5) == (score >= 0)
+
+
+@each_classifier
+def test_numbers_keep_their_sign_whichever_comes_first(cls):
+    stream = streams.dense(streams.CLASSIFICATION, n=40)
+    while stream[0][1] < 0:
+        stream.pop(0)
+    for negative, positive in [(False, True), (0, 1), (-1, 1)]:
+        model, plain = small(cls), small(cls)
+        for x, y in stream:
+            model.learn_one(x, positive if y > 0 else negative)
+            plain.learn_one(x, y)
+        assert model.decision_function_one(stream[3][0]) == plain.decision_function_one(stream[3][0])
+
+
+@each_classifier
+def test_before_learning(cls):
+    model = cls()
+    assert model.predict_proba_one({"a": 1.0}) == {False: 0.5, True: 0.5}
+    assert model.predict_one({"a": 1.0}) is True
+    assert model.decision_function_one({}) == 0.0
+    assert model.n_support_vectors == 0
+    assert model.support_vectors == []
+    assert model.norm == 0.0
+
+
+@each_classifier
+@pytest.mark.parametrize("labels", [(False, True, 2), ("a", "b", "c"), (0, 1, -1)], ids=repr)
+def test_a_third_label_is_refused(cls, labels):
+    model = small(cls)
+    for x, y in streams.dense(streams.CLASSIFICATION, n=30):
+        model.learn_one(x, labels[y > 0])
+    before = snapshot(model)
+    with pytest.raises(ValueError, match="OneVsRestClassifier"):
+        model.learn_one({"x0": 1.0}, labels[2])
+    assert snapshot(model) == before
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame([{"x0": 1.0}, {"x0": 2.0}])
+    with pytest.raises(ValueError, match="OneVsRestClassifier"):
+        model.learn_many(X, pandas.Series([labels[0], labels[2]], dtype=object))
+    assert snapshot(model) == before
+
+
+# Input that is refused --------------------------------------------------------------------------------------------
+
+BAD_VALUES = [math.nan, math.inf, -math.inf, None, "text", b"bytes", 1e60, -1e51, [1.0], 1j, {}, 10**400]
+
+
+@each_class
+@pytest.mark.parametrize("value", BAD_VALUES, ids=lambda v: repr(v)[:12])
+def test_a_bad_feature_is_named_and_changes_nothing(cls, value):
+    model = learned(cls)
+    before, (x, y) = snapshot(model), streams.dense(task(cls), n=70)[65]
+    for name in ("x1", "never seen", ("a", 1)):
+        bad = {**x, name: value}
+        for call in (lambda bad=bad: model.learn_one(bad, y), lambda bad=bad: decision(model, bad)):
+            with pytest.raises((ValueError, TypeError)) as error:
+                call()
+            assert repr(name) in str(error.value)
+            assert repr(value) in str(error.value)
+            assert snapshot(model) == before
+    learn(model, [(x, y)])
+    assert snapshot(model) == snapshot(learn(learned(cls), [(x, y)]))
+
+
+@each_class
+def test_a_bad_first_sample_leaves_a_fresh_model(cls):
+    model = small(cls)
+    before = snapshot(model)
+    y = "yes" if issubclass(cls, base.Classifier) else 1.0
+    with pytest.raises(ValueError, match=r"'a' is nan"):
+        model.learn_one({"a": math.nan}, y)
+    assert snapshot(model) == before
+
+
+@each_class
+@pytest.mark.parametrize("x", [None, 3, "text", [1.0, 2.0], (("a", 1.0),)], ids=repr)
+def test_a_sample_is_a_dict(cls, x):
+    model = learned(cls)
+    before = snapshot(model)
+    with pytest.raises(TypeError, match="dict"):
+        model.learn_one(x, 1)
+    assert snapshot(model) == before
+
+
+@each_class
+def test_a_bad_target_is_refused(cls):
+    model = learned(cls)
+    before, x = snapshot(model), {"x0": 1.0}
+    bad = [None, math.nan, [1], {}, np.array([1.0, 2.0])]
+    if issubclass(cls, base.Regressor):
+        bad += [math.inf, -math.inf, "1.0", True, np.True_, 1j, 1e300, 10**400]
+    for y in bad:
+        with pytest.raises((ValueError, TypeError), match=r"target|label"):
+            model.learn_one(x, y)
+        assert snapshot(model) == before
+
+
+@each_class
+@pytest.mark.parametrize("w", [-1.0, math.nan, math.inf, "1", None, 1j, [1.0]], ids=repr)
+def test_a_bad_weight_is_refused(cls, w):
+    model = learned(cls)
+    before = snapshot(model)
+    with pytest.raises((ValueError, TypeError), match=r"^w is"):
+        model.learn_one({"x0": 1.0}, 1, w)
+    assert snapshot(model) == before
+
+
+@each_class
+def test_numbers_of_any_type_are_numbers(cls):
+    from decimal import Decimal
+    from fractions import Fraction
+
+    stream = streams.dense(task(cls), n=40)
+    model, plain = small(cls), small(cls)
+    types = [np.float64, np.float32, Fraction, Decimal, float]
+    for i, (x, y) in enumerate(stream):
+        x = {name: round(4 * v) / 4 for name, v in x.items()}
+        model.learn_one({name: types[(i + j) % 5](v) for j, (name, v) in enumerate(x.items())} | {"flag": True}, y)
+        plain.learn_one({**x, "flag": 1.0}, y)
+    assert snapshot(model) == snapshot(plain)
+
+
+# Weights ----------------------------------------------------------------------------------------------------------
+
+
+@each_variant
+def test_a_sample_of_weight_0_adds_nothing(cls, options):
+    """It may shrink f, as every sample without a loss does with l2, but by one factor for all of it."""
+    model = learned(cls, n=60, **options)
+    before = model.support_vectors
+    for x, y in streams.dense(task(cls), n=70, seed=9):
+        model.learn_one(x, y, 0.0)
+        after = model.support_vectors
+        assert [z for z, _ in after] == [z for z, _ in before]
+        ratio = [new / old for (_, new), (_, old) in zip(after, before, strict=True) if old != 0.0]
+        assert not ratio or 0.0 < min(ratio) <= max(ratio) <= 1.0
+        assert not ratio or max(ratio) - min(ratio) <= 1e-12
+        before = after
+
+
+@each_class
+def test_weight_1_is_no_weight(cls):
+    stream = streams.dense(task(cls), n=60)
+    weighted = small(cls)
+    for x, y in stream:
+        weighted.learn_one(x, y, 1)
+    assert snapshot(weighted) == snapshot(learn(small(cls), stream))
+
+
+@each_class
+def test_a_weight_multiplies_the_first_step(cls):
+    def first_step(w):
+        model = small(cls, learning_rate=0.01, C=0.001, l2=10.0, seed=1, budget=20)
+        for x, y in streams.dense(task(cls), n=40):
+            model.learn_one(x, y, w)
+            if model.n_support_vectors or model.norm:
+                return model.norm
+        raise AssertionError("nothing was learned")
+
+    assert first_step(0.5) == pytest.approx(0.5 * first_step(1.0), rel=1e-9)
+
+
+# Mini-batches -----------------------------------------------------------------------------------------------------
+
+
+def frame_of(library, rows):
+    module = pytest.importorskip(library)
+    names = list(rows[0])
+    return module.DataFrame({str(name): [row[name] for row in rows] for name in names})
+
+
+def series_of(library, values):
+    return pytest.importorskip(library).Series(values)
+
+
+@each_variant
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_many_is_one_by_one(cls, options, library):
+    stream = streams.dense(task(cls), n=90)
+    many, one = small(cls, **options), small(cls, **options)
+    for start in (0, 30, 60):
+        batch = stream[start : start + 30]
+        X, y = frame_of(library, [x for x, _ in batch]), series_of(library, [y for _, y in batch])
+        predicted = many.predict_many(X)
+        assert type(predicted).__module__.startswith(library)
+        assert list(predicted) == [one.predict_one(x) for x, _ in batch]
+        if issubclass(cls, base.Classifier):
+            probabilities = many.predict_proba_many(X)
+            for label in probabilities.columns:
+                of_one = [one.predict_proba_one(x) for x, _ in batch]
+                column = {str(k): k for k in of_one[0]}[str(label)]
+                assert list(probabilities[label]) == [p[column] for p in of_one]
+        many.learn_many(X, y)
+        learn(one, batch)
+        assert snapshot(many) == snapshot(one)
+
+
+@each_class
+def test_learn_many_takes_weights(cls):
+    pandas = pytest.importorskip("pandas")
+    stream = streams.dense(task(cls), n=30)
+    X, y = pandas.DataFrame([x for x, _ in stream]), pandas.Series([y for _, y in stream])
+    for weights in ([i % 3 / 2 for i in range(30)], 0.5):
+        many, one = small(cls), small(cls)
+        many.learn_many(X, y, weights)
+        for i, (x, target) in enumerate(stream):
+            one.learn_one(x, target, weights[i] if isinstance(weights, list) else weights)
+        assert snapshot(many) == snapshot(one)
+
+
+@each_class
+def test_learn_batch_is_one_by_one(cls):
+    stream = streams.sparse(task(cls), n=60)
+    batch = small(cls)
+    batch.learn_batch(iter(stream))
+    assert snapshot(batch) == snapshot(learn(small(cls), stream))
+
+
+@each_class
+def test_a_bad_frame_changes_nothing(cls):
+    pandas = pytest.importorskip("pandas")
+    model = learned(cls)
+    before = snapshot(model)
+    X = pandas.DataFrame({"x0": [1.0, 2.0], "x1": [0.5, math.nan]})
+    good = pandas.Series([1.0, -1.0])
+    with pytest.raises(ValueError, match=r"'x1' is .*nan"):
+        model.learn_many(X, good)
+    with pytest.raises(ValueError, match=r"'x1' is .*nan"):
+        model.predict_many(X)
+    X = X.fillna(0.0)
+    for wrong in (pandas.Series([1.0]), pandas.Series([1.0, None], dtype=object)):
+        with pytest.raises((ValueError, TypeError)):
+            model.learn_many(X, wrong)
+    for weights in ([1.0, -1.0], [1.0, math.nan], [1.0, 1.0, 1.0]):
+        with pytest.raises((ValueError, TypeError)):
+            model.learn_many(X, good, weights)
+    with pytest.raises((ValueError, TypeError)):
+        model.learn_many(X.assign(x1=["a", "b"]), good)
+    assert snapshot(model) == before
+
+
+@each_class
+def test_empty_frames(cls):
+    pandas = pytest.importorskip("pandas")
+    model = learned(cls)
+    before = snapshot(model)
+    X = pandas.DataFrame({"x0": [], "x1": []}, dtype=float)
+    assert len(model.predict_many(X)) == 0
+    model.learn_many(X, pandas.Series([], dtype=float))
+    assert snapshot(model) == before
+
+
+def test_every_class_works_without_dataframe_libraries():
+    program = """
+        import sys
+        for name in ("pandas", "polars", "pyarrow", "matplotlib", "rich", "sklearn"):
+            sys.modules[name] = None
+        from tests import discovery, streams
+        for name, cls in discovery.CLASSES.items():
+            model = discovery.small(cls)
+            for x, y in streams.dense(discovery.task(cls), n=40):
+                model.predict_one(x)
+                model.learn_one(x, y)
+            assert model.n_support_vectors == len(model.support_vectors), name
+        print(len(discovery.CLASSES))
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) == len(CLASSES)
+
+
+# Parameters -------------------------------------------------------------------------------------------------------
+
+NUMBERS = [-1, -0.5, math.nan, "nonsense", [], {}, 1j, -math.inf]
+COUNTS = [0, -1, 1.5, math.nan, math.inf, "5", [], True]
+NONSENSE = {
+    "kernel": ["rbf", 1.0, [], kernels.RBF, lambda x, z: 1.0],
+    "loss": ["hinge", 1.0, [], optim.losses.Hinge],
+    "budget": [*COUNTS, 10**12, 2**31],
+    "n_components": COUNTS,
+    "n_neighbors": COUNTS,
+    "horizon": COUNTS,
+    "hint": [-1, 1.5, math.nan, "5", []],
+    "rank": COUNTS,
+    "learning_rate": [*NUMBERS, 0.0, math.inf, None, optim.SGD(0.1)],
+    "radius": [*NUMBERS, 0.0],
+    "C": [*NUMBERS, 0.0, math.inf],
+    "l2": [*NUMBERS, math.inf],
+    "epsilon": [*NUMBERS, 1.5, math.inf],
+    "seed": [[], {}],
+    "averaged": [],
+    "mode": [3, -1, "I", None, 1.5, math.nan],
+}
+CHOICES = ("maintenance", "sampling", "projection")
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [pytest.param(cls, name, id=f"{c}-{name}") for c, cls in CLASSES.items() for name in parameters(cls)],
+)
+def test_nonsense_is_refused(cls, name):
+    default = parameters(cls)[name]
+    values = ["nonsense", None, 1, []] if name in CHOICES else NONSENSE.get(name, NUMBERS)
+    for value in values:
+        if name == "learning_rate" and value is None and default is None:
+            continue
+        with pytest.raises((ValueError, TypeError, OverflowError)) as error:
+            cls(**{name: value})
+        assert name in str(error.value), f"{name}={value!r}: {error.value}"
+
+
+@each_class
+def test_a_loss_of_the_other_task_is_refused(cls):
+    if "loss" not in parameters(cls):
+        pytest.skip("no loss")
+    wrong = optim.losses.Hinge() if issubclass(cls, base.Regressor) else optim.losses.Absolute()
+    with pytest.raises(TypeError, match="loss"):
+        cls(loss=wrong)
+
+
+MUTABLE = [(cls, name) for cls in CLASSES.values() for name in sorted(small(cls)._mutable_attributes)]
+
+
+@pytest.mark.parametrize(("cls", "name"), MUTABLE, ids=[f"{cls.__name__}-{name}" for cls, name in MUTABLE])
+def test_mutate_takes_effect(cls, name):
+    stream = streams.dense(task(cls), n=80)
+    # a radius matters only where there was one, a step only where nothing clips it
+    options = {"radius": 1.0, "C": 0.7, "max_coef": 0.5} if name != "learning_rate" else {}
+    value = 0.013
+    changed, constructed = small(cls, **options), small(cls, **{**options, name: value})
+    changed.mutate({name: value})
+    assert getattr(changed, name) == value
+    assert snapshot(learn(changed, stream)) == snapshot(learn(constructed, stream))
+    midway, untouched = (learn(small(cls, **options), stream[:40]) for _ in range(2))
+    midway.mutate({name: value})
+    learn(midway, stream[40:])
+    learn(untouched, stream[40:])
+    assert any(decision(midway, x) != decision(untouched, x) for x, _ in stream)
+
+
+@pytest.mark.parametrize(("cls", "name"), MUTABLE, ids=[f"{cls.__name__}-{name}" for cls, name in MUTABLE])
+def test_mutate_refuses_nonsense(cls, name):
+    model = learned(cls)
+    before = snapshot(model)
+    for value in ("nonsense", math.nan, -1.0, [], 1j):
+        with pytest.raises((ValueError, TypeError), match=name):
+            model.mutate({name: value})
+        assert snapshot(model) == before
+
+
+@each_class
+def test_other_parameters_are_not_mutable(cls):
+    model = learned(cls)
+    before = snapshot(model)
+    for name in set(parameters(cls)) - model._mutable_attributes:
+        with pytest.raises(ValueError, match=name):
+            model.mutate({name: getattr(model, name)})
+    with pytest.raises(ValueError, match="no_such_parameter"):
+        model.mutate({"no_such_parameter": 1.0})
+    assert snapshot(model) == before
+
+
+# Memory -----------------------------------------------------------------------------------------------------------
+
+GROWS_WITH_NAMES = {
+    "FOGDClassifier": "its random features have a column for each feature that it has seen",
+    "FOGDRegressor": "its random features have a column for each feature that it has seen",
+}
+
+
+def size(model):
+    return model._raw_memory_usage
+
+
+@each_class
+def test_the_memory_that_river_sees_holds_the_support_vectors(cls):
+    model = small(cls, budget=500)
+    learn(model, streams.dense(task(cls), n=400, d=10))
+    assert size(model) >= 8 * 12 * model.n_support_vectors + size(small(cls)) / 2
+
+
+@each_bounded
+def test_memory_is_flat(cls):
+    stream = streams.dense(task(cls), n=3000)
+    model = learn(small(cls), stream[:1500])
+    before = size(model)
+    learn(model, stream[1500:])
+    assert size(model) <= before + 2000
+
+
+@each_bounded
+def test_memory_is_flat_where_every_sample_has_fresh_names(cls):
+    if cls.__name__ in GROWS_WITH_NAMES:
+        pytest.skip(GROWS_WITH_NAMES[cls.__name__])
+    model, rng = small(cls, kernel=kernels.RBF(0.1)), random.Random(5)
+    sizes = []
+    for t in range(20_000):
+        x = {"bias": 1.0, f"user-{t}": rng.gauss(0, 1), f"word-{t}": 1.0}
+        decision(model, {f"seen-{t}": 1.0})
+        model.learn_one(x, rng.choice((-1.0, 1.0)))
+        if t % 4000 == 3999:
+            sizes.append(size(model))
+    assert max(sizes) <= sizes[0] + 2000
+    if hasattr(model, "_f"):
+        assert len({name for z, _ in model.support_vectors for name in z}) <= 3 * model.n_support_vectors
+
+
+@each_variant
+def test_predicting_takes_no_memory(cls, options):
+    model = learned(cls, **options)
+    decision(model, {f"f{i}": 1.0 for i in range(100)})
+    before = size(model)
+    for t in range(50):
+        decision(model, {f"new-{t}-{i}": float(i) for i in range(100)})
+    assert size(model) <= before + 2000
+
+
+# What a model shows -----------------------------------------------------------------------------------------------
+
+NOT_FROM_SUPPORT_VECTORS = {
+    "FOGDClassifier": "random features, no support vectors",
+    "FOGDRegressor": "random features, no support vectors",
+    "POMDRClassifier": "predicts with f and a hint from the last samples",
+}
+
+
+@each_variant
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_the_support_vectors_are_the_decision(cls, options, kind):
+    if cls.__name__ in NOT_FROM_SUPPORT_VECTORS:
+        pytest.skip(NOT_FROM_SUPPORT_VECTORS[cls.__name__])
+    if "averaged" in parameters(cls):
+        options = {**options, "averaged": False}  # support_vectors are those of f, predictions are of the average
+    if options.get("suffix"):
+        pytest.skip("predicts with an average of f")
+    model = learned(cls, kind, kernel=kernels.RBF(0.5), **options)
+
+    def kappa(x, z):
+        return math.exp(-0.5 * sum((x.get(k, 0.0) - z.get(k, 0.0)) ** 2 for k in x.keys() | z.keys()))
+
+    points = model.support_vectors
+    total = sum(abs(c) for _, c in points)
+    for x, _ in streams.KINDS[kind](task(cls), n=20, seed=11):
+        brute = math.fsum(c * kappa(x, z) for z, c in points)
+        assert decision(model, x) == pytest.approx(brute, rel=1e-12, abs=1e-12 * total)
+    norm2 = math.fsum(c * d * kappa(x, z) for x, c in points for z, d in points)
+    assert model.norm**2 == pytest.approx(norm2, rel=1e-9, abs=1e-9 * total**2)
+
+
+@each_class
+def test_support_vectors_are_a_copy(cls):
+    model = learned(cls)
+    before = snapshot(model)
+    for z, _ in model.support_vectors:
+        z.clear()
+    assert snapshot(model) == before
+
+
+# Numbers ----------------------------------------------------------------------------------------------------------
+
+
+@each_variant
+def test_the_unit_of_the_features_does_not_matter(cls, options):
+    """γ is taken from the stream; by a power of 2 every number is scaled exactly, so equality is to the last bit."""
+    stream = streams.dense(task(cls), n=300)
+    model, scaled = small(cls, **options), small(cls, **options)
+    for x, y in stream:
+        bigger = {name: v * 2.0**20 for name, v in x.items()}
+        assert decision(model, x) == decision(scaled, bigger)
+        model.learn_one(x, y)
+        scaled.learn_one(bigger, y)
+
+
+@each_class
+def test_any_unit_gives_the_same_predictions(cls):
+    stream = streams.dense(task(cls), n=150)
+    model, scaled = small(cls), small(cls)
+    for x, y in stream:
+        smaller = {name: v * 1e-3 for name, v in x.items()}
+        assert decision(scaled, smaller) == pytest.approx(decision(model, x), rel=1e-6, abs=1e-9)
+        model.learn_one(x, y)
+        scaled.learn_one(smaller, y)
+
+
+EXTREMES = [0.0, -0.0, 5e-324, -1e-300, 1e-30, 1.0, -1.0, 1e10, -1e25, 1e50, -1e50, 2**64, True, np.float32(1e38)]
+
+
+@each_variant
+def test_scores_stay_finite_whatever_comes(cls, options):
+    rng = random.Random(1)
+    targets = [-1e50, -1.0, 0.0, 1e-300, 1.0, 1e12, 1e50] if issubclass(cls, base.Regressor) else [-1, 1]
+    for kernel in (None, kernels.RBF(1e-3), kernels.Laplacian(1e6), kernels.RBF(1e-60) + kernels.Linear(1e-60)):
+        try:
+            model = small(cls, kernel=kernel, **options)
+        except ValueError:  # RBF only
+            assert kernel is not None
+            continue
+        for t in range(60):
+            x = {i: rng.choice(EXTREMES) for i in range(4) if rng.random() < 0.8}
+            assert math.isfinite(decision(model, x))
+            model.learn_one(x, rng.choice(targets), rng.choice([0.0, 1e-9, 1.0, 7.5]))
+            assert math.isfinite(model.norm)
+            assert math.isfinite(decision(model, x)), t
+            assert all(math.isfinite(c) for _, c in model.support_vectors)
+
+
+@each_variant
+def test_the_same_sample_for_ever(cls, options):
+    """Singular Grams, conflicting labels: nothing explodes."""
+    model = small(cls, **options)
+    rng = random.Random(2)
+    for _ in range(500):
+        model.learn_one({"a": 1.0, "b": -2.0}, rng.choice((-1.0, 1.0)))
+    # the largest first step of the SGD family is 1/l2
+    assert abs(decision(model, {"a": 1.0, "b": -2.0})) <= 1.0 / getattr(model, "l2", 1.0) + 500
+
+
+@each_class
+def test_empty_samples(cls):
+    model = small(cls)
+    for _ in range(5):
+        decision(model, {})
+        model.learn_one({}, 1.0)
+        model.learn_one({"a": 0.0}, -1.0)
+        model.learn_one({"a": 1.0}, 1.0)
+    assert math.isfinite(decision(model, {}))
+    assert decision(model, {}) == decision(model, {"a": 0.0, "b": -0.0})
+
+
+# It learns --------------------------------------------------------------------------------------------------------
+
+
+@each_variant
+def test_it_learns_what_no_linear_model_can(cls, options):
+    """A circle inside a ring; the distance from the centre."""
+    rng = random.Random(3)
+    model = preprocessing.StandardScaler() | cls(**{**options, **({"seed": 1} if "seed" in parameters(cls) else {})})
+    right = error = 0.0
+    for t in range(1500):
+        angle, radius = rng.uniform(0, 2 * math.pi), rng.choice((rng.uniform(0, 1), rng.uniform(1.5, 2.5)))
+        x = {"a": radius * math.cos(angle), "b": radius * math.sin(angle)}
+        if issubclass(cls, base.Regressor):
+            if t >= 1000:
+                error += abs(model.predict_one(x) - radius) / 500
+            model.learn_one(x, radius)
+        else:
+            if t >= 1000:
+                right += (model.predict_one(x) == (radius > 1.25)) / 500
+            model.learn_one(x, radius > 1.25)
+    if issubclass(cls, base.Regressor):
+        assert error < 0.5  # always to say the mean has 0.7
+    else:
+        assert right > 0.8
+
+
+def test_what_is_public_is_documented_in_one_place():
+    assert sorted(river_okl.__all__) == list(river_okl.__all__)

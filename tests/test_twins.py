@@ -1,0 +1,230 @@
+"""Every public class makes the same model as its naive twin of tests/reference.py, at every step of every stream."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from river import optim
+
+from river_okl import kernels, losses
+from tests import reference, streams
+from tests.discovery import CLASSES, decision, parameters, task
+
+WITHOUT_TWIN: dict[str, str] = {}  # class: why it has none
+
+
+class Both(NamedTuple):
+    """An object of ours, and what stands for it in the twins."""
+
+    ours: object
+    twins: object
+
+
+KERNELS = {
+    "rbf": Both(kernels.RBF(0.5), reference.rbf(0.5)),
+    "narrow": Both(kernels.RBF(2.0), reference.rbf(2.0)),
+    "laplacian": Both(kernels.Laplacian(0.7), reference.laplacian(0.7)),
+    "polynomial": Both(kernels.Polynomial(2, gamma=0.8, coef0=0.5), reference.polynomial(2, 0.8, 0.5)),
+    "linear": Both(kernels.Linear(), reference.linear()),
+    "mixture": Both(
+        0.75 * kernels.RBF(0.4) + 0.25 * kernels.Linear(0.2),
+        lambda x, z: 0.75 * reference.rbf(0.4)(x, z) + 0.05 * reference.dot(x, z),
+    ),
+}
+
+# Where a class meets its twin: the first configuration of a class at all of them, each other one at two.
+PLACES = [
+    ("rbf", "dense"),
+    ("rbf", "sparse"),
+    ("narrow", "emerging"),
+    ("polynomial", "unit"),
+    ("laplacian", "sparse"),
+    ("mixture", "dense"),
+    ("rbf", "duplicates"),
+]
+RADIAL_PLACES = [("rbf", "dense"), ("rbf", "sparse"), ("narrow", "emerging"), ("rbf", "unit"), ("rbf", "duplicates")]
+RBF_ONLY = ("FOGD", "merging")
+
+INVERSE_SCALING = Both(optim.schedulers.InverseScaling(0.4, 0.5), lambda t: 0.4 / math.sqrt(t))
+CLASSIFICATION_LOSSES = [Both(optim.losses.Log(), reference.Log())]
+REGRESSION_LOSSES = [
+    Both(optim.losses.Absolute(), reference.Absolute()),
+    Both(losses.EpsilonInsensitive(0.1), reference.EpsilonInsensitive(0.1)),
+    Both(optim.losses.Huber(0.3), reference.Huber(0.3)),
+    Both(optim.losses.Quantile(0.3), reference.Quantile(0.3)),
+]
+
+# Steps are such that a step with the squared loss never overshoots (2 η κ(x, x) < 2): otherwise regression is chaotic,
+# and a last bit decides everything after some hundred samples.
+CONFIGURATIONS = {
+    "KernelPerceptron": [{}],
+    "RBP": [{"budget": 15, "seed": 3}, {"budget": 1, "seed": 4}],
+    "Forgetron": [{"budget": 15}, {"budget": 1}, {"budget": 40}],
+    "Projectron": [{"tolerance": 0.3}, {"tolerance": 0.0}, {"tolerance": 0.1, "budget": 12}],
+    "ProjectronPlusPlus": [{"tolerance": 0.3}, {"tolerance": 0.0}, {"tolerance": 0.2, "budget": 12}],
+    "AVP": [
+        {},
+        {"radius": 2.0, "learning_rate": "adaptive"},
+        {"radius": 1.5, "learning_rate": 0.3, "epsilon": 0.2},
+        {"learning_rate": INVERSE_SCALING, "epsilon": 0.9},
+    ],
+    "Ahpatron": [
+        {"budget": 15},
+        {"budget": 1},
+        {"budget": 12, "radius": 1.0, "learning_rate": 0.25, "epsilon": 0.3, "ridge": 0.1},
+    ],
+    "KernelPA": [{}, {"mode": 0}, {"mode": 2, "C": 0.5}, {"C": 0.1}],
+    "BPA": [
+        {"budget": 15},
+        {"budget": 12, "maintenance": "nearest"},
+        {"budget": 8, "maintenance": "projection"},
+        {"budget": 1, "C": 0.2},
+        {"budget": 1, "maintenance": "nearest"},
+        {"budget": 1, "maintenance": "projection"},
+    ],
+    "SPA": [
+        {"seed": 3},
+        {"averaged": False, "seed": 4},
+        {"alpha": 0.5, "beta": 0.7, "learning_rate": 0.05, "seed": 5},
+    ],
+    "DUOL": [{}, {"C": 0.3}, {"rho": 0.2, "C": 5.0}],
+    "BDUOL": [
+        {"budget": 12},
+        {"budget": 12, "maintenance": "removal", "C": 0.5},
+        {"budget": 10, "maintenance": "projection"},
+        {"budget": 10, "maintenance": "approximate", "rho": 0.1},
+        {"budget": 1},
+    ],
+    "OGD": [{"learning_rate": 0.3}, {"l2": 0.1}, {"learning_rate": INVERSE_SCALING}],
+    "OLK": [{"learning_rate": 0.5}, {"learning_rate": 0.5, "radius": 1.0}, {"learning_rate": 0.9, "horizon": 200}],
+    "OLRU": [
+        {"learning_rate": 0.3, "seed": 3},
+        {"learning_rate": 0.3, "c": 0.7, "power": 0.5, "radius": 1.0, "seed": 4},
+        {"learning_rate": 0.4, "horizon": 200, "seed": 5},
+        {"learning_rate": INVERSE_SCALING, "power": 0.1, "seed": 6},
+    ],
+    "OLRD": [
+        {"learning_rate": 0.5, "budget": 15, "seed": 3},
+        {"learning_rate": 0.5, "budget": 15, "radius": 1.0, "seed": 4},
+        {"learning_rate": 0.5, "budget": 15, "radius": 1.0, "projection": "approximate", "seed": 5},
+        {"learning_rate": 0.5, "c": 1.0, "radius": 2.0, "projection": "approximate", "seed": 6},
+        {"learning_rate": 0.5, "c": 0.8, "horizon": 200, "seed": 7},
+        {"learning_rate": 0.5, "budget": 1, "seed": 8},
+    ],
+    "BOGD": [
+        {"budget": 15, "seed": 3},
+        {"budget": 15, "sampling": "magnitude", "seed": 4},
+        {"budget": 15, "max_coef": 0.15, "seed": 5},
+        {"budget": 15, "max_coef": 0.1, "sampling": "magnitude", "l2": 0.1, "seed": 6},
+        {"budget": 1, "seed": 7},
+        {"budget": 1, "sampling": "magnitude", "seed": 7},
+    ],
+    "OSKL": [
+        {"seed": 3},
+        {"averaged": False, "bound": 0.5, "seed": 4},
+        {"loss": Both(optim.losses.Hinge(), reference.Hinge()), "bound": 2.0, "seed": 5},
+    ],
+    "KernelSGD": [{"l2": 0.01}, {}, {"l2": 2.0}],
+    "BSGD": [
+        {"budget": 15, "l2": 0.01},
+        {"budget": 12, "l2": 0.01, "maintenance": "projection"},
+        {"budget": 12, "l2": 0.01, "maintenance": "merging"},
+        {"budget": 1, "l2": 0.01},
+    ],
+    "NBSGD": [
+        {"budget": 12, "l2": 0.01, "beta": 80.0, "seed": 3},
+        {"budget": 12, "l2": 0.01, "beta": 80.0, "seed": 3, "maintenance": "projection"},
+        {"budget": 12, "l2": 0.01, "beta": 80.0, "seed": 3, "maintenance": "approximate", "n_neighbors": 3},
+        {"budget": 12, "l2": 0.01, "beta": 80.0, "seed": 3, "maintenance": "merging"},
+    ],
+    "POMDR": [{"budget": 15, "radius": 3.0}, {"budget": 60, "radius": 2.0, "hint": 4, "horizon": 200}, {"budget": 2}],
+    "NOGD": [{"budget": 20}, {"budget": 12, "rank": 5, "learning_rate": 0.3}, {"budget": 10, "rank": 10}],
+    "FOGD": [{"n_components": 30, "seed": 3}, {"n_components": 30, "seed": 3, "learning_rate": INVERSE_SCALING}],
+}
+
+# The suffix average is refused where a ball applies (squared loss with λ ≤ 1).
+CONFIGURATIONS_OF_ONE = {
+    "NBSGDClassifier": [{"budget": 12, "l2": 0.01, "beta": 80.0, "suffix": 0.4, "seed": 3}],
+    "NBSGDRegressor": [
+        {"budget": 12, "l2": 0.01, "beta": 80.0, "suffix": 0.4, "seed": 3, "loss": REGRESSION_LOSSES[0]},
+    ],
+    "BPARegressor": [{"budget": 15, "eps": 0.0, "C": 0.5}],
+    "KernelPARegressor": [{"eps": 0.3}],
+    "SPARegressor": [{"eps": 0.02, "seed": 9}],
+}
+
+
+def family(name):
+    return name.removesuffix("Classifier").removesuffix("Regressor")
+
+
+def configurations(name, cls):
+    options = list(CONFIGURATIONS.get(family(name), [{}])) + CONFIGURATIONS_OF_ONE.get(name, [])
+    if "loss" in parameters(cls) and family(name) in CONFIGURATIONS:
+        tried = REGRESSION_LOSSES if name.endswith("Regressor") else CLASSIFICATION_LOSSES
+        options += [{**options[0], "loss": loss} for loss in tried if name != "OSKLClassifier"]
+    return options
+
+
+def cases():
+    for name, cls in CLASSES.items():
+        if not hasattr(reference, name):
+            continue
+        for c, options in enumerate(configurations(name, cls)):
+            places = RADIAL_PLACES if family(name) in RBF_ONLY or options.get("maintenance") in RBF_ONLY else PLACES
+            if c:  # another pair of places for each
+                places = [places[c % len(places)], places[(3 * c + 2) % len(places)]]
+            for kernel, stream in dict.fromkeys(places):
+                words = [f"{k}={label(v)}" for k, v in options.items() if k != "seed"]
+                yield pytest.param(name, options, kernel, stream, id="-".join([name, kernel, stream, *words]))
+
+
+def label(value):
+    value = value.ours if isinstance(value, Both) else value
+    return value if isinstance(value, int | float | str) else type(value).__name__
+
+
+def pair(name, options, kernel):
+    """The model and its twin."""
+    ours = {k: v.ours if isinstance(v, Both) else v for k, v in options.items()}
+    theirs = {k: v.twins if isinstance(v, Both) else v for k, v in options.items()}
+    model = CLASSES[name](KERNELS[kernel].ours, **ours)
+    return model, getattr(reference, name)(KERNELS[kernel].twins, **theirs)
+
+
+def test_every_class_has_a_twin():
+    missing = [name for name in CLASSES if not hasattr(reference, name) and name not in WITHOUT_TWIN]
+    assert not missing
+    assert not [name for name in WITHOUT_TWIN if hasattr(reference, name)]
+
+
+def test_every_family_with_options_is_configured():
+    """A new class shows up here, so that its options are tried on purpose."""
+    assert not [name for name in CLASSES if family(name) not in CONFIGURATIONS and name not in WITHOUT_TWIN]
+
+
+@pytest.mark.parametrize(("name", "options", "kernel", "stream"), list(cases()))
+def test_the_class_is_its_twin(name, options, kernel, stream):
+    model, twin = pair(name, options, kernel)
+    largest = 0.0
+    for t, (x, y) in enumerate(streams.KINDS[stream](task(CLASSES[name]), n=160)):
+        expected, found = twin.decision(x), decision(model, x)
+        largest = max(largest, abs(expected))
+        assert abs(found - expected) <= 1e-9 * largest, f"sample {t}: {found!r} where the twin has {expected!r}"
+        twin.learn(x, y)
+        model.learn_one(x, y)
+        assert model.n_support_vectors == len(twin.support), f"sample {t}"
+
+    order = np.argsort(twin.birth)
+    found = model.support_vectors
+    alpha = np.array([twin.alpha[i] for i in order])
+    np.testing.assert_allclose([c for _, c in found], alpha, rtol=1e-9, atol=1e-9 * abs(alpha).max(initial=0.0))
+    for (z, _), i in zip(found, order, strict=True):
+        expected = {k: v for k, v in twin.support[i].items() if v != 0.0}
+        assert z.keys() == expected.keys()
+        assert all(math.isclose(z[k], v, rel_tol=1e-9) for k, v in expected.items())
+    assert model.norm == pytest.approx(math.sqrt(max(0.0, twin.norm2())), rel=1e-9, abs=1e-9)
+    assert largest > 0.0
