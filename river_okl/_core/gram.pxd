@@ -15,5 +15,6 @@ cdef class Gram:
     cdef double *gram_times_solution(self) noexcept
     cdef int append_row(self, const double *k, double k_self) except -1
     cdef int rebuild(self) except -1
-    cdef void subtract_gram_times_solution(self, const double *k) noexcept
+    cdef double residue(self, const double *k, double k_self) noexcept
+    cdef double measure(self, const double *k) noexcept
     cdef void multiply_inverse(self, const double *v, double *out) noexcept

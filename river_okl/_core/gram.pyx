@@ -11,8 +11,8 @@ capsules that it exports for Cython, so that SciPy is not needed to build.
 Ill-conditioned matrices.  A new point whose residue δ² = k_tt - kᵀK⁻¹k is below ``FLOOR`` · k_tt is dependent on
 the others up to rounding; where an algorithm adds it all the same, δ² is raised to the floor, which is the exact
 inverse for a Gram with that much jitter on the new point's diagonal (1e-8: what the jitter costs and what rounding in
-an inverse with entries of 1e8 costs are then alike).  From a point with δ² < ``DOUBTFUL`` · k_tt on, every solve gets a
-step of iterative refinement against the true Gram.  Every ``CHECK_EVERY`` changes, and in every refined solve, the
+an inverse with entries of 1e8 costs are then alike).  From a point with δ² < ``DOUBTFUL`` · k_tt on, solves are refined
+against the true Gram, until K d = k to ``REFINED`` or three times.  Every ``CHECK_EVERY`` changes, and in every refined solve, the
 residual is measured: where it is above ``TOLERATED`` the inverse is rebuilt by Cholesky.
 """
 
@@ -31,6 +31,7 @@ cdef enum:
 cdef double FLOOR = 1e-8
 cdef double DOUBTFUL = 1e-4
 cdef double TOLERATED = 1e-5
+cdef double REFINED = 1e-11
 
 ctypedef void (*dsymv_t)(char *, int *, double *, double *, int *, double *, int *, double *, double *, int *) noexcept nogil
 ctypedef void (*dsyr_t)(char *, int *, double *, double *, int *, double *, int *) noexcept nogil
@@ -117,30 +118,40 @@ cdef class Gram:
 
     cdef double solve(self, const double *k, double k_self) noexcept:
         """d = K⁻¹ k into ``solution``; returns δ² = max(0, k_self - kᵀd)."""
-        cdef Py_ssize_t i
-        cdef double residue = k_self, worst = 0.0
+        cdef double residue, error
+        cdef int refinements = 0
         multiply(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
-        for i in range(self.n):
-            residue -= k[i] * self.solution[i]
+        residue = self.residue(k, k_self)
         if self.n and (self.fragile or residue < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
-            self.subtract_gram_times_solution(k)
-            for i in range(self.n):
-                worst = max(worst, fabs(self.residual[i]))
-            if not worst <= TOLERATED * k_self:
+            error = self.measure(k)
+            if not error <= TOLERATED * k_self:
                 self.rebuild()
                 multiply(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
-                self.subtract_gram_times_solution(k)
+                error = self.measure(k)
             self.steps = 0 if self.steps >= CHECK_EVERY else self.steps
-            # one step of refinement: d += K⁻¹ (k - K d)
-            multiply(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
-            residue = k_self
-            for i in range(self.n):
-                residue -= k[i] * self.solution[i]
+            while error > REFINED * k_self and refinements < 3:
+                multiply(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
+                error = self.measure(k)
+                refinements += 1
+            residue = self.residue(k, k_self)
         return max(0.0, residue)
 
-    cdef void subtract_gram_times_solution(self, const double *k) noexcept:
+    cdef double residue(self, const double *k, double k_self) noexcept:
+        """k_self - kᵀd"""
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            k_self -= k[i] * self.solution[i]
+        return k_self
+
+    cdef double measure(self, const double *k) noexcept:
+        """k - K d into ``residual``; returns its largest entry."""
+        cdef Py_ssize_t i
+        cdef double worst = 0.0
         memcpy(self.residual, k, self.n * sizeof(double))
         multiply(self.gram, self.capacity, self.n, -1.0, self.solution, 1.0, self.residual)
+        for i in range(self.n):
+            worst = max(worst, fabs(self.residual[i]))
+        return worst
 
     cdef double *gram_times_solution(self) noexcept:
         multiply(self.gram, self.capacity, self.n, 1.0, self.solution, 0.0, self.residual)
