@@ -1228,22 +1228,25 @@ cdef class Expansion:
         return 0
 
     cdef int32_t new_slot(self, object key) except -1:
-        cdef int32_t slot
-        if self.free_slots:
-            slot = self.free_slots.pop()
-        else:
-            if self.n_slots == self.slots_allocated:
-                allocated = max(16, 2 * self.slots_allocated)
-                self.features = <Feature *> aligned_resize(self.features, self.n_slots, allocated, sizeof(Feature))
-                self.dense_slots = <int32_t *> aligned_resize(self.dense_slots, self.n_dense, allocated, 4)
-                self.slots_allocated = allocated
-            slot = <int32_t> self.n_slots
-            self.n_slots += 1
+        cdef int32_t slot = self.free_slots.pop() if self.free_slots else self.append_slot()
+        self.occupy(slot, key)
+        return slot
+
+    cdef int32_t append_slot(self) except -1:
+        if self.n_slots == self.slots_allocated:
+            allocated = max(16, 2 * self.slots_allocated)
+            self.features = <Feature *> aligned_resize(self.features, self.n_slots, allocated, sizeof(Feature))
+            self.dense_slots = <int32_t *> aligned_resize(self.dense_slots, self.n_dense, allocated, 4)
+            self.slots_allocated = allocated
+        self.n_slots += 1
+        return <int32_t> self.n_slots - 1
+
+    cdef int occupy(self, int32_t slot, object key) except -1:
         self.vocabulary[key] = slot
         self.features[slot].key = <PyObject *> key
         self.features[slot].count = 0
         self.version += 1
-        return slot
+        return 0
 
     cdef int store_point(self, Sample *x) except -1:
         """Z[:, n] = x"""
@@ -1386,15 +1389,20 @@ cdef class Expansion:
     # Pickling ---------------------------------------------------------------------------------------------------
 
     def __getstate__(self):
-        """What f is, without scratch: features in order of slot, points as (feature, value) lists."""
-        cdef Py_ssize_t i, j, k, f
+        """What f is, without scratch: features in order of slot, points as (feature, value) lists.
+
+        Every order in which numbers are summed is part of it (slots, posting lists of a support vector), so that what
+        is restored goes on bit for bit.
+        """
+        cdef Py_ssize_t i, j, k
         cdef Feature *feature
-        names, ranks, columns = [], [], []
+        names, slots, ranks, columns = [], [], [], []
         for j in range(self.n_slots):
             feature = &self.features[j]
             if feature.key == NULL:
                 continue
             names.append(<object> feature.key)
+            slots.append(j)
             ranks.append(feature.rank if feature.dense != NULL else -1)
             if feature.dense != NULL:
                 column = [(i, feature.dense[i]) for i in range(self.n) if feature.dense[i] != 0.0]
@@ -1405,6 +1413,9 @@ cdef class Expansion:
         cells = [cell for column in columns for cell in column]
         return {
             "names": names,
+            "slots": np.array(slots, dtype=np.int32).tobytes(),
+            "free_slots": np.array(self.free_slots, dtype=np.int32).tobytes(),
+            "owned": np.array([self.owned[i].slots[k] for i in range(self.n) for k in range(self.owned[i].size)], dtype=np.int32).tobytes(),
             "ranks": np.array(ranks, dtype=np.int64).tobytes(),
             "counts": counts.tobytes(),
             "owners": np.array([i for i, _ in cells], dtype=np.int32).tobytes(),
@@ -1442,6 +1453,8 @@ cdef class Expansion:
         cdef Feature *feature
         cdef Owned *own
         cdef int32_t slot
+        cdef const int32_t[::1] slots = np.frombuffer(state["slots"], dtype=np.int32)
+        cdef const int32_t[::1] owned = np.frombuffer(state["owned"], dtype=np.int32)
         cdef const double[::1] amounts = np.frombuffer(state["amounts"])
         cdef const double[::1] coef = np.frombuffer(state["coef"])
         cdef const int32_t[::1] owners = np.frombuffer(state["owners"], dtype=np.int32)
@@ -1453,6 +1466,11 @@ cdef class Expansion:
         dense_ranks = sorted(r for r in ranks if r >= 0)
         if len(state["names"]) != counts.shape[0] or ranks.shape[0] != counts.shape[0] or dense_ranks != list(range(len(dense_ranks))):
             raise ValueError("features and their counts do not match")
+        free_slots = np.frombuffer(state["free_slots"], dtype=np.int32).tolist()
+        if len(set(state["names"])) != len(state["names"]):
+            raise ValueError("a feature is there twice")
+        if slots.shape[0] != counts.shape[0] or sorted([*slots, *free_slots]) != list(range(slots.shape[0] + len(free_slots))):
+            raise ValueError("features and their slots do not match")
         if owners.shape[0] != amounts.shape[0] or owners.shape[0] != sum(counts) or (owners.shape[0] and not 0 <= min(owners) <= max(owners) < n):
             raise ValueError("support vectors and their features do not match")
         if coef.shape[0] != n * self.n_outputs or birth.shape[0] != n or n > state["capacity"]:
@@ -1461,10 +1479,13 @@ cdef class Expansion:
         while self.capacity < state["capacity"]:
             self.grow()
         self.n = n
-        for name in state["names"]:
-            self.new_slot(name)
+        for j in range(slots.shape[0] + len(free_slots)):
+            self.append_slot()
+        for j, name in enumerate(state["names"]):
+            self.occupy(slots[j], name)
+        self.free_slots = free_slots
         for j in range(counts.shape[0]):
-            slot = <int32_t> j
+            slot = slots[j]
             feature = &self.features[slot]
             feature.count = counts[j]
             if ranks[j] >= 0:
@@ -1490,6 +1511,15 @@ cdef class Expansion:
                     own.slots[own.size] = slot
                     own.size += 1
                 at += 1
+        at = 0
+        for i in range(n):
+            own = &self.owned[i]
+            k = own.size
+            if sorted(owned[at : at + k]) != sorted([own.slots[j] for j in range(k)]):
+                raise ValueError("support vectors and their posting lists do not match")
+            for j in range(k):
+                own.slots[j] = owned[at + j]
+            at += k
         for o in range(self.n_outputs):
             for i in range(n):
                 self.coef[o][i] = coef[o * n + i]
