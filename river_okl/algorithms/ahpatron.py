@@ -1,0 +1,253 @@
+"""Liao et al. 2024: AVP, a perceptron that also learns from small margins, and Ahpatron, AVP on a budget by halving."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from river import optim
+
+from river_okl._core.expansion import Expansion
+from river_okl.base import KernelClassifier, check_between, check_learning_rate, check_positive, check_whole
+from river_okl.kernels import Kernel
+from river_okl.maintenance import TIE, project_on_ball
+from river_okl.rates import rate
+
+CANCELLED = 1e-6  # of ‖f‖: a halved f below it is rounding, and stretching it to ‖f‖ would blow that up
+
+
+def _check_aggressiveness(epsilon: Any, largest_step: float) -> None:
+    """λ/2 < ε < 1, eq. (5)."""
+    check_between("epsilon", epsilon, 0.0, 1.0, open_ends=True)
+    if largest_step / 2.0 >= epsilon:
+        raise ValueError(
+            f"epsilon is {epsilon!r} and the learning rate up to {largest_step:g}; epsilon must be more than half of "
+            f"that: raise epsilon or lower learning_rate"
+        )
+
+
+class AVPClassifier(KernelClassifier):
+    """AVP, the aggressive variant of the perceptron: it also learns where the margin is positive but below 1 - epsilon.
+
+    Better than `KernelPerceptronClassifier` for more support vectors, and like it without a bound on them:
+    `AhpatronClassifier` is this class on a budget.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    radius
+        U: f is kept in the ball of this radius.
+    learning_rate
+        λ. "adaptive": U/√(U² + mistakes so far), which needs a finite radius. A `river.optim.schedulers` object is the
+        step itself.
+    epsilon
+        f moves where y f(x) < 1 - ε. Must be more than λ/2.
+
+    Notes
+    -----
+    - The mistakes of the adaptive rate are those with y f(x) ≤ 0, the present sample's included; margin errors do not count.
+    - With ε → 1, λ = 1 and no ball this is the kernel perceptron.
+    - The steps of a scheduler are not checked against ε.
+    - The sample weight multiplies λ.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import AVPClassifier
+
+    >>> model = preprocessing.StandardScaler() | AVPClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.88%
+
+    References
+    ----------
+    [^1]: [Liao, Y., Li, J., Liao, S., Hu, Q. and Dang, J., 2024. Ahpatron: A new budgeted online kernel learning machine with tighter mistake bound. Proceedings of the AAAI Conference on Artificial Intelligence, 38(12), pp.13828-13836.](https://doi.org/10.1609/aaai.v38i12.29295)
+
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        radius: float = math.inf,
+        learning_rate: float | str | optim.base.Scheduler = 1.0,
+        epsilon: float = 0.6,
+    ):
+        check_positive("radius", radius, infinite=True)
+        if learning_rate == "adaptive":
+            if radius == math.inf:
+                raise ValueError(
+                    'learning_rate is "adaptive" and radius is inf; the adaptive rate needs a finite radius'
+                )
+            _check_aggressiveness(epsilon, radius / math.hypot(radius, 1.0))  # λ of the first mistake
+        else:
+            check_learning_rate(learning_rate)
+            _check_aggressiveness(epsilon, learning_rate if isinstance(learning_rate, int | float) else 0.0)
+        self.radius = radius
+        self.learning_rate = learning_rate
+        self.epsilon = epsilon
+        super().__init__(kernel, norm=radius < math.inf)
+        self._t = 0
+        self._mistakes = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate", "epsilon"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        margin = y * f.observe(x)
+        self._t += 1
+        if margin >= 1.0 - self.epsilon or w == 0.0:  # line 6
+            return
+        self._mistakes += margin <= 0.0
+        f.add(self._step() * w * y)  # line 7
+        if self.radius < math.inf:
+            project_on_ball(f, self.radius)
+
+    def _step(self) -> float:
+        """λ_t"""
+        if isinstance(self.learning_rate, str):  # "adaptive"
+            return self.radius / math.hypot(self.radius, math.sqrt(self._mistakes))  # Corollary 2
+        return rate(self.learning_rate, self._t)
+
+
+class AhpatronClassifier(KernelClassifier):
+    """Ahpatron: AVP on a budget; where it is full, half of the support vectors go and their part is projected on the rest.
+
+    The most accurate budgeted perceptron here, and fast, since the halving is paid for by B/2 additions: the first
+    choice for classification on a budget.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    budget
+        The most support vectors that the model keeps, B.
+    radius
+        U: f is kept in the ball of this radius. None: √B/2.
+    learning_rate
+        λ. None: U/√(4B). A `river.optim.schedulers` object is the step itself.
+    epsilon
+        f moves where y f(x) < 1 - ε. Must be more than λ/2.
+    ridge
+        η of the paper: what is added to the diagonal of the Gram matrix in the projection.
+
+    Notes
+    -----
+    - At a halving the ⌊B/2⌋ support vectors with the largest |α| stay, of equal ones the older. The paper tunes the norm c_t U
+      that f gets then; this is its Theorem 6, c_t = ‖f_t‖/U: f keeps its norm.
+    - The Gram matrix is of the support vectors that stay alone, solved by one Cholesky factorisation in LAPACK. The ridge
+      makes duplicates harmless; where rounding makes the matrix indefinite all the same (a tiny ridge), it is raised
+      until the factorisation exists.
+    - A halved f below 1e-6 of the norm of f is rounding (what stayed has cancelled), and is not stretched.
+    - The steps of a scheduler are not checked against ε.
+    - The sample weight multiplies λ.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import AhpatronClassifier
+
+    >>> model = preprocessing.StandardScaler() | AhpatronClassifier(budget=50)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.68%
+
+    References
+    ----------
+    [^1]: [Liao, Y., Li, J., Liao, S., Hu, Q. and Dang, J., 2024. Ahpatron: A new budgeted online kernel learning machine with tighter mistake bound. Proceedings of the AAAI Conference on Artificial Intelligence, 38(12), pp.13828-13836.](https://doi.org/10.1609/aaai.v38i12.29295)
+
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        budget: int = 100,
+        radius: float | None = None,
+        learning_rate: float | optim.base.Scheduler | None = None,
+        epsilon: float = 0.5,
+        ridge: float = 5e-4,
+    ):
+        check_whole("budget", budget)
+        if radius is not None:
+            check_positive("radius", radius)
+        if learning_rate is not None:
+            check_learning_rate(learning_rate)
+        check_positive("ridge", ridge)
+        self.budget = budget
+        self.radius = radius
+        self.learning_rate = learning_rate
+        self.epsilon = epsilon
+        self.ridge = ridge
+        super().__init__(kernel, budget=budget, norm=True)
+        self._radius = math.sqrt(budget) / 2.0 if radius is None else radius
+        step = self._step_or_scheduler()
+        _check_aggressiveness(epsilon, step if isinstance(step, int | float) else 0.0)
+        self._t = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate", "epsilon", "ridge"}
+
+    def _step_or_scheduler(self) -> float | optim.base.Scheduler:
+        """λ, by default that of the paper's experiments."""
+        if self.learning_rate is None:
+            return self._radius / math.sqrt(4.0 * self.budget)
+        return self.learning_rate
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        margin = y * f.observe(x)
+        self._t += 1
+        if margin >= 1.0 - self.epsilon or w == 0.0:  # line 6
+            return
+        if len(f) == self.budget:
+            _halve(f, self.ridge)
+        f.add(rate(self._step_or_scheduler(), self._t) * w * y)
+        project_on_ball(f, self._radius)  # line 8, and eq. (8)
+
+
+def _halve(f: Expansion, ridge: float) -> None:
+    """f ← f̄, eq. (6) and (7), with c_t = ‖f‖/U."""
+    norm = math.sqrt(f.norm2)
+    alpha = f.coefficients
+    S2 = _largest_half(alpha, f.births)
+    if len(S2):  # a budget of 1 starts again
+        rows = np.array([f.row_of(i) for i in S2])
+        alpha1 = alpha.copy()
+        alpha1[S2] = 0.0
+        alpha[S2] += _solve_with_ridge(rows[:, S2], rows @ alpha1, ridge)  # eq. (9)
+        f.coefficients = alpha
+    f.keep(S2)
+    halved = math.sqrt(f.norm2)
+    if halved > CANCELLED * norm:
+        f.scale(norm / halved)
+
+
+def _largest_half(alpha: NDArray[np.float64], births: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The positions of the ⌊n/2⌋ largest |α|; ties go to the oldest."""
+    size = len(alpha) // 2
+    magnitude = abs(alpha)
+    threshold = np.partition(magnitude, -size)[-size] if size else math.inf
+    above = magnitude > threshold * (1.0 + TIE)
+    tied = np.flatnonzero(~above & (magnitude >= threshold * (1.0 - TIE)))
+    tied = tied[np.argsort(births[tied])][: size - above.sum()]
+    return np.concatenate([np.flatnonzero(above), tied])
+
+
+def _solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
+    """(K + ridge I)⁻¹ b by Cholesky; the ridge is raised where K is so indefinite by rounding that it has no factor."""
+    while True:
+        A = np.array(K, order="F")
+        A.flat[:: len(K) + 1] += ridge
+        solution: NDArray[np.float64]
+        _, solution, info = scipy.linalg.lapack.dposv(A, b, lower=True, overwrite_a=True)
+        if info == 0:
+            return solution
+        ridge = max(10.0 * ridge, 1e-15 * float(np.trace(K)))

@@ -1,0 +1,189 @@
+"""Lu, Zhao & Hoi 2016: sparse passive-aggressive learning (SPA); a sample joins with a probability that follows its loss.
+
+The two classes differ in their loss alone, so the update is written once.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Hashable
+from typing import Any
+
+from river import optim
+
+from river_okl.algorithms.pa import NO_LOSS
+from river_okl.averaging import AveragedExpansion
+from river_okl.base import KernelClassifier, KernelRegressor, check_learning_rate, check_positive
+from river_okl.kernels import Kernel
+from river_okl.rates import rate
+
+
+class SPA(AveragedExpansion):
+    """Algorithm 1 for both tasks."""
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        learning_rate: float | optim.base.Scheduler = 0.1,
+        alpha: float = 1.0,
+        beta: float = 5.0,
+        averaged: bool = True,
+        seed: int | None = None,
+    ):
+        check_learning_rate(learning_rate)
+        check_positive("alpha", alpha)
+        check_positive("beta", beta)
+        if alpha > beta:
+            raise ValueError(
+                f"alpha is {alpha!r} and beta {beta!r}; alpha/beta is a probability: raise beta or lower alpha"
+            )
+        self.learning_rate = learning_rate
+        self.alpha = alpha
+        self.beta = beta
+        self.averaged = averaged
+        self.seed = seed
+        super().__init__(kernel, n_outputs=2 if averaged else 1)
+        self._rng = random.Random(seed)
+        self._t = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate", "alpha", "beta"}
+
+    def _suffer(self, y: float, p: float) -> tuple[float, float]:
+        """The loss at the prediction p, not positive where there is none, and the sign of the step that lessens it."""
+        raise NotImplementedError
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        loss, sign = self._suffer(y, f.observe(x))
+        self._t += 1
+        if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
+            return
+        rho = min(self.alpha, loss) / self.beta  # eq. (2.2)
+        if self._rng.random() < rho:
+            eta = rate(self.learning_rate, self._t)
+            self._add_averaged(sign * w * min(eta / rho, loss / f.self_similarity))  # Proposition 1
+
+
+class SPAClassifier(SPA, KernelClassifier):
+    """Sparse passive-aggressive learning, classification: of the samples with a loss only few, drawn by loss, are stored.
+
+    The cheapest class per sample for its accuracy, and the average of all its functions is as sparse as the last; but
+    the support set grows without end, by at most alpha/beta of the samples in expectation. Take `BPAClassifier` where the
+    bound must be hard.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    learning_rate
+        η: a stored sample weighs at most η/ρ, ρ the probability with which it was drawn. A `river.optim.schedulers`
+        object is the step itself.
+    alpha
+        Losses above α count as α in the draw.
+    beta
+        A sample with loss ℓ is stored with probability ρ = min(α, ℓ)/β. At least α.
+    averaged
+        Predict from the average of all functions so far, as the paper does, instead of the last.
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - The paper has κ(x, x) = 1; for other kernels τ = min(η/ρ, ℓ/κ(x, x)). A loss of at most 1e-9 is none.
+    - Updates always use the last function; `support_vectors` and `norm` are its own, not the average's.
+    - α = β → 0 draws every sample with a loss: PA-I with C = η.
+    - The sample weight multiplies the step, not the probability.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import SPAClassifier
+
+    >>> model = preprocessing.StandardScaler() | SPAClassifier(seed=42)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 85.52%
+
+    References
+    ----------
+    [^1]: [Lu, J., Zhao, P. and Hoi, S.C.H., 2016. Online sparse passive aggressive learning with kernels. Proceedings of the 2016 SIAM International Conference on Data Mining, pp.675-683.](https://doi.org/10.1137/1.9781611974348.76)
+
+    """
+
+    def _suffer(self, y: float, p: float) -> tuple[float, float]:
+        return 1.0 - y * p, y
+
+
+class SPARegressor(SPA, KernelRegressor):
+    """Sparse passive-aggressive learning, regression: of the samples with a loss only few, drawn by loss, are stored.
+
+    The cheapest class per sample for its accuracy, and the average of all its functions is as sparse as the last; but
+    the support set grows without end, by at most alpha/beta of the samples in expectation. Take `BPARegressor` where the
+    bound must be hard.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    learning_rate
+        η: a stored sample weighs at most η/ρ, ρ the probability with which it was drawn. A `river.optim.schedulers`
+        object is the step itself.
+    alpha
+        Losses above α count as α in the draw, in units of the target.
+    beta
+        A sample with loss ℓ is stored with probability ρ = min(α, ℓ)/β. At least α.
+    averaged
+        Predict from the average of all functions so far, as the paper does, instead of the last.
+    seed
+        Seed of the draws; None: different in each run.
+    eps
+        Errors up to eps cost nothing.
+
+    Notes
+    -----
+    - The paper is about classification; this is its algorithm with the ε-insensitive loss, as PA for regression. A loss of
+      at most 1e-9 is none.
+    - The average holds the early functions for ever: on targets that drift, `averaged=False` follows.
+    - Updates always use the last function; `support_vectors` and `norm` are its own, not the average's.
+    - The sample weight multiplies the step, not the probability.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import SPARegressor
+
+    >>> model = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(SPARegressor(seed=42))
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 1.476026
+
+    References
+    ----------
+    [^1]: [Lu, J., Zhao, P. and Hoi, S.C.H., 2016. Online sparse passive aggressive learning with kernels. Proceedings of the 2016 SIAM International Conference on Data Mining, pp.675-683.](https://doi.org/10.1137/1.9781611974348.76)
+
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        learning_rate: float | optim.base.Scheduler = 0.1,
+        alpha: float = 1.0,
+        beta: float = 5.0,
+        averaged: bool = True,
+        seed: int | None = None,
+        eps: float = 0.1,
+    ):
+        check_positive("eps", eps, zero=True)
+        self.eps = eps
+        super().__init__(kernel, learning_rate=learning_rate, alpha=alpha, beta=beta, averaged=averaged, seed=seed)
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate", "alpha", "beta", "eps"}
+
+    def _suffer(self, y: float, p: float) -> tuple[float, float]:
+        residual = y - p
+        return abs(residual) - self.eps, math.copysign(1.0, residual)
