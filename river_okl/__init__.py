@@ -15,6 +15,10 @@ The map of the house::
 """
 
 from river_okl import datasets, kernels, losses
+from river_okl.algorithms.ahpatron import AhpatronClassifier, AVPClassifier
+from river_okl.algorithms.bogd import BOGDClassifier, BOGDRegressor
+from river_okl.algorithms.forgetron import ForgetronClassifier
+from river_okl.algorithms.norma import OGDClassifier, OGDRegressor
 from river_okl.algorithms.olk import (
     OLKClassifier,
     OLKRegressor,
@@ -23,25 +27,37 @@ from river_okl.algorithms.olk import (
     OLRUClassifier,
     OLRURegressor,
 )
+from river_okl.algorithms.oskl import OSKLClassifier
 from river_okl.algorithms.pa import KernelPAClassifier, KernelPARegressor
 from river_okl.algorithms.perceptron import KernelPerceptronClassifier, RBPClassifier
 from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlusPlusClassifier
+from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AVPClassifier",
+    "AhpatronClassifier",
+    "BOGDClassifier",
+    "BOGDRegressor",
+    "ForgetronClassifier",
     "KernelPAClassifier",
     "KernelPARegressor",
     "KernelPerceptronClassifier",
+    "OGDClassifier",
+    "OGDRegressor",
     "OLKClassifier",
     "OLKRegressor",
     "OLRDClassifier",
     "OLRDRegressor",
     "OLRUClassifier",
     "OLRURegressor",
+    "OSKLClassifier",
     "ProjectronClassifier",
     "ProjectronPlusPlusClassifier",
     "RBPClassifier",
+    "SPAClassifier",
+    "SPARegressor",
     "datasets",
     "kernels",
     "losses",

@@ -1,0 +1,210 @@
+"""Bounded online gradient descent (BOGD and BOGD++): where the budget is full a random support vector leaves, unbiased."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import optim
+
+from river_okl.algorithms.norma import check_shrinkage
+from river_okl.base import (
+    KernelClassifier,
+    KernelModel,
+    KernelRegressor,
+    check_choice,
+    check_learning_rate,
+    check_positive,
+    check_whole,
+)
+from river_okl.kernels import Kernel
+from river_okl.maintenance import draw
+from river_okl.rates import rate
+
+
+class BOGD(KernelModel):
+    """Both samplings, for both tasks."""
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        budget: int = 100,
+        learning_rate: float | optim.base.Scheduler = 0.2,
+        l2: float = 0.01,
+        max_coef: float | None = None,
+        sampling: str = "uniform",
+        seed: int | None = None,
+    ):
+        check_whole("budget", budget)
+        check_learning_rate(learning_rate)
+        check_shrinkage(learning_rate, l2)
+        if max_coef is not None:
+            check_positive("max_coef", max_coef)
+        check_choice("sampling", sampling, ("uniform", "magnitude"))
+        self.budget = budget
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.max_coef = max_coef
+        self.sampling = sampling
+        self.seed = seed
+        super().__init__(kernel, budget=budget)
+        self._set_loss(loss)
+        self._rng = random.Random(seed)
+        self._t = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate", "l2", "max_coef"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        g = w * self._derivative(y, f.observe(x))
+        self._t += 1
+        eta = rate(self.learning_rate, self._t)
+        f.scale(max(0.0, 1.0 - eta * self.l2))
+        if g == 0.0:
+            return
+        if len(f) == self.budget:
+            self._remove_one()
+        f.add(-eta * g)
+        if self.max_coef is not None:
+            alpha = f.coefficients
+            if abs(alpha).max() > self.max_coef:
+                f.coefficients = alpha.clip(-self.max_coef, self.max_coef)
+
+    def _remove_one(self) -> None:
+        """i leaves with probability q_i, the others are divided by 1 - q_j: the expected f is f."""
+        f, n = self._f, len(self._f)
+        if self.sampling == "uniform":
+            f.remove(int(self._rng.random() * n))
+            if n > 1:
+                f.scale(n / (n - 1.0))
+        else:
+            alpha = f.coefficients
+            staying = staying_probabilities(abs(alpha) * np.sqrt(np.maximum(f.self_similarities, 0.0)))
+            i = draw(self._rng, 1.0 - staying)
+            staying[i] = 1.0  # it leaves
+            f.coefficients = alpha / staying
+            f.remove(i)
+
+
+def staying_probabilities(magnitudes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 - q_i ∝ the magnitudes, for all of one point; a q_i that would be negative is 0, and the rest is shared again."""
+    staying = np.ones(len(magnitudes))
+    rest = np.arange(len(magnitudes))
+    while True:
+        left = len(rest) - 1.0
+        share = magnitudes[rest]
+        total = float(share.sum())
+        staying[rest] = left * (share / total) if total > 0.0 else left / len(rest)
+        over = staying[rest] > 1.0
+        if not over.any():
+            return staying
+        staying[rest[over]] = 1.0
+        rest = rest[~over]
+
+
+class BOGDClassifier(BOGD, KernelClassifier):
+    """Bounded online gradient descent, classification: kernel gradient descent with weight decay on a fixed budget.
+
+    Take it where the concept drifts and O(B) per sample is all that may be spent; `OLRDClassifier` is its relative with
+    a falling learning rate, for a concept that stays.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A binary loss of `river.optim.losses`. None: `Hinge()`.
+    budget
+        The most support vectors that the model keeps.
+    learning_rate
+        η, the step; or a `river.optim.schedulers` object.
+    l2
+        λ: at each sample f is multiplied by 1 - ηλ.
+    max_coef
+        Coefficients are clipped to this size after each addition; γη in the paper. None: no clipping.
+    sampling
+        Which support vector leaves: "uniform" (BOGD), or "magnitude" (BOGD++), which spares those of large |α|√κ(x, x).
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - BOGD++ wants 1 - q_i proportional to |α_i|√κ(x_i, x_i), which can make some q_i negative (He & Kwok, 2014, say so).
+      Those are 0 here, and the others share what is left in the same proportions until none is negative: the
+      probabilities still sum to one and the step stays unbiased. Where only coefficients of 0 are left they share equally.
+    - A public implementation removes the oldest and does not rescale the others; that is a biased step.
+    - Clipping (the paper's line 11) makes the step biased; it bounds the coefficients, which the rescaling makes grow.
+    - With one support vector, removing replaces it.
+    - Samples without a loss make f decay, too. A scheduler's step above 1/λ empties f.
+    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The sample weight multiplies the gradient, not the decay.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import BOGDClassifier
+
+    >>> model = preprocessing.StandardScaler() | BOGDClassifier(seed=42)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 86.32%
+
+    References
+    ----------
+    [^1]: [Zhao, P., Wang, J., Wu, P., Jin, R. and Hoi, S.C.H., 2012. Fast bounded online gradient descent algorithms for scalable kernel-based online learning. In Proceedings of the 29th International Conference on Machine Learning, pp.1075-1082.](https://arxiv.org/abs/1206.4633)
+    [^2]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
+
+    """
+
+
+class BOGDRegressor(BOGD, KernelRegressor):
+    """Bounded online gradient descent, regression: kernel gradient descent with weight decay on a fixed budget.
+
+    Take it where the target drifts and O(B) per sample is all that may be spent; `BPARegressor` is usually more accurate.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
+    budget
+        The most support vectors that the model keeps.
+    learning_rate
+        η, the step; or a `river.optim.schedulers` object.
+    l2
+        λ: at each sample f is multiplied by 1 - ηλ.
+    max_coef
+        Coefficients are clipped to this size after each addition; γη in the paper. None: no clipping.
+    sampling
+        Which support vector leaves: "uniform" (BOGD), or "magnitude" (BOGD++), which spares those of large |α|√κ(x, x).
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - The paper is about classification; the rule is the same for any convex loss.
+    - See `BOGDClassifier` for the probabilities, the clipping and the decay.
+    - river's squared loss is (p-y)², so its step is twice that of (p-y)²/2.
+    - The sample weight multiplies the gradient, not the decay.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import BOGDRegressor
+
+    >>> model = preprocessing.StandardScaler() | BOGDRegressor(seed=42)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 19.039706
+
+    References
+    ----------
+    [^1]: [Zhao, P., Wang, J., Wu, P., Jin, R. and Hoi, S.C.H., 2012. Fast bounded online gradient descent algorithms for scalable kernel-based online learning. In Proceedings of the 29th International Conference on Machine Learning, pp.1075-1082.](https://arxiv.org/abs/1206.4633)
+
+    """

@@ -1,0 +1,133 @@
+"""NORMA: stochastic gradient descent on the regularised risk, where f forgets exponentially."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from river import optim
+
+from river_okl.base import KernelClassifier, KernelModel, KernelRegressor, check_learning_rate, check_positive
+from river_okl.kernels import Kernel
+from river_okl.rates import rate
+
+
+def check_shrinkage(learning_rate: float | optim.base.Scheduler, l2: float) -> None:
+    """The factor 1 - ηλ by which f decays must be positive."""
+    check_positive("l2", l2, zero=True)
+    if not isinstance(learning_rate, optim.base.Scheduler) and learning_rate * l2 >= 1.0:
+        raise ValueError(f"l2 is {l2!r}; times the learning_rate {learning_rate!r} it must be less than 1")
+
+
+class OGD(KernelModel):
+    """NORMA for both tasks."""
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        learning_rate: float | optim.base.Scheduler = 0.1,
+        l2: float = 0.01,
+    ):
+        check_learning_rate(learning_rate)
+        check_shrinkage(learning_rate, l2)
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        super().__init__(kernel)
+        self._set_loss(loss)
+        self._t = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate", "l2"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        g = w * self._derivative(y, f.observe(x))
+        self._t += 1
+        eta = rate(self.learning_rate, self._t)
+        f.scale(max(0.0, 1.0 - eta * self.l2))  # eq. (11): f ← (1-ηλ) f - η ℓ'(f(x_t)) κ_t
+        if g != 0.0:
+            f.add(-eta * g)
+
+
+class OGDClassifier(OGD, KernelClassifier):
+    """NORMA, classification: kernel gradient descent with weight decay, for concepts that drift.
+
+    Every sample with a loss becomes a support vector for ever; take `BOGDClassifier`, its version on a budget, where the
+    stream does not end.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A binary loss of `river.optim.losses`. None: `Hinge()`.
+    learning_rate
+        η, the step; or a `river.optim.schedulers` object.
+    l2
+        λ: at each sample f is multiplied by 1 - ηλ.
+
+    Notes
+    -----
+    - Without the offset b and the adaptive margin ρ of the paper, as in later comparisons; NORMA's truncation of old
+      terms is left out too.
+    - Samples without a loss make f decay, too.
+    - A scheduler's step above 1/λ empties f; a number that large is refused.
+    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The sample weight multiplies the gradient, not the decay.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import OGDClassifier
+
+    >>> model = preprocessing.StandardScaler() | OGDClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.96%
+
+    References
+    ----------
+    [^1]: [Kivinen, J., Smola, A.J. and Williamson, R.C., 2004. Online learning with kernels. IEEE Transactions on Signal Processing, 52(8), pp.2165-2176.](https://doi.org/10.1109/TSP.2004.830991)
+
+    """
+
+
+class OGDRegressor(OGD, KernelRegressor):
+    """NORMA, regression: kernel gradient descent with weight decay, for targets that drift.
+
+    Every sample becomes a support vector for ever; take `BOGDRegressor`, its version on a budget, where the stream does
+    not end.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
+    learning_rate
+        η, the step; or a `river.optim.schedulers` object.
+    l2
+        λ: at each sample f is multiplied by 1 - ηλ.
+
+    Notes
+    -----
+    - See `OGDClassifier` for what is left out of the paper and for the decay.
+    - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
+    - The sample weight multiplies the gradient, not the decay.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import OGDRegressor
+
+    >>> model = preprocessing.StandardScaler() | OGDRegressor()
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 22.100312
+
+    References
+    ----------
+    [^1]: [Kivinen, J., Smola, A.J. and Williamson, R.C., 2004. Online learning with kernels. IEEE Transactions on Signal Processing, 52(8), pp.2165-2176.](https://doi.org/10.1109/TSP.2004.830991)
+
+    """

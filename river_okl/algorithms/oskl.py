@@ -1,0 +1,94 @@
+"""OSKL: a sample becomes a support vector with a probability that grows with its gradient, so that few do."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Hashable
+from typing import Any
+
+from river import optim
+
+from river_okl.averaging import AveragedExpansion
+from river_okl.base import KernelClassifier, check_learning_rate, check_positive
+from river_okl.kernels import Kernel
+from river_okl.rates import rate
+
+
+class OSKLClassifier(AveragedExpansion, KernelClassifier):
+    """Online sparse kernel logistic regression: samples that the model knows already are seldom stored.
+
+    Take it for probabilities from a log loss with few support vectors; their number has no hard bound, it grows with the
+    sum of the gradients.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A binary loss of `river.optim.losses`. None: `Log()`.
+    learning_rate
+        η; a sample that is taken gets the coefficient ±ηG. Or a `river.optim.schedulers` object.
+    bound
+        G, a bound on the derivative of the loss; 1 for the log and the hinge loss.
+    averaged
+        Predict with the mean of all models so far, at the cost of the last one; updates use the last one always.
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - A derivative g of more than the bound counts as the bound: such a step is smaller than -ηg on average.
+    - The coin is thrown only where g is not 0.
+    - `support_vectors` and `norm` are those of the last model, not of the average.
+    - The sample weight multiplies the gradient, and so the probability; a product above the bound counts as the bound.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import OSKLClassifier
+
+    >>> model = preprocessing.StandardScaler() | OSKLClassifier(seed=42)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 85.20%
+
+    References
+    ----------
+    [^1]: [Zhang, L., Yi, J., Jin, R., Lin, M. and He, X., 2013. Online kernel learning with a near optimal sparsity bound. In Proceedings of the 30th International Conference on Machine Learning, pp.621-629.](https://proceedings.mlr.press/v28/zhang13c.html)
+
+    """
+
+    _default_loss = optim.losses.Log()
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        learning_rate: float | optim.base.Scheduler = 0.1,
+        bound: float = 1.0,
+        averaged: bool = True,
+        seed: int | None = None,
+    ):
+        check_learning_rate(learning_rate)
+        check_positive("bound", bound)
+        self.learning_rate = learning_rate
+        self.bound = bound
+        self.averaged = averaged
+        self.seed = seed
+        super().__init__(kernel, n_outputs=2 if averaged else 1)
+        self._set_loss(loss)
+        self._rng = random.Random(seed)
+        self._t = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"learning_rate"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        g = w * self._derivative(y, f.observe(x))
+        self._t += 1
+        if g != 0.0 and self._rng.random() < min(1.0, abs(g) / self.bound):
+            eta = rate(self.learning_rate, self._t)
+            self._add_averaged(-math.copysign(eta * self.bound, g))
