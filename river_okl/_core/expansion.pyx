@@ -319,8 +319,18 @@ cdef class Kernel:
         )
 
     def __setstate__(self, state):
-        self.adapting, self.previous, self.seen, self.next_update, *means = state
+        adapting, previous, seen, next_update, *means = state
+        if (
+            type(adapting) is not bool
+            or (adapting and all(auto == 0.0 for _, factors in self.terms for *_, auto in factors))
+            or not all(type(count) is int and 0 <= count <= 2**62 for count in (seen, next_update))
+            or not all(type(mean) is float and 0.0 <= mean < math.inf for mean in means)
+            or not (previous is None or type(previous) is dict)
+            or not all(type(v) is float and abs(v) <= LARGEST for v in (previous or {}).values())
+        ):
+            raise ValueError("the state of the kernel is out of range")
         self.sum_squares, self.sum_distances, self.mean_square, self.mean_distance = means
+        self.adapting, self.previous, self.seen, self.next_update = adapting, previous, seen, next_update
         self.resolve()
 
     def __reduce__(self):
@@ -705,6 +715,7 @@ cdef class Expansion:
 
     cpdef double observe(self, sample) except? -1.0:
         """``evaluate`` for a sample that is about to be learned: it counts for a kernel that takes γ from the stream."""
+        self.residue_valid = False  # as in a model that is loaded between two samples: solving has side effects
         cdef double value = self.evaluate(sample)
         if not self.kernel.adapting:
             return value
@@ -1448,50 +1459,39 @@ cdef class Expansion:
         )
 
     def __setstate__(self, states):
-        kernel, state = states
-        cdef Py_ssize_t i, j, k, o, n = len(state["square"]) // 8, at = 0
+        cdef Py_ssize_t i, j, k, o, n, at = 0
         cdef Feature *feature
         cdef Owned *own
         cdef int32_t slot
-        cdef const int32_t[::1] slots = np.frombuffer(state["slots"], dtype=np.int32)
-        cdef const int32_t[::1] owned = np.frombuffer(state["owned"], dtype=np.int32)
-        cdef const double[::1] amounts = np.frombuffer(state["amounts"])
-        cdef const double[::1] coef = np.frombuffer(state["coef"])
-        cdef const int32_t[::1] owners = np.frombuffer(state["owners"], dtype=np.int32)
-        cdef const int64_t[::1] counts = np.frombuffer(state["counts"], dtype=np.int64)
-        cdef const int64_t[::1] ranks = np.frombuffer(state["ranks"], dtype=np.int64)
-        cdef const int64_t[::1] birth = np.frombuffer(state["birth"], dtype=np.int64)
+        kernel, state = states
         if self.n or self.capacity or self.n_slots:
             raise RuntimeError("state is set on a new Expansion only")
-        dense_ranks = sorted(r for r in ranks if r >= 0)
-        if len(state["names"]) != counts.shape[0] or ranks.shape[0] != counts.shape[0] or dense_ranks != list(range(len(dense_ranks))):
-            raise ValueError("features and their counts do not match")
-        free_slots = np.frombuffer(state["free_slots"], dtype=np.int32).tolist()
-        if len(set(state["names"])) != len(state["names"]):
-            raise ValueError("a feature is there twice")
-        if slots.shape[0] != counts.shape[0] or sorted([*slots, *free_slots]) != list(range(slots.shape[0] + len(free_slots))):
-            raise ValueError("features and their slots do not match")
-        if owners.shape[0] != amounts.shape[0] or owners.shape[0] != sum(counts) or (owners.shape[0] and not 0 <= min(owners) <= max(owners) < n):
-            raise ValueError("support vectors and their features do not match")
-        if coef.shape[0] != n * self.n_outputs or birth.shape[0] != n or n > state["capacity"]:
-            raise ValueError("support vectors and their coefficients do not match")
+        checked = self.checked_state(state)
+        cdef const double[::1] amounts = checked["amounts"]
+        cdef const double[::1] coef = checked["coef"]
+        cdef const int32_t[::1] owners = checked["owners"]
+        cdef const int32_t[::1] owned = checked["owned"]
+        cdef const int32_t[::1] slots = checked["slots"]
+        cdef const int64_t[::1] counts = checked["counts"]
+        cdef const int64_t[::1] ranks = checked["ranks"]
+        cdef const int64_t[::1] birth = checked["birth"]
+        n = birth.shape[0]
         self.kernel.__setstate__(kernel)
         while self.capacity < state["capacity"]:
             self.grow()
         self.n = n
-        for j in range(slots.shape[0] + len(free_slots)):
+        self.free_slots = checked["free_slots"].tolist()
+        for j in range(slots.shape[0] + len(self.free_slots)):
             self.append_slot()
         for j, name in enumerate(state["names"]):
             self.occupy(slots[j], name)
-        self.free_slots = free_slots
         for j in range(counts.shape[0]):
-            slot = slots[j]
-            feature = &self.features[slot]
+            feature = &self.features[slots[j]]
             feature.count = counts[j]
             if ranks[j] >= 0:
                 feature.dense = <double *> aligned_resize(NULL, 0, self.capacity, 8)
                 feature.rank = ranks[j]
-                self.dense_slots[feature.rank] = slot
+                self.dense_slots[feature.rank] = slots[j]
                 self.n_dense += 1
             else:
                 feature.allocated = max(4, feature.count)
@@ -1504,22 +1504,16 @@ cdef class Expansion:
                 else:
                     feature.owners[k] = <int32_t> i
                     feature.amounts[k] = amounts[at]
-                    own = &self.owned[i]
-                    if own.size == own.allocated:
-                        own.allocated = max(4, 2 * own.allocated)
-                        own.slots = <int32_t *> aligned_resize(own.slots, own.size, own.allocated, 4)
-                    own.slots[own.size] = slot
-                    own.size += 1
+                    self.owned[i].allocated += 1
                 at += 1
         at = 0
         for i in range(n):
             own = &self.owned[i]
-            k = own.size
-            if sorted(owned[at : at + k]) != sorted([own.slots[j] for j in range(k)]):
-                raise ValueError("support vectors and their posting lists do not match")
-            for j in range(k):
-                own.slots[j] = owned[at + j]
-            at += k
+            if own.allocated:
+                own.slots = <int32_t *> aligned_resize(NULL, 0, own.allocated, 4)
+                own.size = own.allocated
+                memcpy(own.slots, &owned[at], own.size * 4)
+                at += own.size
         for o in range(self.n_outputs):
             for i in range(n):
                 self.coef[o][i] = coef[o * n + i]
@@ -1546,6 +1540,94 @@ cdef class Expansion:
             self.gram_.n = n
             self.gram_.steps = state["gram"][2]
             self.gram_.fragile = state["gram"][3]
+
+    def checked_state(self, state):
+        """The arrays of a state, every number in range: a state may come from a damaged or malicious file.
+
+        What would corrupt memory is looked for here, and what could never have come from ``__getstate__``; that the
+        numbers belong together (the norms to the coefficients, the inverse to its matrix) is believed.
+        """
+        def array(name, dtype, size=None, low=None, high=None):
+            data = state[name]
+            if not isinstance(data, bytes) or len(data) % np.dtype(dtype).itemsize:
+                raise ValueError(f"{name} is no array")
+            a = np.frombuffer(data, dtype)
+            if size is not None and a.size != size:
+                raise ValueError(f"{name} has {a.size} numbers, not {size}")
+            if a.size and not (np.isfinite(a).all() and (low is None or low <= a.min()) and (high is None or a.max() <= high)):
+                raise ValueError(f"{name} has numbers out of range")
+            return a
+
+        def whole(name, low, high):
+            if type(state[name]) is not int or not low <= state[name] <= high:
+                raise ValueError(f"{name} is {state[name]!r}")
+            return state[name]
+
+        square = array("square", np.float64, low=0.0)
+        names, n = state["names"], square.size
+        capacity, born = whole("capacity", n, MAX_BUDGET + LANES), whole("born", n, 2**62)
+        room = 0
+        while room < capacity:
+            room = max(LANES, 2 * room)
+            if self.budget is not None and room > self.budget:
+                room = (self.budget + LANES - 1) // LANES * LANES
+                break
+        if room != capacity or (self.budget is not None and n > self.budget):
+            raise ValueError(f"capacity is {capacity} for {n} support vectors and a budget of {self.budget}")
+        if type(names) is not list or len(set(names)) != len(names):
+            raise ValueError("a feature is there twice")
+        slots = array("slots", np.int32, len(names), 0)
+        free = array("free_slots", np.int32, low=0)
+        if not np.array_equal(np.sort(np.concatenate([slots, free])), np.arange(slots.size + free.size)):
+            raise ValueError("the slots of the features do not match")
+        counts = array("counts", np.int64, len(names), 1, n)
+        ranks = array("ranks", np.int64, len(names), -1)
+        dense = ranks >= 0
+        if not np.array_equal(np.sort(ranks[dense]), np.arange(dense.sum())):
+            raise ValueError("the ranks of the dense features do not match")
+        if not np.where(dense, counts * (2 * SPARSE_BELOW) >= capacity, counts * SPARSE_BELOW < capacity).all():
+            raise ValueError("the counts of the features do not match")
+        cells = int(counts.sum())
+        owners = array("owners", np.int32, cells, 0, n - 1)
+        amounts = array("amounts", np.float64, cells, -LARGEST, LARGEST)
+        columns = np.repeat(np.arange(len(names)), counts)
+        if not amounts.all() or not ((np.diff(owners) > 0) | (np.diff(columns) > 0)).all():
+            raise ValueError("the values of the features do not match")
+        sparse = ~dense[columns]
+        lists = np.argsort(owners[sparse], kind="stable")
+        posts = np.stack([owners[sparse][lists], slots[columns[sparse]][lists]])
+        owned = array("owned", np.int32, posts.shape[1])
+        if not np.array_equal(np.stack([posts[0], owned])[:, np.lexsort((owned, posts[0]))], posts[:, np.lexsort(posts[::-1])]):
+            raise ValueError("the posting lists of the support vectors do not match")
+        birth = array("birth", np.int64, n, 0, born - 1)
+        if np.unique(birth).size != n:
+            raise ValueError("two support vectors joined at once")
+        if type(state["scale"]) is not float or not 1e-100 < abs(state["scale"]) < 1e100:
+            raise ValueError(f"scale is {state['scale']!r}")
+        whole("moves", 0, 2**62)
+        for flag in ("stale", "sparse_square_stale"):
+            if type(state[flag]) is not bool:
+                raise ValueError(f"{flag} is {state[flag]!r}")
+        coef = array("coef", np.float64, n * self.n_outputs)
+        array("sparse_square", np.float64, n)
+        array("self", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
+        array("norms", np.float64, self.n_outputs)
+        array("peaks", np.float64, self.n_outputs)
+        array("values", np.float64, n if self.keeps_values else 0)
+        if (state["gram"] is None) != (self.gram_ is None):
+            raise ValueError("an inverse Gram that does not match")
+        if self.gram_ is not None:
+            gram, inverse, steps, fragile = state["gram"]
+            state = {"gram": gram, "inverse": inverse, "steps": steps}
+            array("gram", np.float64, n * (n + 1) // 2)
+            array("inverse", np.float64, n * (n + 1) // 2)
+            whole("steps", 0, 2**62)
+            if type(fragile) is not bool:
+                raise ValueError(f"fragile is {fragile!r}")
+        return {
+            "slots": slots, "free_slots": free, "counts": counts, "ranks": ranks, "owners": owners, "amounts": amounts,
+            "owned": owned, "birth": birth, "coef": coef,
+        }  # fmt: skip
 
     def __reduce__(self):
         options = (self.kernel.terms, self.budget, self.n_outputs, self.keeps_norm, self.keeps_values, self.gram_ is not None)
