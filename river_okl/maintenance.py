@@ -6,9 +6,11 @@ import math
 import random
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
+from river_okl.kernels import RBF, Kernel
 
 TIE = 1e-9  # relative: values that are closer than that are equal, and age decides
 
@@ -32,3 +34,103 @@ def draw(rng: random.Random, probabilities: NDArray[np.float64]) -> int:
     totals = np.cumsum(probabilities)
     totals[np.flatnonzero(probabilities)[-1] :] = 1.0  # whatever rounding leaves
     return int(np.searchsorted(totals, rng.random(), side="right"))
+
+
+def project_on_others(f: Expansion, p: int) -> None:
+    """p leaves, and its term is replaced by its projection on all others; f keeps the inverse Gram."""
+    z, alpha = f.point(p), float(f.coefficients[p])
+    f.remove(p)
+    f.evaluate(z)
+    f.absorb(alpha)
+
+
+def nearest(f: Expansion, p: int, n: int) -> list[int]:
+    """The positions of the n support vectors nearest to p in feature space, of all others if there are fewer."""
+    k, births = f.self_similarities, f.births
+    distances = np.maximum(0.0, k + k[p] - 2.0 * f.row_of(p))
+    distances[p] = np.inf
+    chosen: list[int] = []
+    for _ in range(min(n, len(f) - 1)):
+        chosen.append(oldest_of_smallest(distances, births, scale=float(k[p])))
+        distances[chosen[-1]] = np.inf
+    return chosen
+
+
+def project_on_nearest(f: Expansion, p: int, n: int) -> None:
+    """p leaves, and its term is replaced by its projection on the n nearest others.
+
+    By least squares with singular values below 1e-12 cut off, so that duplicates among them do no harm.
+    """
+    chosen = nearest(f, p, n)
+    gram = np.array([f.row_of(i)[chosen] for i in chosen])
+    d = np.linalg.lstsq(gram, f.row_of(p)[chosen], rcond=1e-12)[0]
+    alpha = float(f.coefficients[p])
+    for i, share in zip(chosen, d.tolist(), strict=True):
+        f.shift(i, alpha * share)
+    f.remove(p)
+
+
+def check_gaussian(kernel: Kernel | None, what: str) -> None:
+    """An RBF kernel of one scale."""
+    if kernel is not None and (not isinstance(kernel, RBF) or isinstance(kernel.gamma, tuple)):
+        raise ValueError(
+            f"kernel is {kernel!r}; {what} is for one Gaussian: give RBF(gamma=...) with one number, or RBF()"
+        )
+
+
+def merge(f: Expansion, p: int) -> None:
+    """p and the partner m that loses least become one point z = h x_m + (1-h) x_p with the best h (Wang et al., 2012).
+
+    The kernel is Gaussian. z gets the coefficient α_z that makes α_z κ_z the projection of α_m κ_m + α_p κ_p.
+    """
+    alpha, kappa = f.coefficients, f.row_of(p)
+    h, alpha_z = merged(alpha, float(alpha[p]), kappa)
+    losses = np.maximum(0.0, alpha[p] ** 2 + alpha**2 + 2.0 * alpha[p] * alpha * kappa - alpha_z**2)
+    losses[p] = np.inf
+    m = oldest_of_smallest(losses, f.births, scale=float(alpha[p] ** 2))
+    x_m, x_p, weight = f.point(m), f.point(p), float(h[m])
+    z = {name: weight * x_m.get(name, 0.0) + (1.0 - weight) * x_p.get(name, 0.0) for name in {**x_m, **x_p}}
+    for i in sorted((m, p), reverse=True):
+        f.remove(i)
+    f.evaluate(z)
+    f.add(float(alpha_z[m]))
+
+
+def merged(
+    alpha: NDArray[np.float64], alpha_p: float, kappa: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """h and α_z for merging p with each of these, |α| ≥ |α_p|, κ their kernel values with p.
+
+    |α_z(h)| = |α| κ^(1-h)² + |α_p| κ^h² has its maximum over [0, 1] in [1/2, 1]. With h = 1/(1 + e^-s), L = -ln κ and
+    ℓ = ln |α/α_p| it is at the largest root of ψ(s) = s - L tanh(s/2) - ℓ, which is convex for s ≥ 0, so that Newton's
+    method comes down to it from s = L + ℓ. For opposite signs |α_z| grows up to h = 1.
+    """
+    h = np.ones(len(alpha))
+    same = (np.sign(alpha) * np.sign(alpha_p) > 0.0) & (kappa > 0.0)
+    distance = np.maximum(0.0, -np.log(kappa[same]))
+    ratio = np.maximum(0.0, np.log(np.abs(alpha[same])) - math.log(abs(alpha_p))) if same.any() else distance
+    s = distance + ratio
+    for _ in range(60):  # quadratic, but for κ = e⁻² and equal coefficients
+        tanh = np.tanh(s / 2.0)
+        step = (s - distance * tanh - ratio) / np.maximum(1.0 - distance / 2.0 * (1.0 - tanh**2), 1e-12)
+        s -= step
+        if not np.any(np.abs(step) > 1e-15 * (1.0 + s)):
+            break
+    small = np.exp(-s)
+    h[same] = 1.0 / (1.0 + small)
+    alpha_z = alpha + alpha_p * kappa
+    rest = small / (1.0 + small)  # 1 - h
+    alpha_z[same] = alpha[same] * np.exp(-distance * rest**2) + alpha_p * np.exp(-distance * h[same] ** 2)
+    return h, alpha_z
+
+
+def solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: float = 0.0) -> NDArray[np.float64]:
+    """(K + ridge I)⁻¹ b by Cholesky; the ridge is raised where K is so indefinite by rounding that it has no factor."""
+    while True:
+        A = np.array(K, order="F")
+        A.flat[:: len(K) + 1] += ridge
+        solution: NDArray[np.float64]
+        _, solution, info = scipy.linalg.lapack.dposv(A, b, lower=True, overwrite_a=True)
+        if info == 0:
+            return solution
+        ridge = max(10.0 * ridge, 1e-15 * float(np.trace(K)))

@@ -7,14 +7,13 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.expansion import Expansion
 from river_okl.base import KernelClassifier, check_between, check_learning_rate, check_positive, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import TIE, project_on_ball
+from river_okl.maintenance import TIE, project_on_ball, solve_with_ridge
 from river_okl.rates import rate
 
 CANCELLED = 1e-6  # of ‖f‖: a halved f below it is rounding, and stretching it to ‖f‖ would blow that up
@@ -222,7 +221,7 @@ def _halve(f: Expansion, ridge: float) -> None:
         rows = np.array([f.row_of(i) for i in S2])
         alpha1 = alpha.copy()
         alpha1[S2] = 0.0
-        alpha[S2] += _solve_with_ridge(rows[:, S2], rows @ alpha1, ridge)  # eq. (9)
+        alpha[S2] += solve_with_ridge(rows[:, S2], rows @ alpha1, ridge)  # eq. (9)
         f.coefficients = alpha
     f.keep(S2)
     halved = math.sqrt(f.norm2)
@@ -239,15 +238,3 @@ def _largest_half(alpha: NDArray[np.float64], births: NDArray[np.int64]) -> NDAr
     tied = np.flatnonzero(~above & (magnitude >= threshold * (1.0 - TIE)))
     tied = tied[np.argsort(births[tied])][: size - above.sum()]
     return np.concatenate([np.flatnonzero(above), tied])
-
-
-def _solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
-    """(K + ridge I)⁻¹ b by Cholesky; the ridge is raised where K is so indefinite by rounding that it has no factor."""
-    while True:
-        A = np.array(K, order="F")
-        A.flat[:: len(K) + 1] += ridge
-        solution: NDArray[np.float64]
-        _, solution, info = scipy.linalg.lapack.dposv(A, b, lower=True, overwrite_a=True)
-        if info == 0:
-            return solution
-        ridge = max(10.0 * ridge, 1e-15 * float(np.trace(K)))

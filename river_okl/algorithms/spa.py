@@ -62,7 +62,7 @@ class SPA(AveragedExpansion):
         self._t += 1
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
-        rho = min(self.alpha, loss) / self.beta  # eq. (2.2)
+        rho = min(self.alpha, loss) / self.beta  # §2.2
         if self._rng.random() < rho:
             eta = rate(self.learning_rate, self._t)
             self._add_averaged(sign * w * min(eta / rho, loss / f.self_similarity))  # Proposition 1
