@@ -111,7 +111,7 @@ class KernelModel(base.Estimator):
     def _set_loss(self, loss: optim.losses.Loss | None) -> None:
         """For the classes that have a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
         self.loss = loss
-        self._derivative = derivative(loss or self._default_loss)
+        self._derivative = derivative(self._default_loss if loss is None else loss)
 
     @property
     def kernel_in_use(self) -> kernels.Kernel:

@@ -645,20 +645,26 @@ cdef class Expansion:
 
     cdef void finish_distances(self, double rest, double square, double *out) noexcept nogil:
         """Kernel values from the laid-out dense features, and from posting lists through their dot products."""
-        cdef Py_ssize_t i, j, k, n = self.padded()
-        cdef Feature *feature
-        if self.sparse_square_stale:
-            memset(self.sparse_square, 0, self.capacity * 8)
-            for j in range(self.n_slots):
-                feature = &self.features[j]
-                if feature.key != NULL and feature.dense == NULL:
-                    for k in range(feature.count):
-                        self.sparse_square[feature.owners[k]] += feature.amounts[k] * feature.amounts[k]
-            self.sparse_square_stale = False
+        cdef Py_ssize_t i, n = self.padded()
         for i in range(n):
             self.dots[i] = max(0.0, rest + self.sparse_square[i] - 2.0 * self.dots[i])
         loops.distances(self.pointers, self.numbers, self.n_dense, n, self.dots)
         loops.kernel_row(&self.kernel.program, self.dots, True, self.square, square, n, out)
+
+    cdef void settle_sparse_squares(self) noexcept:
+        """A feature became a posting list or stopped to be one.  Done at once: were it left to the next evaluation, a
+        prediction would decide in which order these sums are formed."""
+        cdef Py_ssize_t j, k
+        cdef Feature *feature
+        if not self.sparse_square_stale:
+            return
+        memset(self.sparse_square, 0, self.capacity * 8)
+        for j in range(self.n_slots):
+            feature = &self.features[j]
+            if feature.key != NULL and feature.dense == NULL:
+                for k in range(feature.count):
+                    self.sparse_square[feature.owners[k]] += feature.amounts[k] * feature.amounts[k]
+        self.sparse_square_stale = False
 
     cdef int compute_row_of(self, Py_ssize_t p, double *out) except -1:
         """out[i] = κ(z_i, z_p)"""
@@ -846,6 +852,7 @@ cdef class Expansion:
                 for i in range(n + 1):
                     self.values_[i] += c / self.scale_ * self.row_[i]
         self.n = n + 1
+        self.settle_sparse_squares()
         self.row_fresh = self.residue_valid = False
         self.moved()
         return 0
@@ -925,6 +932,7 @@ cdef class Expansion:
             self.row_[i] = self.row_[last]
             self.row_[last] = 0.0
         self.n = last
+        self.settle_sparse_squares()
         self.row_fresh = self.residue_valid = False
         if last == 0:  # exactly nothing is left, whatever rounding says
             memset(self.norms, 0, self.n_outputs * 8)
@@ -1236,6 +1244,7 @@ cdef class Expansion:
         for j in range(self.n_dense - 1, -1, -1):
             if self.features[self.dense_slots[j]].count * (2 * SPARSE_BELOW) < capacity:
                 self.make_sparse(self.dense_slots[j])
+        self.settle_sparse_squares()
         return 0
 
     cdef int32_t new_slot(self, object key) except -1:
@@ -1434,7 +1443,6 @@ cdef class Expansion:
             "coef": b"".join(copy_array(self.coef[o], self.n).tobytes() for o in range(self.n_outputs)),
             "square": copy_array(self.square, self.n).tobytes(),
             "sparse_square": copy_array(self.sparse_square, self.n).tobytes(),
-            "sparse_square_stale": bool(self.sparse_square_stale),
             "self": copy_array(self.self_, self.n).tobytes(),
             "birth": self.births.tobytes(),
             "born": self.born,
@@ -1522,7 +1530,6 @@ cdef class Expansion:
             fill(self.sparse_square, state["sparse_square"], n * 8)
             fill(self.self_, state["self"], n * 8)
             memcpy(self.birth, &birth[0], n * 8)
-        self.sparse_square_stale = state["sparse_square_stale"]
         self.born = state["born"]
         self.scale_ = state["scale"]
         fill(self.norms, state["norms"], self.n_outputs * 8)
@@ -1605,9 +1612,8 @@ cdef class Expansion:
         if type(state["scale"]) is not float or not 1e-100 < abs(state["scale"]) < 1e100:
             raise ValueError(f"scale is {state['scale']!r}")
         whole("moves", 0, 2**62)
-        for flag in ("stale", "sparse_square_stale"):
-            if type(state[flag]) is not bool:
-                raise ValueError(f"{flag} is {state[flag]!r}")
+        if type(state["stale"]) is not bool:
+            raise ValueError(f"stale is {state['stale']!r}")
         coef = array("coef", np.float64, n * self.n_outputs)
         array("sparse_square", np.float64, n)
         array("self", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
