@@ -10,6 +10,7 @@ The map of the house::
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
     rates.py        what a learning rate means
+    checkpoint.py   save and load without pickle
     datasets.py     the papers' data sets
     _core/          the compiled expansion: support vectors, kernel rows, Gram matrices
 """
@@ -32,6 +33,7 @@ from river_okl.algorithms.pa import KernelPAClassifier, KernelPARegressor
 from river_okl.algorithms.perceptron import KernelPerceptronClassifier, RBPClassifier
 from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlusPlusClassifier
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
+from river_okl.checkpoint import load, save
 
 __version__ = "0.1.0"
 
@@ -60,5 +62,7 @@ __all__ = [
     "SPARegressor",
     "datasets",
     "kernels",
+    "load",
     "losses",
+    "save",
 ]
