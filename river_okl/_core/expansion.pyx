@@ -1581,7 +1581,7 @@ cdef class Expansion:
             "counts": counts.tobytes(),
             "owners": np.array([i for i, _ in cells], dtype=np.int32).tobytes(),
             "amounts": np.array([v for _, v in cells], dtype=np.float64).tobytes(),
-            "coef": b"".join(copy_array(self.coef[o], self.n).tobytes() for o in range(self.n_outputs)),
+            "coef": b"".join(copy_array(self.coef[o], self.n).tobytes() for o in range(self.n_columns)),
             "square": copy_array(self.square, self.n).tobytes(),
             "sparse_square": copy_array(self.sparse_square, self.n).tobytes(),
             "sparse_square_stale": bool(self.sparse_square_stale),
@@ -1592,6 +1592,7 @@ cdef class Expansion:
             "norms": copy_array(self.norms, self.n_columns).tobytes(),
             "peaks": copy_array(self.peaks, self.n_columns).tobytes(),
             "values": copy_array(self.values_, self.n).tobytes() if self.keeps_values else b"",
+            "n_classes": self.n_classes,
             "moves": self.moves,
             "stale": bool(self.stale),
             "capacity": self.capacity,
@@ -1627,6 +1628,9 @@ cdef class Expansion:
         cdef const int64_t[::1] birth = checked["birth"]
         n = birth.shape[0]
         self.kernel.__setstate__(kernel)
+        if state["n_classes"]:
+            self.reserve_columns(self.n_outputs * <Py_ssize_t> state["n_classes"])
+            self.n_classes = state["n_classes"]
         while self.capacity < state["capacity"]:
             self.grow()
         self.n = n
@@ -1755,14 +1759,17 @@ cdef class Expansion:
         if type(state["scale"]) is not float or not 1e-100 < abs(state["scale"]) < 1e100:
             raise ValueError(f"scale is {state['scale']!r}")
         whole("moves", 0, 2**62)
+        if whole("n_classes", 0, 2**20) == 1 or (state["n_classes"] and self.keeps_values):
+            raise ValueError(f"n_classes is {state['n_classes']}")
+        n_columns = self.n_outputs * max(1, state["n_classes"])
         for flag in ("stale", "sparse_square_stale"):
             if type(state[flag]) is not bool:
                 raise ValueError(f"{flag} is {state[flag]!r}")
-        coef = array("coef", np.float64, n * self.n_outputs)
+        coef = array("coef", np.float64, n * n_columns)
         array("sparse_square", np.float64, n)
         array("self", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
-        array("norms", np.float64, self.n_outputs)
-        array("peaks", np.float64, self.n_outputs)
+        array("norms", np.float64, n_columns)
+        array("peaks", np.float64, n_columns)
         array("values", np.float64, n if self.keeps_values else 0)
         if (state["gram"] is None) != (self.gram_ is None):
             raise ValueError("an inverse Gram that does not match")
