@@ -1,0 +1,368 @@
+"""What a user of the command writes, as objects: ``a9a``, ``sales.csv``, ``OLRDClassifier(RBF(gamma=0.5), budget=50)``.
+
+Names are looked up among known classes and their parameters are constants or calls of known classes: nothing that is
+written is ever run as a program.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import dataclasses
+import difflib
+import importlib
+import inspect
+import itertools
+import math
+import pathlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import river.datasets
+import river.datasets.synth
+import river.optim
+from river import base, multiclass, preprocessing
+
+import river_okl
+from river_okl import datasets, kernels, losses
+from river_okl.race import Sample
+
+BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
+
+MOST_LABELS = 20  # different numbers in the target's column; more of them are a regression
+
+MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_bayes", "neighbors", "rules", "tree"
+
+
+class Mistake(Exception):
+    """What a user got wrong, in one line."""
+
+
+# The stream ---------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Stream:
+    """Samples, what is to be predicted of them, and whether they are scaled before the models see them."""
+
+    name: str
+    samples: Iterable[Sample]
+    task: str
+    size: int | None
+    scaled: bool
+
+
+def find_stream(text: str, target: str | None) -> Stream:
+    """A file, or a data set by name."""
+    path = pathlib.Path(text).expanduser()
+    if path.is_file():
+        return _read_file(path, target)
+    if re.fullmatch(r".*[\\/].*|.*\.(csv|txt|libsvm|svm|gz|bz2|xz)", text, re.DOTALL):
+        raise Mistake(f"there is no file {text}")
+    if target is not None:
+        raise Mistake(f"--target names a column of a CSV file, and {text} is no file")
+    return _find_data_set(text)
+
+
+def _find_data_set(text: str) -> Stream:
+    known: Names = {}
+    for module in (river.datasets, river.datasets.synth, datasets):
+        known |= _classes(module, river.datasets.base.Dataset)
+    if text in datasets.SETS:  # cod-rna is no name in Python
+        data: Any = datasets.LIBSVM(text)
+    else:
+        data = read_object(text, "data set", known, {}, {})
+    tasks = {
+        river.datasets.base.BINARY_CLF: BINARY,
+        river.datasets.base.MULTI_CLF: MULTICLASS,
+        river.datasets.base.REG: REGRESSION,
+    }
+    if data.task not in tasks:
+        raise Mistake(f"{text} is a data set for {data.task}; a race needs classification or regression")
+    return Stream(text, data, tasks[data.task], data.n_samples, not data.sparse)
+
+
+def _read_file(path: pathlib.Path, target: str | None) -> Stream:
+    with _open(path) as file:
+        first = next((line for line in file if line.strip()), "")
+    if re.fullmatch(r"\S+(\s+[^\s:,]+:\S+)+\s*(#.*)?", first.strip()):
+        if target is not None:
+            raise Mistake(f"{path} is a libsvm file, whose target comes first in each line; --target is for CSV files")
+        return _read_libsvm(path)
+    if not first:
+        raise Mistake(f"{path} is empty")
+    return _read_csv(path, target)
+
+
+def _open(path: pathlib.Path) -> Any:
+    return datasets._OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def _read_csv(path: pathlib.Path, target: str | None) -> Stream:
+    """Columns that are all numbers are features; every value of another column is a feature of its own."""
+    with _open(path) as file:
+        rows = csv.reader(file)
+        header = next(rows)
+        target = header[-1] if target is None else target
+        if target not in header:
+            raise Mistake(f"{path} has no column {target!r}{_nearest(target, header)}")
+        numeric = [True] * len(header)
+        labels: set[str] = set()
+        size = 0
+        at = header.index(target)
+        for row in rows:
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise Mistake(f"{path}, line {rows.line_num}: {len(row)} fields where the header has {len(header)}")
+            for i, cell in enumerate(row):
+                numeric[i] = numeric[i] and (_is_missing(cell) or _is_number(cell))
+            if _is_missing(row[at]):
+                raise Mistake(f"{path}, line {rows.line_num}: the target {target!r} is missing")
+            if len(labels) <= MOST_LABELS:
+                labels.add(row[at])
+            size += 1
+    if not size:
+        raise Mistake(f"{path} has a header and no rows")
+    task, label = _labels(labels, numeric[at])
+
+    def samples() -> Iterator[Sample]:
+        with _open(path) as file:
+            for row in itertools.islice(csv.reader(file), 1, None):
+                if not row:
+                    continue
+                x: dict[Any, Any] = {}
+                for i, (name, cell) in enumerate(zip(header, row, strict=True)):
+                    if i == at or _is_missing(cell):
+                        continue
+                    if numeric[i]:
+                        x[name] = float(cell)
+                    else:
+                        x[name, cell] = 1.0
+                yield x, label(row[at])
+
+    return Stream(str(path), _Again(samples), task, size, scaled=True)
+
+
+def _read_libsvm(path: pathlib.Path) -> Stream:
+    labels: set[str] = set()
+    size = 0
+
+    def lines() -> Iterator[tuple[int, list[str]]]:
+        with _open(path) as file:
+            for number, line in enumerate(file, start=1):
+                if fields := line.partition("#")[0].split():
+                    yield number, fields
+
+    for number, (label_text, *_) in lines():
+        if not _is_number(label_text):
+            raise Mistake(f"{path}, line {number}: the label {label_text!r} is not a number")
+        if len(labels) <= MOST_LABELS:
+            labels.add(label_text)
+        size += 1
+    task, label = _labels(labels, True)
+
+    def samples() -> Iterator[Sample]:
+        for number, (label_text, *pairs) in lines():
+            x: dict[Any, Any] = {}
+            for pair in pairs:
+                feature, colon, value = pair.partition(":")
+                if not colon or not _is_number(value):
+                    raise Mistake(f"{path}, line {number}: {pair!r} is not a feature, a colon and a number")
+                x[feature] = float(value)
+            yield x, label(label_text)
+
+    return Stream(str(path), _Again(samples), task, size, scaled=False)
+
+
+def _labels(texts: set[str], numeric: bool) -> tuple[str, Callable[[str], Any]]:
+    """The task that a target with these values sets, and how a value is read."""
+    if not numeric:
+        values: list[Any] = sorted(texts)
+        read: Callable[[str], Any] = str
+    else:
+        values = sorted({float(text) for text in texts})
+        if len(values) > MOST_LABELS or not all(value.is_integer() for value in values):
+            return REGRESSION, float
+        read = _whole
+    if len(values) == 1:
+        raise Mistake(f"the target is {texts.pop()} in every row: there is nothing to learn")
+    if len(values) == 2:
+        return BINARY, lambda text: bool(read(text) == values[1])
+    return MULTICLASS, read
+
+
+def _whole(text: str) -> int:
+    return int(float(text))
+
+
+class _Again:
+    """An iterable that starts anew each time."""
+
+    def __init__(self, start: Callable[[], Iterator[Sample]]):
+        self.start = start
+
+    def __iter__(self) -> Iterator[Sample]:
+        return self.start()
+
+
+def _is_missing(cell: str) -> bool:
+    return cell.strip().lower() in ("", "na", "nan", "?")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# Objects by name ----------------------------------------------------------------------------------
+
+Names = dict[str, Callable[..., Any]]
+
+
+def read_object(text: str, what: str, known: Names, inside: Names, defaults: dict[str, Any]) -> Any:
+    """The object that ``Name`` or ``Name(parameter=value)`` describes.
+
+    Parameters
+    ----------
+    text
+        What the user wrote.
+    what
+        What it should be, for errors.
+    known
+        The classes that it may be.
+    inside
+        The classes that its parameters may be.
+    defaults
+        Values of parameters that the class may have and the text does not name.
+
+    """
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise Mistake(f"{text!r} is neither a name nor a name with parameters") from None
+    name = _dotted(node.func if isinstance(node, ast.Call) else node)
+    if name not in known:
+        raise Mistake(f"no {what} is called {name or text!r}{_nearest(name or text, known)}")
+    try:
+        args, kwargs = _arguments(node, inside) if isinstance(node, ast.Call) else ((), {})
+        taken = inspect.signature(known[name]).parameters
+        return _make(known[name], *args, **{k: v for k, v in defaults.items() if k in taken} | kwargs)
+    except Mistake as mistake:
+        raise Mistake(f"{text}: {mistake}") from None
+
+
+def _dotted(node: ast.expr) -> str:
+    """``a.b`` as text, or "" for anything that is no name."""
+    if isinstance(node, ast.Attribute):
+        before = _dotted(node.value)
+        return before and f"{before}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _arguments(call: ast.Call, known: Names) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if any(keyword.arg is None for keyword in call.keywords):
+        raise Mistake("** has no place here")
+    return (
+        tuple(_value(arg, known) for arg in call.args),
+        {str(keyword.arg): _value(keyword.value, known) for keyword in call.keywords},
+    )
+
+
+def _value(node: ast.expr, known: Names) -> Any:
+    """A constant, a call of a known class, or a sum or product with a kernel in it."""
+    match node:
+        case ast.Name("inf"):
+            return math.inf
+        case ast.Call() | ast.Name() | ast.Attribute():
+            name = _dotted(node.func if isinstance(node, ast.Call) else node)
+            if name not in known:
+                raise Mistake(f"{ast.unparse(node)!r} is not known{_nearest(name, known)}")
+            args, kwargs = _arguments(node, known) if isinstance(node, ast.Call) else ((), {})
+            return _make(known[name], *args, **kwargs)
+        case ast.BinOp(left, ast.Add() | ast.Mult() as operator, right):
+            a, b = _value(left, known), _value(right, known)
+            if isinstance(a, kernels.Kernel) or isinstance(b, kernels.Kernel):
+                try:
+                    return a + b if isinstance(operator, ast.Add) else a * b
+                except (TypeError, ValueError, AttributeError):
+                    raise Mistake(f"{ast.unparse(node)!r} is no kernel") from None
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        raise Mistake(f"{ast.unparse(node)!r} is not a constant") from None
+
+
+def _make(cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    try:
+        return cls(*args, **kwargs)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise Mistake(str(error).replace(f"{getattr(cls, '__name__', '')}.__init__() ", "")) from None
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """ "; did you mean ...?", or nothing where nothing is near."""
+    spelled: dict[str, str] = {}
+    for candidate in known:
+        spelled.setdefault(candidate.lower(), candidate)
+    close = difflib.get_close_matches(name.lower(), spelled, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(spelled[c] for c in close)}?" if close else ""
+
+
+def _classes(module: Any, *kinds: type) -> Names:
+    """The classes of these kinds that a module shows."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, kinds) and name[0] != "_" and not inspect.isabstract(value)
+    }
+
+
+def _known_models() -> Names:
+    """Ours, and river's with and without their module; ours where a name is in both."""
+    known: Names = {}
+    for module in MODEL_MODULES:
+        for name, cls in _classes(importlib.import_module(f"river.{module}"), base.Classifier, base.Regressor).items():
+            known[name] = known[f"{module}.{name}"] = cls
+    return known | _classes(river_okl, base.Classifier, base.Regressor)
+
+
+def _known_parameters() -> Names:
+    """What parameters may be besides constants: kernels, losses, schedulers, optimizers."""
+    known: Names = {}
+    for prefix, module, kind in (
+        ("optim.losses", river.optim.losses, river.optim.losses.Loss),
+        ("optim.schedulers", river.optim.schedulers, river.optim.base.Scheduler),
+        ("optim", river.optim, river.optim.base.Optimizer),
+        ("losses", losses, river.optim.losses.Loss),
+        ("kernels", kernels, kernels.Kernel),
+    ):
+        for name, cls in _classes(module, kind).items():
+            known[name] = known[f"{prefix}.{name}"] = cls
+    return known
+
+
+def find_models(texts: Iterable[str], task: str, budget: int | None, seed: int | None) -> dict[str, Any]:
+    """The models of a race by what the user calls them, ready for the task."""
+    known = _known_models()
+    inside = known | _known_parameters()
+    defaults = {name: value for name, value in (("budget", budget), ("seed", seed)) if value is not None}
+    models: dict[str, Any] = {}
+    for text in texts:
+        if text in models:
+            raise Mistake(f"{text} is given twice")
+        model = read_object(text, "model", known, inside, defaults)
+        if task == REGRESSION and not isinstance(model, base.Regressor):
+            raise Mistake(f"{text} is no regressor, and this is a regression")
+        if task != REGRESSION and not isinstance(model, base.Classifier):
+            raise Mistake(f"{text} is no classifier, and this is a {task}")
+        if task == REGRESSION:
+            model = preprocessing.TargetStandardScaler(model)
+        elif task == MULTICLASS and not model._multiclass:
+            model = multiclass.OneVsRestClassifier(model)
+        models[text] = model
+    return models

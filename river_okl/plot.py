@@ -1,0 +1,187 @@
+"""Pictures of models and races; needs matplotlib (``pip install 'river_okl[plot]'``).
+
+* `decision_surface` - what a model of two features has learned, with its support vectors.
+* `learning_curves` - error, support vectors and time per sample along a stream.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pathlib
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import TwoSlopeNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from river import compose
+
+from river_okl.base import KernelClassifier, KernelRegressor
+from river_okl.race import Result
+
+__all__ = ["check_file", "decision_surface", "learning_curves"]
+
+NEGATIVE, POSITIVE = (
+    "#2166ac",
+    "#b2182b",
+)  # the ends of the colour map RdBu_r, which colour-blind readers can tell apart
+# Okabe and Ito's colours, without yellow, which is too faint for a line
+COLORS = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"
+
+
+def decision_surface(
+    model: Any,
+    samples: Iterable[tuple[dict[Hashable, Any], Any]] = (),
+    *,
+    ax: Axes | None = None,
+    resolution: int = 150,
+) -> Axes:
+    """Draw what a model of two features predicts, and its support vectors.
+
+    The colour is the score, the line is where it is 0. Support vectors are rings, the larger the larger their
+    coefficient, in the colour of its sign.
+
+    Parameters
+    ----------
+    model
+        A model of river_okl, or a pipeline that ends in one. The picture is in the features that the model itself
+        sees, which a pipeline has transformed.
+    samples
+        Samples to draw as dots, before the pipeline transforms them.
+    ax
+        Where to draw; a new figure by default.
+    resolution
+        Points of the grid on either axis.
+
+    Returns
+    -------
+    The axes; ``axes.figure.savefig("file.png")`` saves the picture.
+
+    Examples
+    --------
+    >>> from river import datasets, preprocessing
+    >>> from river_okl import KernelPerceptronClassifier, plot
+
+    >>> model = preprocessing.StandardScaler() | KernelPerceptronClassifier()
+    >>> for x, y in datasets.Bananas().take(500):
+    ...     model.learn_one(x, y)
+    >>> axes = plot.decision_surface(model)
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('1', '2')
+
+    """
+    last = model[-1] if isinstance(model, compose.Pipeline) else model
+    if not isinstance(last, KernelClassifier | KernelRegressor):
+        raise TypeError(f"{last!r} is no model of river_okl")
+    support = last.support_vectors
+    names = list(dict.fromkeys(name for z, _ in support for name in z))
+    if len(names) != 2:
+        raise ValueError(f"a surface needs a model of 2 features; the support vectors have {len(names)}")
+    if isinstance(model, compose.Pipeline):
+        samples = [(model.transform_one(x), y) for x, y in samples]
+    else:
+        samples = list(samples)
+    if ax is None:
+        ax = Figure(figsize=(6, 5), layout="constrained").add_subplot()
+
+    a, b = names
+    points = np.array([[z.get(a, 0.0), z.get(b, 0.0)] for z in (*(z for z, _ in support), *(x for x, _ in samples))])
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.05 * (high - low) + 1e-9
+    across, up = (np.linspace(low[i] - margin[i], high[i] + margin[i], resolution) for i in range(2))
+    score = last.decision_function_one if isinstance(last, KernelClassifier) else last.predict_one
+    scores = np.array([[score({a: u, b: v}) for u in across] for v in up])
+
+    if isinstance(last, KernelClassifier):
+        # The far ends of the scores would leave no colour for what is near the line.
+        most = max(float(np.quantile(np.abs(scores), 0.95)), 1e-9)
+        levels = np.linspace(-most, most, 21)
+        surface = ax.contourf(
+            across, up, scores, levels, cmap="RdBu_r", norm=TwoSlopeNorm(0.0, -most, most), alpha=0.6, extend="both"
+        )
+        ax.contour(across, up, scores, [0.0], colors="black", linewidths=1.5)
+        label = "score"
+    else:
+        surface = ax.contourf(across, up, scores, 20, cmap="viridis", alpha=0.8)
+        label = "prediction"
+    ax.figure.colorbar(surface, ax=ax, label=label, ticks=MaxNLocator(6))
+
+    if samples and isinstance(last, KernelClassifier):
+        positive = last._labels[1]
+        for is_positive, color in ((False, NEGATIVE), (True, POSITIVE)):
+            dots = np.array([[x.get(a, 0.0), x.get(b, 0.0)] for x, y in samples if (y == positive) == is_positive])
+            dots = dots.reshape(-1, 2)
+            ax.scatter(dots[:, 0], dots[:, 1], s=5, color=color, alpha=0.5, linewidths=0)
+    coefficients = np.array([c for _, c in support])
+    largest = max(float(np.abs(coefficients).max(initial=0.0)), 1e-300)
+    ax.scatter(
+        points[: len(support), 0],
+        points[: len(support), 1],
+        s=15 + 60 * np.abs(coefficients) / largest,
+        facecolors="white",
+        edgecolors=[POSITIVE if c > 0 else NEGATIVE for c in coefficients],
+        linewidths=1.2,
+    )
+    ax.set(xlabel=str(a), ylabel=str(b), title=f"{type(last).__name__}, {len(support)} support vectors")
+    return ax
+
+
+def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figure:
+    """Draw the error, the support vectors and the time per sample of the models of a race.
+
+    Parameters
+    ----------
+    results
+        What `river_okl.race.race` returns.
+    error
+        What the error is called.
+
+    Examples
+    --------
+    >>> from river import datasets
+    >>> from river_okl import OLRDClassifier, plot, race
+
+    >>> models = {f"B = {B}": OLRDClassifier(budget=B, seed=1) for B in (10, 100)}
+    >>> results = race.race(models, datasets.Bananas(), block=500)
+    >>> plot.learning_curves(results).savefig("curves.png")  # doctest: +SKIP
+
+    """
+    panels = [(error, "error"), ("support vectors", "support_vectors"), ("µs per sample", "microseconds")]
+    if all(point.support_vectors is None for result in results for point in result.curve):
+        del panels[1]
+    figure = Figure(figsize=(4.2 * len(panels), 4.2), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for ax, (title, name) in zip(axes, panels, strict=True):
+        # Lines on top of each other stay visible where the later ones are thinner.
+        for result, color, style in zip(results, itertools.cycle(COLORS), _styles(), strict=False):
+            curve = [(point.samples, getattr(point, name)) for point in result.curve]
+            if all(value is None for _, value in curve):
+                continue
+            ax.plot(*zip(*curve, strict=True), color=color, linestyle=style, linewidth=1.6, label=result.name)
+        ax.set(title=title, xlabel="samples")
+        ax.grid(alpha=0.25)
+        ax.spines[["top", "right"]].set_visible(False)
+    for ax, (_, name) in zip(axes, panels, strict=True):
+        if name == "microseconds":
+            ax.set_yscale("log")
+        else:
+            ax.set_ylim(bottom=0)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _styles() -> Iterable[str]:
+    """A line style for each round of the colours."""
+    return itertools.cycle(style for style in ("-", "--", ":") for _ in COLORS)
+
+
+def check_file(name: str) -> None:
+    """Raise where a picture cannot be saved under this name."""
+    path = pathlib.Path(name)
+    formats = Figure().canvas.get_supported_filetypes()
+    if path.suffix[1:].lower() not in formats:
+        raise ValueError(f"{name} must end in one of {', '.join('.' + kind for kind in sorted(formats))}")
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {path.parent}")

@@ -1,0 +1,134 @@
+"""Racing models over a stream: what ``python -m river_okl`` does.
+
+A race reads a stream once, in blocks of samples.  Every model goes through a block, predicting each sample before it
+learns it, and then the next block is read: memory does not grow with the stream, and all models have seen the same
+samples at any time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from river import multiclass, preprocessing
+
+__all__ = ["Point", "Result", "race"]
+
+Sample = tuple[dict[Any, Any], Any]
+
+# The processor's time, which other programs do not lengthen, where the system measures it finely (Windows does not).
+CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
+
+
+@dataclasses.dataclass
+class Point:
+    """A model after some samples: its error so far, its time per sample in the last block, its size."""
+
+    samples: int
+    error: float
+    microseconds: float
+    support_vectors: int | None
+
+
+@dataclasses.dataclass
+class Result:
+    """A model of a race and how it did."""
+
+    name: str
+    model: Any
+    samples: int = 0
+    errors: float = 0.0
+    seconds: float = 0.0
+    curve: list[Point] = dataclasses.field(default_factory=list)
+
+    @property
+    def error(self) -> float:
+        """The rate of wrong predictions, or in regression the mean absolute error."""
+        return self.errors / max(self.samples, 1)
+
+    @property
+    def microseconds(self) -> float:
+        """The mean time of predict_one and learn_one together for one sample, in µs."""
+        return 1e6 * self.seconds / max(self.samples, 1)
+
+    @property
+    def support_vectors(self) -> int | None:
+        """How many support vectors the model has; None for a model that is made of something else."""
+        model = self.model
+        if isinstance(model, preprocessing.TargetStandardScaler):
+            model = model.regressor
+        if isinstance(model, multiclass.OneVsRestClassifier):
+            counts = [m.n_support_vectors for m in model.classifiers.values() if hasattr(m, "n_support_vectors")]
+            return sum(counts) if counts else None
+        return getattr(model, "n_support_vectors", None)
+
+    @property
+    def memory(self) -> int:
+        """The size of the model in bytes, as river counts it."""
+        return int(self.model._raw_memory_usage)
+
+    def go_on(self, block: list[Sample], regression: bool) -> None:
+        """Predict and then learn every sample of a block."""
+        predict, learn = self.model.predict_one, self.model.learn_one
+        predictions: list[Any] = []  # None, where a model does not know yet, is wrong, or 0 in regression
+        start = CLOCK()
+        for x, y in block:
+            predictions.append(predict(x))
+            learn(x, y)
+        seconds = CLOCK() - start
+        self.seconds += seconds
+        self.samples += len(block)
+        for (_, y), p in zip(block, predictions, strict=True):
+            self.errors += abs(y - (p or 0.0)) if regression else y != p
+        self.curve.append(Point(self.samples, self.error, 1e6 * seconds / len(block), self.support_vectors))
+
+
+def race(
+    models: dict[str, Any],
+    samples: Iterable[Sample],
+    *,
+    regression: bool = False,
+    scaled: bool = True,
+    block: int = 1000,
+    tick: Callable[[int], None] = lambda n: None,
+) -> list[Result]:
+    """Let models predict and learn the same samples.
+
+    Parameters
+    ----------
+    models
+        River models by name. They learn.
+    samples
+        Pairs of features and target.
+    regression
+        Whether errors are absolute errors, not wrong predictions.
+    scaled
+        Whether a StandardScaler, which all models share and whose time is not counted, scales the features.
+    block
+        How many samples are read at a time. The curves have a point for each block.
+    tick
+        Called after every block with the number of its samples.
+
+    Returns
+    -------
+    A result for each model, in order. Ctrl-C ends the race early.
+
+    """
+    results = [Result(name, model) for name, model in models.items()]
+    scaler: Any = preprocessing.StandardScaler()
+    rest = iter(samples)
+    try:
+        while samples_now := list(itertools.islice(rest, block)):
+            if scaled:
+                for i, (x, y) in enumerate(samples_now):
+                    scaler.learn_one(x)
+                    samples_now[i] = scaler.transform_one(x), y
+            for result in results:
+                result.go_on(samples_now, regression)
+            tick(len(samples_now))
+    except KeyboardInterrupt:
+        pass
+    return results
