@@ -67,8 +67,9 @@ class KernelPAClassifier(KernelClassifier):
         return {"C"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        loss = 1.0 - y * f.observe(x)
+        f = self._f
+        y, p = self._receive(x, y, w)
+        loss = 1.0 - y * p
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
         f.add(y * w * _step(loss, f.self_similarity, self.C, self.mode))
@@ -124,8 +125,9 @@ class KernelPARegressor(KernelRegressor):
         return {"C", "eps"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        residual = y - f.observe(x)
+        f = self._f
+        y, p = self._receive(x, y, w)
+        residual = y - p
         loss = abs(residual) - self.eps
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
