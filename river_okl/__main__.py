@@ -7,6 +7,7 @@ picture comes out.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import dataclasses
 import itertools
@@ -237,7 +238,8 @@ def _run(options: argparse.Namespace) -> None:
     size = min((n for n in (samples, stream.size) if n is not None), default=None)
     if not options.json:
         print(f"{stream.name}: {stream.task}, {size:,} samples" if size else f"{stream.name}: {stream.task}")
-    with _Progress(size) as progress:
+    # A data set that is downloaded prints so, and stdout is for results.
+    with _Progress(size) as progress, contextlib.redirect_stdout(sys.stderr):
         results = race(
             models,
             itertools.islice(stream.samples, samples),

@@ -301,15 +301,16 @@ def _make(cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return cls(*args, **kwargs)
     except (TypeError, ValueError, AttributeError) as error:
-        raise Mistake(str(error).replace(f"{getattr(cls, '__name__', '')}.__init__() ", "")) from None
+        raise Mistake(re.sub(r"^\w+\.__init__\(\) ", "", str(error))) from None
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """ "; did you mean ...?", or nothing where nothing is near."""
     spelled: dict[str, str] = {}
     for candidate in known:
-        spelled.setdefault(candidate.lower(), candidate)
-    close = difflib.get_close_matches(name.lower(), spelled, n=3, cutoff=0.5)
+        if "." in name or "." not in candidate:
+            spelled.setdefault(candidate.lower(), candidate)
+    close = difflib.get_close_matches(name.lower(), spelled, n=3)
     return f"; did you mean {' or '.join(spelled[c] for c in close)}?" if close else ""
 
 

@@ -1,0 +1,356 @@
+"""``python -m river_okl``: races, files, names, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import random
+import subprocess
+import sys
+
+import pytest
+from river import datasets, linear_model, preprocessing
+
+from river_okl import OLRDClassifier, kernels, lookup, losses
+from river_okl.__main__ import main
+from river_okl.race import race
+
+
+def run(capsys, *args):
+    """What the command prints."""
+    main(list(args))
+    return capsys.readouterr().out
+
+
+def result(capsys, *args):
+    return json.loads(run(capsys, "--json", *args))
+
+
+def complaint(capsys, *args):
+    """The line on stderr of a command that refuses."""
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    out, err = capsys.readouterr()
+    assert stop.value.code == 2
+    assert err.startswith("river_okl: ") and err.count("\n") == 1
+    assert not out or "," in out  # at most the line that says what is raced
+    return err.removeprefix("river_okl: ").strip()
+
+
+# The race -----------------------------------------------------------------------------------------
+
+
+def test_race_is_predict_then_learn_behind_a_scaler():
+    model, scaler = OLRDClassifier(budget=30, seed=3), preprocessing.StandardScaler()
+    errors, expected = 0, []
+    for i, (x, y) in enumerate(datasets.Bananas().take(250), start=1):
+        scaler.learn_one(x)
+        x = scaler.transform_one(x)
+        errors += model.predict_one(x) != y
+        model.learn_one(x, y)
+        if i % 100 == 0 or i == 250:
+            expected.append((i, errors / i, model.n_support_vectors))
+
+    (raced,) = race({"m": OLRDClassifier(budget=30, seed=3)}, datasets.Bananas().take(250), block=100)
+    assert [(p.samples, p.error, p.support_vectors) for p in raced.curve] == expected
+    assert raced.samples == 250 and raced.error == errors / 250
+    assert raced.memory == raced.model._raw_memory_usage
+
+
+def test_race_of_a_regression_has_absolute_errors_and_can_leave_features_alone():
+    model = linear_model.LinearRegression()
+    total = 0.0
+    for x, y in datasets.TrumpApproval().take(100):
+        total += abs(y - model.predict_one(x))
+        model.learn_one(x, y)
+    (raced,) = race(
+        {"m": linear_model.LinearRegression()}, datasets.TrumpApproval().take(100), regression=True, scaled=False
+    )
+    assert raced.error == pytest.approx(total / 100, rel=1e-12)
+    assert raced.support_vectors is None
+
+
+def test_race_reads_the_stream_once_and_in_blocks():
+    read = 0
+
+    def stream():
+        nonlocal read
+        for sample in datasets.Bananas().take(50):
+            read += 1
+            yield sample
+
+    seen = []
+    race({"a": OLRDClassifier(), "b": OLRDClassifier()}, stream(), block=20, tick=lambda n: seen.append((n, read)))
+    assert seen == [(20, 20), (20, 40), (10, 50)]
+
+
+def test_ctrl_c_ends_a_race_with_what_is_there():
+    def stream():
+        yield from datasets.Bananas().take(30)
+        raise KeyboardInterrupt
+
+    (raced,) = race({"a": OLRDClassifier()}, stream(), block=10)
+    assert raced.samples == 30
+
+
+# What is printed ----------------------------------------------------------------------------------
+
+
+def test_without_arguments_ours_and_rivers_race(capsys):
+    out = run(capsys, "--samples", "300")
+    assert out.splitlines()[0] == "Bananas: binary classification, 300 samples"
+    for word in ("accuracy", "µs/sample", "support vectors", "memory", "LogisticRegression", "OLRDClassifier"):
+        assert word in out
+    assert "B" in out and "%" in out
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_the_table_has_the_best_first_with_and_without_rich(capsys, monkeypatch, rich):
+    if not rich:
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    ours = "ProjectronPlusPlusClassifier(budget=50)"
+    out = run(capsys, "--samples", "1000", "dummy.NoChangeClassifier", ours)
+    assert ("┃" in out) == rich
+    lines = out.splitlines()
+    (first,) = (i for i, line in enumerate(lines) if ours in line)
+    (last,) = (i for i, line in enumerate(lines) if "dummy.NoChangeClassifier" in line)
+    assert first < last and " - " in lines[last]
+    accuracy = float(next(word for word in lines[first].split() if word.endswith("%"))[:-1])
+    assert 80 < accuracy < 95
+
+
+def test_json_has_the_curves(capsys):
+    got = result(capsys, "--samples", "200", "RBPClassifier(budget=10)", "LogisticRegression")
+    assert (got["data"], got["task"], got["samples"]) == ("Bananas", "binary classification", 200)
+    ours, theirs = got["models"]
+    assert ours["model"] == "RBPClassifier(budget=10)" and ours["support_vectors"] == 10
+    assert theirs["support_vectors"] is None
+    assert ours["curve"][-1]["samples"] == 200 and ours["curve"][-1]["error"] == ours["error_rate"]
+    assert ours["memory_bytes"] > theirs["memory_bytes"] > 0
+
+
+def test_the_same_seed_gives_the_same_race(capsys):
+    def errors(*args):
+        return [model["error_rate"] for model in result(capsys, "--samples", "800", *args)["models"]]
+
+    names = ("RBPClassifier(budget=20)", "OLRDClassifier(budget=20)")
+    assert errors(*names) == errors(*names) == errors("--seed", "1", *names)
+    assert errors(*names) != errors("--seed", "2", *names)
+
+
+def test_budget_and_seed_are_for_models_that_have_them_and_were_not_given_any(capsys):
+    models = result(
+        capsys, "--samples", "300", "--budget", "7", "RBPClassifier", "RBPClassifier(budget=9)", "GaussianNB"
+    )["models"]
+    assert [model["support_vectors"] for model in models] == [7, 9, None]
+
+
+def test_plot_saves_a_picture(capsys, tmp_path):
+    run(capsys, "--samples", "200", "--plot", str(tmp_path / "curves.png"), "RBPClassifier", "LogisticRegression")
+    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_help_and_version(capsys):
+    for option, expected in (("--help", "examples"), ("--version", "river_okl ")):
+        with pytest.raises(SystemExit) as stop:
+            main([option])
+        assert stop.value.code == 0
+        assert expected in capsys.readouterr().out
+
+
+def test_as_a_process():
+    args = [sys.executable, "-m", "river_okl", "--samples", "50", "LogisticRegresion"]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2 and done.stdout.count("\n") <= 1
+    assert "did you mean LogisticRegression" in done.stderr and done.stderr.count("\n") == 1
+
+
+# Data ---------------------------------------------------------------------------------------------
+
+
+def read(path, target=None):
+    stream = lookup.find_stream(str(path), target)
+    samples = list(stream.samples)
+    assert len(samples) == stream.size
+    assert samples == list(stream.samples)  # and again
+    return stream, samples
+
+
+def test_csv_with_numbers_words_and_gaps(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('size,colour,label\n1.5,red,yes\n,"dark, blue",no\n\n-2e3,,no\n', encoding="utf-8")
+    stream, samples = read(path)
+    assert stream.task == lookup.BINARY and stream.scaled
+    assert samples == [
+        ({"size": 1.5, ("colour", "red"): 1.0}, True),
+        ({("colour", "dark, blue"): 1.0}, False),
+        ({"size": -2000.0}, False),
+    ]
+    assert read(path, "label")[1] == samples
+
+
+def test_csv_target_by_name_and_its_task(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"{i},{i % 2},{i % 3},{i / 7}\n" for i in range(30))
+    path.write_text("many,two,three,fraction\n" + rows)
+    for target, task, last in (
+        ("many", lookup.REGRESSION, 29.0),
+        ("two", lookup.BINARY, True),
+        ("three", lookup.MULTICLASS, 2),
+        ("fraction", lookup.REGRESSION, 29 / 7),
+    ):
+        stream, samples = read(path, target)
+        assert stream.task == task
+        assert samples[-1][1] == last and type(samples[-1][1]) is type(last)
+        assert target not in samples[0][0] and len(samples[0][0]) == 3
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_libsvm(tmp_path, pack):
+    path = tmp_path / ("a.gz" if pack is gzip.compress else "a")
+    path.write_bytes(pack(b"-1 3:0.5 7:2 # comment\n\n+1 1:1e-3\n1.0 2:1\n-1\n"))
+    stream, samples = read(path)
+    assert stream.task == lookup.BINARY and not stream.scaled
+    assert samples == [({"3": 0.5, "7": 2.0}, False), ({"1": 1e-3}, True), ({"2": 1.0}, True), ({}, False)]
+
+
+def test_a_csv_is_raced(capsys, tmp_path):
+    rng = random.Random(1)
+    path = tmp_path / "circle.csv"
+    with path.open("w") as file:
+        print("a,b,inside", file=file)
+        for _ in range(600):
+            a, b = rng.gauss(0, 1), rng.gauss(0, 1)
+            print(f"{a},{b},{'in' if math.hypot(a, b) < 1.18 else 'out'}", file=file)
+    got = result(capsys, "--data", str(path), "OLRDClassifier", "LogisticRegression")
+    ours, theirs = (model["error_rate"] for model in got["models"])
+    assert ours < 0.2 < theirs
+
+
+def test_regression_and_multiclass_are_raced(capsys, tmp_path):
+    trump = result(capsys, "--data", "TrumpApproval", "OLKRegressor", "PARegressor")
+    assert trump["task"] == "regression"
+    assert trump["models"][0]["mean_absolute_error"] < 1.5
+    segments = result(capsys, "--data", "ImageSegments", "--samples", "600", "ProjectronPlusPlusClassifier(budget=50)")
+    assert segments["task"] == "multi-class classification"
+    (model,) = segments["models"]
+    assert model["error_rate"] < 0.3 and model["support_vectors"] > 50
+
+
+def test_generators_end(capsys):
+    got = result(capsys, "--data", "Waveform(seed=1)", "--samples", "60", "dummy.PriorClassifier")
+    assert got["samples"] == 60
+    assert len(list(lookup.find_stream("GaussianMixture(seed=1)", None).samples.take(3))) == 3
+
+
+def test_our_data_sets_are_known_by_their_names(tmp_path, monkeypatch):
+    monkeypatch.setenv("RIVER_DATA", str(tmp_path))
+    (tmp_path / "LIBSVM").mkdir()
+    (tmp_path / "LIBSVM" / "cod-rna").write_text("1 1:0.5 2:1\n")
+    for text in ("cod-rna", 'LIBSVM("cod-rna")', 'LIBSVM(name="cod-rna", part="train")'):
+        stream = lookup.find_stream(text, None)
+        assert next(iter(stream.samples)) == ({1: 0.5, 2: 1.0}, True)
+
+
+# Models by name -----------------------------------------------------------------------------------
+
+
+def model(text, task=lookup.BINARY, budget=None, seed=None):
+    return lookup.find_models([text], task, budget, seed)[text]
+
+
+def test_models_with_parameters():
+    got = model('OLRDClassifier(0.8 * RBF(gamma=0.5) + 0.2 * kernels.Linear(), budget=7, projection="approximate")')
+    assert got.kernel == 0.8 * kernels.RBF(gamma=0.5) + 0.2 * kernels.Linear()
+    assert (got.budget, got.projection) == (7, "approximate")
+    got = model(
+        "OLRDClassifier(RBF(gamma=(0.1, 1)) * Laplacian(), loss=optim.losses.Log(), learning_rate=Constant(0.5))"
+    )
+    assert got.kernel == kernels.RBF(gamma=(0.1, 1.0)) * kernels.Laplacian()
+    assert got.learning_rate.get(3) == 0.5
+    got = model("OLRDRegressor(loss=losses.EpsilonInsensitive(eps=0.2))", lookup.REGRESSION)
+    assert isinstance(got.regressor.loss, losses.EpsilonInsensitive)
+    got = model("ensemble.BaggingClassifier(OLRDClassifier(budget=7), n_models=3, seed=-1)")
+    assert len(got.models) == 3 and got.models[0].budget == 7 and got.seed == -1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').getcwd()",
+        "OLRDClassifier(budget=__import__('os'))",
+        "OLRDClassifier(budget=(lambda: 5)())",
+        "OLRDClassifier(budget=[x for x in (1,)][0])",
+        "OLRDClassifier.__init__",
+        "OLRDClassifier(budget=10**10**10)",
+        "OLRDClassifier(**{'budget': 5})",
+        "OLRDClassifier(budget=5).clone()",
+        "(" * 500 + ")" * 500,
+        "",
+        "\0",
+    ],
+)
+def test_nothing_that_a_name_says_is_run(text):
+    with pytest.raises(lookup.Mistake):
+        model(text)
+
+
+# Mistakes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["OLRDClasifier"], "no model is called 'OLRDClasifier'; did you mean OLRDClassifier"),
+        (["xyzzy"], "no model is called 'xyzzy'"),
+        (["OLRDClassifier(budget=0)"], "OLRDClassifier(budget=0): budget is 0; it must be at least 1"),
+        (["OLRDClassifier(bugdet=5)"], "OLRDClassifier(bugdet=5): got an unexpected keyword argument 'bugdet'"),
+        (["OLRDClassifier(RBF(gamma=-1))"], "OLRDClassifier(RBF(gamma=-1)): RBF: gamma is -1; it must be positive"),
+        (["OLRDClassifier(RFB())"], "'RFB()' is not known; did you mean RBF"),
+        (["OLRDClassifier(budget=)"], "neither a name nor a name with parameters"),
+        (["OLRDRegressor"], "OLRDRegressor is no classifier"),
+        (["RBPClassifier", "RBPClassifier"], "RBPClassifier is given twice"),
+        (["--data", "Phising"], "no data set is called 'Phising'; did you mean Phishing?"),
+        (["--data", "SolarFlare"], "Multi-output regression"),
+        (["--data", "no/such.csv"], "there is no file no/such.csv"),
+        (["--data", "such.csv"], "there is no file such.csv"),
+        (["--data", "Phishing", "--target", "x"], "--target names a column of a CSV file"),
+        (["--samples", "0"], "'0' is not a whole number of at least 1"),
+        (["--budget", "x"], "'x' is not a whole number of at least 1"),
+        (["--what"], "unrecognized arguments: --what"),
+        (["--plot", "x.xyz"], "x.xyz must end in one of"),
+        (["--plot", "no/such/folder.png"], "there is no folder no/such"),
+    ],
+)
+def test_mistakes_are_one_line(capsys, args, expected):
+    assert expected in complaint(capsys, *args)
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "expected"),
+    [
+        ("a,b\n1,2\n2,1\n", ["--target", "c"], "has no column 'c'"),
+        ("size,b\n1,2\n2,1\n", ["--target", "sise"], "has no column 'sise'; did you mean size?"),
+        ("a,b\n1,2,3\n", [], "line 2: 3 fields where the header has 2"),
+        ("a,b\n1,2\n2,\n", [], "line 3: the target 'b' is missing"),
+        ("a,b\n1,2\n2,2\n", [], "the target is 2 in every row"),
+        ("a,b\n", [], "has a header and no rows"),
+        ("", [], "is empty"),
+        ("\n\n", [], "is empty"),
+        ("a,b\ninf,1\n2,0\n", ["--samples", "2"], "finite"),
+        ("1 1:2\n0 1:x\n", [], "line 2: '1:x' is not a feature, a colon and a number"),
+        ("1 1:2\nx 1:2\n", [], "line 2: the label 'x' is not a number"),
+        ("1 1:2\n0 1:2\n", ["--target", "a"], "is a libsvm file"),
+    ],
+)
+def test_bad_files_are_one_line(capsys, tmp_path, text, args, expected):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    assert expected in complaint(capsys, "--data", str(path), *args, "OLRDClassifier")
+
+
+def test_plot_without_matplotlib(capsys, monkeypatch):
+    monkeypatch.delattr("river_okl.plot", raising=False)
+    monkeypatch.setitem(sys.modules, "river_okl.plot", None)
+    assert "pip install 'river_okl[plot]'" in complaint(capsys, "--plot", "a.png")

@@ -1,0 +1,111 @@
+"""The pictures show what they say: read back from what matplotlib was given to draw."""
+
+from __future__ import annotations
+
+import matplotlib.colors
+import numpy as np
+import pytest
+from river import datasets, preprocessing
+
+from river_okl import KernelPerceptronClassifier, OLKRegressor, plot
+from river_okl.race import Point, Result
+
+
+def learned(model, n=300):
+    for x, y in datasets.Bananas().take(n):
+        model.learn_one(x, y)
+    return model
+
+
+def rings(ax):
+    """The support vectors that were drawn: positions, sizes, colours."""
+    collection = ax.collections[-1]
+    return collection.get_offsets(), collection.get_sizes(), collection.get_edgecolors()
+
+
+def test_support_vectors_are_drawn_where_they_are():
+    model = learned(preprocessing.StandardScaler() | KernelPerceptronClassifier())
+    ax = plot.decision_surface(model, resolution=20)
+    where, _, colors = rings(ax)
+    support = model[-1].support_vectors
+    np.testing.assert_array_equal(where, [[z.get("1", 0.0), z.get("2", 0.0)] for z, _ in support])
+    expected = [plot.POSITIVE if c > 0 else plot.NEGATIVE for _, c in support]
+    assert [matplotlib.colors.to_hex(color) for color in colors] == expected
+    assert str(len(support)) in ax.get_title() and "KernelPerceptronClassifier" in ax.get_title()
+
+
+def test_the_line_is_where_the_score_is_zero():
+    model = learned(KernelPerceptronClassifier())
+    ax = plot.decision_surface(model, resolution=60)
+    (line,) = (c for c in ax.collections if np.array_equal(getattr(c, "levels", ()), [0.0]))
+    points = np.concatenate([path.vertices for path in line.get_paths()])
+    scores = [abs(model.decision_function_one({"1": a, "2": b})) for a, b in points]
+    grid = [abs(model.decision_function_one({"1": a, "2": b})) for a in np.linspace(-2, 2, 9) for b in (-1.5, 0, 1.5)]
+    assert len(points) > 20
+    assert max(scores) < 0.2 * np.median(grid)
+
+
+def test_samples_are_drawn_as_the_model_sees_them():
+    model = learned(preprocessing.StandardScaler() | KernelPerceptronClassifier())
+    samples = list(datasets.Bananas().take(40))
+    ax = plot.decision_surface(model, samples, resolution=20)
+    negative, positive = ax.collections[-3:-1]
+    seen = [(model.transform_one(x), y) for x, y in samples]
+    for dots, label in ((negative, False), (positive, True)):
+        np.testing.assert_allclose(dots.get_offsets(), [[x["1"], x["2"]] for x, y in seen if y == label])
+
+
+def test_larger_coefficients_are_larger_rings_and_regressors_are_drawn_too():
+    model = OLKRegressor()
+    for x, y in datasets.Bananas().take(60):
+        model.learn_one(x, float(y))
+    ax = plot.decision_surface(model, datasets.Bananas().take(5), resolution=10)
+    _, sizes, _ = rings(ax)
+    coefficients = np.abs([c for _, c in model.support_vectors])
+    np.testing.assert_array_equal(np.argsort(sizes, kind="stable"), np.argsort(coefficients, kind="stable"))
+
+
+def test_what_cannot_be_drawn_says_why():
+    with pytest.raises(ValueError, match="2 features; the support vectors have 0"):
+        plot.decision_surface(KernelPerceptronClassifier())
+    three = KernelPerceptronClassifier()
+    three.learn_one({"a": 1.0, "b": 2.0, "c": 3.0}, False)
+    with pytest.raises(ValueError, match="2 features; the support vectors have 3"):
+        plot.decision_surface(three)
+    with pytest.raises(TypeError, match="no model of river_okl"):
+        plot.decision_surface(preprocessing.StandardScaler())
+
+
+def race_results():
+    return [
+        Result("ours", None, curve=[Point(10, 0.4, 3.0, 4), Point(20, 0.3, 2.0, 7)]),
+        Result("theirs", None, curve=[Point(10, 0.5, 30.0, None), Point(20, 0.45, 20.0, None)]),
+    ]
+
+
+def test_learning_curves_have_the_numbers_of_the_race():
+    figure = plot.learning_curves(race_results(), error="error rate")
+    error, support, time = figure.axes
+    assert (error.get_title(), support.get_title(), time.get_title()) == (
+        "error rate",
+        "support vectors",
+        "µs per sample",
+    )
+    assert [line.get_xydata().tolist() for line in error.lines] == [[[10, 0.4], [20, 0.3]], [[10, 0.5], [20, 0.45]]]
+    assert [line.get_xydata().tolist() for line in support.lines] == [[[10, 4], [20, 7]]]
+    assert [line.get_xydata().tolist() for line in time.lines] == [[[10, 3], [20, 2]], [[10, 30], [20, 20]]]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ours", "theirs"]
+    assert time.get_yscale() == "log"
+    assert support.lines[0].get_color() == error.lines[0].get_color() != error.lines[1].get_color()
+
+
+def test_learning_curves_without_support_vectors_have_two_panels():
+    figure = plot.learning_curves(race_results()[1:])
+    assert [ax.get_title() for ax in figure.axes] == ["error", "µs per sample"]
+
+
+def test_many_models_can_be_told_apart():
+    results = [Result(f"m{i}", None, curve=[Point(10, 0.1, 1.0, i)]) for i in range(15)]
+    lines = plot.learning_curves(results).axes[0].lines
+    assert len(lines) == 15
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 15
