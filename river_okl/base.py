@@ -317,8 +317,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     @property
     def _multiclass(self) -> bool:
-        """Whether a third label is welcome: not where an algorithm needs the one f of two classes."""
-        return True
+        """Whether a third label is welcome: where an algorithm is all margins and steps, without coefficients of ±1."""
+        return False
 
     def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
         if type(w) is not float or not 0.0 <= w < math.inf:

@@ -237,6 +237,8 @@ class OLKClassifier(OLK, KernelClassifier):
 
     """
 
+    _multiclass = True
+
 
 class OLKRegressor(OLK, KernelRegressor):
     """Online gradient descent with kernels, regression: a step against the gradient of the loss at each sample.
@@ -323,6 +325,8 @@ class OLRUClassifier(OLRU, KernelClassifier):
     [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
 
     """
+
+    _multiclass = True
 
 
 class OLRURegressor(OLRU, KernelRegressor):
@@ -421,6 +425,8 @@ class OLRDClassifier(OLRD, KernelClassifier):
     [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
 
     """
+
+    _multiclass = True
 
 
 class OLRDRegressor(OLRD, KernelRegressor):

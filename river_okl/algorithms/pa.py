@@ -55,6 +55,8 @@ class KernelPAClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(self, kernel: Kernel | None = None, *, C: float = 1.0, mode: int = 1):
         check_positive("C", C)
         check_choice("mode", mode, (0, 1, 2))

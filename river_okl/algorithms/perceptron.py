@@ -40,6 +40,8 @@ class KernelPerceptronClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(self, kernel: Kernel | None = None):
         super().__init__(kernel)
 
@@ -83,6 +85,8 @@ class RBPClassifier(KernelClassifier):
     [^1]: [Cavallanti, G., Cesa-Bianchi, N. and Gentile, C., 2007. Tracking the best hyperplane with a simple budget Perceptron. Machine Learning, 69(2), pp.143-167.](https://doi.org/10.1007/s10994-007-5003-0)
 
     """
+
+    _multiclass = True
 
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 100, seed: int | None = None):
         self.budget = budget

@@ -49,6 +49,8 @@ class ProjectronClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | None = None):
         check_positive("tolerance", tolerance, zero=True)
         self.tolerance = tolerance
@@ -100,6 +102,8 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
     [^1]: [Orabona, F., Keshet, J. and Caputo, B., 2009. Bounded kernel-based online learning. Journal of Machine Learning Research, 10, pp.2643-2666.](https://www.jmlr.org/papers/v10/orabona09a.html)
 
     """
+
+    _multiclass = True
 
     def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | None = None):
         check_positive("tolerance", tolerance, zero=True)
