@@ -1,21 +1,22 @@
-"""Averages of all models that an algorithm has been, from the one kernel row that its last model needs."""
+"""Averages of the models that an algorithm has been, at the price of its last one."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.expansion import Frame
+from river_okl._core.expansion import Expansion, Frame
 from river_okl.base import KernelModel
 
 
 class AveragedExpansion(KernelModel):
     """f̄ = (1/T) Σ_{t≤T} f_t, for algorithms that add support vectors and change nothing else.
 
-    A point that sample t_i brought with coefficient a_i is in T - t_i of the T models. So f̄ = Σ (a_i - a_i t_i / T) κ_i:
-    output 0 of the expansion has the coefficients a_i, output 1 has a_i t_i. After t samples T = t + 1, and f_1 = 0.
+    A point that sample t_i brought with coefficient a_i is in T - t_i of the T models: f̄ = Σ (a_i - a_i t_i / T) κ_i.
+    Output 0 of the expansion has the coefficients a_i, output 1 has a_i t_i. After t samples T = t + 1, and f_1 = 0.
 
     The class has ``averaged`` and ``_t``, the number of the sample that is learned; ``averaged`` makes ``n_outputs`` 2.
     """
@@ -30,11 +31,126 @@ class AveragedExpansion(KernelModel):
         if self.averaged:
             f.shift(len(f) - 1, c * self._t, 1)
 
+    def _weights(self) -> tuple[float, ...]:
+        return (1.0, -1.0 / (self._t + 1)) if self.averaged else (1.0,)
+
+    def _score(self, p: float) -> float:
+        return p - self._f.output(1) / (self._t + 1) if self.averaged else p
+
     def _decision(self, x: Any) -> float:
-        f = self._f
-        value = f.evaluate(x)
-        return value - f.output(1) / (self._t + 1) if self.averaged else value
+        return self._score(self._f.evaluate(x))
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
         outputs = self._f.evaluate_many(frame)
         return outputs[:, 0] - outputs[:, 1] / (self._t + 1) if self.averaged else outputs[:, 0]
+
+
+class SuffixAverage(KernelModel):
+    """The mean of the last n = ⌈suffix · T⌉ of w_1, ..., w_T, for models w_{t+1} = (1/t) Σ_{i ∈ S_t} c_i κ_i.
+
+    The c_i are constants, and points join S at a step and leave it at a step, for good. After t steps T = t + 1, w_1 = 0,
+    and the window has w_{s+1} for s = L, ..., t with L = T - n. In their sum a point that joined at step a has the
+    coefficient c_i (H(e) - H(max(a, L) - 1)), H(m) = 1 + 1/2 + ... + 1/m, where e = t, or r - 1 if it left at step r.
+    So the sum is t (H(t) f_0 + f_1 - H(L-1) f_2) + g_0 - H(L-1) g_1 with the outputs
+
+        f_0 = w    f_1: -c_i H(a-1) / t where a ≥ L    f_2: c_i / t where a < L
+        g_0: c_i (H(r-1) - H(a-1)) where a ≥ L, c_i H(r-1) where a < L    g_1: c_i where a < L
+
+    of the expansion f of S and another, g, of the points that left S and are still in the window (L < r). A step moves
+    L by one at most, so only what joined at L or left at L + 1 is touched: O(1) a step.
+    """
+
+    suffix: float
+    _t: int
+
+    def _start_average(self) -> None:
+        self._g = Expansion(self._f.kernel.terms, n_outputs=2)
+        self._low = 0  # L
+        self._upper = 0.0  # H(t)
+        self._lower = 0.0  # H(L-1)
+        self._steps: list[int] = []  # a of every point of f, by position
+        self._positions: dict[int, int] = {}  # and the position of every a
+        self._steps_left: list[int] = []  # the same for g
+        self._positions_left: dict[int, int] = {}
+        self._constants_left: dict[int, float] = {}  # c of every a in g
+        self._leavers: dict[int, int] = {}  # a of the point that left at step r
+
+    def _join(self) -> None:
+        """The point that was added to f last joined at step t."""
+        f, i = self._f, len(self._f) - 1
+        self._positions[self._t] = i
+        self._steps.append(self._t)
+        f.shift(i, -float(f.coefficients[i]) * self._upper, 1)  # H(t-1): this step is not counted yet
+
+    def _leave(self, i: int) -> None:
+        """Point i of f leaves at step t."""
+        f, g, t = self._f, self._g, self._t
+        a = self._steps[i]
+        if a < t:
+            c, first, second = (t * float(f.coefficients_of(o)[i]) for o in range(3))
+            g.evaluate(f.point(i))
+            g.add(c * self._upper + first)
+            g.shift(len(g) - 1, second, 1)
+            self._positions_left[a] = len(g) - 1
+            self._steps_left.append(a)
+            self._constants_left[a] = c
+            self._leavers[t] = a
+        f.remove(i)
+        _swap_remove(self._steps, self._positions, i)
+
+    def _advance(self) -> None:
+        """Step t is done."""
+        t = self._t
+        self._upper += 1.0 / t
+        while self._low < t + 1 - math.ceil(self.suffix * (t + 1)):
+            self._age(self._low)
+            self._lower += 1.0 / self._low if self._low else 0.0
+            self._low += 1
+            if self._low in self._leavers:
+                self._drop(self._leavers.pop(self._low))
+
+    def _age(self, a: int) -> None:
+        """The point that joined at a will be older than the window."""
+        f, g = self._f, self._g
+        if a in self._positions:
+            i = self._positions[a]
+            f.set(i, 0.0, 1)
+            f.set(i, float(f.coefficients[i]), 2)
+        elif a in self._positions_left:
+            i, c = self._positions_left[a], self._constants_left[a]
+            g.shift(i, c * self._lower)
+            g.shift(i, c, 1)
+
+    def _drop(self, a: int) -> None:
+        """No model of the window has the point that joined at a any more."""
+        i = self._positions_left[a]
+        self._g.remove(i)
+        _swap_remove(self._steps_left, self._positions_left, i)
+        del self._constants_left[a]
+
+    def _decision(self, x: Any) -> float:
+        value = self._f.evaluate(x)
+        if not self.suffix:
+            return value
+        self._g.evaluate(x)
+        return float(self._mean(np.array(self._f.outputs), np.array(self._g.outputs)))
+
+    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
+        f = self._f.evaluate_many(frame)
+        if not self.suffix:
+            return f[:, 0]
+        return self._mean(f.T, self._g.evaluate_many(frame).T)
+
+    def _mean(self, f: NDArray[np.float64], g: NDArray[np.float64]) -> NDArray[np.float64]:
+        alive = self._upper * f[0] + f[1] - self._lower * f[2]
+        mean: NDArray[np.float64] = (self._t * alive + g[0] - self._lower * g[1]) / (self._t + 1 - self._low)
+        return mean
+
+
+def _swap_remove(keys: list[int], positions: dict[int, int], i: int) -> None:
+    """Take out position i, as an expansion does: the last one moves there."""
+    del positions[keys[i]]
+    last = keys.pop()
+    if i < len(keys):
+        keys[i] = last
+        positions[last] = i

@@ -8,13 +8,17 @@ A class of ``river_okl.algorithms`` derives from ``KernelClassifier`` or ``Kerne
         super().__init__(kernel, budget=budget)
 
     def learn_one(self, x, y, w=1.0):
-        y, f = self._checked(x, y, w), self._f
-        if y * f.observe(x) > 0.0 or w == 0.0:
+        y, p = self._receive(x, y, w)
+        if y * p > 0.0 or w == 0.0:
             return
         ...
 
-Input is checked before anything moves: y and w by ``_checked``, x by ``observe``.  Parameters are plain attributes that
+``_receive`` checks all input before anything moves, and gives y as ±1 and p = f(x).  Parameters are plain attributes that
 an algorithm reads at each step, so that those it names in ``_mutable_attributes`` can be changed by river's ``mutate``.
+
+A third label makes a classifier multi-class where its algorithm allows it (``_multiclass``): its expansion gets one function
+per class and shows each sample along the direction between its class and the strongest rival, so that the algorithm stays
+as it is written, with y = +1 and p the margin.  See the head of ``_core/expansion.pyx``.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, optim
+from river import base, optim, utils
 from river.utils.dataframe import (
     into_frame,
     into_series,
@@ -34,8 +38,10 @@ from river.utils.dataframe import (
     to_native_series,
     to_numpy,
 )
+from scipy import special
 
 from river_okl import kernels
+from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.expansion import Expansion, Frame
 from river_okl.losses import derivative
 
@@ -124,10 +130,18 @@ class KernelModel(base.Estimator):
         return len(self._f)
 
     @property
-    def support_vectors(self) -> list[tuple[dict[Hashable, float], float]]:
-        """Every support vector with its coefficient, the oldest first: a copy in the user's feature names."""
-        order = np.argsort(self._f.births)
-        return [(self._f.point(i), c) for i, c in zip(order, self._f.coefficients[order], strict=True)]
+    def support_vectors(self) -> list[tuple[dict[Hashable, float], Any]]:
+        """Every support vector with its coefficient, the oldest first: a copy in the user's feature names.
+
+        With more than two classes the coefficient is a dict, with one for each label.
+        """
+        f = self._f
+        columns = f.columns[:, :: f.n_outputs].tolist()
+        labels = getattr(self, "_labels", None)
+        return [
+            (f.point(i), dict(zip(labels, columns[i], strict=True)) if f.n_classes else columns[i][0])
+            for i in np.argsort(f.births)
+        ]
 
     @property
     def norm(self) -> float:
@@ -137,6 +151,35 @@ class KernelModel(base.Estimator):
     def _decision(self, x: Any) -> float:
         """The value that predictions are made of: f(x), or what a class averages instead."""
         return self._f.evaluate(x)
+
+    def _weights(self) -> tuple[float, ...]:
+        """The decision as a combination of the outputs of the expansion."""
+        return (1.0,)
+
+    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
+        """The support vectors with their contributions to the decision for x, the largest in size first.
+
+        With more than two classes it is the score of the predicted class that is explained.
+        """
+        f, weights = self._f, np.array(self._weights())
+        f.evaluate(x)
+        columns = f.columns.reshape(len(f), max(1, f.n_classes), f.n_outputs)[:, :, : len(weights)] @ weights
+        contributions = columns * f.row[:, None]
+        column = contributions[:, contributions.sum(axis=0).argmax()]
+        return [(f.point(i), float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
+
+    def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
+        """A table of the five support vectors that contribute most to the decision for x."""
+        explained = self.explain_one(x)
+        top, others = explained[:5], explained[5:]
+        names = [", ".join(f"{name}={value:.{decimals}g}" for name, value in z.items()) for z, _ in top]
+        total = sum(contribution for _, contribution in explained)
+        values = [*(c for _, c in top), sum(c for _, c in others), total]
+        table = utils.pretty.print_table(
+            headers=["Support vector", "Contribution"],
+            columns=[[*names, f"{len(others)} others", "Sum"], [f"{v: ,.{decimals}f}" for v in values]],
+        )
+        return str(table)
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
         """``_decision`` of every row of a frame."""
@@ -164,8 +207,11 @@ class KernelModel(base.Estimator):
         """
         raise NotImplementedError
 
-    def _checked(self, x: Any, y: Any, w: Any) -> float:
-        """y as the algorithm wants it; everything wrong with y or w raises here, before the model moves."""
+    def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
+        """A sample to be learned: y as the algorithm wants it, and f(x).
+
+        Everything that is wrong with x, y or w raises here, before the model moves.
+        """
         raise NotImplementedError
 
     def learn_batch(self, samples: Iterable[tuple[dict[Hashable, Any], Any]]) -> None:
@@ -227,9 +273,17 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         """The predicted targets of the rows of a frame."""
         return to_native_series(self._decisions(_frame(X)), name=None, like=into_frame(X))
 
-    def _checked(self, x: Any, y: Any, w: Any) -> float:
+    def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
         if type(w) is not float or not 0.0 <= w < math.inf:
             check_positive("w", w, zero=True)
+        y = self._target(y)
+        return y, self._f.observe(x)
+
+    def _checked(self, x: Any, y: Any, w: Any) -> float:  # XXX until every algorithm uses _receive
+        check_positive("w", w, zero=True)
+        return self._target(y)
+
+    def _target(self, y: Any) -> float:
         if type(y) is float and -LARGEST_TARGET <= y <= LARGEST_TARGET:
             return y
         if not isinstance(y, numbers.Real) or isinstance(y, bool | np.bool_):
@@ -243,101 +297,150 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
     def _check_many(self, targets: list[Any]) -> None:
         for y in targets:
-            self._checked(None, y, 1.0)
+            self._target(y)
 
 
 class KernelClassifier(KernelModel, base.MiniBatchClassifier):
-    """A binary classifier that predicts the sign of f(x); 0 is the positive class.
+    """A classifier that predicts the sign of f(x), where 0 is positive; with more than two classes, the largest of theirs.
 
     The positive label is True, 1 or +1 where the labels are bool or numbers; of any other pair of labels it is the
     second one that the stream shows.
     """
 
-    _default_loss = optim.losses.Hinge()
+    _default_loss: optim.losses.Loss = optim.losses.Hinge()
 
     def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
         super().__init__(kernel, **expansion)
-        self._labels: tuple[Any, Any] = (False, True)  # negative, positive
-        self._signs: dict[Any, float] = {}  # of the labels seen
+        self._labels: list[Any] = [False, True]  # negative, positive, and all others in the order of their arrival
+        self._targets: dict[Any, float] = {}  # of the labels seen: -1 or +1, or with more than two their number
+        self._calibration = Calibration()
 
-    def _checked(self, x: Any, y: Any, w: Any) -> float:
-        """-1.0 or +1.0."""
+    @property
+    def _multiclass(self) -> bool:
+        """Whether a third label is welcome: where an algorithm is all margins and steps, without coefficients of ±1."""
+        return False
+
+    def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
         if type(w) is not float or not 0.0 <= w < math.inf:
             check_positive("w", w, zero=True)
         try:
-            return self._signs[y]
+            target = self._targets[y]
         except (KeyError, TypeError):
-            labels, signs = self._with_label(y)
-            self._f.evaluate(x)  # a sample that is refused brings no label
-            self._labels, self._signs = labels, signs
-            return signs[y]
+            target = self._learn_label(x, y)
+        f = self._f
+        if f.n_classes == 0:
+            p = f.observe(x)
+        else:
+            target, p = 1.0, f.observe_class(x, int(target))
+        self._calibration.update(target * self._score(p))
+        return target, p
 
-    def _check_many(self, targets: list[Any]) -> None:
-        distinct = list(dict.fromkeys([*self._signs, *targets]))
-        for y in distinct[len(self._signs) :]:
-            self._with_label(y)
-        if len(distinct) > 2:
-            self._refuse_third(distinct[2], distinct[0], distinct[1])
+    def _checked(self, x: Any, y: Any, w: Any) -> float:  # XXX until every algorithm uses _receive
+        check_positive("w", w, zero=True)
+        return self._targets[y] if y in self._targets else self._learn_label(x, y)
 
-    def _with_label(self, y: Any) -> tuple[tuple[Any, Any], dict[Any, float]]:
-        """The labels (negative, positive) and the signs of those seen, with y among them."""
+    def _score(self, p: float) -> float:
+        """The decision for the sample being learned, whose f(x) is p."""
+        return p
+
+    def _learn_label(self, x: Any, y: Any) -> float:
+        """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
+        labels, targets = self._with_label(self._labels, self._targets, y)
+        f = self._f
+        f.evaluate(x)
+        if len(targets) == 3:
+            f.split_classes()
+        if len(targets) >= 3:
+            f.add_class()
+        self._labels, self._targets = labels, targets
+        return targets[y]
+
+    def _with_label(
+        self, labels: list[Any], targets: dict[Any, float], y: Any
+    ) -> tuple[list[Any], dict[Any, float]]:
+        """Labels (negative, positive, ...) and the targets of those seen, with y among them."""
         if y is None or (isinstance(y, float) and math.isnan(y)):
             raise ValueError(f"the label is {y!r}; drop the samples that have none")
-        if not isinstance(y, Hashable) or isinstance(y, dict | list | set):
-            raise TypeError(f"the label is {y!r}, a {type(y).__name__}; it must be one hashable value")
-        if len(self._signs) == 2:
-            self._refuse_third(y, *self._signs)
-        if self._signs:
-            ((first, sign),) = self._signs.items()
+        try:
+            hash(y)
+        except TypeError:
+            raise TypeError(f"the label is {y!r}, a {type(y).__name__}; it must be one hashable value") from None
+        if len(targets) >= 2:
+            if not self._multiclass:
+                raise ValueError(
+                    f"{y!r} is a third label after {labels[0]!r} and {labels[1]!r}, and this {type(self).__name__} tells two "
+                    f"apart: wrap it in river.multiclass.OneVsRestClassifier"
+                )
+            labels = [*labels, y]
+            return labels, {label: float(number) for number, label in enumerate(labels)}
+        if targets:
+            ((other, sign),) = targets.items()
             sign = -sign
-            other = first
         else:  # the other label is a guess, until the stream shows it
             sign = 1.0 if _is_number(y) and y == 1 else -1.0
-            other = y
-            if _is_number(y) and y in (-1, 0, 1):
-                other = type(y)(0 if y == 1 else 1)
-        labels = (y, other) if sign < 0 else (other, y)
-        return labels, {**self._signs, y: sign}
+            other = type(y)(0 if y == 1 else 1) if _is_number(y) and y in (-1, 0, 1) else y
+        return ([y, other] if sign < 0 else [other, y]), {**targets, y: sign}
 
-    def _refuse_third(self, third: Any, first: Any, second: Any) -> None:
-        raise ValueError(
-            f"{third!r} is a third label after {first!r} and {second!r}, and {type(self).__name__} tells two apart: "
-            f"wrap it in river.multiclass.OneVsRestClassifier"
-        )
+    def _check_many(self, targets: list[Any]) -> None:
+        labels, seen = self._labels, self._targets
+        for y in targets:
+            if not isinstance(y, Hashable) or y not in seen:
+                labels, seen = self._with_label(labels, seen, y)
 
-    def decision_function_one(self, x: dict[Hashable, Any]) -> float:
-        """The score: positive for the positive label, larger where the model is surer."""
-        return self._decision(x)
+    def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
+        """The score of the positive label, larger where the model is surer; with more than two classes, that of each."""
+        if self._f.n_classes == 0:
+            return self._decision(x)
+        return dict(zip(self._labels, self._f.scores(x, self._weights()), strict=True))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """The predicted label."""
-        return self._labels[self._decision(x) >= 0.0]
+        if self._f.n_classes == 0:
+            return self._labels[self._decision(x) >= 0.0]
+        scores = self._f.scores(x, self._weights())
+        return self._labels[scores.index(max(scores))]
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each label: a sigmoid of the score."""
-        p = _sigmoid(self._decision(x))
-        negative, positive = self._labels
-        return {negative: 1.0 - p, positive: p} if negative != positive else {positive: 1.0}
+        """The probability of each label.
+
+        With the log loss it is the sigmoid of the score, otherwise a sigmoid whose slope is fitted to the stream.
+        """
+        if self._f.n_classes == 0:
+            return self._probabilities([self._decision(x)])
+        return self._probabilities(self._f.scores(x, self._weights()))
+
+    def _probabilities(self, scores: list[float]) -> dict[Any, float]:
+        """Probabilities from the score of the positive label, or from one for each class."""
+        log_loss = isinstance(getattr(self, "loss", None) or self._default_loss, optim.losses.Log)
+        factor = 1.0 if log_loss else self._calibration.factor()
+        if len(scores) == 1:
+            negative, positive = self._labels
+            p = sigmoid(factor * scores[0])
+            return {negative: 1.0 - p, positive: p} if negative != positive else {positive: 1.0}
+        p = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
+        return dict(zip(self._labels, p.tolist(), strict=True))
+
+    def _all_scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores for every row of a frame: one column for the positive label, or one for each class."""
+        frame, f = _frame(X), self._f
+        if f.n_classes == 0:
+            return self._decisions(frame)[:, None]
+        weights = np.array(self._weights())
+        columns = f.evaluate_many(frame).reshape(len(frame), f.n_classes, f.n_outputs)
+        return columns[:, :, : len(weights)] @ weights
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame."""
-        labels = [self._labels[score >= 0.0] for score in self._decisions(_frame(X)).tolist()]
-        return to_native_series(labels, name=None, like=into_frame(X))
+        scores = self._all_scores(X)
+        numbers = scores[:, 0] >= 0.0 if self._f.n_classes == 0 else scores.argmax(axis=1)
+        return to_native_series([self._labels[i] for i in numbers.tolist()], name=None, like=into_frame(X))
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame."""
-        p = np.array([_sigmoid(score) for score in self._decisions(_frame(X)).tolist()])
-        negative, positive = self._labels
-        columns = {negative: 1.0 - p, positive: p} if negative != positive else {positive: np.ones(len(p))}
+        rows = [self._probabilities(scores) for scores in self._all_scores(X).tolist()]
+        columns = {y: np.array([row[y] for row in rows]) for y in self._probabilities([0.0] * max(1, self._f.n_classes))}
         return to_native_frame(columns, like=into_frame(X))
 
 
 def _is_number(y: Any) -> bool:
     return isinstance(y, numbers.Real | np.bool_)
-
-
-def _sigmoid(score: float) -> float:
-    if score >= 0.0:
-        return 1.0 / (1.0 + math.exp(-score))
-    z = math.exp(max(score, -700.0))
-    return z / (1.0 + z)

@@ -25,6 +25,11 @@ point of the last call and no support vector came or went, reuses the kernel row
 either, the value.  The comparison is of keys and numbers, so changing the dict in between is safe.
 
 Positions: ``add`` appends, ``remove(i)`` moves the last support vector to i.
+
+More than two classes.  After ``split_classes`` an output is not one function f but one per class, F_c, and a sample of class
+y sees f along the direction u = (e_y - e_r)/√2, r the class that rivals y most: its value is (F_y - F_r)/√2, and f ← f + c
+κ(x, ·) moves F_y by c/√2 and F_r by -c/√2.  As ‖u‖ = 1, all that an algorithm for labels ±1 computes (margins, κ(x, x), ‖f‖²)
+means the same, with y = +1; and with two classes F = ±f/√2 it is the same model.
 """
 
 from cpython.dict cimport PyDict_Next
@@ -81,6 +86,7 @@ cdef enum:
     BANDWIDTH_SAMPLES = 200
     NOGIL_ABOVE = 200000    # multiply-adds, about 50 µs: longer calls release the GIL
 
+cdef double SQRT_HALF = 0.5**0.5
 cdef Py_ssize_t MAX_BUDGET = 2**31 - 1   # positions are 32-bit in posting lists
 cdef double LARGEST = 1e50          # of a feature or target: squares and their sums stay far from overflow
 cdef double LARGEST_SELF = 1e100    # of κ(x, x)
@@ -361,12 +367,15 @@ cdef class Expansion:
     cdef readonly Kernel kernel
     cdef readonly object budget
     cdef readonly Py_ssize_t n_outputs
+    cdef readonly Py_ssize_t n_classes  # 0: one function per output; else columns are output by output, class by class
+    cdef Py_ssize_t n_columns           # n_outputs, times n_classes if there are any
+    cdef Py_ssize_t target, rival       # the classes that the last sample is between
     cdef readonly bint keeps_norm, keeps_values
     cdef Gram gram_
 
     cdef Py_ssize_t n, capacity
     cdef double scale_
-    cdef double **coef              # [n_outputs][capacity]
+    cdef double **coef              # [n_columns][capacity]; column class · n_outputs + output
     cdef double *square
     cdef double *sparse_square
     cdef bint sparse_square_stale
@@ -374,8 +383,8 @@ cdef class Expansion:
     cdef int64_t *birth
     cdef int64_t born               # points that ever joined
     cdef Owned *owned               # [capacity]
-    cdef double *norms              # [n_outputs]
-    cdef double *peaks              # [n_outputs] the largest of each norm since they were computed from scratch
+    cdef double *norms              # [n_columns]
+    cdef double *peaks              # [n_columns] the largest of each norm since they were computed from scratch
     cdef double *values_
     cdef Py_ssize_t moves           # changes of f since norms and values were last computed from scratch
     cdef bint stale                 # norms and values wait to be computed from scratch
@@ -393,7 +402,7 @@ cdef class Expansion:
     cdef int last                   # which of the two is the last sample
     cdef bint has_sample, row_fresh # row_fresh: no support vector came or went since it was computed
     cdef bint *sums_valid
-    cdef double *sums               # [n_outputs] Σ coef κ(z_i, x), without the scale
+    cdef double *sums               # [n_columns] Σ coef κ(z_i, x), without the scale
     cdef double *dots
     cdef double *row_
     cdef double *other_row          # of a support vector
@@ -422,12 +431,15 @@ cdef class Expansion:
         self.keeps_norm = norm
         self.keeps_values = values
         self.gram_ = Gram() if inverse else None
-        self.set_n_outputs(n_outputs)
+        if n_outputs < 1:
+            raise ValueError(f"n_outputs is {n_outputs}; it must be at least 1")
+        self.n_outputs = n_outputs
+        self.reserve_columns(n_outputs)
 
     def __dealloc__(self):
         cdef Py_ssize_t i, j
         if self.coef != NULL:
-            for i in range(self.n_outputs):
+            for i in range(self.n_columns):
                 okl_free(self.coef[i])
         okl_free(self.coef)
         okl_free(self.square)
@@ -464,7 +476,7 @@ cdef class Expansion:
     def __sizeof__(self):
         """Every byte that this object owns outside Python's own objects (the vocabulary is one)."""
         cdef Py_ssize_t i, j, total = object.__sizeof__(self)
-        total += self.capacity * (self.n_outputs * 8 + 4 * 8 + sizeof(Owned))
+        total += self.capacity * (self.n_columns * 8 + 4 * 8 + sizeof(Owned))
         total += self.capacity * 8 * (3 + self.keeps_values)
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
@@ -475,7 +487,7 @@ cdef class Expansion:
             total += self.samples[i].allocated * (sizeof(PyObject *) + 4 + 8)
         if self.gram_ is not None:
             total += self.gram_.__sizeof__()
-        return total + self.items_allocated * 16 + self.n_outputs * 40
+        return total + self.items_allocated * 16 + self.n_columns * 40
 
     # Only one thread at a time is inside; the GIL sees to it but for calls that release it or run a user's __hash__.
     cdef int enter(self) except -1:
@@ -692,8 +704,16 @@ cdef class Expansion:
             self.sums_valid[o] = True
         return self.sums[o]
 
+    cdef double value(self, Py_ssize_t output) noexcept:
+        """An output at the last sample, without the scale: along the sample's direction where there are classes."""
+        if self.n_classes == 0:
+            return self.sum(output)
+        return SQRT_HALF * (
+            self.sum(self.target * self.n_outputs + output) - self.sum(self.rival * self.n_outputs + output)
+        )
+
     cdef void forget_sums(self) noexcept:
-        memset(self.sums_valid, 0, self.n_outputs * sizeof(bint))
+        memset(self.sums_valid, 0, self.n_columns * sizeof(bint))
 
     cpdef double evaluate(self, sample) except? -1.0:
         """f(x), of output 0; x is remembered for ``add``, ``project``, ``row``, ``outputs`` and ``self_similarity``."""
@@ -730,6 +750,31 @@ cdef class Expansion:
             value = self.evaluate(sample)
         return value
 
+    cpdef double observe_class(self, sample, Py_ssize_t target) except? -1.0:
+        """``observe`` for a sample of a class: its margin (F_y - F_r)/√2 over the rival class, the first of the largest."""
+        cdef Py_ssize_t c
+        if not 0 <= target < self.n_classes:
+            raise IndexError(f"class {target} of {self.n_classes}")
+        self.observe(sample)
+        self.target = target
+        self.rival = 1 if target == 0 else 0
+        for c in range(self.n_classes):
+            if c != target and self.sum(c * self.n_outputs) > self.sum(self.rival * self.n_outputs):
+                self.rival = c
+        return self.scale_ * self.value(0)
+
+    def scores(self, sample, tuple weights=(1.0,)):
+        """Σ weight · output for every class."""
+        cdef Py_ssize_t c, o
+        self.evaluate(sample)
+        out = []
+        for c in range(self.n_classes):
+            total = 0.0
+            for o in range(len(weights)):
+                total += <double> weights[o] * self.sum(c * self.n_outputs + o)
+            out.append(self.scale_ * total)
+        return out
+
     cdef int kernel_moved(self) except -1:
         """Everything that was computed with the old γ is computed again."""
         cdef Py_ssize_t i
@@ -759,15 +804,15 @@ cdef class Expansion:
         self.moves = 0
         if not (self.keeps_norm or self.keeps_values):
             return 0
-        memset(self.norms, 0, self.n_outputs * 8)
+        memset(self.norms, 0, self.n_columns * 8)
         for i in range(self.n):
             self.compute_row_of(i, self.other_row)
-            for o in range(self.n_outputs):
+            for o in range(self.n_columns):
                 value = loops.inner(self.other_row, self.coef[o], self.padded())
                 self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * value
                 if o == 0 and self.keeps_values:
                     self.values_[i] = value
-        memcpy(self.peaks, self.norms, self.n_outputs * 8)
+        memcpy(self.peaks, self.norms, self.n_columns * 8)
         return 0
 
     cdef int moved(self) except -1:
@@ -778,7 +823,7 @@ cdef class Expansion:
         self.moves += 1
         if self.moves >= 64 * self.n + 1024:
             self.stale = True
-        for o in range(self.n_outputs):
+        for o in range(self.n_columns):
             self.peaks[o] = max(self.peaks[o], self.norms[o])
             if self.norms[o] < 1e-7 * self.peaks[o]:
                 self.stale = True
@@ -808,13 +853,13 @@ cdef class Expansion:
         """Every output at the last sample."""
         cdef Py_ssize_t o
         self.learned_sample()
-        return [self.scale_ * self.sum(o) for o in range(self.n_outputs)]
+        return [self.scale_ * self.value(o) for o in range(self.n_outputs)]
 
     cpdef double output(self, Py_ssize_t o) except? -1.0:
         """Output o at the last sample."""
         self.learned_sample()
         self.check_output(o)
-        return self.scale_ * self.sum(o)
+        return self.scale_ * self.value(o)
 
     # Changing f -------------------------------------------------------------------------------------------------
 
@@ -828,7 +873,7 @@ cdef class Expansion:
         if self.gram_ is not None:
             self.solve()
         if self.tracks():
-            self.norms[output] += c * (2.0 * self.scale_ * self.sum(output) + c * x.self_similarity)
+            self.norm_moves(output, c, x.self_similarity)
         self.enter()
         try:
             if n == self.capacity:
@@ -842,9 +887,9 @@ cdef class Expansion:
         self.self_[n] = x.self_similarity
         self.birth[n] = self.born
         self.born += 1
-        for o in range(self.n_outputs):
+        for o in range(self.n_columns):
             self.coef[o][n] = 0.0
-        self.coef[output][n] = c / self.scale_
+        self.move(n, c / self.scale_, output)
         self.row_[n] = x.self_similarity
         if self.keeps_values and not self.stale:
             self.values_[n] = self.sum(0)
@@ -857,15 +902,35 @@ cdef class Expansion:
         self.moved()
         return 0
 
+    cdef void norm_moves(self, Py_ssize_t output, double c, double k) noexcept:
+        """‖f + c κ(x, ·)‖² = ‖f‖² + 2 c f(x) + c² κ(x, x), x the last sample."""
+        cdef Py_ssize_t column
+        if self.n_classes == 0:
+            self.norms[output] += c * (2.0 * self.scale_ * self.sum(output) + c * k)
+            return
+        c *= SQRT_HALF
+        column = self.target * self.n_outputs + output
+        self.norms[column] += c * (2.0 * self.scale_ * self.sum(column) + c * k)
+        column = self.rival * self.n_outputs + output
+        self.norms[column] -= c * (2.0 * self.scale_ * self.sum(column) - c * k)
+
+    cdef inline void move(self, Py_ssize_t i, double c, Py_ssize_t output) noexcept:
+        """The coefficient of i, without the scale, moves by c."""
+        if self.n_classes == 0:
+            self.coef[output][i] += c
+        else:
+            self.coef[self.target * self.n_outputs + output][i] += SQRT_HALF * c
+            self.coef[self.rival * self.n_outputs + output][i] -= SQRT_HALF * c
+
     cpdef int scale(self, double c) except -1:
         """f ← c f, every output, in O(1): one common factor, folded into the coefficients before it leaves range."""
         cdef Py_ssize_t i, o
         self.scale_ *= c
-        for o in range(self.n_outputs):
+        for o in range(self.n_columns):
             self.norms[o] *= c * c
             self.peaks[o] *= c * c
         if not 1e-100 < fabs(self.scale_) < 1e100:
-            for o in range(self.n_outputs):
+            for o in range(self.n_columns):
                 for i in range(self.n):
                     self.coef[o][i] *= self.scale_
             self.scale_ = 1.0
@@ -879,6 +944,8 @@ cdef class Expansion:
         cdef double value
         self.check_position(i)
         self.check_output(output)
+        if self.n_classes > 0:
+            self.stale = True
         if self.tracks():
             self.compute_row_of(i, self.other_row)
             value = loops.inner(self.other_row, self.coef[output], self.padded())
@@ -886,7 +953,7 @@ cdef class Expansion:
             if self.keeps_values and output == 0:
                 for j in range(self.n):
                     self.values_[j] += c / self.scale_ * self.other_row[j]
-        self.coef[output][i] += c / self.scale_
+        self.move(i, c / self.scale_, output)
         self.moved()
         return 0
 
@@ -894,6 +961,7 @@ cdef class Expansion:
         """α_i ← c"""
         self.check_position(i)
         self.check_output(output)
+        self.refuse_classes()
         self.shift(i, c - self.scale_ * self.coef[output][i], output)
         self.coef[output][i] = c / self.scale_
         return 0
@@ -905,7 +973,7 @@ cdef class Expansion:
         self.check_position(i)
         if self.tracks():
             self.compute_row_of(i, self.other_row)
-            for o in range(self.n_outputs):
+            for o in range(self.n_columns):
                 value = loops.inner(self.other_row, self.coef[o], self.padded())
                 self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * (self.coef[o][i] * self.self_[i] - 2.0 * value)
             if self.keeps_values:
@@ -919,7 +987,7 @@ cdef class Expansion:
             self.busy = False
         if self.gram_ is not None:
             self.gram_.shrink(i)
-        for o in range(self.n_outputs):
+        for o in range(self.n_columns):
             self.coef[o][i] = self.coef[o][last]
             self.coef[o][last] = 0.0
         self.square[i] = self.square[last]
@@ -935,8 +1003,8 @@ cdef class Expansion:
         self.settle_sparse_squares()
         self.row_fresh = self.residue_valid = False
         if last == 0:  # exactly nothing is left, whatever rounding says
-            memset(self.norms, 0, self.n_outputs * 8)
-            memset(self.peaks, 0, self.n_outputs * 8)
+            memset(self.norms, 0, self.n_columns * 8)
+            memset(self.peaks, 0, self.n_columns * 8)
         self.moved()
         return 0
 
@@ -967,16 +1035,24 @@ cdef class Expansion:
 
     cpdef int absorb(self, double c, Py_ssize_t output=0) except -1:
         """f ← f + c P κ(x, ·): the coefficients get c d, d = K⁻¹k; nothing is added."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, column
+        cdef double step
         cdef double *image
         self.check_output(output)
         self.solve()
         if self.tracks():  # ‖f + c Pκ‖² with the d that is there: <f, Pκ> = αᵀKd, ‖Pκ‖² = dᵀKd
             image = self.gram_.gram_times_solution()
             for i in range(self.n):
-                self.norms[output] += c * (2.0 * self.scale_ * self.coef[output][i] + c * self.gram_.solution[i]) * image[i]
+                if self.n_classes == 0:
+                    self.norms[output] += c * (2.0 * self.scale_ * self.coef[output][i] + c * self.gram_.solution[i]) * image[i]
+                else:
+                    step = SQRT_HALF * c
+                    column = self.target * self.n_outputs + output
+                    self.norms[column] += step * (2.0 * self.scale_ * self.coef[column][i] + step * self.gram_.solution[i]) * image[i]
+                    column = self.rival * self.n_outputs + output
+                    self.norms[column] -= step * (2.0 * self.scale_ * self.coef[column][i] - step * self.gram_.solution[i]) * image[i]
         for i in range(self.n):
-            self.coef[output][i] += c / self.scale_ * self.gram_.solution[i]
+            self.move(i, c / self.scale_ * self.gram_.solution[i], output)
         self.moved()
         if self.keeps_values:
             self.stale = True
@@ -1020,21 +1096,21 @@ cdef class Expansion:
 
     @property
     def norm2(self):
-        """‖f‖², of output 0."""
-        return self.norms2[0]
+        """‖f‖², of output 0; with classes the sum of theirs."""
+        return sum(self.norms2[:: self.n_outputs]) if self.n_classes else self.norms2[0]
 
     @property
     def norms2(self):
-        """‖f_o‖² of every output."""
+        """‖f_o‖² of every column of coefficients."""
         cdef Py_ssize_t i, o
         if self.keeps_norm:
             self.settle()
-            return [max(0.0, self.norms[o]) for o in range(self.n_outputs)]
-        coefficients = [np.asarray(self.coefficients_of(o)) for o in range(self.n_outputs)]
-        total = [0.0] * self.n_outputs
+            return [max(0.0, self.norms[o]) for o in range(self.n_columns)]
+        coefficients = list(self.columns.T)
+        total = [0.0] * self.n_columns
         for i in range(self.n):
             row = self.row_of(i)
-            for o in range(self.n_outputs):
+            for o in range(self.n_columns):
                 total[o] += coefficients[o][i] * float(row @ coefficients[o])
         return [max(0.0, value) for value in total]
 
@@ -1050,6 +1126,7 @@ cdef class Expansion:
     def coefficients_of(self, Py_ssize_t output):
         """α of one output, a copy."""
         self.check_output(output)
+        self.refuse_classes()
         out = copy_array(self.coef[output], self.n)
         out *= self.scale_
         return out
@@ -1059,12 +1136,53 @@ cdef class Expansion:
         cdef double[::1] v = np.ascontiguousarray(values, dtype=np.float64)
         cdef Py_ssize_t i
         self.check_output(output)
+        self.refuse_classes()
         if v.shape[0] != self.n:
             raise ValueError(f"{v.shape[0]} coefficients for {self.n} support vectors")
         for i in range(self.n):
             self.coef[output][i] = v[i] / self.scale_
         self.moved()
         self.stale = True
+
+    @property
+    def columns(self):
+        """Every coefficient: a copy of shape (support vectors, outputs), or (support vectors, classes · outputs)."""
+        cdef Py_ssize_t o
+        out = np.empty((self.n, self.n_columns))
+        for o in range(self.n_columns):
+            out[:, o] = copy_array(self.coef[o], self.n)
+        out *= self.scale_
+        return out
+
+    @columns.setter
+    def columns(self, matrix):
+        cdef double[:, ::1] v = np.ascontiguousarray(matrix, dtype=np.float64)
+        cdef Py_ssize_t i, o
+        if v.shape[0] != self.n or v.shape[1] != self.n_columns:
+            raise ValueError(f"coefficients of shape {matrix.shape} for {(self.n, self.n_columns)}")
+        for o in range(self.n_columns):
+            for i in range(self.n):
+                self.coef[o][i] = v[i, o] / self.scale_
+        self.moved()
+        self.stale = True
+
+    @property
+    def magnitudes(self):
+        """|α_i| of output 0, over all classes: √Σ α².  ‖α_i κ(z_i, ·)‖ is this times √κ(z_i, z_i)."""
+        cdef Py_ssize_t i
+        out = np.empty(self.n)
+        for i in range(self.n):
+            out[i] = math.sqrt(self.squared_size(i))
+        out *= abs(self.scale_)
+        return out
+
+    cdef double squared_size(self, Py_ssize_t i) noexcept:
+        """α_i² of output 0, without the scale."""
+        cdef Py_ssize_t c
+        cdef double size = 0.0
+        for c in range(max(1, self.n_classes)):
+            size += self.coef[c * self.n_outputs][i] * self.coef[c * self.n_outputs][i]
+        return size
 
     @property
     def births(self):
@@ -1123,14 +1241,14 @@ cdef class Expansion:
         cdef Py_ssize_t i, best = 0
         cdef double size, least
         self.check_position(0)
-        least = self.coef[0][0] * self.coef[0][0] * self.self_[0]
+        least = self.squared_size(0) * self.self_[0]
         for i in range(1, self.n):
-            size = self.coef[0][i] * self.coef[0][i] * self.self_[i]
+            size = self.squared_size(i) * self.self_[i]
             if size < least:
                 least = size
         best = -1
         for i in range(self.n):
-            size = self.coef[0][i] * self.coef[0][i] * self.self_[i]
+            size = self.squared_size(i) * self.self_[i]
             if size <= least * (1.0 + 1e-9) and (best < 0 or self.birth[i] < self.birth[best]):
                 best = i
         return best
@@ -1151,9 +1269,9 @@ cdef class Expansion:
         return out
 
     def evaluate_many(self, Frame frame):
-        """Every output at every row of a frame: an array (rows, outputs), equal to ``evaluate`` bit for bit."""
+        """Every column at every row of a frame: an array (rows, columns), equal to ``evaluate`` bit for bit."""
         cdef Py_ssize_t i, o, rows = len(frame)
-        out = np.zeros((rows, self.n_outputs))
+        out = np.zeros((rows, self.n_columns))
         cdef double[:, ::1] view = out
         cdef Sample *x
         cdef Sample sample
@@ -1182,7 +1300,7 @@ cdef class Expansion:
                         sample.square += sample.numbers[o] * sample.numbers[o]
                     if self.n:
                         self.compute_row(&sample, self.row_)
-                        for o in range(self.n_outputs):
+                        for o in range(self.n_columns):
                             view[i, o] = self.scale_ * loops.inner(self.row_, self.coef[o], self.padded())
         finally:
             self.busy = False
@@ -1200,19 +1318,51 @@ cdef class Expansion:
             raise IndexError(f"output {o} of {self.n_outputs}")
         return 0
 
-    cpdef int set_n_outputs(self, Py_ssize_t n_outputs) except -1:
-        """More outputs, zero so far."""
-        cdef Py_ssize_t o, old = self.n_outputs
-        if n_outputs < max(1, old):
-            raise ValueError(f"{n_outputs} outputs, fewer than {max(1, old)}")
-        self.coef = <double **> aligned_resize(self.coef, old, n_outputs, sizeof(double *))
-        self.norms = <double *> aligned_resize(self.norms, old, n_outputs, 8)
-        self.peaks = <double *> aligned_resize(self.peaks, old, n_outputs, 8)
-        self.sums = <double *> aligned_resize(self.sums, old, n_outputs, 8)
-        self.sums_valid = <bint *> aligned_resize(self.sums_valid, old, n_outputs, sizeof(bint))
-        for o in range(old, n_outputs):
+    cdef int refuse_classes(self) except -1:
+        if self.n_classes > 0:
+            raise RuntimeError("with classes a support vector has no single coefficient: see columns")
+        return 0
+
+    def split_classes(self):
+        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2."""
+        cdef Py_ssize_t o, i
+        cdef double *negative
+        cdef double *positive
+        self.refuse_classes()
+        if self.keeps_values:
+            raise RuntimeError("values of a support vector are of one function")
+        self.reserve_columns(2 * self.n_outputs)
+        for o in range(self.n_outputs):
+            negative = self.coef[o]
+            positive = self.coef[self.n_outputs + o]
+            for i in range(self.n):
+                positive[i] = SQRT_HALF * negative[i]
+                negative[i] = -positive[i]
+            self.norms[o] *= 0.5
+            self.peaks[o] *= 0.5
+            self.norms[self.n_outputs + o] = self.norms[o]
+            self.peaks[self.n_outputs + o] = self.peaks[o]
+        self.n_classes = 2
+        self.forget_sums()
+
+    def add_class(self):
+        """One more class, with F = 0."""
+        if self.n_classes == 0:
+            raise RuntimeError("split_classes first")
+        self.reserve_columns(self.n_columns + self.n_outputs)
+        self.n_classes += 1
+
+    cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
+        """More columns of coefficients, zero so far."""
+        cdef Py_ssize_t o, old = self.n_columns
+        self.coef = <double **> aligned_resize(self.coef, old, n_columns, sizeof(double *))
+        self.norms = <double *> aligned_resize(self.norms, old, n_columns, 8)
+        self.peaks = <double *> aligned_resize(self.peaks, old, n_columns, 8)
+        self.sums = <double *> aligned_resize(self.sums, old, n_columns, 8)
+        self.sums_valid = <bint *> aligned_resize(self.sums_valid, old, n_columns, sizeof(bint))
+        for o in range(old, n_columns):
             self.coef[o] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
-            self.n_outputs = o + 1
+            self.n_columns = o + 1
         return 0
 
     cdef int grow(self) except -1:
@@ -1222,7 +1372,7 @@ cdef class Expansion:
             capacity = min(capacity, (<Py_ssize_t> self.budget + LANES - 1) // LANES * LANES)
         if capacity > MAX_BUDGET:
             raise MemoryError(f"{self.n:,} support vectors are the most that there can be")
-        for o in range(self.n_outputs):
+        for o in range(self.n_columns):
             self.coef[o] = <double *> aligned_resize(self.coef[o], old, capacity, 8)
         self.square = <double *> aligned_resize(self.square, old, capacity, 8)
         self.sparse_square = <double *> aligned_resize(self.sparse_square, old, capacity, 8)
@@ -1440,16 +1590,17 @@ cdef class Expansion:
             "counts": counts.tobytes(),
             "owners": np.array([i for i, _ in cells], dtype=np.int32).tobytes(),
             "amounts": np.array([v for _, v in cells], dtype=np.float64).tobytes(),
-            "coef": b"".join(copy_array(self.coef[o], self.n).tobytes() for o in range(self.n_outputs)),
+            "coef": b"".join(copy_array(self.coef[o], self.n).tobytes() for o in range(self.n_columns)),
             "square": copy_array(self.square, self.n).tobytes(),
             "sparse_square": copy_array(self.sparse_square, self.n).tobytes(),
             "self": copy_array(self.self_, self.n).tobytes(),
             "birth": self.births.tobytes(),
             "born": self.born,
             "scale": self.scale_,
-            "norms": copy_array(self.norms, self.n_outputs).tobytes(),
-            "peaks": copy_array(self.peaks, self.n_outputs).tobytes(),
+            "norms": copy_array(self.norms, self.n_columns).tobytes(),
+            "peaks": copy_array(self.peaks, self.n_columns).tobytes(),
             "values": copy_array(self.values_, self.n).tobytes() if self.keeps_values else b"",
+            "n_classes": self.n_classes,
             "moves": self.moves,
             "stale": bool(self.stale),
             "capacity": self.capacity,
@@ -1485,6 +1636,9 @@ cdef class Expansion:
         cdef const int64_t[::1] birth = checked["birth"]
         n = birth.shape[0]
         self.kernel.__setstate__(kernel)
+        if state["n_classes"]:
+            self.reserve_columns(self.n_outputs * <Py_ssize_t> state["n_classes"])
+            self.n_classes = state["n_classes"]
         while self.capacity < state["capacity"]:
             self.grow()
         self.n = n
@@ -1522,7 +1676,7 @@ cdef class Expansion:
                 own.size = own.allocated
                 memcpy(own.slots, &owned[at], own.size * 4)
                 at += own.size
-        for o in range(self.n_outputs):
+        for o in range(self.n_columns):
             for i in range(n):
                 self.coef[o][i] = coef[o * n + i]
         if n:
@@ -1532,8 +1686,8 @@ cdef class Expansion:
             memcpy(self.birth, &birth[0], n * 8)
         self.born = state["born"]
         self.scale_ = state["scale"]
-        fill(self.norms, state["norms"], self.n_outputs * 8)
-        fill(self.peaks, state["peaks"], self.n_outputs * 8)
+        fill(self.norms, state["norms"], self.n_columns * 8)
+        fill(self.peaks, state["peaks"], self.n_columns * 8)
         if self.keeps_values and n:
             fill(self.values_, state["values"], n * 8)
         self.moves = state["moves"]
@@ -1614,11 +1768,14 @@ cdef class Expansion:
         whole("moves", 0, 2**62)
         if type(state["stale"]) is not bool:
             raise ValueError(f"stale is {state['stale']!r}")
-        coef = array("coef", np.float64, n * self.n_outputs)
+        if whole("n_classes", 0, 2**20) == 1 or (state["n_classes"] and self.keeps_values):
+            raise ValueError(f"n_classes is {state['n_classes']}")
+        n_columns = self.n_outputs * max(1, state["n_classes"])
+        coef = array("coef", np.float64, n * n_columns)
         array("sparse_square", np.float64, n)
         array("self", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
-        array("norms", np.float64, self.n_outputs)
-        array("peaks", np.float64, self.n_outputs)
+        array("norms", np.float64, n_columns)
+        array("peaks", np.float64, n_columns)
         array("values", np.float64, n if self.keeps_values else 0)
         if (state["gram"] is None) != (self.gram_ is None):
             raise ValueError("an inverse Gram that does not match")
@@ -1666,7 +1823,7 @@ cdef class Expansion:
             own = {self.owned[i].slots[j] for j in range(self.owned[i].size)}
             assert len(own) == self.owned[i].size
             assert own == (owning[i] if i < n else set())
-            for o in range(self.n_outputs):
+            for o in range(self.n_columns):
                 assert i < n or self.coef[o][i] == 0.0
             assert i < n or self.square[i] == 0.0
 
@@ -1698,11 +1855,11 @@ cdef class Expansion:
         close = dict(rtol=1e-9, atol=10 * slack + 1e-12)
         np.testing.assert_allclose(self.gram(), gram, **close)
         np.testing.assert_allclose(self.self_similarities, np.diag(gram), **close)
-        for o in range(self.n_outputs):
-            alpha = self.coefficients_of(o)
+        for o in range(self.n_columns):
+            alpha = self.columns[:, o]
             size = float(np.abs(alpha) @ np.abs(gram) @ np.abs(alpha)) + slack * float(np.abs(alpha).sum()) ** 2
             np.testing.assert_allclose(self.norms2[o], alpha @ gram @ alpha, rtol=1e-6, atol=1e-9 * size + 1e-300)
-            if o == 0:
+            if o == 0 and not self.n_classes:
                 size = float((np.abs(gram) @ np.abs(alpha)).max(initial=0.0)) + slack * float(np.abs(alpha).sum())
                 np.testing.assert_allclose(self.values, gram @ alpha, rtol=1e-6, atol=1e-9 * size + 1e-300)
         if self.gram_ is not None:

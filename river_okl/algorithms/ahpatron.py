@@ -69,6 +69,8 @@ class AVPClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -96,11 +98,12 @@ class AVPClassifier(KernelClassifier):
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate", "epsilon"}
+        return {"learning_rate"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        margin = y * f.observe(x)
+        f = self._f
+        y, p = self._receive(x, y, w)
+        margin = y * p
         self._t += 1
         if margin >= 1.0 - self.epsilon or w == 0.0:  # line 6
             return
@@ -163,6 +166,8 @@ class AhpatronClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -192,7 +197,7 @@ class AhpatronClassifier(KernelClassifier):
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate", "epsilon", "ridge"}
+        return {"learning_rate"}
 
     def _step_or_scheduler(self) -> float | optim.base.Scheduler:
         """λ, by default that of the paper's experiments."""
@@ -201,8 +206,9 @@ class AhpatronClassifier(KernelClassifier):
         return self.learning_rate
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        margin = y * f.observe(x)
+        f = self._f
+        y, p = self._receive(x, y, w)
+        margin = y * p
         self._t += 1
         if margin >= 1.0 - self.epsilon or w == 0.0:  # line 6
             return
@@ -215,24 +221,23 @@ class AhpatronClassifier(KernelClassifier):
 def _halve(f: Expansion, ridge: float) -> None:
     """f ← f̄, eq. (6) and (7), with c_t = ‖f‖/U."""
     norm = math.sqrt(f.norm2)
-    alpha = f.coefficients
-    S2 = _largest_half(alpha, f.births)
+    alpha = f.columns
+    S2 = _largest_half(f.magnitudes, f.births)
     if len(S2):  # a budget of 1 starts again
         rows = np.array([f.row_of(i) for i in S2])
         alpha1 = alpha.copy()
         alpha1[S2] = 0.0
         alpha[S2] += solve_with_ridge(rows[:, S2], rows @ alpha1, ridge)  # eq. (9)
-        f.coefficients = alpha
+        f.columns = alpha
     f.keep(S2)
     halved = math.sqrt(f.norm2)
     if halved > CANCELLED * norm:
         f.scale(norm / halved)
 
 
-def _largest_half(alpha: NDArray[np.float64], births: NDArray[np.int64]) -> NDArray[np.intp]:
+def _largest_half(magnitude: NDArray[np.float64], births: NDArray[np.int64]) -> NDArray[np.intp]:
     """The positions of the ⌊n/2⌋ largest |α|; ties go to the oldest."""
-    size = len(alpha) // 2
-    magnitude = abs(alpha)
+    size = len(magnitude) // 2
     threshold = np.partition(magnitude, -size)[-size] if size else math.inf
     above = magnitude > threshold * (1.0 + TIE)
     tied = np.flatnonzero(~above & (magnitude >= threshold * (1.0 - TIE)))

@@ -62,8 +62,9 @@ class BOGD(KernelModel):
         return {"learning_rate", "l2", "max_coef"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        g = w * self._derivative(y, f.observe(x))
+        f = self._f
+        y, p = self._receive(x, y, w)
+        g = w * self._derivative(y, p)
         self._t += 1
         eta = rate(self.learning_rate, self._t)
         f.scale(max(0.0, 1.0 - eta * self.l2))

@@ -57,8 +57,9 @@ class ForgetronClassifier(KernelClassifier):
         self._damage = 0.0  # Q
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        if y * f.observe(x) > 0.0 or w == 0.0:  # no mistake
+        f = self._f
+        y, p = self._receive(x, y, w)
+        if y * p > 0.0 or w == 0.0:  # no mistake
             return
         f.add(y * w)
         self._mistakes += 1

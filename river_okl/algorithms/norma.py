@@ -43,8 +43,9 @@ class OGD(KernelModel):
         return {"learning_rate", "l2"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        g = w * self._derivative(y, f.observe(x))
+        f = self._f
+        y, p = self._receive(x, y, w)
+        g = w * self._derivative(y, p)
         self._t += 1
         eta = rate(self.learning_rate, self._t)
         f.scale(max(0.0, 1.0 - eta * self.l2))  # eq. (11): f ← (1-ηλ) f - η ℓ'(f(x_t)) κ_t
@@ -92,6 +93,8 @@ class OGDClassifier(OGD, KernelClassifier):
     [^1]: [Kivinen, J., Smola, A.J. and Williamson, R.C., 2004. Online learning with kernels. IEEE Transactions on Signal Processing, 52(8), pp.2165-2176.](https://doi.org/10.1109/TSP.2004.830991)
 
     """
+
+    _multiclass = True
 
 
 class OGDRegressor(OGD, KernelRegressor):

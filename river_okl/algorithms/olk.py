@@ -58,8 +58,9 @@ class OLK(KernelModel):
         return {"learning_rate"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        g = w * self._derivative(y, f.observe(x))
+        f = self._f
+        y, p = self._receive(x, y, w)
+        g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0:
             eta = rate(self.learning_rate, self._t, power=0.5, horizon=self.horizon)  # eq. (6)
@@ -102,8 +103,9 @@ class OLRU(KernelModel):
         return {"learning_rate", "c"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        g = w * self._derivative(y, f.observe(x))
+        f = self._f
+        y, p = self._receive(x, y, w)
+        g = w * self._derivative(y, p)
         self._t += 1
         if g == 0.0:
             return
@@ -157,8 +159,9 @@ class OLRD(KernelModel):
         return {"learning_rate"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        g = w * self._derivative(y, f.observe(x))
+        f = self._f
+        y, p = self._receive(x, y, w)
+        g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0:
             n = len(f)
@@ -184,7 +187,7 @@ class OLRD(KernelModel):
         f = self._f
         if len(f) == 0:
             return
-        bound = self._budget_now() * abs(f.coefficients).max() * f.self_similarities.max() ** 0.5
+        bound = self._budget_now() * f.magnitudes.max() * f.self_similarities.max() ** 0.5
         if bound > self.radius:
             f.scale(self.radius / bound)
 
@@ -233,6 +236,8 @@ class OLKClassifier(OLK, KernelClassifier):
     [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
 
     """
+
+    _multiclass = True
 
 
 class OLKRegressor(OLK, KernelRegressor):
@@ -320,6 +325,8 @@ class OLRUClassifier(OLRU, KernelClassifier):
     [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
 
     """
+
+    _multiclass = True
 
 
 class OLRURegressor(OLRU, KernelRegressor):
@@ -418,6 +425,8 @@ class OLRDClassifier(OLRD, KernelClassifier):
     [^1]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
 
     """
+
+    _multiclass = True
 
 
 class OLRDRegressor(OLRD, KernelRegressor):

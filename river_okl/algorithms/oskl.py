@@ -58,6 +58,8 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
 
     """
 
+    _multiclass = True
+
     _default_loss = optim.losses.Log()
 
     def __init__(
@@ -86,8 +88,9 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
         return {"learning_rate"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        g = w * self._derivative(y, f.observe(x))
+        f = self._f
+        y, p = self._receive(x, y, w)
+        g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0 and self._rng.random() < min(1.0, abs(g) / self.bound):
             eta = rate(self.learning_rate, self._t)

@@ -55,6 +55,8 @@ class KernelPAClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(self, kernel: Kernel | None = None, *, C: float = 1.0, mode: int = 1):
         check_positive("C", C)
         check_choice("mode", mode, (0, 1, 2))
@@ -67,8 +69,9 @@ class KernelPAClassifier(KernelClassifier):
         return {"C"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        loss = 1.0 - y * f.observe(x)
+        f = self._f
+        y, p = self._receive(x, y, w)
+        loss = 1.0 - y * p
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
         f.add(y * w * _step(loss, f.self_similarity, self.C, self.mode))
@@ -124,8 +127,9 @@ class KernelPARegressor(KernelRegressor):
         return {"C", "eps"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        residual = y - f.observe(x)
+        f = self._f
+        y, p = self._receive(x, y, w)
+        residual = y - p
         loss = abs(residual) - self.eps
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return

@@ -40,12 +40,15 @@ class KernelPerceptronClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(self, kernel: Kernel | None = None):
         super().__init__(kernel)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        if y * f.observe(x) > 0.0 or w == 0.0:  # no mistake
+        f = self._f
+        y, p = self._receive(x, y, w)
+        if y * p > 0.0 or w == 0.0:  # no mistake
             return
         f.add(y * w)
 
@@ -83,6 +86,8 @@ class RBPClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 100, seed: int | None = None):
         self.budget = budget
         self.seed = seed
@@ -90,8 +95,9 @@ class RBPClassifier(KernelClassifier):
         self._rng = random.Random(seed)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        if y * f.observe(x) > 0.0 or w == 0.0:  # no mistake
+        f = self._f
+        y, p = self._receive(x, y, w)
+        if y * p > 0.0 or w == 0.0:  # no mistake
             return
         if len(f) == self.budget:
             f.remove(int(self._rng.random() * self.budget))

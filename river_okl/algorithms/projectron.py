@@ -49,6 +49,8 @@ class ProjectronClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | None = None):
         check_positive("tolerance", tolerance, zero=True)
         self.tolerance = tolerance
@@ -57,8 +59,9 @@ class ProjectronClassifier(KernelClassifier):
         _check_tolerance(self)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        if y * f.observe(x) > 0.0 or w == 0.0:  # no mistake
+        f = self._f
+        y, p = self._receive(x, y, w)
+        if y * p > 0.0 or w == 0.0:  # no mistake
             return
         _project_or_add(self, y * w)
 
@@ -100,6 +103,8 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
 
     """
 
+    _multiclass = True
+
     def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | None = None):
         check_positive("tolerance", tolerance, zero=True)
         self.tolerance = tolerance
@@ -108,8 +113,9 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
         _check_tolerance(self)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        margin = y * f.observe(x)
+        f = self._f
+        y, p = self._receive(x, y, w)
+        margin = y * p
         if margin >= 1.0 or w == 0.0:
             return
         if margin <= 0.0:  # a mistake

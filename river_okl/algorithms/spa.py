@@ -50,15 +50,16 @@ class SPA(AveragedExpansion):
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate", "alpha", "beta"}
+        return {"learning_rate", "alpha"}
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
         """The loss at the prediction p, not positive where there is none, and the sign of the step that lessens it."""
         raise NotImplementedError
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        loss, sign = self._suffer(y, f.observe(x))
+        f = self._f
+        y, p = self._receive(x, y, w)
+        loss, sign = self._suffer(y, p)
         self._t += 1
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
@@ -112,6 +113,8 @@ class SPAClassifier(SPA, KernelClassifier):
     [^1]: [Lu, J., Zhao, P. and Hoi, S.C.H., 2016. Online sparse passive aggressive learning with kernels. Proceedings of the 2016 SIAM International Conference on Data Mining, pp.675-683.](https://doi.org/10.1137/1.9781611974348.76)
 
     """
+
+    _multiclass = True
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
         return 1.0 - y * p, y
@@ -182,7 +185,7 @@ class SPARegressor(SPA, KernelRegressor):
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate", "alpha", "beta", "eps"}
+        return {"learning_rate", "alpha", "eps"}
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
         residual = y - p

@@ -1,0 +1,58 @@
+"""Probabilities from margins: a sigmoid whose slope is fitted to the stream, in O(1) per sample.
+
+Platt's scaling with one parameter, so that a probability above 1/2 is always the predicted label: P(+1 | s) = σ(a s/m),
+where s is the score before the sample is learned, m² its running mean square and a the minimiser of the log loss, followed
+by Newton's method with a forgetting factor, as margins grow while a model learns.
+"""
+
+from libc.math cimport exp, sqrt
+
+cdef double MEMORY = 0.999      # of the fit: about the last 1,000 samples count
+cdef double PRIOR = 5.0         # curvature before the first sample: a starts at 2 and moves when the stream says so
+
+
+cdef class Calibration:
+    """The fitted sigmoid."""
+
+    cdef double slope, curvature, mean_square
+    cdef Py_ssize_t seen
+
+    def __cinit__(self):
+        self.slope = 2.0
+        self.curvature = PRIOR
+        self.mean_square = 0.0
+        self.seen = 0
+
+    cpdef double factor(self):
+        """What a score is multiplied by before the sigmoid."""
+        return self.slope / sqrt(self.mean_square) if self.mean_square > 0.0 else 1.0
+
+    cpdef int update(self, double margin) except -1:
+        """A sample with this margin y s, before it is learned."""
+        cdef double u, p
+        self.seen += 1
+        self.mean_square += (margin * margin - self.mean_square) * max(1.0 / self.seen, 1.0 - MEMORY)
+        if self.mean_square <= 0.0:
+            return 0
+        u = margin / sqrt(self.mean_square)
+        p = sigmoid(self.slope * u)
+        self.curvature = MEMORY * self.curvature + max(p * (1.0 - p), 1e-3) * u * u + (1.0 - MEMORY) * PRIOR
+        self.slope = min(max(self.slope + (1.0 - p) * u / self.curvature, 1e-2), 1e2)
+        return 0
+
+    def __getstate__(self):
+        return (self.slope, self.curvature, self.mean_square, self.seen)
+
+    def __setstate__(self, state):
+        self.slope, self.curvature, self.mean_square, self.seen = state
+
+    def __reduce__(self):
+        return Calibration, (), self.__getstate__()
+
+
+cpdef double sigmoid(double z):
+    """1 / (1 + exp(-z)) without overflow."""
+    if z >= 0.0:
+        return 1.0 / (1.0 + exp(-z))
+    z = exp(z)
+    return z / (1.0 + z)

@@ -1,0 +1,437 @@
+"""Le et al. 2016: kernel SGD (Pegasos), with budget maintenance (BSGD), and with seldom enough maintenance (NBSGD)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Hashable
+from typing import Any
+
+from river import optim
+
+from river_okl.averaging import SuffixAverage
+from river_okl.base import (
+    KernelClassifier,
+    KernelModel,
+    KernelRegressor,
+    check_between,
+    check_choice,
+    check_positive,
+    check_whole,
+)
+from river_okl.kernels import Kernel
+from river_okl.maintenance import check_gaussian, merge, project_on_ball, project_on_nearest, project_on_others
+
+
+class SGD(KernelModel):
+    """Algorithms 1, 2 and 3 for both tasks: they differ in ``_maintain``."""
+
+    def _start(self, kernel: Kernel | None, loss: optim.losses.Loss | None, l2: float, **expansion: Any) -> None:
+        check_positive("l2", l2)
+        self.l2 = l2
+        self._t = 0
+        self._y_max = 0.0
+        self._in_ball = l2 <= 1.0 and isinstance(loss or self._default_loss, optim.losses.Squared)
+        super().__init__(kernel, norm=self._in_ball, **expansion)
+        self._set_loss(loss)
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        y, f = self._checked(x, y, w), self._f
+        g = w * self._derivative(y, f.observe(x))
+        self._t += 1
+        self._y_max = max(self._y_max, abs(y))
+        f.scale((self._t - 1.0) / self._t)  # line 4
+        if g != 0.0:
+            f.add(-g / (self.l2 * self._t))  # line 6, η_t = 1/(λt)
+            self._maintain()
+            if self._in_ball:
+                project_on_ball(f, self._y_max / math.sqrt(self.l2))  # line 16
+
+    def _maintain(self) -> None:
+        """A support vector was added."""
+
+
+class KernelSGD(SGD):
+    """Algorithm 1."""
+
+    def __init__(self, kernel: Kernel | None = None, *, loss: optim.losses.Loss | None = None, l2: float = 1e-4):
+        self._start(kernel, loss, l2)
+
+
+class BSGD(SGD):
+    """Algorithm 2."""
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        l2: float = 1e-4,
+        budget: int = 100,
+        maintenance: str = "removal",
+    ):
+        check_whole("budget", budget)
+        check_choice("maintenance", maintenance, ("removal", "projection", "merging"))
+        if maintenance == "merging":
+            check_gaussian(kernel, "merging")
+        self.budget = budget
+        self.maintenance = maintenance
+        self._start(kernel, loss, l2, budget=budget + 1, inverse=maintenance == "projection")
+
+    def _maintain(self) -> None:
+        f = self._f
+        if len(f) > self.budget:  # line 8
+            p = f.smallest()  # eq. (5)
+            if self.maintenance == "removal":
+                f.remove(p)
+            elif self.maintenance == "projection":
+                project_on_others(f, p)
+            else:
+                merge(f, p)
+
+
+class NBSGD(SuffixAverage, SGD):
+    """Algorithm 3."""
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        l2: float = 1e-4,
+        budget: int = 100,
+        beta: float = 1000.0,
+        maintenance: str = "removal",
+        n_neighbors: int = 4,
+        suffix: float = 0.0,
+        seed: int | None = None,
+    ):
+        check_whole("budget", budget)
+        check_positive("beta", beta)
+        check_choice("maintenance", maintenance, ("removal", "projection", "approximate", "merging"))
+        check_whole("n_neighbors", n_neighbors)
+        check_between("suffix", suffix, 0.0, 1.0)
+        if maintenance == "merging":
+            check_gaussian(kernel, "merging")
+        self.budget = budget
+        self.beta = beta
+        self.maintenance = maintenance
+        self.n_neighbors = n_neighbors
+        self.suffix = suffix
+        self.seed = seed
+        self._rng = random.Random(seed)
+        self._start(kernel, loss, l2, inverse=maintenance == "projection", n_outputs=3 if suffix else 1)
+        if suffix:
+            self._check_suffix()
+            self._start_average()
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"beta"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        super().learn_one(x, y, w)
+        if self.suffix:
+            self._g.observe(x)
+            self._advance()
+
+    def _maintain(self) -> None:
+        f = self._f
+        if self.suffix:
+            self._join()
+        if len(f) > self.budget and self._rng.random() < min(1.0, self.beta / self._t):  # lines 8 and 9
+            p = f.smallest()  # eq. (5)
+            if self.suffix:
+                self._leave(p)
+            elif self.maintenance == "removal":
+                f.remove(p)
+            elif self.maintenance == "projection":
+                project_on_others(f, p)  # section 6.2.1
+            elif self.maintenance == "approximate":
+                project_on_nearest(f, p, self.n_neighbors)  # section 6.2.2
+            else:
+                merge(f, p)
+
+    def _check_suffix(self) -> None:
+        if self.maintenance != "removal":
+            raise ValueError(
+                f"suffix is {self.suffix!r} with maintenance={self.maintenance!r}; averages are exact with removal only: "
+                f"give maintenance='removal' or suffix=0"
+            )
+        if self._in_ball:
+            raise ValueError(
+                f"suffix is {self.suffix!r} with the squared loss and l2={self.l2!r}, whose projection on a ball has no "
+                f"exact average: give another loss, l2 above 1, or suffix=0"
+            )
+
+
+class KernelSGDClassifier(KernelSGD, KernelClassifier):
+    """Kernel SGD, classification: Pegasos, the stochastic gradient solver of the support vector machine.
+
+    A batch solver in one pass, for comparison: every sample with a loss becomes a support vector for ever. Take
+    `NBSGDClassifier` or `BSGDClassifier` otherwise.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A binary loss of `river.optim.losses`. None: `Hinge()`.
+    l2
+        λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
+
+    Notes
+    -----
+    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and scores are large before.
+    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far. The paper
+      prints this for its Algorithms 2 and 3 alone, but without it f overflows within some hundred samples.
+    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The sample weight multiplies the gradient of the loss, not of the regulariser.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import KernelSGDClassifier
+
+    >>> model = preprocessing.StandardScaler() | KernelSGDClassifier(l2=1e-3)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.52%
+
+    References
+    ----------
+    [^1]: [Shalev-Shwartz, S., Singer, Y., Srebro, N. and Cotter, A., 2011. Pegasos: primal estimated sub-gradient solver for SVM. Mathematical Programming, 127(1), pp.3-30.](https://doi.org/10.1007/s10107-010-0420-4)
+    [^2]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
+
+    """
+
+
+class KernelSGDRegressor(KernelSGD, KernelRegressor):
+    """Kernel SGD, regression: the stochastic gradient solver of regularised kernel regression.
+
+    A batch solver in one pass, for comparison: every sample becomes a support vector for ever. Take `NBSGDRegressor` or
+    `BSGDRegressor` otherwise.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    loss
+        A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
+    l2
+        λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
+
+    Notes
+    -----
+    - See `KernelSGDClassifier` for the first steps and the ball.
+    - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
+    - The sample weight multiplies the gradient of the loss, not of the regulariser.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import KernelSGDRegressor
+
+    >>> model = preprocessing.StandardScaler() | KernelSGDRegressor(l2=1e-2)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 23.614948
+
+    References
+    ----------
+    [^1]: [Shalev-Shwartz, S., Singer, Y., Srebro, N. and Cotter, A., 2011. Pegasos: primal estimated sub-gradient solver for SVM. Mathematical Programming, 127(1), pp.3-30.](https://doi.org/10.1007/s10107-010-0420-4)
+    [^2]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
+
+    """
+
+
+class BSGDClassifier(BSGD, KernelClassifier):
+    """Budgeted SGD, classification: Pegasos with at most B support vectors.
+
+    Take it with "merging" to solve a support vector machine over a long stationary stream in fixed memory; "removal"
+    costs least and is far behind it.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`. "merging" needs `RBF` with one gamma.
+    loss
+        A binary loss of `river.optim.losses`. None: `Hinge()`.
+    l2
+        λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
+    budget
+        The most support vectors that the model keeps.
+    maintenance
+        What becomes of the term that leaves, α_p κ_p with the smallest α_p²κ(x_p, x_p): "removal" drops it, "projection"
+        projects it on all others in O(B²), "merging" joins it with another one in one new vector between the two.
+
+    Notes
+    -----
+    - The new support vector can be the one that leaves. Ties go to the oldest: with the hinge loss, an RBF kernel and
+      "removal" every step is a tie, so it is first in, first out; an argmin would follow the rounding there.
+    - "projection" is exact: the inverse Gram shrinks by the one that leaves and grows by the new one, which is the rank-2
+      replacement of the paper's Theorem 14. Points that depend on the others up to rounding (δ² < 1e-8 κ(x, x)) get that
+      much jitter in the inverse, and solves are refined against the true Gram.
+    - "merging" is that of Wang, Crammer & Vucetic (2012), with the best h in [0, 1] to full precision for every partner,
+      rather than from a golden section search; terms of opposite signs merge at h = 1, the partner's place. The merged
+      point counts as the newest.
+    - See `KernelSGDClassifier` for the first steps, the ball, the hinge loss and the sample weight.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import BSGDClassifier
+
+    >>> model = preprocessing.StandardScaler() | BSGDClassifier(l2=1e-3, maintenance="merging")
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.16%
+
+    References
+    ----------
+    [^1]: [Wang, Z., Crammer, K. and Vucetic, S., 2012. Breaking the curse of kernelization: budgeted stochastic gradient descent for large-scale SVM training. Journal of Machine Learning Research, 13, pp.3103-3131.](https://www.jmlr.org/papers/v13/wang12b.html)
+    [^2]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
+
+    """
+
+
+class BSGDRegressor(BSGD, KernelRegressor):
+    """Budgeted SGD, regression: regularised kernel regression with at most B support vectors.
+
+    Take it with "projection" over a long stationary stream; "removal" forgets too fast for regression.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`. "merging" needs `RBF` with one gamma.
+    loss
+        A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
+    l2
+        λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
+    budget
+        The most support vectors that the model keeps.
+    maintenance
+        What becomes of the term that leaves: "removal", "projection" or "merging", as in `BSGDClassifier`.
+
+    Notes
+    -----
+    See `BSGDClassifier` for the maintenance and `KernelSGDRegressor` for the loss, the ball and the sample weight.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import BSGDRegressor
+
+    >>> model = preprocessing.StandardScaler() | BSGDRegressor(l2=1e-2, maintenance="projection")
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 28.246112
+
+    References
+    ----------
+    [^1]: [Wang, Z., Crammer, K. and Vucetic, S., 2012. Breaking the curse of kernelization: budgeted stochastic gradient descent for large-scale SVM training. Journal of Machine Learning Research, 13, pp.3103-3131.](https://www.jmlr.org/papers/v13/wang12b.html)
+    [^2]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
+
+    """
+
+
+class NBSGDClassifier(NBSGD, KernelClassifier):
+    """Nonparametric budgeted SGD, classification: the model grows as the data needs, ever more slowly.
+
+    Take it for a stationary stream of unknown difficulty, where you would not know which budget to give; its size has no
+    bound, so take `BSGDClassifier` where memory is fixed.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`. "merging" needs `RBF` with one gamma.
+    loss
+        A binary loss of `river.optim.losses`. None: `Hinge()`.
+    l2
+        λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
+    budget
+        The support vectors from which on maintenance is done, with probability min(1, β/t) at each addition.
+    beta
+        β: the larger, the smaller the model. The paper takes 0.6 times the length of the stream.
+    maintenance
+        What becomes of the term that leaves: "removal", "projection" or "merging" as in `BSGDClassifier`, or
+        "approximate", the projection on its nearest neighbours.
+    n_neighbors
+        Support vectors that "approximate" projects on.
+    suffix
+        γ: predict with the mean of the last ⌈γT⌉ of the T models so far, instead of the last one. It needs "removal"; it
+        is refused with the squared loss and l2 ≤ 1.
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - The average is exact and costs O(1) bookkeeping a step: with removal a coefficient is c/(λt), so that its sum over a
+      window is a difference of harmonic numbers. A support vector that was removed stays in the average, not in
+      `n_support_vectors`, until the window has passed it: the averaged model is larger, as the paper says.
+      `support_vectors` and `norm` are those of the last model.
+    - Neighbours are nearest in feature space, which for an RBF kernel is the paper's input space. Their Gram matrix is
+      solved by least squares, so duplicates do no harm.
+    - See `BSGDClassifier` for the maintenance and ties, `KernelSGDClassifier` for the first steps, the ball, the hinge loss
+      and the sample weight.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import NBSGDClassifier
+
+    >>> model = preprocessing.StandardScaler() | NBSGDClassifier(l2=1e-3, beta=200, suffix=0.5, seed=42)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 90.16%
+
+    References
+    ----------
+    [^1]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
+
+    """
+
+
+class NBSGDRegressor(NBSGD, KernelRegressor):
+    """Nonparametric budgeted SGD, regression: the model grows as the data needs, ever more slowly.
+
+    Take it for a stationary stream of unknown difficulty, where you would not know which budget to give; its size has no
+    bound, so take `BSGDRegressor` where memory is fixed.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`. "merging" needs `RBF` with one gamma.
+    loss
+        A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
+    l2
+        λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
+    budget
+        The support vectors from which on maintenance is done, with probability min(1, β/t) at each addition.
+    beta
+        β: the larger, the smaller the model. The paper takes 0.6 times the length of the stream.
+    maintenance
+        What becomes of the term that leaves: "removal", "projection", "approximate" or "merging", as in
+        `NBSGDClassifier`.
+    n_neighbors
+        Support vectors that "approximate" projects on.
+    suffix
+        γ: predict with the mean of the last ⌈γT⌉ of the T models so far, instead of the last one. It needs "removal", and
+        another loss than the squared one or l2 above 1.
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    See `NBSGDClassifier` for the average and the neighbours, `BSGDClassifier` for the maintenance, `KernelSGDRegressor` for
+    the loss, the ball and the sample weight.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import NBSGDRegressor
+
+    >>> model = preprocessing.StandardScaler() | NBSGDRegressor(l2=1e-2, maintenance="approximate", seed=42)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 28.187188
+
+    References
+    ----------
+    [^1]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
+
+    """
