@@ -18,7 +18,17 @@ The map of the house::
 from river_okl import datasets, kernels, losses
 from river_okl.algorithms.ahpatron import AhpatronClassifier, AVPClassifier
 from river_okl.algorithms.bogd import BOGDClassifier, BOGDRegressor
+from river_okl.algorithms.bpa import BPAClassifier, BPARegressor
+from river_okl.algorithms.duol import BDUOLClassifier, DUOLClassifier
 from river_okl.algorithms.forgetron import ForgetronClassifier
+from river_okl.algorithms.nbsgd import (
+    BSGDClassifier,
+    BSGDRegressor,
+    KernelSGDClassifier,
+    KernelSGDRegressor,
+    NBSGDClassifier,
+    NBSGDRegressor,
+)
 from river_okl.algorithms.norma import OGDClassifier, OGDRegressor
 from river_okl.algorithms.olk import (
     OLKClassifier,
@@ -40,12 +50,22 @@ __version__ = "0.1.0"
 __all__ = [
     "AVPClassifier",
     "AhpatronClassifier",
+    "BDUOLClassifier",
     "BOGDClassifier",
     "BOGDRegressor",
+    "BPAClassifier",
+    "BPARegressor",
+    "BSGDClassifier",
+    "BSGDRegressor",
+    "DUOLClassifier",
     "ForgetronClassifier",
     "KernelPAClassifier",
     "KernelPARegressor",
     "KernelPerceptronClassifier",
+    "KernelSGDClassifier",
+    "KernelSGDRegressor",
+    "NBSGDClassifier",
+    "NBSGDRegressor",
     "OGDClassifier",
     "OGDRegressor",
     "OLKClassifier",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -48,10 +49,10 @@ class AveragedExpansion(KernelModel):
 class SuffixAverage(KernelModel):
     """The mean of the last n = ⌈suffix · T⌉ of w_1, ..., w_T, for models w_{t+1} = (1/t) Σ_{i ∈ S_t} c_i κ_i.
 
-    The c_i are constants, and points join S at a step and leave it at a step, for good. After t steps T = t + 1, w_1 = 0,
-    and the window has w_{s+1} for s = L, ..., t with L = T - n. In their sum a point that joined at step a has the
-    coefficient c_i (H(e) - H(max(a, L) - 1)), H(m) = 1 + 1/2 + ... + 1/m, where e = t, or r - 1 if it left at step r.
-    So the sum is t (H(t) f_0 + f_1 - H(L-1) f_2) + g_0 - H(L-1) g_1 with the outputs
+    The c_i are constants, and points join S at a step and leave it at a step, for good. After t steps T = t + 1,
+    w_1 = 0, and the window has w_{s+1} for s = L, ..., t with L = T - n. In their sum a point that joined at step a has
+    the coefficient c_i (H(e) - H(max(a, L) - 1)), H(m) = 1 + 1/2 + ... + 1/m, where e = t, or r - 1 if it left at step
+    r. So the sum is t (H(t) f_0 + f_1 - H(L-1) f_2) + g_0 - H(L-1) g_1 with the outputs
 
         f_0 = w    f_1: -c_i H(a-1) / t where a ≥ L    f_2: c_i / t where a < L
         g_0: c_i (H(r-1) - H(a-1)) where a ≥ L, c_i H(r-1) where a < L    g_1: c_i where a < L
@@ -128,23 +129,53 @@ class SuffixAverage(KernelModel):
         _swap_remove(self._steps_left, self._positions_left, i)
         del self._constants_left[a]
 
+    def _weights(self) -> tuple[float, ...]:
+        """Of the outputs of f."""
+        if not self.suffix:
+            return (1.0,)
+        factor = self._t / (self._t + 1.0 - self._low)
+        return (factor * self._upper, factor, -factor * self._lower)
+
+    def _weights_left(self) -> tuple[float, float]:
+        """Of the outputs of g."""
+        factor = 1.0 / (self._t + 1.0 - self._low)
+        return (factor, -factor * self._lower)
+
+    def _score(self, p: float) -> float:
+        """The average at the sample that f and g have evaluated last."""
+        if not self.suffix:
+            return p
+        f, g = self._f, self._g
+        a, b, c = self._weights()
+        value = a * p + b * f.output(1) + c * f.output(2)
+        if len(g):
+            a, b = self._weights_left()
+            value += a * g.output(0) + b * g.output(1)
+        return value
+
     def _decision(self, x: Any) -> float:
         value = self._f.evaluate(x)
-        if not self.suffix:
-            return value
-        self._g.evaluate(x)
-        return float(self._mean(np.array(self._f.outputs), np.array(self._g.outputs)))
+        if self.suffix:
+            self._g.evaluate(x)
+        return self._score(value)
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        f = self._f.evaluate_many(frame)
+        outputs = self._f.evaluate_many(frame)
         if not self.suffix:
-            return f[:, 0]
-        return self._mean(f.T, self._g.evaluate_many(frame).T)
-
-    def _mean(self, f: NDArray[np.float64], g: NDArray[np.float64]) -> NDArray[np.float64]:
-        alive = self._upper * f[0] + f[1] - self._lower * f[2]
-        mean: NDArray[np.float64] = (self._t * alive + g[0] - self._lower * g[1]) / (self._t + 1 - self._low)
+            return outputs[:, 0]
+        mean: NDArray[np.float64] = outputs @ self._weights() + self._g.evaluate_many(frame) @ self._weights_left()
         return mean
+
+    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
+        explained = super().explain_one(x)
+        if self.suffix:
+            g = self._g
+            g.evaluate(x)
+            first, second = self._weights_left()
+            contributions = (first * g.coefficients_of(0) + second * g.coefficients_of(1)) * g.row
+            explained += [(g.point(i), float(c)) for i, c in enumerate(contributions)]
+            explained.sort(key=lambda term: -abs(term[1]))
+        return explained
 
 
 def _swap_remove(keys: list[int], positions: dict[int, int], i: int) -> None:

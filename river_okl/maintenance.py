@@ -38,10 +38,10 @@ def draw(rng: random.Random, probabilities: NDArray[np.float64]) -> int:
 
 def project_on_others(f: Expansion, p: int) -> None:
     """p leaves, and its term is replaced by its projection on all others; f keeps the inverse Gram."""
-    z, alpha = f.point(p), float(f.coefficients[p])
+    z, alpha = f.point(p), f.columns[p]
     f.remove(p)
     f.evaluate(z)
-    f.absorb(alpha)
+    f.columns += np.outer(f.projection, alpha)
 
 
 def nearest(f: Expansion, p: int, n: int) -> list[int]:
@@ -64,9 +64,9 @@ def project_on_nearest(f: Expansion, p: int, n: int) -> None:
     chosen = nearest(f, p, n)
     gram = np.array([f.row_of(i)[chosen] for i in chosen])
     d = np.linalg.lstsq(gram, f.row_of(p)[chosen], rcond=1e-12)[0]
-    alpha = float(f.coefficients[p])
-    for i, share in zip(chosen, d.tolist(), strict=True):
-        f.shift(i, alpha * share)
+    columns = f.columns
+    columns[chosen] += np.outer(d, columns[p])
+    f.columns = columns
     f.remove(p)
 
 
@@ -83,11 +83,11 @@ def merge(f: Expansion, p: int) -> None:
 
     The kernel is Gaussian. z gets the coefficient α_z that makes α_z κ_z the projection of α_m κ_m + α_p κ_p.
     """
-    alpha, kappa = f.coefficients, f.row_of(p)
-    h, alpha_z = merged(alpha, float(alpha[p]), kappa)
-    losses = np.maximum(0.0, alpha[p] ** 2 + alpha**2 + 2.0 * alpha[p] * alpha * kappa - alpha_z**2)
-    losses[p] = np.inf
-    m = oldest_of_smallest(losses, f.births, scale=float(alpha[p] ** 2))
+    alpha = f.coefficients
+    alpha_p = float(alpha[p])
+    h, alpha_z, loss = merged(alpha, alpha_p, f.row_of(p))
+    loss[p] = np.inf
+    m = oldest_of_smallest(loss, f.births, scale=alpha_p**2)
     x_m, x_p, weight = f.point(m), f.point(p), float(h[m])
     z = {name: weight * x_m.get(name, 0.0) + (1.0 - weight) * x_p.get(name, 0.0) for name in {**x_m, **x_p}}
     for i in sorted((m, p), reverse=True):
@@ -98,30 +98,35 @@ def merge(f: Expansion, p: int) -> None:
 
 def merged(
     alpha: NDArray[np.float64], alpha_p: float, kappa: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """h and α_z for merging p with each of these, |α| ≥ |α_p|, κ their kernel values with p.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """h, α_z and the loss ‖α κ_m + α_p κ_p - α_z κ_z‖² of merging p with each m; |α| ≥ |α_p|, κ = κ(x_m, x_p).
 
     |α_z(h)| = |α| κ^(1-h)² + |α_p| κ^h² has its maximum over [0, 1] in [1/2, 1]. With h = 1/(1 + e^-s), L = -ln κ and
     ℓ = ln |α/α_p| it is at the largest root of ψ(s) = s - L tanh(s/2) - ℓ, which is convex for s ≥ 0, so that Newton's
     method comes down to it from s = L + ℓ. For opposite signs |α_z| grows up to h = 1.
     """
-    h = np.ones(len(alpha))
-    same = (np.sign(alpha) * np.sign(alpha_p) > 0.0) & (kappa > 0.0)
-    distance = np.maximum(0.0, -np.log(kappa[same]))
-    ratio = np.maximum(0.0, np.log(np.abs(alpha[same])) - math.log(abs(alpha_p))) if same.any() else distance
-    s = distance + ratio
+    distance = -np.log(np.clip(kappa, 5e-324, 1.0))  # L
+    same = np.sign(alpha) * np.sign(alpha_p) > 0.0
+    L = distance[same]
+    ratio = np.maximum(0.0, np.log(np.abs(alpha[same])) - math.log(abs(alpha_p))) if L.size else L
+    s = L + ratio
     for _ in range(60):  # quadratic, but for κ = e⁻² and equal coefficients
         tanh = np.tanh(s / 2.0)
-        step = (s - distance * tanh - ratio) / np.maximum(1.0 - distance / 2.0 * (1.0 - tanh**2), 1e-12)
+        step = (s - L * tanh - ratio) / np.maximum(1.0 - L / 2.0 * (1.0 - tanh**2), 1e-12)
         s -= step
         if not np.any(np.abs(step) > 1e-15 * (1.0 + s)):
             break
-    small = np.exp(-s)
-    h[same] = 1.0 / (1.0 + small)
-    alpha_z = alpha + alpha_p * kappa
-    rest = small / (1.0 + small)  # 1 - h
-    alpha_z[same] = alpha[same] * np.exp(-distance * rest**2) + alpha_p * np.exp(-distance * h[same] ** 2)
-    return h, alpha_z
+    h, rest = np.ones(len(alpha)), np.zeros(len(alpha))
+    h[same] = 1.0 / (1.0 + np.exp(-s))
+    rest[same] = np.exp(-s) / (1.0 + np.exp(-s))  # 1 - h
+    from_m, from_p = np.exp(-distance * rest**2), np.exp(-distance * h**2)  # κ(x_m, z), κ(x_p, z)
+    # α² (1 - κ_mz²) + α_p² (1 - κ_pz²) + 2 α α_p (κ - κ_mz κ_pz), without cancellation for α_p ≪ α
+    loss = (
+        -(alpha**2) * np.expm1(-2.0 * distance * rest**2)
+        - alpha_p**2 * np.expm1(-2.0 * distance * h**2)
+        + 2.0 * alpha * alpha_p * from_m * from_p * np.expm1(-2.0 * distance * h * rest)
+    )
+    return h, alpha * from_m + alpha_p * from_p, np.maximum(0.0, loss)
 
 
 def solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: float = 0.0) -> NDArray[np.float64]:

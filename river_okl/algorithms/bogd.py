@@ -74,9 +74,9 @@ class BOGD(KernelModel):
             self._remove_one()
         f.add(-eta * g)
         if self.max_coef is not None:
-            alpha = f.coefficients
-            if abs(alpha).max() > self.max_coef:
-                f.coefficients = alpha.clip(-self.max_coef, self.max_coef)
+            sizes = f.magnitudes
+            if sizes.max() > self.max_coef:
+                f.columns *= (self.max_coef / np.maximum(sizes, self.max_coef))[:, None]
 
     def _remove_one(self) -> None:
         """i leaves with probability q_i, the others are divided by 1 - q_j: the expected f is f."""
@@ -86,11 +86,10 @@ class BOGD(KernelModel):
             if n > 1:
                 f.scale(n / (n - 1.0))
         else:
-            alpha = f.coefficients
-            staying = staying_probabilities(abs(alpha) * np.sqrt(np.maximum(f.self_similarities, 0.0)))
+            staying = staying_probabilities(f.magnitudes * np.sqrt(np.maximum(f.self_similarities, 0.0)))
             i = draw(self._rng, 1.0 - staying)
             staying[i] = 1.0  # it leaves
-            f.coefficients = alpha / staying
+            f.columns /= staying[:, None]
             f.remove(i)
 
 
@@ -162,6 +161,8 @@ class BOGDClassifier(BOGD, KernelClassifier):
     [^2]: [He, W. and Kwok, J.T., 2014. Simple randomized algorithms for online learning with kernels. Neural Networks, 60, pp.17-24.](https://doi.org/10.1016/j.neunet.2014.07.006)
 
     """
+
+    _multiclass = True
 
 
 class BOGDRegressor(BOGD, KernelRegressor):

@@ -36,8 +36,9 @@ class SGD(KernelModel):
         self._set_loss(loss)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        g = w * self._derivative(y, f.observe(x))
+        f = self._f
+        y, p = self._receive(x, y, w)
+        g = w * self._derivative(y, p)
         self._t += 1
         self._y_max = max(self._y_max, abs(y))
         f.scale((self._t - 1.0) / self._t)  # line 4
@@ -130,6 +131,8 @@ class NBSGD(SuffixAverage, SGD):
         return {"beta"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        if self.suffix:
+            self._g.evaluate(x)
         super().learn_one(x, y, w)
         if self.suffix:
             self._g.observe(x)
@@ -203,6 +206,8 @@ class KernelSGDClassifier(KernelSGD, KernelClassifier):
     [^2]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
 
     """
+
+    _multiclass = True
 
 
 class KernelSGDRegressor(KernelSGD, KernelRegressor):
@@ -290,6 +295,10 @@ class BSGDClassifier(BSGD, KernelClassifier):
     [^2]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
 
     """
+
+    @property
+    def _multiclass(self) -> bool:
+        return self.maintenance != "merging"
 
 
 class BSGDRegressor(BSGD, KernelRegressor):
@@ -385,6 +394,10 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
     [^1]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
 
     """
+
+    @property
+    def _multiclass(self) -> bool:
+        return self.maintenance != "merging" and not self.suffix
 
 
 class NBSGDRegressor(NBSGD, KernelRegressor):

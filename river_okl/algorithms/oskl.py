@@ -88,7 +88,6 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
         return {"learning_rate"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
         y, p = self._receive(x, y, w)
         g = w * self._derivative(y, p)
         self._t += 1
