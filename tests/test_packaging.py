@@ -1,0 +1,142 @@
+"""What is built and installed: names, types, what an import costs, what an sdist holds."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.metadata
+import inspect
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+import river_okl
+
+HERE = pathlib.Path(__file__).parent
+PACKAGE = pathlib.Path(river_okl.__file__).parent
+COMPILED = ("expansion", "gram")
+
+
+def python(code, **environment):
+    """What a new process prints."""
+    env = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_every_public_name_is_there_and_documented():
+    assert sorted(set(river_okl.__all__)) == sorted(river_okl.__all__)
+    for name in river_okl.__all__:
+        thing = getattr(river_okl, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isclass(thing):
+            assert "Parameters" in thing.__doc__ and ">>>" in thing.__doc__ and "References" in thing.__doc__, name
+
+
+@pytest.mark.parametrize("module", ["kernels", "losses", "datasets", "plot", "race"])
+def test_modules_say_what_is_public(module):
+    if module == "plot":
+        pytest.importorskip("matplotlib")
+    module = importlib.import_module(f"river_okl.{module}")
+    for name in module.__all__:
+        assert inspect.getdoc(getattr(module, name)), name
+
+
+def test_the_optional_packages_are_not_imported():
+    show = "; import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    ours = set(python("import river_okl" + show).split())
+    rivers = set(python("import river.datasets, river.optim, scipy.linalg, scipy.special" + show).split())
+    assert "river_okl" in ours
+    assert not {"matplotlib", "rich", "pandas", "polars", "sklearn"} & (ours - rivers)
+
+
+def test_it_works_without_pandas():
+    code = """
+import sys
+for name in ("pandas", "polars", "sklearn", "matplotlib", "rich"):
+    sys.modules[name] = None
+from river import datasets, evaluate, metrics, preprocessing
+import river_okl
+model = preprocessing.StandardScaler() | river_okl.ProjectronPlusPlusClassifier()
+print(evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy()).get() > 0.8)
+from river_okl.__main__ import main
+main(["--samples", "50"])
+"""
+    lines = python(code).splitlines()
+    assert lines[0] == "True" and len(lines) > 5
+
+
+@pytest.mark.parametrize("module", COMPILED)
+def test_stubs_have_the_names_of_what_is_compiled(module):
+    compiled = importlib.import_module(f"river_okl._core.{module}")
+    stub = ast.parse((PACKAGE / "_core" / f"{module}.pyi").read_text(encoding="utf-8"))
+    for node in stub.body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        cls = getattr(compiled, node.name)
+        typed = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+        typed |= {item.target.id for item in node.body if isinstance(item, ast.AnnAssign)}
+        there = {name for name in vars(cls) if not name.startswith("_")}
+        assert there == {name for name in typed if not name.startswith("_")}, node.name
+        iterates = {"__iter__"}  # by __getitem__, which type checkers do not count
+        assert [name for name in typed - iterates if not hasattr(cls, name)] == []
+        for item in node.body:
+            if isinstance(item, ast.FunctionDef) and not item.decorator_list and not item.name.startswith("__"):
+                embedded = (getattr(cls, item.name).__doc__ or "").splitlines()[0]
+                names = re.findall(r"(\w+)\s*(?::[^,)]*)?(?:=[^,)]*)?[,)]", embedded.partition("(")[2])
+                assert names == [arg.arg for arg in item.args.args], (item.name, embedded)
+
+
+@pytest.mark.parametrize("module", COMPILED)
+def test_what_is_compiled_has_useful_hover_text(module):
+    """Cython puts the signature first (embedsignature); a sentence must follow it."""
+    compiled = importlib.import_module(f"river_okl._core.{module}")
+    for cls_name, cls in vars(compiled).items():
+        if not inspect.isclass(cls) or cls.__module__ != compiled.__name__:
+            continue
+        for name, member in vars(cls).items():
+            if name.startswith("_") or (type(member).__name__ != "method_descriptor" and not callable(member)):
+                continue
+            signature, *text = (member.__doc__ or "").splitlines()
+            assert name in signature and "".join(text).strip(), f"{cls_name}.{name}"
+
+
+def test_types_are_marked_and_installed():
+    assert (PACKAGE / "py.typed").is_file()
+    for module in COMPILED:
+        assert (PACKAGE / "_core" / f"{module}.pyi").is_file()
+
+
+@pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright", "--pythonpath", sys.executable]])
+def test_a_users_program_is_typed(checker):
+    pytest.importorskip(checker[0])
+    command = [sys.executable, "-m", *checker, str(HERE / "typed_user.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_users_program_runs():
+    subprocess.run([sys.executable, str(HERE / "typed_user.py")], check=True, timeout=300, capture_output=True)
+
+
+def test_the_version_stands_once():
+    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "version" in project["dynamic"] and "version" not in project
+    assert re.fullmatch(r"\d+\.\d+\.\d+", river_okl.__version__)
+    try:
+        installed = importlib.metadata.version("river_okl")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("river_okl is built in place and not installed")
+    assert installed == river_okl.__version__
+
+
+def test_river_is_not_capped():
+    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for requirement in project["dependencies"]:
+        assert not re.search(r"<|==|~=|!=", requirement), requirement
