@@ -41,150 +41,28 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcmp, memcpy, memset
 
 import math
-import os
 import time
 
 import numpy as np
 
 from river_okl._core.gram cimport Gram
+from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.rows cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE
+from river_okl._core.sample cimport LARGEST, LARGEST_SELF, Frame, Sample, number
+
+from river_okl._core.sample import refuse
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
 
-cdef extern from "rows.h":
-    enum: EXP_SQUARED_DISTANCE
-    enum: EXP_DISTANCE
-    enum: DOT_POWER
-
-    ctypedef struct Factor:
-        int kind
-        int degree
-        double gamma
-        double coef0
-
-    ctypedef struct Term:
-        double weight
-        int n_factors
-
-    ctypedef struct Program:
-        int n_terms
-        const Term *terms
-        const Factor *factors
-
-    ctypedef struct Loops:
-        void (*dots)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) noexcept nogil
-        void (*distances)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) noexcept nogil
-        void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n, double *out) noexcept nogil
-        double (*inner)(const double *a, const double *b, Py_ssize_t n) noexcept nogil
-
-    const Loops *find_loops(const char *name)
-
 cdef enum:
     LANES = 8               # doubles in the widest vector: capacities are multiples of it
     SPARSE_BELOW = 8        # a feature of fewer than capacity / 8 support vectors is a posting list
-    BANDWIDTH_SAMPLES = 200
     NOGIL_ABOVE = 200000    # multiply-adds, about 50 µs: longer calls release the GIL
 
 cdef double SQRT_HALF = 0.5**0.5
 cdef Py_ssize_t MAX_BUDGET = 2**31 - 1   # positions are 32-bit in posting lists
-cdef double LARGEST = 1e50          # of a feature or target: squares and their sums stay far from overflow
-cdef double LARGEST_SELF = 1e100    # of κ(x, x)
-
-
-# The instruction set ---------------------------------------------------------------------------------------------
-
-SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_loops(name.encode()) != NULL)
-"""The variants of the vector loops that this build and processor have, the widest last."""
-
-SIMD = os.environ.get("RIVER_OKL_SIMD") or SIMD_VARIANTS[-1]
-"""The variant in use: the widest, or what the environment variable RIVER_OKL_SIMD names."""
-
-if SIMD not in SIMD_VARIANTS:
-    raise ImportError(f"RIVER_OKL_SIMD={SIMD!r}: this build and processor have {', '.join(SIMD_VARIANTS)}")
-
-cdef const Loops *loops = find_loops(SIMD.encode())
-
-
-FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
-"""exp(-γ ‖x-z‖²), exp(-γ ‖x-z‖) and (γ x·z + c)^degree, as rows.h numbers them."""
-
-
-# Samples ---------------------------------------------------------------------------------------------------------
-
-def _refuse(key, value):
-    """The error for a feature value that no model can learn from."""
-    if isinstance(value, (str, bytes)) or value is None or not hasattr(value, "__float__"):
-        raise TypeError(
-            f"feature {key!r} is {value!r}, a {type(value).__name__}: kernels need numbers; drop it (compose.SelectType), "
-            f"impute it (preprocessing.StatImputer) or encode it (preprocessing.OneHotEncoder)"
-        )
-    raise ValueError(
-        f"feature {key!r} is {value!r}: kernels need finite numbers of at most {LARGEST:g}; impute it "
-        f"(preprocessing.StatImputer) or scale it (preprocessing.StandardScaler)"
-    )
-
-
-cdef double number(object key, object value) except? -1.0:
-    """The value of a feature as a double, or an error that names the feature."""
-    cdef double v = 0.0
-    if PyFloat_CheckExact(value):
-        v = PyFloat_AS_DOUBLE(value)
-    elif isinstance(value, (str, bytes)):
-        _refuse(key, value)
-    else:
-        try:
-            v = float(value)
-        except (TypeError, ValueError, OverflowError):
-            _refuse(key, value)
-    if not fabs(v) <= LARGEST:
-        _refuse(key, value)
-    return v
-
-
-cdef class Frame:
-    """The rows of a matrix as samples: ``frame[i]`` is what ``evaluate`` takes in place of a dict.
-
-    It is one object that points at row i, made so that a mini-batch never builds dicts.
-    """
-
-    cdef readonly list names
-    cdef const double[:, ::1] matrix
-    cdef Py_ssize_t row
-
-    def __init__(self, list names, const double[:, ::1] matrix):
-        cdef Py_ssize_t i, j
-        if len(names) != matrix.shape[1]:
-            raise ValueError(f"{len(names)} names for {matrix.shape[1]} columns")
-        for i in range(matrix.shape[0]):
-            for j in range(matrix.shape[1]):
-                if not fabs(matrix[i, j]) <= LARGEST:
-                    _refuse(names[j], matrix[i, j])
-        self.names = names
-        self.matrix = matrix
-
-    def __len__(self):
-        return self.matrix.shape[0]
-
-    def __getitem__(self, Py_ssize_t i):
-        if not 0 <= i < self.matrix.shape[0]:
-            raise IndexError(i)
-        self.row = i
-        return self
-
-    def items(self):
-        """The items of the row pointed at, as a dict would give them."""
-        return [(name, self.matrix[self.row, j]) for j, name in enumerate(self.names)]
-
-
-cdef struct Sample:
-    # An encoded sample: its items in their order, with the slot of each feature (-1: no support vector has it).
-    Py_ssize_t size, allocated
-    PyObject **keys             # owned; those beyond `size` are of an earlier sample, kept as a guess for the next
-    int32_t *slots
-    double *numbers
-    Py_ssize_t version          # of the vocabulary when `slots` was looked up
-    double square, self_similarity
 
 
 cdef struct Feature:
@@ -202,148 +80,6 @@ cdef struct Owned:
     int32_t *slots
     Py_ssize_t size, allocated
 
-
-# The kernel ------------------------------------------------------------------------------------------------------
-
-cdef class Kernel:
-    """A kernel as the loops want it, and the scale of the stream where a gamma is left to it.
-
-    ``terms`` comes from ``river_okl.kernels``: (weight, ((kind, degree, gamma, coef0, auto), ...)), ....  A factor
-    with auto > 0 has γ = auto / mean ‖x-x'‖² (EXP_SQUARED_DISTANCE), the square root of that (EXP_DISTANCE), or auto /
-    mean ‖x‖² (DOT_POWER), over the first samples learned and their consecutive differences.
-    """
-
-    cdef readonly tuple terms
-    cdef Program program
-    cdef Term c_terms[16]
-    cdef Factor factors[32]
-    cdef bint radial                # κ(x, x) is the same for all x:
-    cdef double radial_self
-    cdef bint adapting
-    cdef dict previous              # the last sample learned, while adapting
-    cdef Py_ssize_t seen
-    cdef double sum_squares, sum_distances
-    cdef readonly double mean_distance, mean_square  # when γ last moved; 0: nothing known
-    cdef Py_ssize_t next_update     # γ moves when 2, 3, 4, 6, 9, ... samples have been seen, then stays
-
-    def __init__(self, tuple terms):
-        cdef int t, f = 0
-        if not 1 <= len(terms) <= 16 or sum(len(factors) for _, factors in terms) > 32:
-            raise ValueError("a kernel has at most 16 terms and 32 factors, after products of sums are multiplied out")
-        self.terms = terms
-        for t, (weight, factors) in enumerate(terms):
-            self.c_terms[t].weight = weight
-            self.c_terms[t].n_factors = len(factors)
-            for kind, degree, gamma, coef0, auto in factors:
-                self.factors[f] = Factor(kind, degree, 0.0 if auto else gamma, coef0)
-                self.adapting = self.adapting or auto > 0.0
-                f += 1
-        self.radial = all(kind != DOT_POWER for _, factors in terms for kind, *_ in factors)
-        self.program.n_terms = len(terms)
-        self.program.terms = self.c_terms
-        self.program.factors = self.factors
-        self.next_update = 1
-
-    @property
-    def gammas(self):
-        """The γ of every factor in use."""
-        return tuple(self.factors[f].gamma for f in range(self.n_factors))
-
-    @property
-    def n_factors(self):
-        return sum(len(factors) for _, factors in self.terms)
-
-    cdef bint observe(self, Sample *x) except -1:
-        """Let a sample to be learned count for the scale of the stream; True if γ moved."""
-        cdef Py_ssize_t i
-        now = {<object> x.keys[i]: x.numbers[i] for i in range(x.size)}
-        if self.previous is not None:
-            self.sum_distances += math.fsum(
-                (now.get(key, 0.0) - self.previous.get(key, 0.0)) ** 2 for key in now.keys() | self.previous.keys()
-            )
-        self.sum_squares += math.fsum(v * v for v in now.values())
-        self.previous = now
-        self.seen += 1
-        if self.seen < self.next_update:
-            return False
-        self.next_update = min(max(self.seen + 1, self.seen * 3 // 2), max(self.seen + 1, BANDWIDTH_SAMPLES))
-        self.mean_distance = self.sum_distances / (self.seen - 1) if self.seen > 1 else 0.0
-        self.mean_square = self.sum_squares / self.seen
-        self.resolve()
-        if self.seen >= BANDWIDTH_SAMPLES and (self.sum_distances > 0.0 or self.seen >= 100 * BANDWIDTH_SAMPLES):
-            self.adapting = False
-            self.previous = None
-        return True
-
-    @property
-    def constant_self_similarity(self):
-        """κ(x, x) where it is the same for all x, else None."""
-        return self.self_similarity(0.0) if self.radial else None
-
-    cdef int resolve(self) except -1:
-        """Every γ that is left to the stream, from the means."""
-        cdef int f = 0
-        for _, factors in self.terms:
-            for kind, _, _, _, auto in factors:
-                if auto > 0.0:
-                    mean = self.mean_square if kind == DOT_POWER else self.mean_distance
-                    gamma = auto / mean if mean > 0.0 else 0.0
-                    self.factors[f].gamma = math.sqrt(gamma) if kind == EXP_DISTANCE else gamma
-                f += 1
-        return 0
-
-    cdef double self_similarity(self, double square) noexcept:
-        cdef double dots[16]
-        cdef double squares[16]
-        cdef double out[16]
-        cdef size_t shift = (64 - <size_t> dots % 64) % 64 // 8   # the loops want 64-byte alignment
-        cdef size_t shift2 = (64 - <size_t> squares % 64) % 64 // 8
-        cdef size_t shift3 = (64 - <size_t> out % 64) % 64 // 8
-        cdef int i
-        if self.radial:
-            square = 0.0
-            if self.radial_self != 0.0:
-                return self.radial_self
-        for i in range(LANES):
-            dots[shift + i] = square
-            squares[shift2 + i] = square
-        loops.kernel_row(&self.program, dots + shift, False, squares + shift2, square, LANES, out + shift3)
-        if self.radial:
-            self.radial_self = out[shift3]
-        return out[shift3]
-
-    def __getstate__(self):
-        return (
-            bool(self.adapting),
-            self.previous,
-            self.seen,
-            self.next_update,
-            self.sum_squares,
-            self.sum_distances,
-            self.mean_square,
-            self.mean_distance,
-        )
-
-    def __setstate__(self, state):
-        adapting, previous, seen, next_update, *means = state
-        if (
-            type(adapting) is not bool
-            or (adapting and all(auto == 0.0 for _, factors in self.terms for *_, auto in factors))
-            or not all(type(count) is int and 0 <= count <= 2**62 for count in (seen, next_update))
-            or not all(type(mean) is float and 0.0 <= mean < math.inf for mean in means)
-            or not (previous is None or type(previous) is dict)
-            or not all(type(v) is float and abs(v) <= LARGEST for v in (previous or {}).values())
-        ):
-            raise ValueError("the state of the kernel is out of range")
-        self.sum_squares, self.sum_distances, self.mean_square, self.mean_distance = means
-        self.adapting, self.previous, self.seen, self.next_update = adapting, previous, seen, next_update
-        self.resolve()
-
-    def __reduce__(self):
-        return Kernel, (self.terms,), self.__getstate__()
-
-
-# The expansion ---------------------------------------------------------------------------------------------------
 
 cdef class Expansion:
     """f = Σ α_i κ(z_i, ·) over river samples.
@@ -578,7 +314,7 @@ cdef class Expansion:
                 if PyFloat_CheckExact(<object> value):
                     v = PyFloat_AS_DOUBLE(<object> value)
                     if not fabs(v) <= LARGEST:
-                        _refuse(<object> key, <object> value)
+                        refuse(<object> key, <object> value)
                 else:
                     v = number(<object> key, <object> value)
                 self.look_up(x, i, <object> key)

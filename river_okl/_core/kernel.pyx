@@ -1,0 +1,153 @@
+"""Kernels as the vector loops want them, and which variant of the loops is in use."""
+
+from cpython.object cimport PyObject
+
+from river_okl._core.rows cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, Loops, Program, Term, find_loops
+from river_okl._core.sample cimport LARGEST, Sample
+
+import math
+import os
+
+cdef enum:
+    LANES = 8               # doubles in the widest vector
+    BANDWIDTH_SAMPLES = 200
+
+SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_loops(name.encode()) != NULL)
+"""The variants of the vector loops that this build and processor have, the widest last."""
+
+SIMD = os.environ.get("RIVER_OKL_SIMD") or SIMD_VARIANTS[-1]
+"""The variant in use: the widest, or what the environment variable RIVER_OKL_SIMD names."""
+
+if SIMD not in SIMD_VARIANTS:
+    raise ImportError(f"RIVER_OKL_SIMD={SIMD!r}: this build and processor have {', '.join(SIMD_VARIANTS)}")
+
+loops = find_loops(SIMD.encode())
+
+
+FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
+"""exp(-γ ‖x-z‖²), exp(-γ ‖x-z‖) and (γ x·z + c)^degree, as rows.h numbers them."""
+
+
+cdef class Kernel:
+    """A kernel as the loops want it, and the scale of the stream where a gamma is left to it.
+
+    ``terms`` comes from ``river_okl.kernels``: (weight, ((kind, degree, gamma, coef0, auto), ...)), ....  A factor
+    with auto > 0 has γ = auto / mean ‖x-x'‖² (EXP_SQUARED_DISTANCE), the square root of that (EXP_DISTANCE), or auto /
+    mean ‖x‖² (DOT_POWER), over the first samples learned and their consecutive differences.
+    """
+
+    def __init__(self, tuple terms):
+        cdef int t, f = 0
+        if not 1 <= len(terms) <= 16 or sum(len(factors) for _, factors in terms) > 32:
+            raise ValueError("a kernel has at most 16 terms and 32 factors, after products of sums are multiplied out")
+        self.terms = terms
+        for t, (weight, factors) in enumerate(terms):
+            self.c_terms[t].weight = weight
+            self.c_terms[t].n_factors = len(factors)
+            for kind, degree, gamma, coef0, auto in factors:
+                self.factors[f] = Factor(kind, degree, 0.0 if auto else gamma, coef0)
+                self.adapting = self.adapting or auto > 0.0
+                f += 1
+        self.radial = all(kind != DOT_POWER for _, factors in terms for kind, *_ in factors)
+        self.program.n_terms = len(terms)
+        self.program.terms = self.c_terms
+        self.program.factors = self.factors
+        self.next_update = 1
+
+    @property
+    def gammas(self):
+        """The γ of every factor in use."""
+        return tuple(self.factors[f].gamma for f in range(self.n_factors))
+
+    @property
+    def n_factors(self):
+        return sum(len(factors) for _, factors in self.terms)
+
+    cdef bint observe(self, Sample *x) except -1:
+        """Let a sample to be learned count for the scale of the stream; True if γ moved."""
+        cdef Py_ssize_t i
+        now = {<object> x.keys[i]: x.numbers[i] for i in range(x.size)}
+        if self.previous is not None:
+            self.sum_distances += math.fsum(
+                (now.get(key, 0.0) - self.previous.get(key, 0.0)) ** 2 for key in now.keys() | self.previous.keys()
+            )
+        self.sum_squares += math.fsum(v * v for v in now.values())
+        self.previous = now
+        self.seen += 1
+        if self.seen < self.next_update:
+            return False
+        self.next_update = min(max(self.seen + 1, self.seen * 3 // 2), max(self.seen + 1, BANDWIDTH_SAMPLES))
+        self.mean_distance = self.sum_distances / (self.seen - 1) if self.seen > 1 else 0.0
+        self.mean_square = self.sum_squares / self.seen
+        self.resolve()
+        if self.seen >= BANDWIDTH_SAMPLES and (self.sum_distances > 0.0 or self.seen >= 100 * BANDWIDTH_SAMPLES):
+            self.adapting = False
+            self.previous = None
+        return True
+
+    @property
+    def constant_self_similarity(self):
+        """κ(x, x) where it is the same for all x, else None."""
+        return self.self_similarity(0.0) if self.radial else None
+
+    cdef int resolve(self) except -1:
+        """Every γ that is left to the stream, from the means."""
+        cdef int f = 0
+        for _, factors in self.terms:
+            for kind, _, _, _, auto in factors:
+                if auto > 0.0:
+                    mean = self.mean_square if kind == DOT_POWER else self.mean_distance
+                    gamma = auto / mean if mean > 0.0 else 0.0
+                    self.factors[f].gamma = math.sqrt(gamma) if kind == EXP_DISTANCE else gamma
+                f += 1
+        return 0
+
+    cdef double self_similarity(self, double square) noexcept:
+        cdef double dots[16]
+        cdef double squares[16]
+        cdef double out[16]
+        cdef size_t shift = (64 - <size_t> dots % 64) % 64 // 8   # the loops want 64-byte alignment
+        cdef size_t shift2 = (64 - <size_t> squares % 64) % 64 // 8
+        cdef size_t shift3 = (64 - <size_t> out % 64) % 64 // 8
+        cdef int i
+        if self.radial:
+            square = 0.0
+            if self.radial_self != 0.0:
+                return self.radial_self
+        for i in range(LANES):
+            dots[shift + i] = square
+            squares[shift2 + i] = square
+        loops.kernel_row(&self.program, dots + shift, False, squares + shift2, square, LANES, out + shift3)
+        if self.radial:
+            self.radial_self = out[shift3]
+        return out[shift3]
+
+    def __getstate__(self):
+        return (
+            bool(self.adapting),
+            self.previous,
+            self.seen,
+            self.next_update,
+            self.sum_squares,
+            self.sum_distances,
+            self.mean_square,
+            self.mean_distance,
+        )
+
+    def __setstate__(self, state):
+        adapting, previous, seen, next_update, *means = state
+        if (
+            type(adapting) is not bool
+            or (adapting and all(auto == 0.0 for _, factors in self.terms for *_, auto in factors))
+            or not all(type(count) is int and 0 <= count <= 2**62 for count in (seen, next_update))
+            or not all(type(mean) is float and 0.0 <= mean < math.inf for mean in means)
+            or not (previous is None or type(previous) is dict)
+            or not all(type(v) is float and abs(v) <= LARGEST for v in (previous or {}).values())
+        ):
+            raise ValueError("the state of the kernel is out of range")
+        self.sum_squares, self.sum_distances, self.mean_square, self.mean_distance = means
+        self.adapting, self.previous, self.seen, self.next_update = adapting, previous, seen, next_update
+        self.resolve()
+
+    def __reduce__(self):
+        return Kernel, (self.terms,), self.__getstate__()

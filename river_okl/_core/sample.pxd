@@ -1,0 +1,29 @@
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t
+
+cdef extern from *:
+    """
+    #define LARGEST 1e50         /* of a feature or target: squares and their sums stay far from overflow */
+    #define LARGEST_SELF 1e100   /* of kappa(x, x) */
+    """
+    const double LARGEST
+    const double LARGEST_SELF
+
+
+cdef struct Sample:
+    # An encoded sample: its items in their order, with the slot of each feature (-1: no support vector has it).
+    Py_ssize_t size, allocated
+    PyObject **keys             # owned; those beyond `size` are of an earlier sample, kept as a guess for the next
+    int32_t *slots
+    double *numbers
+    Py_ssize_t version          # of the vocabulary when `slots` was looked up
+    double square, self_similarity
+
+
+cdef class Frame:
+    cdef readonly list names
+    cdef const double[:, ::1] matrix
+    cdef Py_ssize_t row
+
+
+cdef double number(object key, object value) except? -1.0
