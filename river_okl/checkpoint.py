@@ -230,6 +230,11 @@ def _is_part(built: Any) -> bool:
     return type(built).__module__.startswith("river_okl.algorithms.") and hasattr(built, "__dict__")
 
 
+def _is_compiled(built: Any) -> bool:
+    """A small compiled object with a tuple of numbers for its state."""
+    return type(built).__module__.startswith("river_okl._core.") and type(built) is not Expansion
+
+
 # Writing ----------------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +276,8 @@ class _Writer:
     def attribute(self, value: Any, built: Any, name: str) -> Any:
         if _is_part(value) and type(value) is type(built):
             return {"attributes": self.attributes(value, built, {})}
+        if _is_compiled(value) and type(value) is type(built):
+            return {"state": [self.value(item, name) for item in value.__getstate__()]}
         if _is_derived(value):
             return {"built": None}
         return self.value(value, name)
@@ -325,7 +332,7 @@ class _Writer:
         if kind in (str, int, bool) or (isinstance(name, float | np.generic) and name == name):
             return self.value(name, where)
         raise CheckpointError(
-            f"{where} is {name!r}, a {kind.__name__}: names in a checkpoint are str, int, float, bool, tuples of these; "
+            f"{where} is {name!r}, a {kind.__name__}: names in a checkpoint are str, int, bool, float, or tuples; "
             f"rename it or use pickle for this model"
         )
 
@@ -424,6 +431,12 @@ class _Reader:
             self.require(_is_part(built), "attributes of something that has none")
             self.attributes(built, value["attributes"], {})
             return built
+        if type(value) is dict and value.keys() == {"state"}:
+            self.require(_is_compiled(built), "the state of something that has none")
+            state = tuple(self.value(item) for item in value["state"])
+            self.require(all(map(_like, state, built.__getstate__())), "a state out of range")
+            built.__setstate__(state)
+            return built
         return self.value(value)
 
     def value(self, value: Any, depth: int = 0) -> Any:
@@ -509,8 +522,9 @@ class _Reader:
         state["names"] = [self.name(name) for name in content["names"]]
         state["gram"] = content["gram"] and tuple(map(self.state_value, content["gram"]))
         capacity, n_dense = state["capacity"], int((np.frombuffer(state["ranks"], np.int64) >= 0).sum())
-        self.require(type(capacity) is int and len(state["norms"]) == 8 * n_outputs, "the size of an expansion")
-        needed = capacity * (8 * (n_outputs + 9 + n_dense) + 16 * (1 + inverse * capacity))
+        columns = len(state["norms"]) // 8
+        self.require(type(capacity) is int and n_outputs <= columns, "the size of an expansion")
+        needed = capacity * (8 * (columns + 9 + n_dense) + 16 * (1 + inverse * capacity))
         self.require(
             needed <= max(ALLOCATED_AT_LEAST, ALLOCATED_PER_BYTE * self.size), f"it asks for {needed:,} bytes of memory"
         )

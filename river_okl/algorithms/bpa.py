@@ -14,7 +14,7 @@ The two classes differ in their loss alone, so the update is written once.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -53,12 +53,6 @@ class BPA(KernelModel):
             super().__init__(kernel, budget=budget)
         self._neighbours = _Neighbours() if maintenance == "nearest" else None
 
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {}
-        yield {"budget": 10, "maintenance": "nearest"}
-        yield {"budget": 10, "maintenance": "projection"}
-
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"C"}
@@ -68,8 +62,9 @@ class BPA(KernelModel):
         raise NotImplementedError
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        loss, sign = self._suffer(y, f.observe(x))
+        f = self._f
+        y, p = self._receive(x, y, w)
+        loss, sign = self._suffer(y, p)
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
         step = sign * w * min(self.C, loss / f.self_similarity)  # τ y of PA-I

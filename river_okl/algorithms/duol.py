@@ -7,7 +7,7 @@ In the dual f = Σ γ_i y_i κ(x_i, ·), 0 ≤ γ_i ≤ C.  The sign of a coeffi
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -73,11 +73,12 @@ class DUOLClassifier(KernelClassifier):
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"C", "rho"}
+        return {"C"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        loss = 1.0 - y * f.observe(x)
+        f = self._f
+        y, p = self._receive(x, y, w)
+        loss = 1.0 - y * p
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
         _double_update(f, y, loss, w, self.C, self.rho)
@@ -149,19 +150,14 @@ class BDUOLClassifier(KernelClassifier):
         self.maintenance = maintenance
         super().__init__(kernel, budget=budget, values=True)
 
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {}
-        for maintenance in ("removal", "projection", "approximate"):
-            yield {"budget": 10, "maintenance": maintenance}
-
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"C", "rho"}
+        return {"C"}
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        loss = 1.0 - y * f.observe(x)
+        f = self._f
+        y, p = self._receive(x, y, w)
+        loss = 1.0 - y * p
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
         if len(f) == self.budget:

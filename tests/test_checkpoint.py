@@ -1,0 +1,571 @@
+"""Checkpoints: exact for every class, whole or not at all on the disk, and harmless whatever is in the file."""
+
+from __future__ import annotations
+
+import contextlib
+import decimal
+import functools
+import hashlib
+import json
+import math
+import os
+import pickle
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river import optim, preprocessing
+
+import river_okl
+from river_okl import checkpoint, kernels, losses
+from river_okl.checkpoint import HEADER, MAGIC, VERSION, CheckpointError
+from tests import streams
+from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
+
+FIXTURES = Path(__file__).parent / "fixtures"
+ROOT = Path(__file__).parent.parent
+
+each_variant = pytest.mark.parametrize(
+    ("cls", "options"), [v[:2] for v in EVERY_VARIANT], ids=[v[2] for v in EVERY_VARIANT]
+)
+each_class = pytest.mark.parametrize("cls", CLASSES.values(), ids=CLASSES)
+
+
+def learned(cls, n=60, kind="emerging", **options):
+    model = small(cls, **options)
+    for x, y in streams.KINDS[kind](task(cls), n):
+        model.learn_one(x, y)
+    return model
+
+
+def pieces(data):
+    """The document and the arrays of a checkpoint."""
+    _, _, n_document, _, _ = HEADER.unpack(data[: HEADER.size])
+    body = data[HEADER.size :]
+    return json.loads(body[:n_document]), body[n_document:]
+
+
+def assembled(document, arrays, version=VERSION, magic=MAGIC):
+    """A checkpoint with a right checksum."""
+    text = json.dumps(document).encode("ascii")
+    head = HEADER.pack(magic, version, len(text), len(arrays), bytes(32))
+    digest = hashlib.sha256(head[:-32] + text + arrays).digest()
+    return HEADER.pack(magic, version, len(text), len(arrays), digest) + text + arrays
+
+
+def edited(data, *path_and_value):
+    """The same checkpoint with one value of the document replaced, and a right checksum."""
+    *path, value = path_and_value
+    document, arrays = pieces(data)
+    at = document
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return assembled(document, arrays)
+
+
+# Exact ------------------------------------------------------------------------------------------------------------
+
+
+@each_variant
+@pytest.mark.parametrize("kind", ["emerging", "dense"])
+def test_a_model_comes_back(cls, options, kind, tmp_path):
+    model = learned(cls, kind=kind, **options)
+    before = snapshot(model)
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert snapshot(loaded) == before == snapshot(model)
+    assert checkpoint._dump(loaded) == (tmp_path / "model.okl").read_bytes()
+
+
+@each_class
+def test_a_new_model_comes_back(cls, tmp_path):
+    river_okl.save(small(cls), tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert snapshot(loaded) == snapshot(small(cls))
+
+
+CUTS = (1, 30, 61)
+LENGTH = 90
+
+CONTINUE = """
+import hashlib, pickle, sys
+from pathlib import Path
+import river_okl
+from tests import streams
+from tests.discovery import snapshot, task
+from tests.test_checkpoint import LENGTH
+for path in sorted(Path(sys.argv[1]).iterdir()):
+    kind, cut = path.stem.split("-")[-2:]
+    model = river_okl.load(path) if path.suffix == ".okl" else pickle.loads(path.read_bytes())
+    for x, y in streams.KINDS[kind](task(type(model)), LENGTH)[int(cut):]:
+        model.learn_one(x, y)
+    print(path.name, hashlib.sha256(snapshot(model)).hexdigest())
+"""
+
+
+@pytest.mark.parametrize("kind", ["emerging", "sparse"])
+def test_a_run_goes_on_in_another_process_as_if_nothing_had_been(kind, tmp_path):
+    expected = {}
+    for cls, options, name in EVERY_VARIANT:
+        model = small(cls, **options)
+        for t, (x, y) in enumerate(streams.KINDS[kind](task(cls), LENGTH)):
+            if t in CUTS:
+                river_okl.save(model, tmp_path / f"{name}-{kind}-{t}.okl")
+                (tmp_path / f"{name}-{kind}-{t}.pickle").write_bytes(pickle.dumps(model))
+            model.learn_one(x, y)
+        digest = hashlib.sha256(snapshot(model)).hexdigest()
+        expected |= {f"{name}-{kind}-{t}.{suffix}": digest for t in CUTS for suffix in ("okl", "pickle")}
+    ran = subprocess.run(
+        [sys.executable, "-c", CONTINUE, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = dict(line.split() for line in ran.stdout.splitlines())
+    assert found.keys() == expected.keys()
+    assert [name for name in expected if found[name] != expected[name]] == []
+
+
+def test_random_numbers_go_on(tmp_path):
+    model = river_okl.RBPClassifier(budget=5)  # no seed: the state is of the operating system's making
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert [model._rng.random() for _ in range(1000)] == [loaded._rng.random() for _ in range(1000)]
+
+
+EVERY_PART = [
+    kernels.RBF(),
+    kernels.RBF(gamma=0.1),
+    kernels.RBF(gamma=(0.1, 1, 1e-300)),
+    kernels.Laplacian(gamma=math.pi),
+    kernels.Polynomial(degree=2, gamma=None, coef0=0.5),
+    kernels.Linear(gamma=None),
+    0.8 * kernels.RBF() + 0.2 * kernels.Linear(),
+    kernels.RBF(0.5) * (kernels.Polynomial(2) + 3.0 * kernels.Laplacian(2.0)),
+]
+
+
+@pytest.mark.parametrize("kernel", EVERY_PART, ids=str)
+def test_kernels_come_back(kernel, tmp_path):
+    model = learned(river_okl.OLKClassifier, kernel=kernel)
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert loaded.kernel == kernel
+    assert snapshot(loaded) == snapshot(model)
+
+
+@pytest.mark.parametrize(
+    ("cls", "options"),
+    [
+        (river_okl.OLRDClassifier, {"loss": optim.losses.Log(weight_pos=2.0)}),
+        (river_okl.OLRDClassifier, {"loss": optim.losses.Hinge(threshold=0.5), "radius": 1e300}),
+        (river_okl.OLRDClassifier, {"learning_rate": optim.schedulers.Optimal(optim.losses.Hinge(), alpha=0.01)}),
+        (river_okl.OLRDRegressor, {"loss": losses.EpsilonInsensitive(0.3)}),
+        (river_okl.OLRDRegressor, {"loss": optim.losses.Quantile(0.9)}),
+        (river_okl.OLRDRegressor, {"loss": optim.losses.Huber(0.2)}),
+        (river_okl.OLRDRegressor, {"learning_rate": optim.schedulers.InverseScaling(0.5, power=0.3)}),
+        (river_okl.AVPClassifier, {"radius": math.inf}),
+    ],
+)
+def test_losses_schedulers_and_infinite_parameters_come_back(cls, options, tmp_path):
+    model = learned(cls, **options)
+    river_okl.save(model, tmp_path / "model.okl")
+    assert snapshot(river_okl.load(tmp_path / "model.okl")) == snapshot(model)
+
+
+def test_mutated_parameters_come_back(tmp_path):
+    model = learned(river_okl.BOGDClassifier)
+    model.mutate({"learning_rate": 0.0625})
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert loaded.learning_rate == 0.0625
+    assert snapshot(loaded) == snapshot(model)
+
+
+# Names and labels -------------------------------------------------------------------------------------------------
+
+NAMES = [
+    *("x", "", "ü\U0001f600\ud800", 7, -(2**70), True, 0.5, math.inf, -0.0),
+    *(("a", (1, 2.5)), (), np.str_("n"), np.int64(4)),
+]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=repr)
+def test_names_come_back_in_type(name, tmp_path):
+    model = river_okl.KernelPerceptronClassifier()
+    model.learn_one({name: 1.0}, True)
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    ((point, _),) = loaded.support_vectors
+    assert [(key, type(key)) for key in point] == [(name, type(name))]
+    assert snapshot(loaded) == snapshot(model)
+
+
+LABELS = [
+    *((False, True), (0, 1), (-1, 1), ("no", "yes"), (0.5, 2.5)),
+    *(((1, "a"), (2, "b")), (np.False_, np.True_), ("a", "b", 3)),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=str)
+def test_labels_come_back_in_type(labels, tmp_path):
+    model = river_okl.KernelPerceptronClassifier()
+    for i in range(10):
+        model.learn_one({"x": math.sin(i)}, labels[i % len(labels)])
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    found = [loaded.predict_one({"x": math.sin(i)}) for i in range(10)]
+    assert found == [model.predict_one({"x": math.sin(i)}) for i in range(10)]
+    assert {type(label) for label in found} <= {type(label) for label in labels}
+
+
+class Text(str):
+    pass
+
+
+OTHER_NAMES = [None, b"x", decimal.Decimal(1), frozenset([1]), ("a", None), math.nan, Text("x")]
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES, ids=repr)
+def test_other_names_are_refused_before_anything_is_written(name, tmp_path):
+    path = tmp_path / "model.okl"
+    river_okl.save(small(river_okl.RBPClassifier), path)
+    before = path.read_bytes()
+    model = river_okl.KernelPerceptronClassifier(kernels.RBF(1.0))
+    model.learn_one({name: 1.0}, True)
+    with pytest.raises(CheckpointError, match="feature name"):
+        river_okl.save(model, path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.okl"]
+
+
+def test_other_labels_are_refused():
+    model = river_okl.KernelPerceptronClassifier()
+    model.learn_one({"x": 1.0}, b"yes")
+    with pytest.raises(CheckpointError, match="_labels"):
+        checkpoint._dump(model)
+
+
+class UsersLoss(optim.losses.Hinge):
+    pass
+
+
+class UsersClassifier(river_okl.RBPClassifier):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (river_okl.OLRDClassifier(loss=UsersLoss()), "loss"),
+        (UsersClassifier(), "public class"),
+        (preprocessing.StandardScaler() | river_okl.RBPClassifier(), "public class"),
+        (river_okl.RBPClassifier(seed=2**20_000), "seed"),
+    ],
+    ids=["a user's loss", "a user's class", "a pipeline", "a huge number"],
+)
+def test_what_no_checkpoint_can_hold_is_refused(model, message, tmp_path):
+    with pytest.raises(CheckpointError, match=message):
+        river_okl.save(model, tmp_path / "model.okl")
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_attribute_of_the_users_is_refused_not_lost(tmp_path):
+    model = small(river_okl.RBPClassifier)
+    model.note = "mine"
+    with pytest.raises(CheckpointError, match="note"):
+        river_okl.save(model, tmp_path / "model.okl")
+
+
+# The disk ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("broken", ["fsync", "replace"])
+def test_a_failure_leaves_the_old_file(broken, tmp_path, monkeypatch):
+    path = tmp_path / "model.okl"
+    river_okl.save(small(river_okl.RBPClassifier), path)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(os, broken, fail)
+    with pytest.raises(OSError, match="full"):
+        river_okl.save(learned(river_okl.RBPClassifier), path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.okl"]
+
+
+def test_the_file_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+    calls = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (calls.append("fsync"), fsync(fd)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (calls.append("replace"), replace(a, b)))
+    river_okl.save(small(river_okl.RBPClassifier), tmp_path / "model.okl")
+    assert calls == ["fsync", "replace", "fsync"] if os.name == "posix" else ["fsync", "replace"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_a_link_stays_a_link(tmp_path):
+    link = tmp_path / "latest.okl"
+    link.symlink_to(tmp_path / "model.okl")
+    river_okl.save(small(river_okl.RBPClassifier), link)
+    assert link.is_symlink()
+    assert (tmp_path / "model.okl").is_file()
+
+
+def test_paths_are_strings_or_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    river_okl.save(small(river_okl.RBPClassifier), "model.okl")
+    assert isinstance(river_okl.load(Path("model.okl")), river_okl.RBPClassifier)
+    with pytest.raises(FileNotFoundError):
+        river_okl.load("other.okl")
+
+
+# Wrong files ------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def good():
+    """Checkpoints that between them have all that a checkpoint can have."""
+    return [
+        checkpoint._dump(model)
+        for model in (
+            learned(river_okl.OLRDClassifier, kernel=0.5 * kernels.RBF() + kernels.Polynomial(2, gamma=None)),
+            learned(river_okl.ProjectronClassifier, kernel=kernels.RBF(0.1)),
+            learned(river_okl.SPARegressor, kind="sparse"),
+            learned(river_okl.NBSGDClassifier, suffix=0.5, kernel=kernels.Laplacian(1.0)),
+            learned(river_okl.BPAClassifier, maintenance="nearest"),
+            learned(river_okl.OLRURegressor, loss=losses.EpsilonInsensitive(0.2), radius=5.0),
+        )
+    ]
+
+
+def with_loss(data, loss):
+    return edited(data, "parameters", "loss", loss)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("empty", lambda data: b"", "truncated"),
+        ("a pickle", lambda data: pickle.dumps({}), "not a checkpoint"),
+        ("text", lambda data: b"\x89OKL\n\x1a\n" + data[8:], "not a checkpoint"),
+        ("the head alone", lambda data: data[: HEADER.size - 1], "truncated"),
+        ("no body", lambda data: data[: HEADER.size], "truncated"),
+        ("half", lambda data: data[: len(data) // 2], "truncated"),
+        ("one byte short", lambda data: data[:-1], "truncated"),
+        ("one byte long", lambda data: data + b"\0", "damaged"),
+        ("a changed byte", lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:], "checksum"),
+        ("a changed head", lambda data: data[:29] + bytes([data[29] ^ 1]) + data[30:], "checksum"),
+        ("too new", lambda data: assembled(*pieces(data), version=VERSION + 1), "format 2.*upgrade"),
+        ("too old", lambda data: assembled(*pieces(data), version=0), "no format 0"),
+        ("an unknown class", lambda data: edited(data, "class", "DeepClassifier"), "DeepClassifier.*does not have"),
+        ("a class of another kind", lambda data: edited(data, "class", "datasets"), "does not have"),
+        ("another class", lambda data: edited(data, "class", "OLRDRegressor"), "damaged or written by hand"),
+        ("no budget", lambda data: edited(data, "parameters", "budget", 0), "budget"),
+        ("a function", lambda data: with_loss(data, {"object": ["os.system", ["ls"], {}]}), "os.system"),
+        ("our function", lambda data: with_loss(data, {"object": ["river_okl.load", ["x"], {}]}), "river_okl.load"),
+        ("not a loss", lambda data: with_loss(data, {"object": ["river_okl.kernels.RBF", [], {}]}), "loss"),
+        ("an unknown parameter", lambda data: edited(data, "parameters", "depth", 3), "depth"),
+        ("not a document", lambda data: assembled([1, 2], b""), "document"),
+        ("NaN in JSON", lambda data: edited(data, "parameters", "c", math.nan), "NaN"),
+        ("deep", lambda data: edited(data, "parameters", "c", json.loads("[" * 500 + "]" * 500)), "written by hand"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_named(name, change, message, tmp_path):
+    path = tmp_path / "model.okl"
+    path.write_bytes(change(good()[0]))
+    with pytest.raises(CheckpointError, match=message) as caught:
+        river_okl.load(path)
+    assert str(path) in str(caught.value)
+
+
+def attribute(data, name):
+    """Where an attribute stands in the document."""
+    return [key for key, _ in pieces(data)[0]["attributes"]].index(name)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        (("state", "capacity"), 2**30),
+        (("state", "capacity"), 2**70),
+        (("state", "capacity"), -8),
+        (("state", "capacity"), 9),
+        (("state", "born"), 0),
+        (("state", "scale"), 0.0),
+        (("state", "scale"), {"float": "nan"}),
+        (("options", 0), 3),
+        (("options", 1), 2**40),
+        (("options", 4), True),
+        (("counts",), [1, 1, -1.0, 0.0, 0.0, 0.0]),
+        (("adapting",), 1),
+        (("previous",), [["a", {"float": "inf"}]]),
+        (("names",), ["a"] * 12),
+    ],
+)
+def test_an_expansion_out_of_range_is_refused(field, value):
+    at = attribute(good()[0], "_f")
+    with pytest.raises(CheckpointError):
+        checkpoint._parse(edited(good()[0], "attributes", at, 1, "expansion", *field, value))
+
+
+@pytest.mark.parametrize("name", ["slots", "ranks", "counts", "owners", "owned", "amounts", "birth", "coef", "square"])
+def test_every_array_of_an_expansion_is_checked(name):
+    """A number out of range, wherever it stands, never reaches the core."""
+    checked = 0
+    for data in good():
+        document, arrays = pieces(data)
+        f = dict(document["attributes"])["_f"]["expansion"]
+        index = f["state"][name]["array"][0]
+        at = sum(np.dtype(dtype).itemsize * n for dtype, n in document["arrays"][:index])
+        dtype, n = document["arrays"][index]
+        for i in range(n):
+            for value in (2**31 - 1, -(2**31)) if dtype[1] == "i" else (math.nan, -math.inf):
+                code = {"<f8": "<d", "<i8": "<q", "<i4": "<i"}[dtype]
+                begin = at + i * np.dtype(dtype).itemsize
+                changed = arrays[:begin] + struct.pack(code, value) + arrays[begin + np.dtype(dtype).itemsize :]
+                with pytest.raises(CheckpointError):
+                    checkpoint._parse(assembled(document, changed))
+                checked += 1
+    assert checked > 10
+
+
+@contextlib.contextmanager
+def little_memory():
+    """Half a gigabyte more than now, where the system can say so: what wants more gets a MemoryError."""
+    resource = pytest.importorskip("resource")
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else None
+    old = resource.getrlimit(resource.RLIMIT_AS)
+    if pages:
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**29, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, old)
+
+
+def try_to_use(data):
+    """Load what may be anything; a model that comes out of it may raise when it is used, but not crash or hang."""
+    with little_memory():
+        try:
+            model = checkpoint._parse(data)
+        except CheckpointError:
+            return
+        with contextlib.suppress(Exception):
+            stream = streams.emerging(task(type(model)), 20)
+            for x, y in stream:
+                decision(model, x)
+                model.learn_one(x, y)
+            snapshot(model)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_loading_bytes_of_all_kinds_is_safe(data):
+    original = good()[data.draw(st.sampled_from(range(len(good()))))]
+    kind = data.draw(st.sampled_from(["flip", "cut", "random", "head"]))
+    if kind == "flip":
+        changed = bytearray(original)
+        for at in data.draw(st.lists(st.integers(0, len(original) - 1), min_size=1, max_size=5, unique=True)):
+            changed[at] ^= data.draw(st.integers(1, 255))
+        broken = bytes(changed)
+    elif kind == "cut":
+        broken = original[: data.draw(st.integers(0, len(original) - 1))]
+    elif kind == "random":
+        broken = data.draw(st.binary(max_size=200))
+    else:
+        broken = MAGIC + data.draw(st.binary(max_size=200))
+    with pytest.raises(CheckpointError):
+        checkpoint._parse(broken)
+
+
+ODD_NUMBERS = [2**31 - 1, 2**31, 2**62, 2**63, 10**30, -(10**30), 1e308, 5e-324, -1.0, 0.5]
+ODD_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 70),
+    st.sampled_from(ODD_NUMBERS),
+    st.sampled_from(["", "a", "RBPClassifier", [], {}, [[]], {"float": "nan"}, {"float": "inf"}, {"built": None}]),
+    st.sampled_from([{"tuple": []}, {"list": [1]}, {"scalar": ["<U9", "a"]}, {"scalar": ["<f8", 1]}, {"dict": []}]),
+    st.sampled_from([{"deque": [None, []]}, {"array": [0, [1], "C"]}, {"array": [1, [2, 2], "F"]}, {"state": []}]),
+    st.sampled_from([{"attributes": []}, {"object": ["river_okl.kernels.RBF", [], {}]}, {"random": [3, [0] * 625, 0]}]),
+)
+ODD_BYTES = [
+    *(struct.pack("<d", v) for v in (0.0, math.nan, math.inf, -1.0, 1e300, 5e-324)),
+    *(struct.pack("<q", v) for v in (0, 1, 7, 8, -1, 2**31, 2**62)),
+    *(struct.pack("<ii", v, w) for v in (-1, 0, 1, 7, 8, 2**31 - 1) for w in (0, 1)),
+]
+
+
+def places(value):
+    """Every container in a document with every key of it."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield value, key
+        if key != "random":  # 625 numbers that are as good as each other
+            yield from places(item)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_loading_edited_files_is_safe(data):
+    """With a right checksum, so that only the checks behind it are left."""
+    document, arrays = pieces(good()[data.draw(st.sampled_from(range(len(good()))))])
+    for _ in range(data.draw(st.integers(1, 3))):
+        if arrays and data.draw(st.booleans()):
+            at = 4 * data.draw(st.integers(0, len(arrays) // 4 - 2))
+            number = data.draw(st.sampled_from(ODD_BYTES))
+            arrays = arrays[:at] + number + arrays[at + 8 :]
+        else:
+            spots = list(places(document))
+            container, key = spots[data.draw(st.integers(0, len(spots) - 1))]
+            action = data.draw(st.sampled_from(["replace", "replace", "delete", "repeat"]))
+            if action == "replace":
+                container[key] = data.draw(ODD_VALUES)
+            elif action == "delete":
+                del container[key]
+            elif isinstance(container, list):
+                container.insert(key, container[key])
+    try_to_use(assembled(document, arrays))
+
+
+def test_a_file_cannot_ask_for_much_memory():
+    """A gram of 10^10 numbers, a million outputs, arrays of 2^60 numbers: refused before anything is allocated."""
+    projectron = good()[1]
+    at = attribute(projectron, "_f")
+    for field, value in (("capacity", 2**17), ("capacity", 2**40)):
+        with little_memory(), pytest.raises(CheckpointError):
+            checkpoint._parse(edited(projectron, "attributes", at, 1, "expansion", "state", field, value))
+    document, arrays = pieces(projectron)
+    for size in (2**60, 2**64, 10**30):
+        document["arrays"][0][1] = size
+        with little_memory(), pytest.raises(CheckpointError):
+            checkpoint._parse(assembled(document, arrays))
+
+
+# Files that exist -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.okl")), ids=lambda path: path.stem)
+def test_files_of_earlier_versions_are_read(path):
+    """Written by ``python -m tests.fixtures.write``, with what their models said then."""
+    model = river_okl.load(path)
+    expected = json.loads(path.with_suffix(".json").read_text())
+    assert type(model).__name__ == expected["class"]
+    assert model.n_support_vectors == expected["n_support_vectors"]
+    stream = streams.KINDS[expected["kind"]](task(type(model)), 80)
+    scores = [decision(model, x) for x, _ in stream[:20]]
+    assert scores == pytest.approx(expected["scores"], rel=1e-9, abs=1e-12)
+    for x, y in stream[60:]:
+        model.learn_one(x, y)
+    assert decision(model, stream[0][0]) == pytest.approx(expected["later"], rel=1e-7, abs=1e-9)
+
+
+def test_there_is_a_file_of_every_class():
+    assert {path.stem.split("-")[0] for path in FIXTURES.glob("*.okl")} >= set(CLASSES)

@@ -1,0 +1,79 @@
+"""The Forgetron: how much it shrinks, and what shrinking promises."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from river_okl import ForgetronClassifier, KernelPerceptronClassifier, kernels
+from river_okl.algorithms.forgetron import SPENT, _shrinkage
+from tests import streams
+
+
+@given(delta=st.floats(1e-3, 10), mu=st.floats(-10, 10), c=st.floats(-20, -1e-6))
+def test_phi_is_the_largest_that_the_bound_allows(delta, mu, c):
+    """Against a grid, for quadratics that open up (δ > 2μ), down, and lines."""
+    phi = _shrinkage(delta, mu, c)
+    assert 0.0 < phi <= 1.0
+
+    def excess(p):
+        return (delta * p) ** 2 + 2 * delta * p * (1 - p * mu) + c
+
+    grid = np.linspace(0, 1, 4001)
+    allowed = grid[excess(grid) <= 0]
+    assert phi >= allowed.max() - 1e-12
+    assert excess(phi) <= 1e-9 * (1 + delta * delta + 2 * delta * abs(mu) + abs(c))
+    assert not [p for p in grid if p > phi + 1e-9 and excess(p) < -1e-9]
+
+
+@pytest.mark.parametrize("mu", [0.5, 1.0, -2.0], ids=["a line", "opening down", "opening up"])
+def test_phi_where_the_quadratic_is_known(mu):
+    phi = _shrinkage(1.0, mu, -0.5)
+    assert (1 - 2 * mu) * phi**2 + 2 * phi - 0.5 == pytest.approx(0.0, abs=1e-15)
+
+
+def test_no_coefficient_ever_grows_and_the_damage_is_paid_for():
+    """A widely copied implementation takes the other root and grows the coefficients."""
+    rng = random.Random(5)
+    model = ForgetronClassifier(kernels.RBF(0.5), budget=10)
+    f, before, removals = model._f, {}, 0
+    for x, _ in streams.dense("classification", n=1500):
+        model.learn_one(x, rng.choice((-1, 1)))
+        now = dict(zip(f.births.tolist(), abs(f.coefficients), strict=True))
+        assert all(now[b] <= before[b] for b in now.keys() & before.keys())
+        assert all(now[b] == 1.0 for b in now.keys() - before.keys() if model._mistakes <= 10)
+        removals += len(before.keys() - now.keys())
+        before = now
+        assert model._damage <= SPENT * model._mistakes * (1 + 1e-12)
+    assert removals > 300
+
+
+def test_the_oldest_is_forgotten():
+    model = ForgetronClassifier(kernels.RBF(0.5), budget=7)
+    for x, y in streams.dense("classification", n=300):
+        model.learn_one(x, y)
+        born = model._mistakes
+        assert sorted(model._f.births) == list(range(max(0, born - 7), born))
+    assert born > 30
+
+
+def test_with_room_it_is_the_perceptron():
+    forgetron, perceptron = ForgetronClassifier(budget=200), KernelPerceptronClassifier()
+    for x, y in streams.dense("classification", n=200):
+        assert forgetron.decision_function_one(x) == perceptron.decision_function_one(x)
+        forgetron.learn_one(x, y)
+        perceptron.learn_one(x, y)
+
+
+def test_heavy_and_light_samples_keep_the_promise():
+    rng = random.Random(6)
+    model = ForgetronClassifier(kernels.RBF(0.5), budget=5)
+    for x, y in streams.dense("classification", n=600):
+        model.learn_one(x, y, w=10 ** rng.uniform(-3, 3))
+        assert model._damage <= SPENT * model._mistakes * (1 + 1e-12)
+        assert math.isfinite(model.norm)

@@ -1,0 +1,102 @@
+"""SPA: its average, how many support vectors it takes, and its limit PA-I."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from river_okl import KernelPAClassifier, KernelPARegressor, SPAClassifier, SPARegressor, kernels
+from tests import streams
+from tests.discovery import decision, task
+
+BOTH = pytest.mark.parametrize("cls", [SPAClassifier, SPARegressor])
+
+
+@BOTH
+def test_the_average_is_that_of_all_functions(cls):
+    """The same seed makes the same f_t with and without averaging, and those are averaged here one by one."""
+    averaged, last = cls(kernels.RBF(0.5), seed=3), cls(kernels.RBF(0.5), seed=3, averaged=False)
+    points = [x for x, _ in streams.dense(task(cls), n=10, seed=8)]
+    values = []  # of f_1, f_2, ... at the points
+    for x, y in streams.dense(task(cls), n=400):
+        values.append([decision(last, z) for z in points])
+        found = [decision(averaged, z) for z in points]
+        np.testing.assert_allclose(found, np.mean(values, axis=0), rtol=1e-10, atol=1e-13)
+        averaged.learn_one(x, y)
+        last.learn_one(x, y)
+    assert averaged.n_support_vectors == last.n_support_vectors > 20
+    assert not np.allclose(found, values[-1], rtol=0.01)
+
+
+def test_the_number_of_support_vectors_where_every_loss_is_above_alpha():
+    """f stays near 0, so that every loss is above alpha and |S| ~ Binomial(T, α/β): 1 in 10⁶ such runs is outside."""
+    model = SPAClassifier(kernels.RBF(0.5), learning_rate=1e-9, alpha=0.5, beta=5.0, seed=1)
+    for x, y in streams.dense("classification", n=5000):
+        model.learn_one(x, y)
+    low, high = scipy.stats.binom.interval(1 - 1e-6, 5000, 0.1)
+    assert low <= model.n_support_vectors <= high
+
+
+@BOTH
+@pytest.mark.parametrize("seed", range(3))
+def test_the_expected_number_of_support_vectors_is_at_most_alpha_t_over_beta(cls, seed):
+    """Theorem 3.2. No step has a probability above α/β, so |S| is at most Binomial(T, α/β) in distribution: a right
+    implementation fails this in 1 of 10⁶ runs."""
+    model = cls(kernels.RBF(0.5), alpha=0.3, beta=2.0, seed=seed)
+    for x, y in streams.dense(task(cls), n=2000):
+        model.learn_one(x, y)
+    assert 0 < model.n_support_vectors <= scipy.stats.binom.isf(1e-6, 2000, 0.3 / 2.0)
+
+
+def test_the_probability_is_the_loss_over_beta():
+    """One sample on an empty model: |y| - eps is the loss."""
+    hits = 0
+    for seed in range(2000):
+        model = SPARegressor(alpha=2.0, beta=3.0, eps=0.1, seed=seed)
+        model.learn_one({"a": 1.0}, -1.0)
+        hits += model.n_support_vectors
+    low, high = scipy.stats.binom.interval(1 - 1e-6, 2000, 0.9 / 3.0)
+    assert low <= hits <= high
+
+
+def test_the_step_in_the_mean_is_that_of_gradient_descent():
+    """While η/ρ is the smaller, E[step] = ρ η/ρ = η: the paper's unbiased objective."""
+    steps = []
+    for seed in range(2000):
+        model = SPARegressor(
+            kernels.RBF(1.0), learning_rate=0.05, alpha=1.0, beta=4.0, eps=0.0, averaged=False, seed=seed
+        )
+        model.learn_one({"a": 1.0}, 0.8)
+        steps.append(model.norm)
+    assert max(steps) == pytest.approx(0.05 / 0.2)
+    # ±5 standard errors of a mean of such draws
+    assert np.mean(steps) == pytest.approx(0.05, abs=5 * 0.25 * (0.2 * 0.8 / 2000) ** 0.5)
+
+
+@pytest.mark.parametrize(("cls", "pa"), [(SPAClassifier, KernelPAClassifier), (SPARegressor, KernelPARegressor)])
+def test_with_certain_draws_it_is_pa_i(cls, pa):
+    """α = β → 0: every loss is above α, so ρ is 1, and C is η."""
+    spa = cls(kernels.RBF(0.5), alpha=1e-12, beta=1e-12, learning_rate=0.3, averaged=False, seed=1)
+    limit = pa(kernels.RBF(0.5), C=0.3)
+    for x, y in streams.dense(task(cls), n=300):
+        assert decision(spa, x) == decision(limit, x)
+        spa.learn_one(x, y)
+        limit.learn_one(x, y)
+    assert spa.n_support_vectors > 30
+
+
+def test_a_beta_below_alpha_is_refused():
+    with pytest.raises(ValueError, match=r"alpha is 2.0 and beta 1.0.*raise beta"):
+        SPAClassifier(alpha=2.0, beta=1.0)
+
+
+def test_a_sample_without_a_loss_draws_nothing():
+    model = SPAClassifier(kernels.RBF(0.5), seed=4)
+    before = random.Random(4).getstate()
+    model.learn_one({"a": 1.0}, 1, w=0.0)
+    assert model._rng.getstate() == before
+    model.learn_one({"a": 1.0}, 1)
+    assert model._rng.getstate() != before
