@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.expansion import Expansion, Frame
+from river_okl._core.expansion import Expansion
+from river_okl._core.sample import Frame
 from river_okl.base import KernelModel
 
 

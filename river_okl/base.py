@@ -13,12 +13,13 @@ A class of ``river_okl.algorithms`` derives from ``KernelClassifier`` or ``Kerne
             return
         ...
 
-``_receive`` checks all input before anything moves, and gives y as ±1 and p = f(x).  Parameters are plain attributes that
-an algorithm reads at each step, so that those it names in ``_mutable_attributes`` can be changed by river's ``mutate``.
+``_receive`` checks all input before anything moves, and gives y as ±1 and p = f(x).  Parameters are plain attributes
+that an algorithm reads at each step, so that those it names in ``_mutable_attributes`` can be changed by river's
+``mutate``.
 
-A third label makes a classifier multi-class where its algorithm allows it (``_multiclass``): its expansion gets one function
-per class and shows each sample along the direction between its class and the strongest rival, so that the algorithm stays
-as it is written, with y = +1 and p the margin.  See the head of ``_core/expansion.pyx``.
+A third label makes a classifier multi-class where its algorithm allows it (``_multiclass``): its expansion gets one
+function per class and shows each sample along the direction between its class and the strongest rival, so that the
+algorithm stays as it is written, with y = +1 and p the margin.  See the head of ``_core/expansion.pyx``.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ from scipy import special
 
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
-from river_okl._core.expansion import Expansion, Frame
+from river_okl._core.expansion import Expansion
+from river_okl._core.sample import Frame
 from river_okl.losses import derivative
 
 __all__ = ["KernelClassifier", "KernelRegressor"]
@@ -53,9 +55,14 @@ LARGEST_TARGET = 1e50  # as the core's bound on features: squares and their sums
 # Parameters ---------------------------------------------------------------------------------------
 
 
+def is_real(value: Any) -> bool:
+    """A number that is not a bool."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
 def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> None:
     """A number > 0 (≥ 0 with zero=True), finite unless infinite=True; an error that names it otherwise."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not is_real(value):
         raise TypeError(f"{name} is {value!r}; it must be a number")
     low_enough = value >= 0 if zero else value > 0
     if not low_enough or (math.isinf(value) and not infinite):
@@ -67,7 +74,7 @@ def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool 
 
 def check_between(name: str, value: Any, low: float, high: float, *, open_ends: bool = False) -> None:
     """A number from low to high, or strictly between them."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not is_real(value):
         raise TypeError(f"{name} is {value!r}; it must be a number")
     if not (low < value < high if open_ends else low <= value <= high):
         raise ValueError(
@@ -137,7 +144,7 @@ class KernelModel(base.Estimator):
         """
         f = self._f
         columns = f.columns[:, :: f.n_outputs].tolist()
-        labels = getattr(self, "_labels", None)
+        labels: list[Any] = getattr(self, "_labels", [])
         return [
             (f.point(i), dict(zip(labels, columns[i], strict=True)) if f.n_classes else columns[i][0])
             for i in np.argsort(f.births)
@@ -192,7 +199,7 @@ class KernelModel(base.Estimator):
         self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
         super().mutate(new_attrs)
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Update the model with one sample.
 
         Parameters
@@ -286,7 +293,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     def _target(self, y: Any) -> float:
         if type(y) is float and -LARGEST_TARGET <= y <= LARGEST_TARGET:
             return y
-        if not isinstance(y, numbers.Real) or isinstance(y, bool | np.bool_):
+        if not is_real(y):
             raise TypeError(f"the target is {y!r}; a regressor needs a number")
         if not abs(y) <= LARGEST_TARGET:
             raise ValueError(
@@ -301,7 +308,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
 
 class KernelClassifier(KernelModel, base.MiniBatchClassifier):
-    """A classifier that predicts the sign of f(x), where 0 is positive; with more than two classes, the largest of theirs.
+    """A classifier that predicts the sign of f(x), 0 being positive; with more than two classes, the largest of theirs.
 
     The positive label is True, 1 or +1 where the labels are bool or numbers; of any other pair of labels it is the
     second one that the stream shows.
@@ -355,9 +362,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         self._labels, self._targets = labels, targets
         return targets[y]
 
-    def _with_label(
-        self, labels: list[Any], targets: dict[Any, float], y: Any
-    ) -> tuple[list[Any], dict[Any, float]]:
+    def _with_label(self, labels: list[Any], targets: dict[Any, float], y: Any) -> tuple[list[Any], dict[Any, float]]:
         """Labels (negative, positive, ...) and the targets of those seen, with y among them."""
         if y is None or (isinstance(y, float) and math.isnan(y)):
             raise ValueError(f"the label is {y!r}; drop the samples that have none")
@@ -368,8 +373,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         if len(targets) >= 2:
             if not self._multiclass:
                 raise ValueError(
-                    f"{y!r} is a third label after {labels[0]!r} and {labels[1]!r}, and this {type(self).__name__} tells two "
-                    f"apart: wrap it in river.multiclass.OneVsRestClassifier"
+                    f"{y!r} is a third label after {labels[0]!r} and {labels[1]!r}, and this {type(self).__name__} "
+                    f"tells two apart: wrap it in river.multiclass.OneVsRestClassifier"
                 )
             labels = [*labels, y]
             return labels, {label: float(number) for number, label in enumerate(labels)}
@@ -388,7 +393,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
                 labels, seen = self._with_label(labels, seen, y)
 
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The score of the positive label, larger where the model is surer; with more than two classes, that of each."""
+        """The score of the positive label, larger where the model is surer; with more than two classes, of each."""
         if self._f.n_classes == 0:
             return self._decision(x)
         return dict(zip(self._labels, self._f.scores(x, self._weights()), strict=True))
@@ -417,8 +422,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             negative, positive = self._labels
             p = sigmoid(factor * scores[0])
             return {negative: 1.0 - p, positive: p} if negative != positive else {positive: 1.0}
-        p = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
-        return dict(zip(self._labels, p.tolist(), strict=True))
+        ps = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
+        return dict(zip(self._labels, ps.tolist(), strict=True))
 
     def _all_scores(self, X: Any) -> NDArray[np.float64]:
         """Scores for every row of a frame: one column for the positive label, or one for each class."""
@@ -427,7 +432,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             return self._decisions(frame)[:, None]
         weights = np.array(self._weights())
         columns = f.evaluate_many(frame).reshape(len(frame), f.n_classes, f.n_outputs)
-        return columns[:, :, : len(weights)] @ weights
+        scores: NDArray[np.float64] = columns[:, :, : len(weights)] @ weights
+        return scores
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame."""
@@ -438,7 +444,9 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame."""
         rows = [self._probabilities(scores) for scores in self._all_scores(X).tolist()]
-        columns = {y: np.array([row[y] for row in rows]) for y in self._probabilities([0.0] * max(1, self._f.n_classes))}
+        columns = {
+            y: np.array([row[y] for row in rows]) for y in self._probabilities([0.0] * max(1, self._f.n_classes))
+        }
         return to_native_frame(columns, like=into_frame(X))
 
 

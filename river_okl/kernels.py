@@ -17,7 +17,7 @@ from typing import Any
 
 from river import base
 
-from river_okl._core.expansion import FACTOR_KINDS
+from river_okl._core.kernel import FACTOR_KINDS
 
 __all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum"]
 
@@ -74,9 +74,10 @@ class Kernel(base.Base):
 def _check_gamma(gamma: Any, where: str) -> float:
     if isinstance(gamma, bool) or not isinstance(gamma, numbers.Real):
         raise TypeError(f"{where}: gamma is {gamma!r}; it must be a number or None (taken from the stream)")
-    if not 0 < gamma < math.inf:
+    value = float(gamma)
+    if not 0 < value < math.inf:
         raise ValueError(f"{where}: gamma is {gamma!r}; it must be positive and finite")
-    return float(gamma)
+    return value
 
 
 class RBF(Kernel):
@@ -179,9 +180,9 @@ class Polynomial(Kernel):
             _check_gamma(gamma, "Polynomial")
         if not 0 <= coef0 < math.inf:
             raise ValueError(f"Polynomial: coef0 is {coef0!r}; it must be finite and not negative")
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
+        self.degree: int = degree
+        self.gamma: float | None = gamma
+        self.coef0: float = coef0
 
     def _terms(self) -> tuple[Term, ...]:
         auto = AUTO_DOT if self.gamma is None else 0.0

@@ -153,7 +153,7 @@ def test_a_sample_may_change_between_predicting_and_learning(cls, options):
     stream = streams.dense(task(cls), n=60)
     model, other = small(cls, **options), small(cls, **options)
     for x, y in stream:
-        changing = {name: 0.0 for name in x}
+        changing = dict.fromkeys(x, 0.0)
         decision(model, changing)
         changing.update(x)
         model.learn_one(changing, y)

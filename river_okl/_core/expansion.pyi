@@ -1,41 +1,15 @@
 """Types of the compiled expansion; its documentation is in expansion.pyx and in the objects' docstrings."""
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Factor = tuple[int, int, float, float, float]
-Term = tuple[float, tuple[Factor, ...]]
+from river_okl._core.kernel import Kernel, Term
+from river_okl._core.sample import Frame
+
 Sample = dict[Any, Any] | Frame
-
-SIMD_VARIANTS: tuple[str, ...]
-SIMD: str
-FACTOR_KINDS: tuple[int, int, int]
-
-class Frame:
-    names: list[Any]
-    def __init__(self, names: list[Any], matrix: NDArray[np.float64]) -> None: ...
-    def __len__(self) -> int: ...
-    def __getitem__(self, i: int) -> Frame: ...
-    def __iter__(self) -> Iterator[Frame]: ...
-    def items(self) -> list[tuple[Any, float]]: ...
-
-class Kernel:
-    @property
-    def terms(self) -> tuple[Term, ...]: ...
-    @property
-    def gammas(self) -> tuple[float, ...]: ...
-    @property
-    def n_factors(self) -> int: ...
-    @property
-    def constant_self_similarity(self) -> float | None: ...
-    @property
-    def mean_distance(self) -> float: ...
-    @property
-    def mean_square(self) -> float: ...
-    def __init__(self, terms: tuple[Term, ...]) -> None: ...
 
 class Expansion:
     @property
