@@ -229,7 +229,7 @@ class FOGDClassifier(FOGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | FOGDClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.96%
+    Accuracy: 88.72%
 
     References
     ----------
@@ -270,7 +270,7 @@ class FOGDRegressor(FOGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | FOGDRegressor(seed=42)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 23.251191
+    MAE: 23.282231
 
     References
     ----------
