@@ -248,7 +248,8 @@ def test_reports_of_many_classes():
     confusion = metrics.ConfusionMatrix()
     both = metrics.MacroF1(confusion) + metrics.CohenKappa(confusion)
     evaluate.progressive_val_score(SEGMENTS, preprocessing.StandardScaler() | river_okl.KernelPAClassifier(), both)
-    assert min(both.get()) > 0.68 and len(confusion.classes) == 7
+    assert min(both.get()) > 0.68
+    assert confusion.total_true_positives > 0.78 * len(SEGMENTS)
 
 
 def test_regression():
@@ -329,12 +330,11 @@ def test_as_a_scikit_learn_model():
     wrapped = compat.convert_river_to_sklearn(preprocessing.StandardScaler() | model())
     assert wrapped.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) > 0.80
     sklearn.clone(wrapped).fit(X[:50], y[:50])
-    targets = np.array([y for _, y in TRUMP])
-    numbers = np.array([list(x.values()) for x, _ in TRUMP])
     regressor = compat.convert_river_to_sklearn(
         preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(river_okl.BPARegressor())
     )
-    assert regressor.fit(numbers[:800], targets[:800]).score(numbers[:800], targets[:800]) > 0.5
+    wave = np.sin(2 * X[:, 0]) + X[:, 1]
+    assert regressor.fit(X[:1000], wave[:1000]).score(X[1000:], wave[1000:]) > 0.8
 
 
 def test_streams_of_frames():
@@ -342,7 +342,7 @@ def test_streams_of_frames():
     X = pandas.DataFrame([x for x, _ in BANANAS])
     y = pandas.Series([y for _, y in BANANAS])
     one, many = model(), model()
-    for x, label in stream.iter_pandas(X, y):
+    for x, label in stream.iter_frame(X, y):
         one.learn_one(x, label)
     for start in range(0, len(X), 500):
         many.learn_many(X[start : start + 500], y[start : start + 500])
