@@ -21,6 +21,7 @@ from river_okl.algorithms.bogd import BOGDClassifier, BOGDRegressor
 from river_okl.algorithms.bpa import BPAClassifier, BPARegressor
 from river_okl.algorithms.duol import BDUOLClassifier, DUOLClassifier
 from river_okl.algorithms.forgetron import ForgetronClassifier
+from river_okl.algorithms.lsokl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor
 from river_okl.algorithms.nbsgd import (
     BSGDClassifier,
     BSGDRegressor,
@@ -41,6 +42,7 @@ from river_okl.algorithms.olk import (
 from river_okl.algorithms.oskl import OSKLClassifier
 from river_okl.algorithms.pa import KernelPAClassifier, KernelPARegressor
 from river_okl.algorithms.perceptron import KernelPerceptronClassifier, RBPClassifier
+from river_okl.algorithms.pomdr import POMDRClassifier
 from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlusPlusClassifier
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 from river_okl.checkpoint import load, save
@@ -58,6 +60,8 @@ __all__ = [
     "BSGDClassifier",
     "BSGDRegressor",
     "DUOLClassifier",
+    "FOGDClassifier",
+    "FOGDRegressor",
     "ForgetronClassifier",
     "KernelPAClassifier",
     "KernelPARegressor",
@@ -66,6 +70,8 @@ __all__ = [
     "KernelSGDRegressor",
     "NBSGDClassifier",
     "NBSGDRegressor",
+    "NOGDClassifier",
+    "NOGDRegressor",
     "OGDClassifier",
     "OGDRegressor",
     "OLKClassifier",
@@ -75,6 +81,7 @@ __all__ = [
     "OLRUClassifier",
     "OLRURegressor",
     "OSKLClassifier",
+    "POMDRClassifier",
     "ProjectronClassifier",
     "ProjectronPlusPlusClassifier",
     "RBPClassifier",

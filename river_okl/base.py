@@ -49,6 +49,7 @@ from river_okl.losses import derivative
 
 __all__ = ["KernelClassifier", "KernelRegressor"]
 
+LARGEST_WEIGHT = 1e10
 LARGEST_TARGET = 1e50  # as the core's bound on features: squares and their sums stay far from overflow
 
 
@@ -94,6 +95,13 @@ def check_whole(name: str, value: Any, low: int = 1) -> None:
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+
+
+def check_weight(w: Any) -> None:
+    """A weight of a sample: a number from 0 to LARGEST_WEIGHT."""
+    check_positive("w", w, zero=True)
+    if w > LARGEST_WEIGHT:
+        raise ValueError(f"w is {w!r}; it must be at most {LARGEST_WEIGHT:g}")
 
 
 def check_learning_rate(value: Any) -> None:
@@ -246,7 +254,7 @@ class KernelModel(base.Estimator):
         weights = [1.0] * len(frame) if w is None else np.broadcast_to(w, len(frame)).tolist()
         self._check_many(targets)
         for weight in weights:
-            check_positive("w", weight, zero=True)
+            check_weight(weight)
         for row, target, weight in zip(frame, targets, weights, strict=True):
             self.learn_one(row, target, weight)
 
@@ -281,13 +289,13 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         return to_native_series(self._decisions(_frame(X)), name=None, like=into_frame(X))
 
     def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
-        if type(w) is not float or not 0.0 <= w < math.inf:
-            check_positive("w", w, zero=True)
+        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
+            check_weight(w)
         y = self._target(y)
         return y, self._f.observe(x)
 
     def _checked(self, x: Any, y: Any, w: Any) -> float:  # XXX until every algorithm uses _receive
-        check_positive("w", w, zero=True)
+        check_weight(w)
         return self._target(y)
 
     def _target(self, y: Any) -> float:
@@ -295,12 +303,16 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
             return y
         if not is_real(y):
             raise TypeError(f"the target is {y!r}; a regressor needs a number")
-        if not abs(y) <= LARGEST_TARGET:
+        try:
+            value = float(y)
+        except OverflowError:
+            value = math.inf
+        if not abs(value) <= LARGEST_TARGET:
             raise ValueError(
                 f"the target is {y!r}; it must be finite and at most {LARGEST_TARGET:g} in size: scale it "
                 f"(preprocessing.TargetStandardScaler)"
             )
-        return float(y)
+        return value
 
     def _check_many(self, targets: list[Any]) -> None:
         for y in targets:
@@ -328,8 +340,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         return False
 
     def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
-        if type(w) is not float or not 0.0 <= w < math.inf:
-            check_positive("w", w, zero=True)
+        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
+            check_weight(w)
         try:
             target = self._targets[y]
         except (KeyError, TypeError):
@@ -343,7 +355,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         return target, p
 
     def _checked(self, x: Any, y: Any, w: Any) -> float:  # XXX until every algorithm uses _receive
-        check_positive("w", w, zero=True)
+        check_weight(w)
         return self._targets[y] if y in self._targets else self._learn_label(x, y)
 
     def _score(self, p: float) -> float:

@@ -663,14 +663,16 @@ cdef class Expansion:
         cdef Py_ssize_t i, o
         self.scale_ *= c
         for o in range(self.n_columns):
-            self.norms[o] *= c * c
-            self.peaks[o] *= c * c
+            self.norms[o] = self.norms[o] * c * c  # c² alone may overflow
+            self.peaks[o] = self.peaks[o] * c * c
         if not 1e-100 < fabs(self.scale_) < 1e100:
             for o in range(self.n_columns):
                 for i in range(self.n):
                     self.coef[o][i] *= self.scale_
             self.scale_ = 1.0
             self.forget_sums()
+            memset(self.norms, 0, self.n_columns * 8)
+            memset(self.peaks, 0, self.n_columns * 8)
             self.stale = True
         return 0
 
@@ -1593,11 +1595,11 @@ cdef class Expansion:
         np.testing.assert_allclose(self.self_similarities, np.diag(gram), **close)
         for o in range(self.n_columns):
             alpha = self.columns[:, o]
-            size = float(np.abs(alpha) @ np.abs(gram) @ np.abs(alpha)) + slack * float(np.abs(alpha).sum()) ** 2
-            np.testing.assert_allclose(self.norms2[o], alpha @ gram @ alpha, rtol=1e-6, atol=1e-9 * size + 1e-300)
+            size = 1e-9 * float(np.abs(alpha) @ np.abs(gram) @ np.abs(alpha)) + slack * float(np.abs(alpha).sum()) ** 2
+            np.testing.assert_allclose(self.norms2[o], alpha @ gram @ alpha, rtol=1e-6, atol=size + 1e-300)
             if o == 0 and not self.n_classes:
-                size = float((np.abs(gram) @ np.abs(alpha)).max(initial=0.0)) + slack * float(np.abs(alpha).sum())
-                np.testing.assert_allclose(self.values, gram @ alpha, rtol=1e-6, atol=1e-9 * size + 1e-300)
+                size = 1e-9 * float((np.abs(gram) @ np.abs(alpha)).max(initial=0.0)) + slack * float(np.abs(alpha).sum())
+                np.testing.assert_allclose(self.values, gram @ alpha, rtol=1e-6, atol=size + 1e-300)
         if self.gram_ is not None:
             assert self.gram_.n == n
             stored = np.array([[self.gram_.gram[max(i, j) * self.gram_.capacity + min(i, j)] for j in range(n)] for i in range(n)])

@@ -44,6 +44,8 @@ cdef class Frame:
         cdef Py_ssize_t i, j
         if len(names) != matrix.shape[1]:
             raise ValueError(f"{len(names)} names for {matrix.shape[1]} columns")
+        if len(set(names)) != len(names):
+            raise ValueError(f"feature {next(name for name in names if names.count(name) > 1)!r} is there twice")
         for i in range(matrix.shape[0]):
             for j in range(matrix.shape[1]):
                 if not fabs(matrix[i, j]) <= LARGEST:

@@ -1,0 +1,361 @@
+"""The models in everything of river that takes a model, with scores that a model wired wrongly would miss.
+
+On the first 1,500 samples of Bananas, which no linear model learns (logistic regression: 56 %), and on Phishing (the
+larger class: 56 %), a model of 50 support vectors has about 86 %.  A composition must not have much less; one that
+swapped labels, shuffled features, ignored learning or lost its state would be near 50 %.
+"""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import pickle
+
+import pytest
+from river import (
+    bandit,
+    base,
+    compat,
+    compose,
+    datasets,
+    drift,
+    ensemble,
+    evaluate,
+    feature_extraction,
+    imblearn,
+    linear_model,
+    metrics,
+    model_selection,
+    multiclass,
+    optim,
+    preprocessing,
+    stats,
+    stream,
+    utils,
+)
+
+import river_okl
+
+BANANAS = list(datasets.Bananas().take(1500))
+PHISHING = list(datasets.Phishing())
+SEGMENTS = list(datasets.ImageSegments().take(800))
+TRUMP = list(datasets.TrumpApproval())
+
+
+def model(**parameters):
+    return river_okl.ProjectronPlusPlusClassifier(**{"budget": 50, **parameters})
+
+
+def score(model, samples=BANANAS, metric=None, scaled=True):
+    """The accuracy, or another metric, of predict-then-learn."""
+    model = preprocessing.StandardScaler() | model if scaled else model
+    return evaluate.progressive_val_score(samples, model, metric or metrics.Accuracy()).get()
+
+
+def test_the_model_itself():
+    assert score(model()) > 0.84
+    assert score(linear_model.LogisticRegression()) < 0.60  # which is what makes the thresholds below mean something
+
+
+# Pipelines ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "scaler", [preprocessing.StandardScaler, preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler]
+)
+def test_scalers(scaler):
+    pipeline = scaler() | model()
+    pipeline.learn_one(*BANANAS[0])  # MinMaxScaler makes NaN of a sample before that, which is refused
+    assert score(pipeline, BANANAS[1:], scaled=False) > 0.83
+
+
+def with_words(samples):
+    """Bananas with its coordinates as words, which only an encoder makes features of."""
+    return [({k: f"{k}{round(2 * v)}" for k, v in x.items()}, y) for x, y in samples]
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        preprocessing.OneHotEncoder(),
+        preprocessing.FeatureHasher(n_features=64, seed=1),
+        preprocessing.OrdinalEncoder() | preprocessing.StandardScaler(),
+    ],
+)
+def test_encoders(encoder):
+    unscaled = model(kernel=river_okl.kernels.RBF(gamma=0.5))
+    assert score(encoder | unscaled, with_words(BANANAS), scaled=False) > 0.62
+
+
+def test_union_of_transformers():
+    words = with_words(BANANAS)
+    mixed = [({**x, "word": w["1"]}, y) for (x, y), (w, _) in zip(BANANAS, words, strict=True)]
+    union = (compose.SelectType(float) | preprocessing.StandardScaler()) + (
+        compose.Select("word") | preprocessing.OneHotEncoder()
+    )
+    assert score(union | model(), mixed, scaled=False) > 0.82
+
+
+def test_more_features_than_support_vectors_and_text():
+    samples = [({"text": "free money now" if y else "lunch at noon"}, y) for _, y in BANANAS[:200]]
+    assert score(feature_extraction.BagOfWords(on="text") | model(), samples, scaled=False) > 0.98
+
+
+def test_renaming_and_dropping_features():
+    samples = copy.deepcopy(BANANAS)  # Renamer changes them
+    both = compose.Renamer({"1": "a"}) | compose.Discard("nothing") | preprocessing.StandardScaler() | model()
+    assert score(both, samples, scaled=False) == score(model())
+
+
+# Wrappers -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        multiclass.OneVsRestClassifier,
+        multiclass.OneVsOneClassifier,
+        lambda m: multiclass.OutputCodeClassifier(m, code_size=15, seed=1),
+    ],
+)
+def test_multiclass_wrappers(wrapper):
+    assert score(wrapper(model()), SEGMENTS) > 0.78  # of 7 classes
+
+
+def test_more_than_two_labels_without_a_wrapper():
+    assert score(river_okl.KernelPAClassifier(), SEGMENTS) > 0.80
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "options"),
+    [
+        (ensemble.BaggingClassifier, {"n_models": 5, "seed": 1}),
+        (ensemble.ADWINBaggingClassifier, {"n_models": 5, "seed": 1}),
+        (ensemble.LeveragingBaggingClassifier, {"n_models": 3, "seed": 1}),
+        (ensemble.SRPClassifier, {"n_models": 3, "subspace_size": 1.0, "seed": 1}),
+        (ensemble.ADWINBoostingClassifier, {"n_models": 3, "seed": 1}),
+        (ensemble.AdaBoostClassifier, {"n_models": 3, "seed": 1}),
+        (drift.DriftRetrainingClassifier, {"drift_detector": drift.binary.DDM()}),
+        (imblearn.RandomUnderSampler, {"desired_dist": {False: 0.5, True: 0.5}, "seed": 1}),
+        (imblearn.RandomOverSampler, {"desired_dist": {False: 0.5, True: 0.5}, "seed": 1}),
+        (imblearn.RandomSampler, {"desired_dist": {False: 0.5, True: 0.5}, "sampling_rate": 0.8, "seed": 1}),
+        (imblearn.HardSamplingClassifier, {"size": 20, "p": 0.3, "seed": 1}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_wrappers(wrapper, options):
+    wrapped = wrapper(model(), **options)
+    assert score(wrapped) > 0.80
+
+
+def test_bagging_is_at_home_with_random_models():
+    """Their clones draw apart, and the ensemble is better than its members."""
+    one = river_okl.RBPClassifier(budget=50, seed=1)
+    many = ensemble.BaggingClassifier(one, n_models=10, seed=1)
+    assert score(many) > score(one.clone()) + 0.02
+
+
+def test_stacking_and_voting():
+    members = [model(), river_okl.KernelPAClassifier(), river_okl.OGDClassifier()]
+    assert score(ensemble.VotingClassifier([m.clone() for m in members])) > 0.84
+    stacking = ensemble.StackingClassifier(
+        [m.clone() for m in members], meta_classifier=linear_model.LogisticRegression()
+    )
+    assert score(stacking) > 0.82
+
+
+def grid(cls=river_okl.RBPClassifier, **parameters):
+    return utils.expand_param_grid(cls(**parameters), {"budget": [1, 100]})
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        lambda models: model_selection.SuccessiveHalvingClassifier(models, metric=metrics.Accuracy(), budget=500),
+        lambda models: model_selection.BanditClassifier(
+            models, metric=metrics.Accuracy(), policy=bandit.EpsilonGreedy(epsilon=0.1, burn_in=50, seed=1)
+        ),
+    ],
+)
+def test_model_selection_finds_the_larger_budget(select):
+    selection = preprocessing.StandardScaler() | select(grid(seed=1))
+    for x, y in BANANAS:
+        selection.learn_one(x, y)
+    assert selection[-1].best_model.budget == 100
+
+
+def test_model_selection_of_regressors():
+    models = utils.expand_param_grid(river_okl.OLRDRegressor(seed=1), {"learning_rate": [1e-6, 0.5]})
+    selection = model_selection.GreedyRegressor(models, metric=metrics.MAE())
+    scaled = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(selection)
+    for x, y in TRUMP:
+        scaled.learn_one(x, y)
+    assert selection.best_model.learning_rate == 0.5
+
+
+def test_grids_of_kernels_losses_and_rates():
+    models = utils.expand_param_grid(
+        river_okl.OLRDClassifier(budget=20, seed=1),
+        {
+            "kernel": [(river_okl.kernels.RBF, {"gamma": [0.1, 1.0]}), (river_okl.kernels.Linear, {"gamma": [1.0]})],
+            "loss": [optim.losses.Log(), optim.losses.Hinge()],
+            "learning_rate": [optim.schedulers.Constant(0.1), 0.5],
+        },
+    )
+    shown = {str(m.kernel) for m in models}
+    assert len(models) == 12 and shown == {"RBF(gamma=0.1)", "RBF(gamma=1.0)", "Linear(gamma=1.0)"}
+    for x, y in BANANAS[:50]:
+        for m in models:
+            m.learn_one(x, y)
+    assert len({m.decision_function_one(BANANAS[60][0]) for m in models}) == 12
+
+
+# Evaluation ---------------------------------------------------------------------------------------
+
+
+def test_progressive_validation_with_delay_time_and_memory():
+    samples = [({**x, "t": i}, y) for i, (x, y) in enumerate(BANANAS)]
+    pipeline = compose.Discard("t") | preprocessing.StandardScaler() | model()
+    *_, last = evaluate.iter_progressive_val_score(
+        samples, pipeline, metrics.Accuracy(), moment="t", delay=20, step=100, measure_time=True, measure_memory=True
+    )
+    assert last["Accuracy"].get() > 0.82
+    assert last["Memory"] == pipeline._raw_memory_usage and last["Time"].total_seconds() > 0
+
+
+def test_progressive_validation_prints_time_and_memory(capsys):
+    evaluate.progressive_val_score(
+        BANANAS[:200], model(), metrics.Accuracy(), print_every=100, show_time=True, show_memory=True
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and all("Accuracy" in line and "B" in line and "00:00" in line for line in lines)
+
+
+def test_tracks():
+    track = evaluate.BinaryClassificationTrack()
+    track.datasets = [datasets.Phishing()]
+    *_, last = track.run(preprocessing.StandardScaler() | model(), track.datasets[0], n_checkpoints=5)
+    assert last["Accuracy"].get() > 0.84 and last["F1"].get() > 0.80
+
+
+@pytest.mark.parametrize("samples", [BANANAS, PHISHING])
+def test_probabilities(samples):
+    assert score(model(), samples, metrics.ROCAUC()) > 0.90
+    assert score(model(), samples, metrics.LogLoss()) < 0.45  # a constant: 0.69
+
+
+def test_reports_of_many_classes():
+    confusion = metrics.ConfusionMatrix()
+    both = metrics.MacroF1(confusion) + metrics.CohenKappa(confusion)
+    evaluate.progressive_val_score(SEGMENTS, preprocessing.StandardScaler() | river_okl.KernelPAClassifier(), both)
+    assert min(both.get()) > 0.68
+    assert confusion.total_true_positives > 0.78 * len(SEGMENTS)
+
+
+def test_regression():
+    """The mean has an MAE of 1.57 on this stream."""
+    for cls in (river_okl.KernelPARegressor, river_okl.BPARegressor, river_okl.OLKRegressor):
+        regressor = preprocessing.TargetStandardScaler(cls())
+        assert score(regressor, TRUMP, metrics.MAE()) < 1.2, cls
+    ensembled = ensemble.BaggingRegressor(preprocessing.TargetStandardScaler(river_okl.BPARegressor()), seed=1)
+    assert score(ensembled, TRUMP, metrics.MAE()) < 1.0
+    weighted = ensemble.EWARegressor([river_okl.BPARegressor(), river_okl.OLKRegressor()])
+    assert score(preprocessing.TargetStandardScaler(weighted), TRUMP, metrics.MAE()) < 1.2
+
+
+# Looking at it, keeping it ------------------------------------------------------------------------
+
+
+def learned(n=300):
+    pipeline = preprocessing.StandardScaler() | model()
+    for x, y in BANANAS[:n]:
+        pipeline.learn_one(x, y)
+    return pipeline
+
+
+def decisions(pipeline):
+    return [pipeline.predict_proba_one(x) for x, _ in BANANAS[-50:]]
+
+
+def test_pipelines_show_themselves():
+    pipeline = learned()
+    assert "ProjectronPlusPlusClassifier" in repr(pipeline) and "budget=50" in repr(pipeline)
+    assert "ProjectronPlusPlusClassifier" in pipeline._repr_html_()
+    shown = pipeline.debug_one(BANANAS[-1][0])
+    assert "Support vector" in shown and "Contribution" in shown
+    weighted = pipeline[-1].explain_one(pipeline.transform_one(BANANAS[-1][0]))
+    assert sum(c for _, c in weighted) == pytest.approx(
+        pipeline[-1].decision_function_one(pipeline.transform_one(BANANAS[-1][0]))
+    )
+
+
+def test_repr_shows_kernels_and_losses():
+    shown = repr(river_okl.OLRDClassifier(0.8 * river_okl.kernels.RBF() + river_okl.kernels.Linear()))
+    assert "0.8 * RBF(gamma=None) + Linear(gamma=1.0)" in shown
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_go_on_alone(copied):
+    pipeline = learned()
+    before = decisions(pipeline)
+    other = copied(pipeline)
+    assert decisions(other) == before
+    for x, y in BANANAS[300:600]:
+        other.learn_one(x, y)
+    assert decisions(pipeline) == before != decisions(other)
+    for x, y in BANANAS[300:600]:
+        pipeline.learn_one(x, y)
+    assert decisions(pipeline) == decisions(other)
+
+
+def test_joblib(tmp_path):
+    joblib = pytest.importorskip("joblib")
+    pipeline = learned()
+    joblib.dump(pipeline, tmp_path / "model", compress=3)
+    assert decisions(joblib.load(tmp_path / "model")) == decisions(pipeline)
+
+
+def test_multiprocessing_with_spawn():
+    pipeline = learned()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(decisions, (pipeline,)) == decisions(pipeline)
+
+
+def test_as_a_scikit_learn_model():
+    sklearn = pytest.importorskip("sklearn.base")
+    import numpy as np
+
+    X = np.array([[x["1"], x["2"]] for x, _ in BANANAS])
+    y = np.array([y for _, y in BANANAS])
+    wrapped = compat.convert_river_to_sklearn(preprocessing.StandardScaler() | model())
+    assert wrapped.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) > 0.80
+    sklearn.clone(wrapped).fit(X[:50], y[:50])
+    regressor = compat.convert_river_to_sklearn(
+        preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(river_okl.BPARegressor())
+    )
+    wave = np.sin(2 * X[:, 0]) + X[:, 1]
+    assert regressor.fit(X[:1000], wave[:1000]).score(X[1000:], wave[1000:]) > 0.8
+
+
+def test_streams_of_frames():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame([x for x, _ in BANANAS])
+    y = pandas.Series([y for _, y in BANANAS])
+    one, many = model(), model()
+    for x, label in stream.iter_frame(X, y):
+        one.learn_one(x, label)
+    for start in range(0, len(X), 500):
+        many.learn_many(X[start : start + 500], y[start : start + 500])
+    assert many.predict_many(X[:100]).tolist() == [one.predict_one(x) for x, _ in BANANAS[:100]]
+    assert many.support_vectors == one.support_vectors
+
+
+def test_a_running_statistic_beside_the_model():
+    """river's target aggregation and a model of ours, in one union."""
+    union = compose.TransformerUnion(
+        compose.Select("1", "2") | preprocessing.StandardScaler(),
+        feature_extraction.Agg(on="1", by="2", how=stats.Mean()),
+    )
+    assert isinstance(union | model(), base.Estimator)
+    samples = [({"1": x["1"], "2": round(x["2"])}, y) for x, y in BANANAS]
+    assert score(union | model(), samples, scaled=False) > 0.74  # one coordinate is rounded
