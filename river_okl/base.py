@@ -13,12 +13,13 @@ A class of ``river_okl.algorithms`` derives from ``KernelClassifier`` or ``Kerne
             return
         ...
 
-``_receive`` checks all input before anything moves, and gives y as ±1 and p = f(x).  Parameters are plain attributes that
-an algorithm reads at each step, so that those it names in ``_mutable_attributes`` can be changed by river's ``mutate``.
+``_receive`` checks all input before anything moves, and gives y as ±1 and p = f(x).  Parameters are plain attributes
+that an algorithm reads at each step, so that those it names in ``_mutable_attributes`` can be changed by river's
+``mutate``.
 
-A third label makes a classifier multi-class where its algorithm allows it (``_multiclass``): its expansion gets one function
-per class and shows each sample along the direction between its class and the strongest rival, so that the algorithm stays
-as it is written, with y = +1 and p the margin.  See the head of ``_core/expansion.pyx``.
+A third label makes a classifier multi-class where its algorithm allows it (``_multiclass``): its expansion gets one
+function per class and shows each sample along the direction between its class and the strongest rival, so that the
+algorithm stays as it is written, with y = +1 and p the margin.  See the head of ``_core/expansion.pyx``.
 """
 
 from __future__ import annotations
@@ -54,9 +55,13 @@ LARGEST_TARGET = 1e50  # as the core's bound on features: squares and their sums
 # Parameters ---------------------------------------------------------------------------------------
 
 
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> None:
     """A number > 0 (≥ 0 with zero=True), finite unless infinite=True; an error that names it otherwise."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not _is_real(value):
         raise TypeError(f"{name} is {value!r}; it must be a number")
     low_enough = value >= 0 if zero else value > 0
     if not low_enough or (math.isinf(value) and not infinite):
@@ -68,7 +73,7 @@ def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool 
 
 def check_between(name: str, value: Any, low: float, high: float, *, open_ends: bool = False) -> None:
     """A number from low to high, or strictly between them."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not _is_real(value):
         raise TypeError(f"{name} is {value!r}; it must be a number")
     if not (low < value < high if open_ends else low <= value <= high):
         raise ValueError(
@@ -145,7 +150,7 @@ class KernelModel(base.Estimator):
         """
         f = self._f
         columns = f.columns[:, :: f.n_outputs].tolist()
-        labels = getattr(self, "_labels", None)
+        labels = getattr(self, "_labels", [])
         return [
             (f.point(i), dict(zip(labels, columns[i], strict=True)) if f.n_classes else columns[i][0])
             for i in np.argsort(f.births)
@@ -248,8 +253,9 @@ class KernelModel(base.Estimator):
         self._check_many(targets)
         for weight in weights:
             check_weight(weight)
+        learn: Any = self.learn_one  # a row of a frame is as good as a dict, and not for the user's eyes
         for row, target, weight in zip(frame, targets, weights, strict=True):
-            self.learn_one(row, target, weight)
+            learn(row, target, weight)
 
     def _check_many(self, targets: list[Any]) -> None:
         """Raise where one of these targets is wrong, before the first is learned."""
@@ -313,7 +319,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
 
 class KernelClassifier(KernelModel, base.MiniBatchClassifier):
-    """A classifier that predicts the sign of f(x), where 0 is positive; with more than two classes, the largest of theirs.
+    """A classifier by the sign of f(x), where 0 is positive; of more than two classes it predicts the largest f_c(x).
 
     The positive label is True, 1 or +1 where the labels are bool or numbers; of any other pair of labels it is the
     second one that the stream shows.
@@ -367,9 +373,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         self._labels, self._targets = labels, targets
         return targets[y]
 
-    def _with_label(
-        self, labels: list[Any], targets: dict[Any, float], y: Any
-    ) -> tuple[list[Any], dict[Any, float]]:
+    def _with_label(self, labels: list[Any], targets: dict[Any, float], y: Any) -> tuple[list[Any], dict[Any, float]]:
         """Labels (negative, positive, ...) and the targets of those seen, with y among them."""
         if y is None or (isinstance(y, float) and math.isnan(y)):
             raise ValueError(f"the label is {y!r}; drop the samples that have none")
@@ -380,8 +384,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         if len(targets) >= 2:
             if not self._multiclass:
                 raise ValueError(
-                    f"{y!r} is a third label after {labels[0]!r} and {labels[1]!r}, and this {type(self).__name__} tells two "
-                    f"apart: wrap it in river.multiclass.OneVsRestClassifier"
+                    f"{y!r} is a third label after {labels[0]!r} and {labels[1]!r}, and this {type(self).__name__} "
+                    f"tells two apart: wrap it in river.multiclass.OneVsRestClassifier"
                 )
             labels = [*labels, y]
             return labels, {label: float(number) for number, label in enumerate(labels)}
@@ -400,7 +404,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
                 labels, seen = self._with_label(labels, seen, y)
 
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The score of the positive label, larger where the model is surer; with more than two classes, that of each."""
+        """The score of the positive label, larger where the model is surer; of more than two classes, that of each."""
         if self._f.n_classes == 0:
             return self._decision(x)
         return dict(zip(self._labels, self._f.scores(x, self._weights()), strict=True))
@@ -429,8 +433,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             negative, positive = self._labels
             p = sigmoid(factor * scores[0])
             return {negative: 1.0 - p, positive: p} if negative != positive else {positive: 1.0}
-        p = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
-        return dict(zip(self._labels, p.tolist(), strict=True))
+        each = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
+        return dict(zip(self._labels, each.tolist(), strict=True))
 
     def _all_scores(self, X: Any) -> NDArray[np.float64]:
         """Scores for every row of a frame: one column for the positive label, or one for each class."""
@@ -439,7 +443,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             return self._decisions(frame)[:, None]
         weights = np.array(self._weights())
         columns = f.evaluate_many(frame).reshape(len(frame), f.n_classes, f.n_outputs)
-        return columns[:, :, : len(weights)] @ weights
+        scores: NDArray[np.float64] = columns[:, :, : len(weights)] @ weights
+        return scores
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame."""
@@ -450,7 +455,9 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame."""
         rows = [self._probabilities(scores) for scores in self._all_scores(X).tolist()]
-        columns = {y: np.array([row[y] for row in rows]) for y in self._probabilities([0.0] * max(1, self._f.n_classes))}
+        columns = {
+            y: np.array([row[y] for row in rows]) for y in self._probabilities([0.0] * max(1, self._f.n_classes))
+        }
         return to_native_frame(columns, like=into_frame(X))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from river import optim
 
 
@@ -19,4 +21,4 @@ def rate(
     """
     if isinstance(learning_rate, optim.base.Scheduler):
         return float(learning_rate.get(t - 1))
-    return learning_rate * float(horizon or t) ** -power
+    return learning_rate * math.pow(horizon or t, -power)

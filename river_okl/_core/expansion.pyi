@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Factor = tuple[int, int, float, float, float]
 Term = tuple[float, tuple[Factor, ...]]
-Sample = dict[Any, Any] | Frame
 
 SIMD_VARIANTS: tuple[str, ...]
 SIMD: str
@@ -21,6 +20,8 @@ class Frame:
     def __getitem__(self, i: int) -> Frame: ...
     def __iter__(self) -> Iterator[Frame]: ...
     def items(self) -> list[tuple[Any, float]]: ...
+
+Sample = dict[Any, Any] | Frame
 
 class Kernel:
     @property

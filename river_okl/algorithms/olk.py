@@ -26,7 +26,7 @@ from river_okl.kernels import Kernel
 from river_okl.rates import rate
 
 
-def _project_on_ball(model: OLK) -> None:
+def _project_on_ball(model: OLK | OLRU | OLRD) -> None:
     """Π_F, eq. (4)."""
     if model.radius is not None and (norm := model.norm) > model.radius:
         model._f.scale(model.radius / norm)

@@ -59,7 +59,6 @@ class ProjectronClassifier(KernelClassifier):
         _check_tolerance(self)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
         y, p = self._receive(x, y, w)
         if y * p > 0.0 or w == 0.0:  # no mistake
             return
