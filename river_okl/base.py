@@ -56,14 +56,13 @@ LARGEST_TARGET = 1e50  # as the core's bound on features: squares and their sums
 # Parameters ---------------------------------------------------------------------------------------
 
 
-def is_real(value: Any) -> bool:
-    """A number that is not a bool."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> None:
     """A number > 0 (≥ 0 with zero=True), finite unless infinite=True; an error that names it otherwise."""
-    if not is_real(value):
+    if not _is_real(value):
         raise TypeError(f"{name} is {value!r}; it must be a number")
     low_enough = value >= 0 if zero else value > 0
     if not low_enough or (math.isinf(value) and not infinite):
@@ -75,7 +74,7 @@ def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool 
 
 def check_between(name: str, value: Any, low: float, high: float, *, open_ends: bool = False) -> None:
     """A number from low to high, or strictly between them."""
-    if not is_real(value):
+    if not _is_real(value):
         raise TypeError(f"{name} is {value!r}; it must be a number")
     if not (low < value < high if open_ends else low <= value <= high):
         raise ValueError(
@@ -152,7 +151,7 @@ class KernelModel(base.Estimator):
         """
         f = self._f
         columns = f.columns[:, :: f.n_outputs].tolist()
-        labels: list[Any] = getattr(self, "_labels", [])
+        labels = getattr(self, "_labels", [])
         return [
             (f.point(i), dict(zip(labels, columns[i], strict=True)) if f.n_classes else columns[i][0])
             for i in np.argsort(f.births)
@@ -207,7 +206,7 @@ class KernelModel(base.Estimator):
         self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
         super().mutate(new_attrs)
 
-    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Update the model with one sample.
 
         Parameters
@@ -255,8 +254,9 @@ class KernelModel(base.Estimator):
         self._check_many(targets)
         for weight in weights:
             check_weight(weight)
+        learn: Any = self.learn_one  # a row of a frame is as good as a dict, and not for the user's eyes
         for row, target, weight in zip(frame, targets, weights, strict=True):
-            self.learn_one(row, target, weight)
+            learn(row, target, weight)
 
     def _check_many(self, targets: list[Any]) -> None:
         """Raise where one of these targets is wrong, before the first is learned."""
@@ -301,7 +301,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     def _target(self, y: Any) -> float:
         if type(y) is float and -LARGEST_TARGET <= y <= LARGEST_TARGET:
             return y
-        if not is_real(y):
+        if not isinstance(y, numbers.Real) or isinstance(y, bool | np.bool_):
             raise TypeError(f"the target is {y!r}; a regressor needs a number")
         try:
             value = float(y)
@@ -320,7 +320,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
 
 class KernelClassifier(KernelModel, base.MiniBatchClassifier):
-    """A classifier that predicts the sign of f(x), 0 being positive; with more than two classes, the largest of theirs.
+    """A classifier by the sign of f(x), where 0 is positive; of more than two classes it predicts the largest f_c(x).
 
     The positive label is True, 1 or +1 where the labels are bool or numbers; of any other pair of labels it is the
     second one that the stream shows.
@@ -405,7 +405,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
                 labels, seen = self._with_label(labels, seen, y)
 
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The score of the positive label, larger where the model is surer; with more than two classes, of each."""
+        """The score of the positive label, larger where the model is surer; of more than two classes, that of each."""
         if self._f.n_classes == 0:
             return self._decision(x)
         return dict(zip(self._labels, self._f.scores(x, self._weights()), strict=True))
@@ -434,8 +434,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             negative, positive = self._labels
             p = sigmoid(factor * scores[0])
             return {negative: 1.0 - p, positive: p} if negative != positive else {positive: 1.0}
-        ps = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
-        return dict(zip(self._labels, ps.tolist(), strict=True))
+        each = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
+        return dict(zip(self._labels, each.tolist(), strict=True))
 
     def _all_scores(self, X: Any) -> NDArray[np.float64]:
         """Scores for every row of a frame: one column for the positive label, or one for each class."""

@@ -74,10 +74,16 @@ class Kernel(base.Base):
 def _check_gamma(gamma: Any, where: str) -> float:
     if isinstance(gamma, bool) or not isinstance(gamma, numbers.Real):
         raise TypeError(f"{where}: gamma is {gamma!r}; it must be a number or None (taken from the stream)")
-    value = float(gamma)
-    if not 0 < value < math.inf:
+    if not 0 < float(gamma) < math.inf:
         raise ValueError(f"{where}: gamma is {gamma!r}; it must be positive and finite")
-    return value
+    return float(gamma)
+
+
+def _check_degree(degree: Any) -> None:
+    if isinstance(degree, bool) or not isinstance(degree, numbers.Integral):
+        raise TypeError(f"Polynomial: degree is {degree!r}; it must be a whole number")
+    if not 1 <= int(degree) <= 100:
+        raise ValueError(f"Polynomial: degree is {degree!r}; it must be from 1 to 100")
 
 
 class RBF(Kernel):
@@ -172,17 +178,14 @@ class Polynomial(Kernel):
     """
 
     def __init__(self, degree: int = 3, gamma: float | None = 1.0, coef0: float = 1.0):
-        if isinstance(degree, bool) or not isinstance(degree, numbers.Integral):
-            raise TypeError(f"Polynomial: degree is {degree!r}; it must be a whole number")
-        if not 1 <= degree <= 100:
-            raise ValueError(f"Polynomial: degree is {degree!r}; it must be from 1 to 100")
+        _check_degree(degree)
         if gamma is not None:
             _check_gamma(gamma, "Polynomial")
         if not 0 <= coef0 < math.inf:
             raise ValueError(f"Polynomial: coef0 is {coef0!r}; it must be finite and not negative")
-        self.degree: int = degree
-        self.gamma: float | None = gamma
-        self.coef0: float = coef0
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
 
     def _terms(self) -> tuple[Term, ...]:
         auto = AUTO_DOT if self.gamma is None else 0.0

@@ -329,7 +329,7 @@ cdef class Expansion:
         if not fabs(x.self_similarity) <= LARGEST_SELF:
             raise ValueError(
                 f"the kernel of this sample with itself is {x.self_similarity:g}, more than {LARGEST_SELF:g}: scale the "
-                f"features (preprocessing.StandardScaler); the largest is {max(dict(sample.items()).items(), key=_magnitude)}"
+                f"features (preprocessing.StandardScaler); the largest is {max(sample.items(), key=_magnitude)}"
             )
         return 0
 
@@ -369,7 +369,7 @@ cdef class Expansion:
                     rest += x.numbers[i] * x.numbers[i]
                     if feature != NULL:
                         self.scatter(feature, x.numbers[i])
-            self.finish_distances(rest, x.square, out)
+            self.finish_row(rest, x.square, out)
             return
         m = 0
         for i in range(x.size):
@@ -391,13 +391,16 @@ cdef class Expansion:
             self.pointers[j] = self.features[self.dense_slots[j]].dense
             self.numbers[j] = 0.0
 
-    cdef void finish_distances(self, double rest, double square, double *out) noexcept nogil:
+    cdef void finish_row(self, double rest, double square, double *out) noexcept nogil:
         """Kernel values from the laid-out dense features, and from posting lists through their dot products."""
         cdef Py_ssize_t i, n = self.padded()
-        for i in range(n):
-            self.dots[i] = max(0.0, rest + self.sparse_square[i] - 2.0 * self.dots[i])
-        loops.distances(self.pointers, self.numbers, self.n_dense, n, self.dots)
-        loops.kernel_row(&self.kernel.program, self.dots, True, self.square, square, n, out)
+        if self.kernel.has_distance:
+            for i in range(n):
+                self.dots[i] = max(0.0, rest + self.sparse_square[i] - 2.0 * self.dots[i])
+            loops.distances(self.pointers, self.numbers, self.n_dense, n, self.dots)
+        else:  # a distance would lose the digits of the dot product of a long and a short vector
+            loops.dots(self.pointers, self.numbers, self.n_dense, n, self.dots)
+        loops.kernel_row(&self.kernel.program, self.dots, self.kernel.has_distance, self.square, square, n, out)
 
     cdef void settle_sparse_squares(self) noexcept:
         """A feature became a posting list or stopped to be one.  Done at once: were it left to the next evaluation, a
@@ -429,7 +432,7 @@ cdef class Expansion:
         self.lay_out_dense()
         for j in range(self.n_dense):
             self.numbers[j] = self.pointers[j][p]
-        self.finish_distances(rest, self.square[p], out)
+        self.finish_row(rest, self.square[p], out)
         out[p] = self.self_[p]
         return 0
 
@@ -1616,7 +1619,7 @@ def _new(terms, budget, n_outputs, norm, values, inverse):
 
 
 def _magnitude(item):
-    return abs(item[1])
+    return abs(float(item[1]))
 
 
 cdef int fill(void *target, bytes data, Py_ssize_t size) except -1:

@@ -11,6 +11,7 @@ cdef class Kernel:
     cdef Factor factors[32]
     cdef bint radial                # κ(x, x) is the same for all x:
     cdef double radial_self
+    cdef bint has_distance          # some factor is one of ‖x-z‖; otherwise dot products are all it takes
     cdef bint adapting
     cdef dict previous              # the last sample learned, while adapting
     cdef Py_ssize_t seen

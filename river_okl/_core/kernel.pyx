@@ -49,6 +49,7 @@ cdef class Kernel:
                 self.adapting = self.adapting or auto > 0.0
                 f += 1
         self.radial = all(kind != DOT_POWER for _, factors in terms for kind, *_ in factors)
+        self.has_distance = any(kind != DOT_POWER for _, factors in terms for kind, *_ in factors)
         self.program.n_terms = len(terms)
         self.program.terms = self.c_terms
         self.program.factors = self.factors

@@ -1,0 +1,153 @@
+"""AVP and Ahpatron: what a halving keeps, the projection that it makes, and the perceptron as their limit."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from river_okl import AhpatronClassifier, AVPClassifier, KernelPerceptronClassifier, kernels
+from river_okl.algorithms.ahpatron import _halve, _largest_half
+from river_okl.maintenance import solve_with_ridge
+from tests import streams
+
+STREAM = streams.dense("classification", n=400)
+
+
+def test_avp_that_waits_for_mistakes_is_the_perceptron():
+    """ε → 1, λ = 1, U = ∞."""
+    avp, perceptron = AVPClassifier(epsilon=1.0 - 1e-12), KernelPerceptronClassifier()
+    for x, y in STREAM:
+        assert avp.decision_function_one(x) == perceptron.decision_function_one(x)
+        avp.learn_one(x, y)
+        perceptron.learn_one(x, y)
+    assert avp.n_support_vectors > 50
+
+
+def test_ahpatron_with_room_is_avp():
+    avp = AVPClassifier(radius=3.0, learning_rate=0.3, epsilon=0.4)
+    ahpatron = AhpatronClassifier(budget=400, radius=3.0, learning_rate=0.3, epsilon=0.4)
+    for x, y in STREAM:
+        assert ahpatron.decision_function_one(x) == avp.decision_function_one(x)
+        avp.learn_one(x, y)
+        ahpatron.learn_one(x, y)
+
+
+def test_the_adaptive_rate_follows_the_mistakes():
+    """Corollary 2; the mistakes are counted here, and margin errors are not among them."""
+    model = AVPClassifier(kernels.RBF(0.5), radius=3.0, learning_rate="adaptive", epsilon=0.5)
+    mistakes = margin_errors = 0
+    for x, y in STREAM:
+        margin = y * model.decision_function_one(x)
+        before, norm = model.n_support_vectors, model.norm
+        model.learn_one(x, y)
+        mistakes += margin <= 0
+        if model.n_support_vectors > before:
+            margin_errors += margin > 0
+            step = 3.0 / math.sqrt(9.0 + mistakes)
+            grown = math.sqrt(norm**2 + 2 * step * margin + step**2)
+            assert model.norm == pytest.approx(min(3.0, grown), rel=1e-9)
+    assert mistakes > 30 < margin_errors
+
+
+@pytest.mark.parametrize("budget", [1, 2, 15, 16])
+def test_the_ball_and_the_budget(budget):
+    model = AhpatronClassifier(budget=budget)
+    sizes = set()
+    for x, y in STREAM:
+        model.learn_one(x, y)
+        sizes.add(model.n_support_vectors)
+        assert model.norm <= math.sqrt(budget) / 2 * (1 + 1e-12)
+    assert sizes == set(range(1, budget + 1))
+
+
+def full(budget=12, seed=1):
+    """An Ahpatron whose next update halves."""
+    model = AhpatronClassifier(kernels.RBF(0.5), budget=budget, radius=1.5, ridge=0.01)
+    for x, y in streams.dense("classification", seed=seed):
+        model.learn_one(x, y)
+        if model.n_support_vectors == budget and model._t > 60:
+            return model
+    raise AssertionError("never full")
+
+
+@pytest.mark.parametrize("budget", [12, 13])
+def test_a_halving_minimises_equation_6_and_keeps_the_norm(budget):
+    model = full(budget)
+    f = model._f
+    K, alpha, births, norm = f.gram(), f.coefficients, f.births, model.norm
+    S2 = np.argsort(-abs(alpha))[: budget // 2]
+    S1 = np.setdiff1d(np.arange(budget), S2)
+
+    def objective(theta):
+        change = np.zeros(budget)
+        change[S2], change[S1] = theta, -alpha[S1]
+        return change @ K @ change + model.ridge * theta @ theta
+
+    theta = scipy.optimize.minimize(objective, np.zeros(len(S2)), tol=1e-12).x
+    beta = alpha[S2] + theta
+    beta *= norm / math.sqrt(beta @ K[np.ix_(S2, S2)] @ beta)  # eq. (7), c_t = ‖f_t‖/U
+
+    _halve(f, model.ridge)
+    assert model.norm == pytest.approx(norm, rel=1e-12)
+    order = np.argsort(births[S2])
+    assert sorted(f.births) == sorted(births[S2])
+    np.testing.assert_allclose(f.coefficients[np.argsort(f.births)], beta[order], rtol=1e-4, atol=1e-6)
+
+
+def test_the_largest_half_keeps_the_older_of_equals():
+    births = np.array([7, 3, 5, 0, 2, 1])
+    one = 1.0 + 1e-12
+    assert set(_largest_half(np.array([1.0, one, 1.0, 1.0, one, 1.0]), births)) == {3, 5, 4}
+    assert set(_largest_half(np.array([3.0, one, 1.0, 1.0, one, 2.0]), births)) == {0, 5, 3}
+    assert set(_largest_half(np.arange(5.0), births[:5])) == {3, 4}
+    assert len(_largest_half(np.ones(1), births[:1])) == 0
+
+
+def test_what_cancelled_is_not_stretched():
+    """Half of the budget on one point with both labels is 0 up to rounding; ‖f‖ times that could be anything."""
+    model = AhpatronClassifier(kernels.RBF(0.5), budget=4)
+    f = model._f
+    for value, c in ((0.0, 1.0), (0.0, -1.0 - 1e-14), (9.0, 0.01), (-9.0, 0.01)):
+        f.evaluate({"a": value})
+        f.add(c)
+    _halve(f, 1e-6)
+    assert abs(f.coefficients).max() < 1.5
+    assert model.norm < 1e-6
+
+
+@pytest.mark.parametrize("ridge", [5e-4, 1e-300])
+def test_duplicates_do_no_harm(ridge):
+    rng = random.Random(7)
+    model = AhpatronClassifier(kernels.RBF(0.5), budget=30, ridge=ridge)
+    for _ in range(2000):
+        x = {"a": rng.choice((0.0, 1.0)) + 1e-9 * rng.random(), "b": 1e-12 * rng.random()}
+        model.learn_one(x, rng.choice((-1, 1)))
+        assert model.norm <= math.sqrt(30) / 2 * (1 + 1e-9)
+        assert abs(model.decision_function_one(x)) <= math.sqrt(30) / 2 * (1 + 1e-6)
+
+
+def test_a_ridge_is_raised_until_there_is_a_factor():
+    indefinite = np.array([[1.0, 1.0 + 1e-9], [1.0 + 1e-9, 1.0]])
+    solution = solve_with_ridge(indefinite, np.array([1.0, 1.0]), 0.0)
+    np.testing.assert_allclose(solution, [0.5, 0.5], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "message"),
+    [
+        (AVPClassifier, {"epsilon": 0.5}, "epsilon is 0.5 and the learning rate up to 1; .* raise epsilon"),
+        (AVPClassifier, {"learning_rate": "adaptive"}, "radius is inf; .* needs a finite radius"),
+        (AVPClassifier, {"learning_rate": "adaptive", "radius": 10.0, "epsilon": 0.45}, "epsilon is 0.45"),
+        (AVPClassifier, {"epsilon": 1.0}, "epsilon is 1.0"),
+        (AhpatronClassifier, {"radius": 50.0}, "epsilon is 0.5 and the learning rate up to 2.5"),
+        (AhpatronClassifier, {"radius": math.inf}, "radius is inf"),
+        (AhpatronClassifier, {"ridge": 0.0}, "ridge is 0.0"),
+    ],
+)
+def test_what_the_theory_forbids_is_refused(cls, options, message):
+    with pytest.raises(ValueError, match=message):
+        cls(**options)

@@ -1,0 +1,139 @@
+"""BPA: its choice and its step against a general solver, the neighbours that it remembers, PA-I as its limit."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from river_okl import BPAClassifier, BPARegressor, KernelPAClassifier, KernelPARegressor, kernels
+from tests import streams
+from tests.discovery import decision, task
+
+BOTH = pytest.mark.parametrize("cls", [BPAClassifier, BPARegressor])
+MAINTENANCE = pytest.mark.parametrize("maintenance", ["simple", "nearest", "projection"])
+BUDGET = 6
+
+
+def gram(kernel, points):
+    return np.array([[kernel(x, z) for z in points] for x in points])
+
+
+def rbf(x, z):
+    return math.exp(-0.5 * sum((x.get(k, 0.0) - z.get(k, 0.0)) ** 2 for k in x.keys() | z.keys()))
+
+
+def quadratic(x, z):
+    return (0.4 * sum(v * z.get(k, 0.0) for k, v in x.items()) + 1.0) ** 2
+
+
+def loss_of(model, y, p):
+    return max(0.0, abs(y - p) - model.eps) if isinstance(model, BPARegressor) else max(0.0, 1.0 - y * p)
+
+
+def least_objective(model, K, alpha, r, V, y):
+    """min ½‖f' - f‖² + C ℓ(f'(x_t)) over β by a general solver, the loss as a slack. The new point is the last of K."""
+    f_t = K[-1, :-1] @ alpha
+
+    def change(beta):
+        c = np.zeros(len(K))
+        c[r], c[V] = -alpha[r], beta
+        return c
+
+    def objective(v):
+        c = change(v[:-1])
+        return c @ K @ c / 2 + model.C * v[-1]
+
+    def value(v):
+        return f_t + K[-1] @ change(v[:-1])
+
+    if isinstance(model, BPARegressor):
+        slacks = [lambda v: v[-1] + model.eps - (y - value(v)), lambda v: v[-1] + model.eps + (y - value(v))]
+    else:
+        slacks = [lambda v: v[-1] - 1 + y * value(v)]
+    start = np.append(np.zeros(len(V)), abs(y) + abs(f_t) + 5.0)
+    constraints = [{"type": "ineq", "fun": slack} for slack in [*slacks, lambda v: v[-1]]]
+    found = scipy.optimize.minimize(
+        objective, start, constraints=constraints, method="SLSQP", options={"ftol": 1e-14, "maxiter": 500}
+    )
+    return objective(found.x)
+
+
+@BOTH
+@MAINTENANCE
+@pytest.mark.parametrize(
+    ("kernel", "function"),
+    [(kernels.RBF(0.5), rbf), (kernels.Polynomial(2, gamma=0.4), quadratic)],
+    ids=["rbf", "polynomial"],
+)
+def test_no_other_step_has_a_smaller_objective(cls, maintenance, kernel, function):
+    """Over all r to remove and all β, as the paper states the problem."""
+    model = cls(kernel, budget=BUDGET, C=0.4, maintenance=maintenance)
+    compared = 0
+    for t, (x, y) in enumerate(streams.unit(task(cls), n=70, seed=3)):
+        points, alpha = map(list, zip(*model.support_vectors, strict=True)) if model.n_support_vectors else ([], [])
+        loss = loss_of(model, y, model._decision(x))
+        model.learn_one(x, y)
+        if len(points) < BUDGET or loss < 0.05 or t % 3:
+            continue
+        K = gram(function, [*points, x])
+        distance = np.diag(K)[:, None] + np.diag(K) - 2 * K + np.diag(np.full(BUDGET + 1, np.inf))
+        least = []
+        for r in range(BUDGET):
+            others = [i for i in range(BUDGET) if i != r]
+            near = {"simple": [], "nearest": [min(others, key=lambda i: distance[r, i])], "projection": others}
+            least.append(least_objective(model, K, np.array(alpha), r, [*near[maintenance], BUDGET], y))
+        after = {tuple(sorted(z.items())): c for z, c in model.support_vectors}
+        c = np.array([after.get(tuple(sorted(z.items())), 0.0) for z in [*points, x]]) - [*alpha, 0.0]
+        made = c @ K @ c / 2 + model.C * loss_of(model, y, model._decision(x))
+        assert len(after) == BUDGET
+        assert made == pytest.approx(min(least), rel=1e-4, abs=1e-7)
+        compared += 1
+    assert compared >= 5
+
+
+@pytest.mark.parametrize(("cls", "pa"), [(BPAClassifier, KernelPAClassifier), (BPARegressor, KernelPARegressor)])
+@MAINTENANCE
+def test_with_room_it_is_pa_i(cls, pa, maintenance):
+    bpa, unbounded = cls(budget=150, C=0.3, maintenance=maintenance), pa(C=0.3)
+    for x, y in streams.dense(task(cls), n=150):
+        assert decision(bpa, x) == decision(unbounded, x)
+        bpa.learn_one(x, y)
+        unbounded.learn_one(x, y)
+
+
+@pytest.mark.parametrize("kernel", [None, kernels.RBF(0.5), kernels.Polynomial(2, gamma=0.4)], ids=str)
+def test_the_remembered_neighbours_are_the_nearest(kernel):
+    """Through replacements, and while γ moves with the stream."""
+    model = BPAClassifier(kernel, budget=12, maintenance="nearest")
+    f = model._f
+    for t, (x, y) in enumerate(streams.dense("classification", n=400)):
+        model.learn_one(x, y)
+        if t > 30 and t % 7 == 0:
+            K = f.gram()
+            distance = np.diag(K)[:, None] + np.diag(K) - 2 * K
+            np.fill_diagonal(distance, np.inf)
+            position, similarity = copy.deepcopy(model._neighbours).of(f)
+            np.testing.assert_allclose(distance[np.arange(12), position], distance.min(axis=1), rtol=1e-6)
+            np.testing.assert_allclose(similarity, K[np.arange(12), position], rtol=1e-12)
+
+
+@BOTH
+@MAINTENANCE
+def test_near_duplicates_do_no_harm(cls, maintenance):
+    """2,000 points in two heaps, exact copies among them: all projections are on nearly dependent points."""
+    rng = random.Random(7)
+    model = cls(kernels.RBF(0.5), budget=10, maintenance=maintenance)
+    for t in range(2000):
+        spread = rng.choice((0.0, 1e-12, 1e-9, 1e-6))
+        heap = rng.choice((0.0, 1.0))
+        x = {"a": heap + spread * rng.random(), "b": spread * rng.random()}
+        model.learn_one(x, rng.choice((-1.0, 1.0)))
+        assert abs(decision(model, x)) < 10.0
+        assert model.norm < 10.0
+        if t % 50 == 0:
+            assert abs(model._f.coefficients).max() < 1e4

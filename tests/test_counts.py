@@ -1,0 +1,58 @@
+"""Numbers that papers and independent programs agree on, on the real data; skipped where RIVER_DATA is not set."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+import pytest
+
+from river_okl import (
+    AhpatronClassifier,
+    BPAClassifier,
+    ForgetronClassifier,
+    KernelPerceptronClassifier,
+    datasets,
+    kernels,
+)
+
+
+@pytest.fixture(scope="module")
+def a9a(data_home):
+    """a9a and then a9a.t, in the order of the files."""
+    samples = list(datasets.LIBSVM("a9a", part="both"))
+    assert len(samples) == 48_842
+    return samples
+
+
+def mistakes(model, samples):
+    wrong = 0
+    for x, y in samples:
+        wrong += (model.decision_function_one(x) >= 0.0) != y
+        model.learn_one(x, y)
+    return wrong
+
+
+def test_kernel_perceptron_on_a9a(a9a):
+    model = KernelPerceptronClassifier(kernels.RBF(0.4))
+    assert mistakes(model, a9a) == 9952
+    assert model.n_support_vectors == 9952
+
+
+def test_bpa_simple_on_a9a(a9a):
+    assert abs(mistakes(BPAClassifier(kernels.RBF(0.4), budget=200), a9a) - 9845) <= 10
+
+
+def test_forgetron_on_a9a(a9a):
+    assert abs(mistakes(ForgetronClassifier(kernels.RBF(0.4), budget=1350), a9a) - 10_567) <= 10
+
+
+def test_ahpatron_on_phishing(data_home):
+    """Liao et al. 2024, Table 2: σ = 1, B = 400, the best ε: 7.27 ± 0.13 % over permutations."""
+    samples = list(datasets.LIBSVM("phishing"))
+    rates = []
+    for seed in range(3):
+        random.Random(seed).shuffle(samples)
+        model = AhpatronClassifier(kernels.RBF(0.5), budget=400, epsilon=0.7)
+        rates.append(100 * mistakes(model, samples) / len(samples))
+    assert statistics.mean(rates) == pytest.approx(7.27, abs=0.3)  # 4 standard errors of a mean of three

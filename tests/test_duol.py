@@ -1,0 +1,217 @@
+"""DUOL and BDUOL: their quadratic programs against general solvers, the dual that they climb, and the box of it."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given
+from hypothesis import strategies as st
+
+from river_okl import BDUOLClassifier, DUOLClassifier, KernelPAClassifier, kernels
+from river_okl.algorithms.duol import RIDGE, _box_quadratic, _discard, _two_variable_step
+from tests import streams
+
+STRATEGIES = ["removal", "projection", "approximate", "nearest"]
+each_strategy = pytest.mark.parametrize("maintenance", STRATEGIES)
+numbers = st.floats(1e-6, 5)
+
+
+@given(
+    loss_t=numbers, loss_b=numbers, k_t=numbers, k_b=numbers, cosine=st.floats(-1, 1), C=numbers, share=st.floats(0, 1)
+)
+def test_the_two_variable_step_against_a_grid(loss_t, loss_b, k_t, k_b, cosine, C, share):
+    w = cosine * math.sqrt(k_t * k_b)
+    low, high = -share * C, C - share * C
+
+    def gain(gamma, d):
+        return gamma * loss_t + d * loss_b - (gamma**2 * k_t + d**2 * k_b + 2 * gamma * d * w) / 2
+
+    gamma, d = _two_variable_step(loss_t, loss_b, k_t, k_b, w, C, low, high)
+    assert 0 <= gamma <= C
+    assert low <= d <= high
+    grid = gain(*np.meshgrid(np.linspace(0, C, 201), np.linspace(low, high, 201)))
+    scale = C * (loss_t + loss_b) + C * C * (k_t + k_b)
+    assert gain(gamma, d) >= grid.max() - 1e-12 * scale
+    # and no step of coordinate ascent leads up from there
+    assert gain(min(C, max(0.0, (loss_t - w * d) / k_t)), d) <= gain(gamma, d) + 1e-12 * scale
+    assert gain(gamma, min(high, max(low, (loss_b - w * gamma) / k_b))) <= gain(gamma, d) + 1e-12 * scale
+
+
+def test_the_two_variable_step_where_the_poster_divides_by_zero():
+    """x_t = x_b with the other label: k_t = k_b = -w. Both can only gain, until the box stops them."""
+    assert _two_variable_step(1.5, 0.5, 1.0, 1.0, -1.0, 1.0, -0.25, 0.75) == (1.0, 0.75)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_box_quadratic_program(seed):
+    """Against SciPy's bounded least squares; half of the Grams are all but singular, and some bounds coincide."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    points = rng.normal(size=(n, 2 if seed % 2 else 8))
+    H = np.exp(-0.5 * ((points[:, None] - points) ** 2).sum(axis=2)) * np.outer(s := rng.choice([-1, 1], n), s)
+    H += 1e-8 * np.eye(n)
+    c = rng.normal(size=n)
+    low, high = -rng.random(n), rng.random(n)
+    high[rng.random(n) < 0.2] = 0.0
+    low[rng.random(n) < 0.1] = 0.0
+    beta = _box_quadratic(H, c, low, high, np.zeros(n))
+    assert (low <= beta).all()
+    assert (beta <= high).all()
+    # optimality: the gradient is 0 inside, and points out of the box at a bound
+    gradient = H @ beta - c
+    inside = (low < beta) & (beta < high)
+    assert abs(gradient[inside]).max(initial=0.0) < 1e-9
+    assert (gradient[(beta == low) & (low < high)] > -1e-9).all()
+    assert (gradient[(beta == high) & (low < high)] < 1e-9).all()
+
+    L = np.linalg.cholesky(H)
+    wide = high > low
+    if wide.any():
+        free = scipy.optimize.lsq_linear(
+            L.T[:, wide], np.linalg.solve(L, c), bounds=(low[wide], high[wide]), method="bvls", max_iter=10_000
+        ).x
+        best = np.zeros(n)
+        best[wide] = free
+
+        def value(b):
+            return b @ H @ b / 2 - c @ b
+
+        assert value(beta) <= value(best) + 1e-9
+
+
+def dual(model):
+    """Σ γ_i - ½‖f‖², which double updating climbs."""
+    return sum(abs(c) for _, c in model.support_vectors) - model.norm**2 / 2
+
+
+@pytest.mark.parametrize("options", [{}, {"C": 0.3}, {"C": 5.0, "rho": 0.2}], ids=str)
+def test_the_dual_never_falls_and_the_box_holds(options):
+    model = DUOLClassifier(kernels.RBF(0.5), **options)
+    before, doubles, C = 0.0, 0, options.get("C", 1.0)
+    for x, y in streams.dense("classification"):
+        old = dict(zip(model._f.births.tolist(), model._f.coefficients, strict=True))
+        model.learn_one(x, y)
+        new = dict(zip(model._f.births.tolist(), model._f.coefficients, strict=True))
+        moved = [b for b in old if old[b] != new[b]]
+        assert len(moved) <= 1
+        doubles += len(moved)
+        assert all(abs(c) <= C * (1 + 1e-12) for c in new.values())
+        assert all(math.copysign(1, old[b]) == math.copysign(1, new[b]) for b in old)  # labels stay
+        assert dual(model) >= before - 1e-10
+        before = dual(model)
+    assert doubles > 5
+
+
+def test_a_coefficient_of_zero_keeps_its_label():
+    """-0.0 is a point of the negative class; so it is after pickling."""
+    model = DUOLClassifier(kernels.RBF(0.5))
+    f = model._f
+    for value, c in ((0.0, -1.0), (0.5, 1.0)):
+        f.evaluate({"a": value})
+        f.add(c)
+    f.set(0, -0.0)  # as a projection of BDUOL may leave it
+    model = pickle.loads(pickle.dumps(model))
+    assert math.copysign(1.0, model._f.coefficients[0]) == -1.0
+    model.learn_one({"a": 0.0}, 1)  # f(0) = 0.88: in conflict with the negative point at 0, which has a loss
+    assert model._f.coefficients[0] < 0.0
+    assert model._f.coefficients[1] == 1.0
+
+
+def test_without_conflicts_it_is_pa_i():
+    duol, pa = DUOLClassifier(rho=1.5, C=0.4), KernelPAClassifier(C=0.4)
+    for x, y in streams.dense("classification"):
+        assert duol.decision_function_one(x) == pa.decision_function_one(x)
+        duol.learn_one(x, y)
+        pa.learn_one(x, y)
+
+
+@each_strategy
+def test_with_room_bduol_is_duol(maintenance):
+    bduol, duol = BDUOLClassifier(budget=200, maintenance=maintenance), DUOLClassifier()
+    for x, y in streams.dense("classification"):
+        assert bduol.decision_function_one(x) == duol.decision_function_one(x)
+        bduol.learn_one(x, y)
+        duol.learn_one(x, y)
+
+
+@each_strategy
+def test_who_leaves_and_what_takes_over(maintenance):
+    model = BDUOLClassifier(kernels.RBF(0.5), budget=9, C=0.5, maintenance=maintenance)
+    compared = 0
+    for t, (x, y) in enumerate(streams.dense("classification", n=300)):
+        model.learn_one(x, y)
+        if model.n_support_vectors < 9 or t % 5:
+            continue
+        f = pickle.loads(pickle.dumps(model._f))
+        K, alpha, births = f.gram(), f.coefficients, f.births
+        labels, gamma = np.sign(alpha), abs(alpha)
+        if (gamma == 0).any():
+            continue
+        DA = -gamma * (1 - labels * (K @ alpha)) - gamma**2 * np.diag(K) / 2
+        j = int(DA.argmax())
+        if np.sort(DA)[-2] > DA[j] - 1e-6:
+            continue
+        _discard(f, 0.5, maintenance)
+        left = dict(zip(f.births.tolist(), f.coefficients, strict=True))
+        assert births[j] not in left
+        rest = [i for i in range(9) if i != j]
+        beta = labels[rest] * ([left[births[i]] for i in rest] - alpha[rest])
+        low, high = -gamma[rest], 0.5 - gamma[rest]
+        K_rest, k_j = K[np.ix_(rest, rest)] + RIDGE * np.eye(8), K[rest, j]
+        free = alpha[j] * labels[rest] * np.linalg.solve(K_rest, k_j)
+        if maintenance == "removal":
+            expected = np.zeros(8)
+        elif maintenance == "approximate":
+            expected = np.clip(free, low, high)
+        elif maintenance == "nearest":
+            expected = np.zeros(8)
+            n = int(k_j.argmax())  # RBF: the nearest is the most similar
+            expected[n] = np.clip(alpha[j] * labels[rest][n] * k_j[n], low[n], high[n])
+        else:
+            L = np.linalg.cholesky(K_rest)
+            expected = (
+                labels[rest]
+                * scipy.optimize.lsq_linear(
+                    L.T,
+                    np.linalg.solve(L, alpha[j] * k_j),
+                    bounds=np.sort([labels[rest] * low, labels[rest] * high], axis=0),
+                    method="bvls",
+                    tol=1e-14,
+                ).x
+            )
+        np.testing.assert_allclose(beta, expected, atol=1e-7)
+        compared += 1
+    assert compared > 10
+
+
+def test_nothing_is_learned_where_the_loss_leaves_with_the_point():
+    """The loss of the positive sample is the negative point's doing, and that leaves."""
+    model = BDUOLClassifier(kernels.RBF(10.0), budget=2, C=2.0, maintenance="removal")
+    f = model._f
+    for value, c in ((0.0, 1.5), (0.36, -2.0)):  # the negative point has the larger DA
+        f.evaluate({"a": value})
+        f.add(c)
+    assert model.decision_function_one({"a": 0.0}) < 1.0
+    model.learn_one({"a": 0.0}, 1)
+    assert [(z.get("a", 0.0), c) for z, c in model.support_vectors] == [(0.0, 1.5)]
+
+
+@pytest.mark.parametrize("maintenance", [None, *STRATEGIES])
+def test_near_duplicates_do_no_harm(maintenance):
+    """2,000 points in two heaps, exact copies with both labels among them."""
+    rng = random.Random(7)
+    if maintenance is None:
+        model = DUOLClassifier(kernels.RBF(0.5))
+    else:
+        model = BDUOLClassifier(kernels.RBF(0.5), budget=10, maintenance=maintenance)
+    for _ in range(2000 if maintenance else 400):
+        spread = rng.choice((0.0, 1e-12, 1e-9, 1e-6))
+        x = {"a": rng.choice((0.0, 1.0)) + spread * rng.random(), "b": spread * rng.random()}
+        model.learn_one(x, rng.choice((-1, 1)))
+        assert abs(model._f.coefficients).max() <= 1.0 + 1e-12
+        assert math.isfinite(model.decision_function_one(x))
