@@ -68,7 +68,6 @@ def variants(cls):
             yield f"{name}={value}", {name: value}
 
 
-ALL = {name: cls for name, cls in CLASSES.items()}
 EVERY_VARIANT = [
     (cls, options, f"{name}-{variant}") for name, cls in CLASSES.items() for variant, options in variants(cls)
 ]
