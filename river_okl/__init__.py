@@ -17,8 +17,10 @@ The map of the house::
 
 from river_okl import datasets, kernels, losses
 from river_okl.algorithms.ahpatron import AhpatronClassifier, AVPClassifier
+from river_okl.algorithms.alma import ALMAClassifier
 from river_okl.algorithms.bogd import BOGDClassifier, BOGDRegressor
 from river_okl.algorithms.bpa import BPAClassifier, BPARegressor
+from river_okl.algorithms.budget_perceptron import BudgetPerceptronClassifier
 from river_okl.algorithms.duol import BDUOLClassifier, DUOLClassifier
 from river_okl.algorithms.forgetron import ForgetronClassifier
 from river_okl.algorithms.lsokl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor
@@ -50,6 +52,7 @@ from river_okl.checkpoint import load, save
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALMAClassifier",
     "AVPClassifier",
     "AhpatronClassifier",
     "BDUOLClassifier",
@@ -59,6 +62,7 @@ __all__ = [
     "BPARegressor",
     "BSGDClassifier",
     "BSGDRegressor",
+    "BudgetPerceptronClassifier",
     "DUOLClassifier",
     "FOGDClassifier",
     "FOGDRegressor",

@@ -108,6 +108,7 @@ class NBSGD(SuffixAverage, SGD):
         seed: int | None = None,
     ):
         check_whole("budget", budget)
+        check_between("budget", budget, 1, 2**31 - 1)  # positions are 32-bit
         check_positive("beta", beta)
         check_choice("maintenance", maintenance, ("removal", "projection", "approximate", "merging"))
         check_whole("n_neighbors", n_neighbors)

@@ -1,0 +1,82 @@
+"""ALMA₂: the perceptron that approximates the maximal margin, with kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+from river_okl.base import KernelClassifier, check_between, check_positive
+from river_okl.kernels import Kernel
+from river_okl.maintenance import project_on_ball
+
+
+class ALMAClassifier(KernelClassifier):
+    """The approximate large margin algorithm for the 2-norm, with kernels.
+
+    Take it where classes are (nearly) separable and a batch support vector machine would be the model of choice; every
+    update adds a support vector for ever. river's `linear_model.ALMAClassifier` is its linear form.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    alpha
+        α in (0, 1]: the margin that is aimed at is (1-α) times the maximal one. Larger is faster; 1 asks for no margin.
+    B
+        The margin that is asked for after k-1 updates is (1-α) B/√k. None: 1/α.
+    C
+        The step of update k is C/√k.
+
+    Notes
+    -----
+    - As in the paper, samples count with their length in feature space divided out (κ̂ = κ/√κ(x, x), a sample of length 0 is
+      passed over), and f is kept in the ball of radius 1. The decision value is f(x), not divided.
+    - The defaults are those of river's linear class. The averaged and voted outputs of the paper are left out.
+    - The sample weight multiplies the step.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import ALMAClassifier
+
+    >>> model = preprocessing.StandardScaler() | ALMAClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 86.80%
+
+    References
+    ----------
+    [^1]: [Gentile, C., 2001. A new approximate maximal margin classification algorithm. Journal of Machine Learning Research, 2, pp.213-242.](https://www.jmlr.org/papers/v2/gentile01a.html)
+
+    """
+
+    _multiclass = True
+
+    def __init__(self, kernel: Kernel | None = None, *, alpha: float = 0.9, B: float | None = None, C: float = 2**0.5):
+        check_positive("alpha", alpha)
+        check_between("alpha", alpha, 0.0, 1.0)
+        if B is not None:
+            check_positive("B", B)
+        check_positive("C", C)
+        self.alpha = alpha
+        self.B = B
+        self.C = C
+        super().__init__(kernel, norm=True)
+        self._k = 1  # the number of the next update
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"alpha", "B", "C"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        f = self._f
+        y, p = self._receive(x, y, w)
+        if f.self_similarity <= 0.0 or w == 0.0:
+            return
+        length = math.sqrt(f.self_similarity)
+        B = 1.0 / self.alpha if self.B is None else self.B
+        if y * p / length > (1.0 - self.alpha) * B / math.sqrt(self._k):  # γ_k = B/√k
+            return
+        f.add(y * w * self.C / math.sqrt(self._k) / length)  # η_k = C/√k
+        project_on_ball(f, 1.0)
+        self._k += 1

@@ -1,0 +1,70 @@
+"""The budget perceptron: where the cache is full, the example that needs itself least leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from river_okl.base import KernelClassifier, check_positive
+from river_okl.kernels import Kernel
+from river_okl.maintenance import oldest_of_smallest
+
+
+class BudgetPerceptronClassifier(KernelClassifier):
+    """The perceptron on a fixed cache of examples: the one that is classified best without itself makes room.
+
+    The first of its kind, for comparison; noisy labels fill its cache with the examples that it never gets right, so
+    take `RBPClassifier` or `ForgetronClassifier` for noisy data.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    budget
+        The most support vectors that the model keeps.
+    tolerance
+        β: an example is added where y f(x) ≤ β; 0 makes it a perceptron.
+
+    Notes
+    -----
+    - The paper's algorithm for a cache of fixed size, with α = 1 for every example: the support vector with the largest y_i (f(x_i) - α_i y_i κ(x_i, x_i)) leaves before the new one is added; ties go to the oldest.
+    - f(x_i) is kept up to date for every support vector, so a removal costs O(B), as an addition does.
+    - The sample weight multiplies the coefficient of the new support vector.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from river_okl import BudgetPerceptronClassifier
+
+    >>> model = preprocessing.StandardScaler() | BudgetPerceptronClassifier(budget=50)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 73.76%
+
+    References
+    ----------
+    [^1]: [Crammer, K., Kandola, J. and Singer, Y., 2003. Online classification on a budget. In Advances in Neural Information Processing Systems 16, pp.225-232.](https://papers.nips.cc/paper_files/paper/2003)
+
+    """
+
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 100, tolerance: float = 0.0):
+        check_positive("tolerance", tolerance, zero=True)
+        self.budget = budget
+        self.tolerance = tolerance
+        super().__init__(kernel, budget=budget, values=True)
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"tolerance"}
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        f = self._f
+        y, p = self._receive(x, y, w)
+        if y * p > self.tolerance or w == 0.0:
+            return
+        if len(f) == self.budget:
+            alpha = f.coefficients  # α_i y_i
+            without = np.sign(alpha) * (f.values - alpha * f.self_similarities)
+            f.remove(oldest_of_smallest(-without, f.births))
+        f.add(y * w)
