@@ -49,7 +49,9 @@ def test_the_classes_are_found():
 # River ------------------------------------------------------------------------------------------------------------
 
 
-@each_variant
+@pytest.mark.parametrize(
+    ("cls", "options"), [pytest.param(c, o, id=n) for c, o, n in EVERY_VARIANT if n.endswith("default") or "unit" in n]
+)
 def test_river_checks(cls, options):
     checks.check_estimator(cls(**options))
 
