@@ -1,0 +1,35 @@
+"""NORMA: what is its own, beside the comparison with its twin."""
+
+from __future__ import annotations
+
+import pytest
+from river import optim
+
+from river_okl import OGDClassifier, OGDRegressor, kernels
+
+RBF = kernels.RBF(gamma=0.5)
+
+
+def test_f_decays_at_every_sample():
+    model = OGDRegressor(RBF, learning_rate=0.5, l2=0.1)
+    model.learn_one({"x": 0.0}, 1.0)  # α = -0.5 · 2 (0 - 1)
+    assert model.predict_one({"x": 0.0}) == pytest.approx(1.0)
+    model.learn_one({"x": 1.0}, 5.0, w=0.0)  # no loss, and no support vector
+    assert model.n_support_vectors == 1
+    assert model.predict_one({"x": 0.0}) == pytest.approx(0.95)
+
+
+def test_a_sample_of_weight_zero_has_no_loss_but_f_decays():
+    model = OGDClassifier(RBF, learning_rate=0.5, l2=0.1)
+    model.learn_one({"x": 0.0}, True, w=2.0)
+    model.learn_one({"x": 0.0}, False, w=0.0)
+    assert model.support_vectors == [({}, pytest.approx(0.95))]
+
+
+def test_a_decay_of_more_than_one_is_refused():
+    with pytest.raises(ValueError, match="l2"):
+        OGDClassifier(learning_rate=2.0, l2=0.5)
+    model = OGDClassifier(RBF, learning_rate=optim.schedulers.Constant(300.0), l2=0.01)  # of a scheduler f is emptied
+    for y in (True, False, True):
+        model.learn_one({"x": 0.0}, y)
+        assert abs(model.decision_function_one({"x": 0.0})) == pytest.approx(300.0)
