@@ -511,11 +511,11 @@ class _Reader:
         )
 
     def expansion(self, content: Any) -> Expansion:
-        budget, n_outputs, norm, values, inverse = content["options"]
+        budget, spare, n_outputs, norm, values, inverse = content["options"]
         self.require(
             (budget is None or type(budget) is int)
             and type(n_outputs) is int
-            and all(type(flag) is bool for flag in (norm, values, inverse)),
+            and all(type(flag) is bool for flag in (spare, norm, values, inverse)),
             "the options of an expansion",
         )
         state = {key: self.state_value(value) for key, value in content["state"].items()}
@@ -531,6 +531,7 @@ class _Reader:
         f = Expansion(
             (self.kernel or kernels.RBF())._terms(),
             budget=budget,
+            spare=spare,
             n_outputs=n_outputs,
             norm=norm,
             values=values,

@@ -30,6 +30,7 @@ class Expansion:
         kernel: tuple[Term, ...],
         *,
         budget: int | None = None,
+        spare: bool = False,
         n_outputs: int = 1,
         norm: bool = False,
         values: bool = False,

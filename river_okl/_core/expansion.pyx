@@ -89,7 +89,9 @@ cdef class Expansion:
     kernel
         The terms of a ``river_okl.kernels`` kernel.
     budget
-        The most support vectors that there will ever be; None: no limit.
+        The most support vectors between two steps; None: no limit.
+    spare
+        A step may hold one more: it adds before it removes. ``observe`` takes out what an interrupted step left.
     n_outputs
         Coefficients per support vector: functions that share their support vectors.
     norm
@@ -102,6 +104,7 @@ cdef class Expansion:
 
     cdef readonly Kernel kernel
     cdef readonly object budget
+    cdef readonly bint spare
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_classes  # 0: one function per output; else columns are output by output, class by class
     cdef Py_ssize_t n_columns           # n_outputs, times n_classes if there are any
@@ -157,13 +160,14 @@ cdef class Expansion:
         self.free_slots = []
         self.memo = True
 
-    def __init__(self, tuple kernel, *, budget=None, Py_ssize_t n_outputs=1, bint norm=False, bint values=False, bint inverse=False):
+    def __init__(self, tuple kernel, *, budget=None, bint spare=False, Py_ssize_t n_outputs=1, bint norm=False, bint values=False, bint inverse=False):
         if budget is not None and not 1 <= budget <= MAX_BUDGET:
             raise ValueError(f"budget is {budget!r}: it must be a whole number from 1 to {MAX_BUDGET:,}")
         if self.kernel is not None:
             raise RuntimeError("an Expansion is initialised once")
         self.kernel = Kernel(kernel)
         self.budget = budget
+        self.spare = spare
         self.keeps_norm = norm
         self.keeps_values = values
         self.gram_ = Gram() if inverse else None
@@ -481,6 +485,8 @@ cdef class Expansion:
     cpdef double observe(self, sample) except? -1.0:
         """``evaluate`` for a sample that is about to be learned: it counts for a kernel that takes γ from the stream."""
         self.residue_valid = False  # as in a model that is loaded between two samples: solving has side effects
+        if self.spare:
+            self.finish_interrupted()
         cdef double value = self.evaluate(sample)
         if not self.kernel.adapting:
             return value
@@ -513,6 +519,16 @@ cdef class Expansion:
                 total += <double> weights[o] * self.sum(c * self.n_outputs + o)
             out.append(self.scale_ * total)
         return out
+
+    cdef int finish_interrupted(self) except -1:
+        """What was added by a step that was interrupted before it made room leaves again."""
+        cdef Py_ssize_t i, newest = 0
+        while self.budget is not None and self.n > self.budget:
+            for i in range(self.n):
+                if self.birth[i] > self.birth[newest]:
+                    newest = i
+            self.remove(newest)
+        return 0
 
     cdef int kernel_moved(self) except -1:
         """Everything that was computed with the old γ is computed again."""
@@ -607,7 +623,7 @@ cdef class Expansion:
         cdef Sample *x = self.learned_sample()
         cdef Py_ssize_t i, o, n = self.n
         self.check_output(output)
-        if self.budget is not None and n >= self.budget:
+        if self.budget is not None and n >= self.budget + self.spare:
             raise RuntimeError(f"the budget of {self.budget} support vectors is full")
         if self.gram_ is not None:
             self.solve()
@@ -1110,7 +1126,7 @@ cdef class Expansion:
         """More room: twice as much, but no more than the budget needs."""
         cdef Py_ssize_t o, j, capacity = max(LANES, 2 * self.capacity), old = self.capacity
         if self.budget is not None:
-            capacity = min(capacity, (<Py_ssize_t> self.budget + LANES - 1) // LANES * LANES)
+            capacity = min(capacity, (<Py_ssize_t> self.budget + self.spare + LANES - 1) // LANES * LANES)
         if capacity > MAX_BUDGET:
             raise MemoryError(f"{self.n:,} support vectors are the most that there can be")
         for o in range(self.n_columns):
@@ -1471,10 +1487,10 @@ cdef class Expansion:
         room = 0
         while room < capacity:
             room = max(LANES, 2 * room)
-            if self.budget is not None and room > self.budget:
-                room = (self.budget + LANES - 1) // LANES * LANES
+            if self.budget is not None and room > self.budget + self.spare:
+                room = (self.budget + self.spare + LANES - 1) // LANES * LANES
                 break
-        if room != capacity or (self.budget is not None and n > self.budget):
+        if room != capacity or (self.budget is not None and n > self.budget + self.spare):
             raise ValueError(f"capacity is {capacity} for {n} support vectors and a budget of {self.budget}")
         if type(names) is not list or len(set(names)) != len(names):
             raise ValueError("a feature is there twice")
@@ -1534,7 +1550,9 @@ cdef class Expansion:
         }  # fmt: skip
 
     def __reduce__(self):
-        options = (self.kernel.terms, self.budget, self.n_outputs, self.keeps_norm, self.keeps_values, self.gram_ is not None)
+        options = (
+            self.kernel.terms, self.budget, bool(self.spare), self.n_outputs, bool(self.keeps_norm), bool(self.keeps_values), self.gram_ is not None
+        )  # fmt: skip
         return _new, options, (self.kernel.__getstate__(), self.__getstate__())
 
     # The invariants at the head of this file, by brute force ------------------------------------------------------
@@ -1542,7 +1560,7 @@ cdef class Expansion:
     def _check(self):
         cdef Py_ssize_t i, j, k, o, n = self.n
         cdef Feature *feature
-        assert n <= self.capacity and (self.budget is None or n <= self.budget)
+        assert n <= self.capacity and (self.budget is None or n <= self.budget + self.spare)
         points = [self.point(i) for i in range(n)]
         used = set().union(*points)
         assert used == set(self.vocabulary), "the vocabulary is what the support vectors have"
@@ -1614,8 +1632,8 @@ cdef class Expansion:
                 assert residual <= 0.5 * math.sqrt(1e-8) * gram.max(), "d = K⁻¹k solves K d = k"
 
 
-def _new(terms, budget, n_outputs, norm, values, inverse):
-    return Expansion(terms, budget=budget, n_outputs=n_outputs, norm=norm, values=values, inverse=inverse)
+def _new(terms, budget, spare, n_outputs, norm, values, inverse):
+    return Expansion(terms, budget=budget, spare=spare, n_outputs=n_outputs, norm=norm, values=values, inverse=inverse)
 
 
 def _magnitude(item):

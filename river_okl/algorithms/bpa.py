@@ -48,7 +48,7 @@ class BPA(KernelModel):
         self.C = C
         self.maintenance = maintenance
         if maintenance == "projection":
-            super().__init__(kernel, budget=budget + 1, inverse=True)  # t joins before r leaves
+            super().__init__(kernel, budget=budget, spare=True, inverse=True)  # t joins before r leaves
         else:
             super().__init__(kernel, budget=budget)
         self._neighbours = _Neighbours() if maintenance == "nearest" else None

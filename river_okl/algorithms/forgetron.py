@@ -52,7 +52,7 @@ class ForgetronClassifier(KernelClassifier):
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 100):
         check_whole("budget", budget)
         self.budget = budget
-        super().__init__(kernel, budget=budget + 1)  # the new support vector is in f while the oldest leaves
+        super().__init__(kernel, budget=budget, spare=True)  # the new support vector is in f while the oldest leaves
         self._mistakes = 0  # M
         self._damage = 0.0  # Q
 

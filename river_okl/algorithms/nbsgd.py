@@ -77,7 +77,7 @@ class BSGD(SGD):
             check_gaussian(kernel, "merging")
         self.budget = budget
         self.maintenance = maintenance
-        self._start(kernel, loss, l2, budget=budget + 1, inverse=maintenance == "projection")
+        self._start(kernel, loss, l2, budget=budget, spare=True, inverse=maintenance == "projection")
 
     def _maintain(self) -> None:
         f = self._f

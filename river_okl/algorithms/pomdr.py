@@ -87,7 +87,7 @@ class POMDRClassifier(KernelClassifier):
         self.hint = hint
         self.shrink = shrink
         self.horizon = horizon
-        super().__init__(kernel, budget=budget, norm=True, inverse=True)
+        super().__init__(kernel, budget=budget, spare=True, norm=True, inverse=True)
         self._hints = Expansion(self._f.kernel.terms, budget=hint)  # Σ y_r κ(x_r, ·) over the last samples
         self._t = 0
         self._sum_delta = 0.0
@@ -115,7 +115,7 @@ class POMDRClassifier(KernelClassifier):
             else:
                 f.add(rate * y * w)
             project_on_ball(f, self.radius)
-            if len(f) == self.budget:
+            if len(f) >= self.budget:  # >: a step before was interrupted
                 self._halve()
         if len(hints) == self.hint:
             hints.remove(hints.oldest())
