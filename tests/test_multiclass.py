@@ -1,0 +1,143 @@
+"""More than two classes: one support set, one kernel row, and with two classes the very same model."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import datasets, evaluate, metrics, preprocessing
+
+from river_okl import kernels
+from tests.discovery import CLASSES, parameters, small
+from tests.streams import CLASSIFICATION, dense
+
+MODELS = {name: small(cls, kernel=kernels.RBF(0.5)) for name, cls in CLASSES.items() if name.endswith("Classifier")}
+NATIVE = [name for name, model in MODELS.items() if model._multiclass]
+TWO_ONLY = [name for name, model in MODELS.items() if not model._multiclass]
+
+
+def images(n=400):
+    scaler = preprocessing.StandardScaler()
+    for x, y in datasets.ImageSegments().take(n):
+        scaler.learn_one(x)
+        yield scaler.transform_one(x), y
+
+
+def test_both_kinds_are_there():
+    assert len(NATIVE) >= 10
+    assert len(TWO_ONLY) >= 3
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_two_classes_are_the_binary_model(name):
+    """F = ±f/√2 is the same model: every decision is that of the binary one."""
+    binary, split = MODELS[name].clone(), MODELS[name].clone()
+    for t, (x, y) in enumerate(dense(CLASSIFICATION, n=250)):
+        if t == 40:
+            split._f.split_classes()
+            assert split._labels == [-1.0, 1.0]
+            split._targets = {-1.0: 0.0, 1.0: 1.0}
+        score = binary.decision_function_one(x)
+        found = split.decision_function_one(x)
+        if t >= 40:
+            assert found[-1.0] == pytest.approx(-found[1.0], rel=1e-9, abs=1e-9)
+            found = math.sqrt(2.0) * found[1.0]
+        assert found == pytest.approx(score, rel=1e-6, abs=1e-8 * max(1.0, binary.norm))
+        binary.learn_one(x, y)
+        split.learn_one(x, y)
+    assert split.norm == pytest.approx(binary.norm, rel=1e-6)
+    assert split.n_support_vectors == binary.n_support_vectors
+    split._f._check()
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_seven_classes_without_a_wrapper(name):
+    """A share of the larger class is 1/7; a model that confuses columns stays near that."""
+    options = {"budget": 60} if "budget" in parameters(CLASSES[name]) else {}
+    model, metric = small(CLASSES[name], **options), metrics.Accuracy()
+    for x, y in images(700):
+        metric.update(y, model.predict_one(x))
+        p = model.predict_proba_one(x)
+        assert sum(p.values()) == pytest.approx(1.0)
+        model.learn_one(x, y)
+    assert metric.get() > 0.45
+    model._f._check()
+    labels = {"brickface", "sky", "foliage", "cement", "window", "path", "grass"}
+    assert set(model.predict_proba_one(x)) == labels
+    assert max(p := model.predict_proba_one(x), key=p.get) == model.predict_one(x)
+    assert all(set(alpha) == labels for _, alpha in model.support_vectors)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_frames_and_pickles(name):
+    model = MODELS[name].clone()
+    stream = list(images(200))
+    for x, y in stream[:100]:
+        model.learn_one(x, y)
+    other = pickle.loads(pickle.dumps(model))
+    X, y = pd.DataFrame([x for x, _ in stream[100:]]), pd.Series([y for _, y in stream[100:]])
+    assert model.predict_many(X).tolist() == [model.predict_one(x) for x, _ in stream[100:]]
+    many = model.predict_proba_many(X)
+    for (x, _), (_, row) in zip(stream[100:110], many.iterrows(), strict=False):
+        assert row.to_dict() == pytest.approx(model.predict_proba_one(x))
+    model.learn_many(X, y)
+    for x, label in stream[100:]:
+        other.learn_one(x, label)
+    x = stream[0][0]
+    assert model.decision_function_one(x) == other.decision_function_one(x)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_a_new_class_may_come_at_any_time_with_any_name(name):
+    model = MODELS[name].clone()
+    for x, y in dense(CLASSIFICATION, n=60):
+        model.learn_one(x, y)
+    x = {f"x{i}": 9.0 for i in range(4)}
+    for label in ("late", ("a", 1), b"bytes", 7):
+        model.learn_one(x, label)
+        assert label in model.predict_proba_one(x)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="'x0'"):
+        model.learn_one({"x0": math.nan}, "refused")
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("name", TWO_ONLY)
+def test_where_two_are_all_the_error_says_what_to_do(name):
+    model = MODELS[name].clone()
+    x = {f"x{i}": 1.0 for i in range(4)}
+    model.learn_one(x, "a")
+    model.learn_one(x, "b")
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"'c' is a third label.*OneVsRestClassifier"):
+        model.learn_one(x, "c")
+    assert pickle.dumps(model) == before
+
+
+def test_no_less_accurate_than_one_against_the_rest():
+    from river import multiclass
+
+    for name in ("KernelPAClassifier", "AhpatronClassifier"):
+        cls = CLASSES[name]
+        options = {"budget": 200} if "budget" in parameters(cls) else {}
+        native = preprocessing.StandardScaler() | cls(**options)
+        rest = preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(cls(**options))
+        scores = [
+            evaluate.progressive_val_score(datasets.ImageSegments().take(1000), model, metrics.Accuracy()).get()
+            for model in (native, rest)
+        ]
+        assert scores[0] > scores[1] - 0.02
+
+
+def test_an_explanation_adds_up():
+    model = CLASSES["AhpatronClassifier"](budget=30)
+    for x, y in images(200):
+        model.learn_one(x, y)
+    explained = model.explain_one(x)
+    assert sum(c for _, c in explained) == pytest.approx(max(model.decision_function_one(x).values()))
+    sizes = np.abs([c for _, c in explained])
+    assert (np.diff(sizes) <= 0).all()
+    assert "Contribution" in model.debug_one(x)
