@@ -122,8 +122,8 @@ class AVPClassifier(KernelClassifier):
 class AhpatronClassifier(KernelClassifier):
     """Ahpatron: AVP on a budget; where it is full, half of the support vectors go and their part is projected on the rest.
 
-    The most accurate budgeted perceptron here, and fast, since the halving is paid for by B/2 additions: the first
-    choice for classification on a budget.
+    The most accurate of the budgeted perceptrons, at little more than their time, since the B/2 additions that follow pay for
+    a halving. The larger the budget, the more it is worth.
 
     Parameters
     ----------

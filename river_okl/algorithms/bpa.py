@@ -159,8 +159,8 @@ class _Neighbours:
 class BPAClassifier(BPA, KernelClassifier):
     """The passive-aggressive classifier on a budget: the least change that makes room and gives the sample its margin.
 
-    "simple" is about as fast as `RBPClassifier` and far more accurate; "projection" is the most accurate for few support
-    vectors, at O(B²) an update.
+    "simple" takes a few times as long as `RBPClassifier` and is far more accurate; for few support vectors "projection" is
+    worth its O(B²) an update, all the more as it has fewer of them to make.
 
     Parameters
     ----------
@@ -205,8 +205,8 @@ class BPAClassifier(BPA, KernelClassifier):
 class BPARegressor(BPA, KernelRegressor):
     """The passive-aggressive regressor on a budget: the least change that makes room and brings the error down to eps.
 
-    The first choice for regression on a budget where targets drift; "projection" is the most accurate for few support
-    vectors, at O(B²) an update.
+    Each step corrects the error at hand, so it follows targets that drift; for few support vectors "projection" is worth
+    its O(B²) an update.
 
     Parameters
     ----------

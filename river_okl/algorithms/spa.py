@@ -72,9 +72,9 @@ class SPA(AveragedExpansion):
 class SPAClassifier(SPA, KernelClassifier):
     """Sparse passive-aggressive learning, classification: of the samples with a loss only few, drawn by loss, are stored.
 
-    The cheapest class per sample for its accuracy, and the average of all its functions is as sparse as the last; but
-    the support set grows without end, by at most alpha/beta of the samples in expectation. Take `BPAClassifier` where the
-    bound must be hard.
+    The cheapest per sample on long streams, since most samples are only looked at, and the average of all its functions is
+    as sparse as the last. But it learns slowly, and its support set grows without end, by at most alpha/beta of the samples
+    in expectation: take `BPAClassifier` where the bound must be hard.
 
     Parameters
     ----------
@@ -123,9 +123,9 @@ class SPAClassifier(SPA, KernelClassifier):
 class SPARegressor(SPA, KernelRegressor):
     """Sparse passive-aggressive learning, regression: of the samples with a loss only few, drawn by loss, are stored.
 
-    The cheapest class per sample for its accuracy, and the average of all its functions is as sparse as the last; but
-    the support set grows without end, by at most alpha/beta of the samples in expectation. Take `BPARegressor` where the
-    bound must be hard.
+    The cheapest per sample on long streams, since most samples are only looked at, and the average of all its functions is
+    as sparse as the last. But it learns slowly, and its support set grows without end, by at most alpha/beta of the samples
+    in expectation: take `BPARegressor` where the bound must be hard.
 
     Parameters
     ----------
