@@ -82,4 +82,5 @@ def _shrinkage(delta: float, mu: float, c: float) -> float:
     a, b = delta * delta - 2.0 * delta * mu, 2.0 * delta
     if a + b + c <= 0.0:
         return 1.0
-    return -2.0 * c / (b + math.sqrt(b * b - 4.0 * a * c))
+    discriminant = max(0.0, b * b - 4.0 * a * c)  # rounding may make a double root none
+    return min(1.0, -2.0 * c / (b + math.sqrt(discriminant)))
