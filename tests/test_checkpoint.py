@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import decimal
 import functools
 import hashlib
@@ -527,11 +528,11 @@ def test_loading_edited_files_is_safe(data):
             container, key = spots[data.draw(st.integers(0, len(spots) - 1))]
             action = data.draw(st.sampled_from(["replace", "replace", "delete", "repeat"]))
             if action == "replace":
-                container[key] = data.draw(ODD_VALUES)
+                container[key] = copy.deepcopy(data.draw(ODD_VALUES))
             elif action == "delete":
                 del container[key]
             elif isinstance(container, list):
-                container.insert(key, container[key])
+                container.insert(key, copy.deepcopy(container[key]))
     try_to_use(assembled(document, arrays))
 
 
