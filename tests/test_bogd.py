@@ -57,7 +57,7 @@ def test_the_removal_is_unbiased(sampling, kernel):
         assert outcome.n_support_vectors == n - 1
         removed |= set(model._f.births) - set(outcome._f.births)
         after += q[i] * np.array([outcome.decision_function_one(x) for x in places])
-    assert len(removed) == np.count_nonzero(q > 0.0) > 4
+    assert len(removed) == np.count_nonzero(q > 0.0) > 1
     np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-12)
 
 

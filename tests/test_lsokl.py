@@ -1,0 +1,255 @@
+"""FOGD and NOGD: what the features promise about the kernel, and what the switch of NOGD keeps."""
+
+from __future__ import annotations
+
+import enum
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from river import optim
+
+from river_okl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor, OGDClassifier, kernels
+from river_okl.algorithms import lsokl
+from tests import reference, streams
+
+GAMMA = 0.4
+RBF = kernels.RBF(gamma=GAMMA)
+
+
+def twin_of(model, cls, **options):
+    scale = math.sqrt(2.0 * GAMMA)
+    return cls(
+        reference.rbf(GAMMA),
+        n_components=model.n_components,
+        frequency=lambda name: scale * lsokl.frequencies(model._key, name, model.n_components),
+        **options,
+    )
+
+
+# FOGD ---------------------------------------------------------------------------------------------
+
+
+def errors(n_components, seed):
+    """The largest |z(x)·z(x') - κ(x, x')| over many pairs."""
+    model = FOGDClassifier(RBF, n_components=n_components, seed=seed)
+    rng = np.random.default_rng(5)
+    samples = [{f"x{i}": v for i, v in enumerate(row)} for row in rng.normal(size=(40, 5))]
+    z = np.array([model._features(x) for x in samples])
+    K = np.array([[reference.rbf(GAMMA)(x, y) for y in samples] for x in samples])
+    return np.abs(z @ z.T - K).max()
+
+
+def test_the_features_approximate_the_kernel():
+    """The largest error falls as 1/√D: sixteen times the components, a quarter of the error."""
+    few, many = (np.mean([errors(D, seed) for seed in range(8)]) for D in (100, 1600))
+    assert few < 6.0 / math.sqrt(100)
+    assert 3.0 < few / many < 5.0
+
+
+def test_frequencies_are_standard_normal():
+    U = np.array([lsokl.frequencies(1, f"x{i}", 500) for i in range(200)])
+    n = U.size  # 10⁵
+    assert abs(U.mean()) < 4.0 / math.sqrt(n)
+    assert abs(U.var() - 1.0) < 4.0 * math.sqrt(2.0 / n)
+    assert abs((U**4).mean() - 3.0) < 4.0 * math.sqrt(96.0 / n)
+    off_diagonal = np.corrcoef(U)[np.triu_indices(200, 1)]
+    assert np.abs(off_diagonal).max() < 5.5 / math.sqrt(500)  # of 19,900 pairs
+
+
+@pytest.mark.parametrize(
+    ("cls", "twin", "task", "loss"),
+    [
+        (FOGDClassifier, reference.FOGDClassifier, "classification", None),
+        (FOGDClassifier, reference.FOGDClassifier, "classification", "Log"),
+        (FOGDRegressor, reference.FOGDRegressor, "regression", None),
+        (FOGDRegressor, reference.FOGDRegressor, "regression", "Absolute"),
+    ],
+)
+@pytest.mark.parametrize("stream", ["dense", "sparse", "emerging"])
+def test_it_is_its_twin(cls, twin, task, loss, stream):
+    ours = {"loss": getattr(optim.losses, loss)()} if loss else {}
+    theirs = {"loss": getattr(reference, loss)()} if loss else {}
+    model = cls(RBF, n_components=50, seed=3, learning_rate=0.3, **ours)
+    other = twin_of(model, twin, learning_rate=0.3, **theirs)
+    for x, y in streams.KINDS[stream](task):
+        assert model._decision(x) == pytest.approx(other.decision(x), rel=1e-9, abs=1e-12)
+        model.learn_one(x, y)
+        other.learn(x, y)
+    assert model.norm == pytest.approx(math.sqrt(other.norm2()))
+    assert model.norm > 0.1
+    assert model.support_vectors == []
+
+
+def test_the_order_of_features_does_not_matter():
+    one, other = (FOGDClassifier(RBF, seed=1) for _ in range(2))
+    for x, y in streams.emerging("classification"):
+        one.learn_one(x, y)
+        other.learn_one(dict(reversed(x.items())), y)
+        assert one.decision_function_one(x) == pytest.approx(other.decision_function_one(x), abs=1e-12)
+
+
+class Name(str):
+    pass
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+def test_equal_names_are_one_feature():
+    for names in [
+        (1, 1.0, True, np.int64(1), np.float32(1.0), Colour.RED),
+        ("a", Name("a"), np.str_("a")),
+        ((1, "a"), (1.0, Name("a"))),
+    ]:
+        columns = []
+        for name in names:
+            lsokl.frequencies.cache_clear()
+            columns.append(lsokl.frequencies(7, name, 10))
+        assert all((column == columns[0]).all() for column in columns)
+    distinct = [1, "1", -1, -2, 1.5, "a", ("a",), ("a", 1), None, b"a", (("a", 1),)]
+    firsts = {float(lsokl.frequencies(7, name, 1)[0]) for name in distinct}
+    assert len(firsts) == len(distinct)
+    assert float(lsokl.frequencies(8, "a", 1)[0]) not in firsts
+
+
+def test_frequencies_are_the_same_in_every_process():
+    """Whatever PYTHONHASHSEED is; and pinned, because a stored model must find its features again."""
+    code = "from river_okl.algorithms.lsokl import frequencies as f; print(*f(3, ('a', 1), 3), *f(3, 'b', 1))"
+    outputs = set()
+    for seed in ("0", "1"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        outputs.add(
+            subprocess.run(
+                [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+            ).stdout
+        )
+    assert len(outputs) == 1
+    expected = [*lsokl.frequencies(3, ("a", 1), 3), *lsokl.frequencies(3, "b", 1)]
+    assert [float(v) for v in outputs.pop().split()] == pytest.approx(expected, abs=0.0)
+    assert expected == pytest.approx([2.1293154970829735, -0.7112004696332201, -0.7881222339117884, 1.4469287421056474])
+
+
+def test_new_names_do_not_fill_the_memory():
+    model = FOGDClassifier(RBF, n_components=10, seed=1)
+    for i in range(3000):
+        if i == 100:
+            before = model._memory_usage
+        model.learn_one({f"x{i}": 1.0, "b": 1.0}, i % 2 == 0)
+    assert model._memory_usage == before
+    assert lsokl.frequencies.cache_info().currsize <= 2000
+
+
+def test_gamma_of_the_stream_is_that_of_the_kernel():
+    model, other = FOGDRegressor(seed=1), NOGDRegressor()
+    for x, y in streams.dense("regression", n=50):
+        model.learn_one(x, y)
+        other.learn_one(x, y)
+    assert model.kernel_in_use == other.kernel_in_use
+    x, z = {"x0": 0.3}, {"x1": -0.2}
+    model = FOGDRegressor(kernels.RBF(model.kernel_in_use.gamma), seed=1, n_components=20_000)
+    similarity = math.exp(-model.kernel.gamma * 0.13)
+    assert model._features(x) @ model._features(z) == pytest.approx(similarity, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    "kernel", [kernels.Linear(), kernels.RBF((0.1, 1.0)), kernels.Laplacian(1.0), 2.0 * kernels.RBF(1.0)]
+)
+def test_fogd_needs_one_gaussian(kernel):
+    with pytest.raises(ValueError, match="kernel"):
+        FOGDClassifier(kernel)
+
+
+@pytest.mark.parametrize("x", [{"a": math.nan}, {"a": "b"}, {"a": None}, {"a": 1e300}])
+def test_bad_samples_are_refused_and_change_nothing(x):
+    model = FOGDClassifier(seed=1)
+    model.learn_one({"a": 1.0}, True)
+    before = (model._w.copy(), model.kernel_in_use, model._t)
+    with pytest.raises((ValueError, TypeError), match="'a'"):
+        model.predict_one(x)
+    with pytest.raises((ValueError, TypeError), match="'a'"):
+        model.learn_one(x, False)
+    assert (model._w == before[0]).all()
+    assert (model.kernel_in_use, model._t) == before[1:]
+    assert model.predict_one({"a": 1.0}) is True
+
+
+# NOGD ---------------------------------------------------------------------------------------------
+
+
+def grown(budget, **options):
+    """NOGD one sample before the switch, OGD without decay beside it, and the samples to come."""
+    model = NOGDClassifier(RBF, budget=budget, learning_rate=0.3, **options)
+    ogd = OGDClassifier(RBF, l2=0.0, learning_rate=0.3)
+    samples = streams.dense("classification", n=400)
+    while model.n_support_vectors < budget - 1:
+        x, y = samples.pop(0)
+        model.learn_one(x, y)
+        ogd.learn_one(x, y)
+    return model, ogd, samples
+
+
+def test_f_is_kept_at_the_switch():
+    """With every eigenvector it is f, from one sample to the next; with fewer its best image of that rank."""
+    for rank in (20, 8):
+        model, ogd, samples = grown(20, rank=rank)
+        while model._basis is None:
+            x, y = samples.pop(0)
+            model.learn_one(x, y)
+            ogd.learn_one(x, y)
+        points = [z for z, _ in model.support_vectors]
+        K = np.array([[reference.rbf(GAMMA)(a, b) for b in points] for a in points])
+        V = np.linalg.eigh(K)[1]
+        alpha = np.array([c for _, c in ogd.support_vectors])
+        top = V[:, 20 - rank :]
+        image = top @ (top.T @ alpha)  # Σ_j <f, φ_j> φ_j in terms of κ_i
+        assert [c for _, c in model.support_vectors] == pytest.approx(image, rel=1e-7, abs=1e-9)
+        places = [x for x, _ in samples[:20]]
+        after = np.array([model.decision_function_one(x) for x in places])
+        before = np.array([ogd.decision_function_one(x) for x in places])
+        lost = math.sqrt((alpha - image) @ K @ (alpha - image))
+        assert np.abs(after - before).max() <= lost + 1e-9  # |g(x)| ≤ ‖g‖
+        assert (lost < 1e-6) == (rank == 20)
+        assert lost < 0.5 * ogd.norm
+
+
+def test_support_vectors_show_the_linear_model():
+    model, _, samples = grown(20, rank=6)
+    for x, y in samples:
+        model.learn_one(x, y)
+    z = model._basis.T @ np.array([reference.rbf(GAMMA)(v, samples[0][0]) for v, _ in model.support_vectors])
+    assert model.decision_function_one(samples[0][0]) == pytest.approx(float(model._w @ z))
+    assert model.norm == pytest.approx(float(np.linalg.norm(model._w)))
+    assert len(model._w) == 6
+
+
+def test_features_are_made_anew_while_gamma_moves():
+    model = NOGDClassifier(budget=10, rank=10)
+    for t, (x, y) in enumerate(streams.dense("classification", n=300), start=1):
+        before = model.decision_function_one(x)
+        model.learn_one(x, y)
+        if t > 200 and model._gammas == model._f.kernel.gammas:
+            assert math.isfinite(before)
+    K = model._f.gram()
+    gram = model._basis.T @ K @ model._basis  # <φ_i, φ_j>
+    np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-6)
+
+
+@pytest.mark.parametrize("cls", [NOGDClassifier, NOGDRegressor])
+@pytest.mark.parametrize("gamma", [None, 1e-8])
+def test_near_duplicates_stay_finite(cls, gamma):
+    model = cls(kernels.RBF(gamma=gamma), budget=20, rank=20)
+    rng = np.random.default_rng(1)
+    for i in range(2000):
+        model.learn_one({"a": 1.0 + 1e-9 * i, "b": 2.0}, 1.0 if rng.random() < 0.5 else -1.0)
+        assert abs(model._decision({"a": 1.0, "b": 2.0})) < 10.0
+    assert all(abs(c) < 1e6 for _, c in model.support_vectors)
+
+
+def test_a_rank_above_the_budget_is_refused():
+    with pytest.raises(ValueError, match="rank"):
+        NOGDClassifier(budget=10, rank=11)

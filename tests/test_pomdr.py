@@ -1,0 +1,102 @@
+"""POMDR: the hint, projections while the set is small, and halving."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from river_okl import POMDRClassifier, kernels
+from tests import streams
+
+RBF = kernels.RBF(gamma=0.5)
+
+
+def kappa(x, z, gamma=0.5):
+    return math.exp(-gamma * sum((x.get(k, 0.0) - z.get(k, 0.0)) ** 2 for k in {**x, **z}))
+
+
+def f(model, x):
+    return sum(c * kappa(z, x) for z, c in model.support_vectors)
+
+
+def test_the_hint_is_the_mean_over_the_last_samples():
+    """Of all samples, with a loss or not, and of those of weight 0; before the first one it is 0."""
+    model = POMDRClassifier(RBF, hint=4, radius=2.0, budget=30)
+    samples = streams.dense("classification", n=40)
+    place = {"x0": 0.1, "x1": -0.2}
+    assert model.decision_function_one(place) == 0.0
+    for t, (x, y) in enumerate(samples, start=1):
+        model.learn_one(x, y, float(t % 5 > 0))
+        last = samples[max(0, t - 4) : t]
+        h = sum(v * kappa(z, place) for z, v in last) / len(last)
+        step = 2.0 / math.sqrt(3.0 + model._sum_delta) * (0.1 if model._halved else 1.0)
+        assert model.decision_function_one(place) == pytest.approx(f(model, place) + step * h)
+
+
+def test_explanations_hold_the_hint():
+    model = POMDRClassifier(RBF, budget=20)
+    model.learn_batch(streams.dense("classification"))
+    for x, _ in streams.dense("classification", seed=9)[:10]:
+        assert sum(c for _, c in model.explain_one(x)) == pytest.approx(model.decision_function_one(x))
+
+
+@pytest.mark.parametrize("budget", [3, 4, 20])
+def test_halving_keeps_the_older_half_on_the_sphere(budget):
+    model = POMDRClassifier(RBF, budget=budget, radius=1.5)
+    halved = 0
+    births = []
+    for x, y in streams.dense("classification"):
+        model.learn_one(x, y)
+        assert model.n_support_vectors < budget
+        assert model.norm <= 1.5 * (1.0 + 1e-9)
+        now = sorted(model._f.births.tolist())
+        if len(now) < len(births):
+            halved += 1
+            assert now == births[: budget // 2]
+            assert model.norm == pytest.approx(1.5)
+            assert model._sum_delta == 0.0
+        births = now
+    assert halved > (0 if budget == 20 else 2)
+
+
+def test_a_budget_of_two_keeps_the_first_support_vector():
+    model = POMDRClassifier(RBF, budget=2, radius=1.5)
+    (first, _), *samples = streams.dense("classification")
+    for x, y in [(first, 1.0), *samples]:
+        model.learn_one(x, y)
+        assert [z for z, _ in model.support_vectors] == [first]
+    assert model.norm == pytest.approx(1.5)
+
+
+def test_dependent_samples_are_projected_while_the_set_is_small():
+    model = POMDRClassifier(RBF, horizon=10_000, budget=100)
+    points = [{"a": float(i)} for i in range(5)]
+    rng = random.Random(1)
+    for _ in range(300):
+        model.learn_one(dict(rng.choice(points)), rng.random() < 0.5)
+    assert model.n_support_vectors == 5
+    model = POMDRClassifier(RBF, horizon=1, budget=100)  # 10 ln 1 = 0: never
+    for _ in range(50):
+        model.learn_one(dict(rng.choice(points)), rng.random() < 0.5)
+    assert model.n_support_vectors > 5
+
+
+def test_near_duplicates_stay_finite():
+    for horizon in (None, 1):
+        model = POMDRClassifier(budget=30, horizon=horizon)
+        rng = np.random.default_rng(1)
+        for i in range(2000):
+            model.learn_one({"a": 1.0 + 1e-9 * i, "b": 2.0}, bool(rng.random() < 0.5))
+            assert abs(model.decision_function_one({"a": 1.0, "b": 2.0})) <= 25.0 + 15.0
+        assert all(math.isfinite(c) for _, c in model.support_vectors)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("budget", 1), ("hint", 0), ("shrink", 0.0), ("shrink", 1.5), ("radius", 0.0)]
+)
+def test_parameters_are_checked(name, value):
+    with pytest.raises(ValueError, match=name):
+        POMDRClassifier(**{name: value})
