@@ -1,0 +1,514 @@
+"""What the papers' experiments have in common: data, runs, a cache of their results, tables.
+
+A `Run` says everything that its result depends on, so its JSON text is the key of the cache. `Bench` is what a script
+works with: it knows the command line, turns runs into results and writes the tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import inspect
+import itertools
+import json
+import math
+import multiprocessing
+import pathlib
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from river import multiclass, optim
+from river.datasets import synth
+
+import river_okl
+from river_okl import datasets, kernels, losses
+
+HERE = pathlib.Path(__file__).parents[1]
+SHARED_MACHINE = (
+    "Seconds were measured on a machine with two cores that was busy with other work; they tell orders of magnitude."
+)
+
+Sample = tuple[dict[Any, float], Any]
+Result = dict[str, Any]
+
+
+# Data -----------------------------------------------------------------------------------------------
+
+
+def _libsvm(name: str, part: str = "train") -> Callable[[], Iterable[Sample]]:
+    return functools.partial(datasets.LIBSVM, name, part)
+
+
+def _gaussian() -> Iterator[Sample]:
+    return datasets.GaussianMixture(seed=0).take(1_000_000)
+
+
+def _waveform() -> Iterator[Sample]:
+    """Class 0 against the others: the paper does not say which two it merges; this comes nearest to its numbers."""
+    return ((x, y == 0) for x, y in synth.Waveform(seed=0).take(100_000))
+
+
+def _susy() -> Iterator[Sample]:
+    chosen = set(random.Random(0).sample(range(5_000_000), 50_000))
+    return (sample for i, sample in enumerate(datasets.LIBSVM("SUSY")) if i in chosen)
+
+
+# Names of the files that a set is read from, and how it is read.
+SOURCES: dict[str, Callable[[], Iterable[Sample]]] = {
+    "a9a": _libsvm("a9a", "both"),
+    "a9a.train": _libsvm("a9a"),
+    "a9a.t": _libsvm("a9a", "test"),
+    "abalone": _libsvm("abalone"),
+    "cadata": _libsvm("cadata"),
+    "cod-rna": _libsvm("cod-rna"),
+    "cod-rna.t": _libsvm("cod-rna", "test"),
+    "covtype": _libsvm("covtype.binary"),
+    "dna": _libsvm("dna.scale"),
+    "dna.t": _libsvm("dna.scale", "test"),
+    "german": _libsvm("german.numer"),
+    "gisette": _libsvm("gisette"),
+    "gisette.t": _libsvm("gisette", "test"),
+    "ijcnn1": _libsvm("ijcnn1", "both"),
+    "ijcnn1.train": _libsvm("ijcnn1"),
+    "ijcnn1.tr": _libsvm("ijcnn1", "tr"),
+    "ijcnn1.t": _libsvm("ijcnn1", "test"),
+    "mushrooms": _libsvm("mushrooms"),
+    "phishing": _libsvm("phishing"),
+    "skin": _libsvm("skin_nonskin"),
+    "space_ga": _libsvm("space_ga"),
+    "splice": _libsvm("splice", "both"),
+    "w7a": _libsvm("w7a", "both"),
+    "w7a.train": _libsvm("w7a"),
+    "w7a.t": _libsvm("w7a", "test"),
+    "w8a": _libsvm("w8a"),
+    "spambase": datasets.Spambase,
+    "susy": _susy,
+    "gaussian": _gaussian,
+    "waveform": _waveform,
+}
+
+
+def why_not(name: str) -> str | None:
+    """Why a data set cannot be read here, or None."""
+    stem = name.partition("/")[0]
+    if stem not in SOURCES:
+        return "no data set class knows it"
+    if stem == "susy":
+        dataset: Any = datasets.LIBSVM("SUSY")
+    elif stem in ("gaussian", "waveform"):
+        return None
+    else:
+        dataset = SOURCES[stem]()
+    missing = [
+        f"{path} (from {url})" for path, url in zip(dataset.paths, dataset.urls, strict=True) if not path.is_file()
+    ]
+    return f"not found: {', '.join(missing)}" if missing else None
+
+
+@functools.lru_cache(maxsize=3)
+def load(name: str) -> list[Sample]:
+    """All samples of a set; "name/[-1,1]", "/[0,1]" or "/z" scales its features, "/y" standardises its target."""
+    stem, *scalings = name.split("/")
+    samples = list(SOURCES[stem]())
+    for scaling in scalings:
+        samples = _scaled(samples, scaling)
+    return samples
+
+
+def _scaled(samples: list[Sample], scaling: str) -> list[Sample]:
+    if scaling == "y":
+        mean = statistics.fmean(y for _, y in samples)
+        deviation = statistics.pstdev(y for _, y in samples)
+        return [(x, (y - mean) / deviation) for x, y in samples]
+    features = sorted({feature for x, _ in samples for feature in x})
+    shift, unit = {}, {}
+    for feature in features:
+        values = [x.get(feature, 0.0) for x, _ in samples]
+        if scaling == "z":
+            shift[feature], unit[feature] = statistics.fmean(values), statistics.pstdev(values) or 1.0
+        else:
+            low, high = min(values), max(values)
+            shift[feature], unit[feature] = low, (high - low) or 1.0
+            if scaling == "[-1,1]":
+                shift[feature], unit[feature] = (low + high) / 2.0, (high - low) / 2.0 or 1.0
+    return [
+        ({feature: (x.get(feature, 0.0) - shift[feature]) / unit[feature] for feature in features}, y)
+        for x, y in samples
+    ]
+
+
+@functools.lru_cache(maxsize=2)
+def permutation(name: str, seed: int | None) -> list[Sample]:
+    """The samples in the order of a seed; None: as in the file."""
+    samples = load(name)
+    if seed is None:
+        return samples
+    samples = samples.copy()
+    random.Random(seed).shuffle(samples)
+    return samples
+
+
+# Runs -----------------------------------------------------------------------------------------------
+
+
+class Run(NamedTuple):
+    """One experiment: all that its result depends on.
+
+    Parameters
+    ----------
+    data
+        Name of the data set, as `load` takes it.
+    algorithm
+        Name of a class of river_okl, or of one in `EXTRA`.
+    params
+        Its parameters; `gamma` stands for an RBF kernel, `loss` for the name of a loss.
+    seed
+        Seed of the permutation and of the algorithm's draws; None: the order of the file.
+    rows
+        How many samples of the permutation are learned; None: all.
+    test
+        None: each sample is predicted, then learned. The name of a data set, or "rest", the samples of the permutation
+        after `rows`: learn first, then predict those. A number k: fold k of 5 of the rows is predicted.
+    passes
+        How often the samples are learned before the test.
+
+    """
+
+    data: str
+    algorithm: str
+    params: dict[str, Any]
+    seed: int | None = 0
+    rows: int | None = None
+    test: str | int | None = None
+    passes: int = 1
+
+    @property
+    def key(self) -> str:
+        return json.dumps({"version": river_okl.__version__, **self._asdict()}, sort_keys=True)
+
+
+EXTRA: dict[str, type] = {}
+"""Algorithms that are no part of river_okl, such as the variants by which a difference is explained."""
+
+
+def find(algorithm: str) -> type | None:
+    """The class of this name, if there is one."""
+    return EXTRA.get(algorithm) or getattr(river_okl, algorithm, None)
+
+
+def build(algorithm: str, params: dict[str, Any], seed: int | None) -> Any:
+    """A model from a run's plain parameters."""
+    params = dict(params)
+    cls: Any = find(algorithm)
+    accepted = inspect.signature(cls).parameters
+    if "gamma" in params:
+        params["kernel"] = kernels.RBF(params.pop("gamma"))
+    if "loss" in params:
+        name = params["loss"]
+        params["loss"] = losses.EpsilonInsensitive() if name == "EpsilonInsensitive" else getattr(optim.losses, name)()
+    if "seed" in accepted:
+        params.setdefault("seed", seed)
+    return cls(**params)
+
+
+def execute(run: Run) -> Result:
+    """Do the run."""
+    samples = permutation(run.data, run.seed)
+    if run.algorithm == "SVC":
+        return _batch(run, samples)
+    model = build(run.algorithm, run.params, run.seed)
+    if run.test is None:
+        return _progressive(model, samples[: run.rows])
+    train, test = _split(run, samples)
+    if isinstance(train[0][1], int) and not isinstance(train[0][1], bool):
+        model = multiclass.OneVsRestClassifier(model)
+    start = time.perf_counter()
+    for _ in range(run.passes):
+        for x, y in train:
+            model.learn_one(x, y)
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, **_tested(model, test), **_sizes(model)}
+
+
+def _split(run: Run, samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
+    train = samples[: run.rows]
+    if run.test == "rest":
+        return train, samples[run.rows :]
+    if isinstance(run.test, int):
+        return [s for i, s in enumerate(train) if i % 5 != run.test], train[run.test :: 5]
+    return train, load(str(run.test))
+
+
+def _progressive(model: Any, samples: list[Sample]) -> Result:
+    """Predict each sample, then learn it."""
+    classify = hasattr(model, "decision_function_one")
+    threshold = 1.0 - getattr(model, "epsilon", 0.0)
+    mistakes = margin_errors = 0
+    squares = absolutes = 0.0
+    start = time.perf_counter()
+    for x, y in samples:
+        if classify:
+            score = model.decision_function_one(x)
+            if (score >= 0.0) != y:
+                mistakes += 1
+            elif abs(score) < threshold:
+                margin_errors += 1
+        else:
+            error = model.predict_one(x) - y
+            squares += error * error
+            absolutes += abs(error)
+        model.learn_one(x, y)
+    seconds = time.perf_counter() - start
+    n = len(samples)
+    result: Result = {"samples": n, "seconds": seconds, **_sizes(model)}
+    if classify:
+        return {**result, "error": 100.0 * mistakes / n, "mistakes": mistakes, "margin_errors": margin_errors}
+    return {**result, "error": math.sqrt(squares / n), "mae": absolutes / n}
+
+
+def _tested(model: Any, test: list[Sample]) -> Result:
+    """The error on the test set: percent, or the root of the mean square."""
+    if isinstance(test[0][1], float):
+        return {"error": math.sqrt(statistics.fmean((model.predict_one(x) - y) ** 2 for x, y in test))}
+    return {"error": 100.0 * statistics.fmean(model.predict_one(x) != y for x, y in test)}
+
+
+def _sizes(model: Any) -> Result:
+    if isinstance(model, multiclass.OneVsRestClassifier):
+        return {"n_support_vectors": statistics.fmean(m.n_support_vectors for m in model.classifiers.values())}
+    return {"n_support_vectors": model.n_support_vectors}
+
+
+def _batch(run: Run, samples: list[Sample]) -> Result:
+    """LIBSVM by scikit-learn."""
+    from sklearn import feature_extraction, svm
+
+    train, test = _split(run, samples)
+    vectorizer = feature_extraction.DictVectorizer()
+    X = vectorizer.fit_transform([{str(k): v for k, v in x.items()} for x, _ in train])
+    X_test = vectorizer.transform([{str(k): v for k, v in x.items()} for x, _ in test])
+    start = time.perf_counter()
+    model = svm.SVC(cache_size=1000, **run.params).fit(X, [y for _, y in train])
+    seconds = time.perf_counter() - start
+    error = 100.0 * float((model.predict(X_test) != [y for _, y in test]).mean())
+    return {"seconds": seconds, "error": error, "n_support_vectors": len(model.support_)}
+
+
+def _cached(run: Run) -> tuple[str, Result]:
+    return run.key, execute(run)
+
+
+# The bench ------------------------------------------------------------------------------------------
+
+
+class Bench:
+    """The command line of a script, its runs and what it writes.
+
+    Parameters
+    ----------
+    name
+        Of the paper, for the files that are written.
+    title
+        The first line of the results.
+    data
+        The data sets of the paper.
+    algorithms
+        Its algorithms.
+    argv
+        The command line.
+    permutations
+        How many of them unless the command line says otherwise.
+
+    """
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        data: Sequence[str],
+        algorithms: Sequence[str],
+        argv: Sequence[str] | None,
+        permutations: int = 10,
+    ):
+        parser = argparse.ArgumentParser(f"python -m benchmarks.papers.{name}", description=title)
+        parser.add_argument("--datasets", nargs="+", choices=data, default=data, metavar="NAME", help=", ".join(data))
+        parser.add_argument(
+            "--algorithms",
+            nargs="+",
+            choices=algorithms,
+            default=algorithms,
+            metavar="NAME",
+            help=", ".join(algorithms),
+        )
+        parser.add_argument("--permutations", type=int, default=permutations)
+        parser.add_argument("--rows", type=int, help="use only so many samples of each set")
+        parser.add_argument("--jobs", type=int, default=2)
+        parser.add_argument("--fresh", action="store_true", help="do not use results in the cache")
+        parser.add_argument("--output", type=pathlib.Path, default=HERE / "results")
+        parser.add_argument("--cache", type=pathlib.Path, default=HERE / "cache")
+        self.args = parser.parse_args(argv)
+        self.name = name
+        self.seeds = list(range(self.args.permutations))
+        self.skipped: dict[str, str] = {}
+        self._lines = [f"# {title}", ""]
+        self._known: dict[str, Result] = {}
+        self._path = self.args.cache / f"{name}.jsonl"
+        if self._path.is_file() and not self.args.fresh:
+            for line in self._path.read_text().splitlines():
+                with contextlib.suppress(json.JSONDecodeError):  # the last line of an interrupted run
+                    entry = json.loads(line)
+                    self._known[entry["key"]] = entry["result"]
+
+    @property
+    def datasets(self) -> list[str]:
+        """Those asked for that can be read; the others are remembered as skipped."""
+        for name in self.args.datasets:
+            if reason := why_not(name):
+                self.skipped[name] = reason
+        return [name for name in self.args.datasets if name not in self.skipped]
+
+    def wants(self, algorithm: str, cls: str | None = None) -> bool:
+        """Whether this algorithm is asked for and its class is there."""
+        if algorithm not in self.args.algorithms:
+            return False
+        if find(cls or algorithm) is None:
+            self.skipped[algorithm] = f"river_okl has no {cls or algorithm}"
+            return False
+        return True
+
+    def rows(self, wanted: int | None) -> int | None:
+        """A number of rows under the command line's limit."""
+        return min((n for n in (wanted, self.args.rows) if n is not None), default=None)
+
+    def size(self, data: str) -> int:
+        """T, the number of samples of a run."""
+        return min(len(load(data)), self.args.rows or sys.maxsize)
+
+    def run(self, runs: Iterable[Run]) -> list[Result]:
+        """The results of runs, from the cache where they are known."""
+        runs = [run._replace(rows=self.rows(run.rows)) for run in runs]
+        # By data and seed: a worker keeps the permutation that it has in memory.
+        todo = sorted(
+            {run.key: run for run in runs if run.key not in self._known}.values(),
+            key=lambda run: (run.data, str(run.seed)),
+        )
+        if todo:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self._path, "a") as file, _results(todo, self.args.jobs) as results:
+                for key, result in _progress(results, len(todo), self.name):
+                    self._known[key] = result
+                    file.write(json.dumps({"key": key, "result": result}) + "\n")
+                    file.flush()
+        return [self._known[run.key] for run in runs]
+
+    def over_permutations(self, run: Run, seeds: Sequence[int] | None = None) -> list[Result]:
+        """The run on each permutation."""
+        return self.run(run._replace(seed=seed) for seed in (self.seeds if seeds is None else seeds))
+
+    def best(self, candidates: Sequence[Run], seeds: Sequence[int]) -> Run:
+        """The candidate with the smallest mean error over some permutations; the first of equals."""
+        if len(candidates) == 1:
+            return candidates[0]
+        results = iter(self.run(run._replace(seed=seed) for run in candidates for seed in seeds))
+        errors = [statistics.fmean(r["error"] for r in itertools.islice(results, len(seeds))) for _ in candidates]
+        return candidates[errors.index(min(errors))]
+
+    def say(self, *lines: str) -> None:
+        self._lines.extend(lines)
+
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        rows = list(rows)
+        if not rows:
+            self.say("", "Nothing that was asked for is in this table.", "")
+            return
+        self.say("", f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}")
+        for row in rows:
+            self.say(f"| {' | '.join('' if cell is None else str(cell) for cell in row)} |")
+        self.say("")
+
+    def write(self) -> pathlib.Path:
+        """Write the results as markdown, and show them."""
+        if self.skipped:
+            self.say("", "Skipped:", "")
+            self.say(*(f"- {name}: {reason}" for name, reason in self.skipped.items()))
+        self.args.output.mkdir(parents=True, exist_ok=True)
+        path: pathlib.Path = self.args.output / f"{self.name}.md"
+        text = "\n".join(self._lines).replace("\n\n\n", "\n\n") + "\n"
+        path.write_text(text)
+        print(text)
+        return path
+
+    def figure(self, name: str) -> pathlib.Path:
+        """Where a figure goes; the results show it."""
+        self.args.output.mkdir(parents=True, exist_ok=True)
+        self.say("", f"![{name}]({name}.png)", "")
+        path: pathlib.Path = self.args.output / f"{name}.png"
+        return path
+
+
+@contextlib.contextmanager
+def _results(runs: list[Run], jobs: int) -> Iterator[Iterable[tuple[str, Result]]]:
+    if jobs == 1 or len(runs) == 1:
+        yield map(_cached, runs)
+    else:
+        # Forked workers know EXTRA, which a script fills.
+        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+            yield pool.imap_unordered(_cached, runs)
+
+
+def _progress(items: Iterable[Any], total: int, name: str) -> Iterator[Any]:
+    """Pass items on and show how many are done, by rich if it is installed and somebody looks."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import track
+    except ImportError:
+        for i, item in enumerate(items, start=1):
+            print(f"\r{name}: {i} of {total} runs", end="\n" if i == total else "", file=sys.stderr)
+            yield item
+    else:
+        yield from track(items, description=name, total=total, console=Console(stderr=True))
+
+
+# Numbers --------------------------------------------------------------------------------------------
+
+
+def mean_sd(values: Iterable[float], digits: int = 2) -> str:
+    """Mean ± standard deviation; the mean alone where there is one value."""
+    values = list(values)
+    text = f"{statistics.fmean(values):.{digits}f}"
+    return f"{text} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else text
+
+
+def field(results: Iterable[Result], name: str) -> list[float]:
+    return [result[name] for result in results]
+
+
+def comparison(paper: tuple[float, float] | None, values: Sequence[float], digits: int = 2) -> list[str]:
+    """Three cells: the paper's number, ours, and the difference, bold beyond 2 standard deviations.
+
+    The standard deviation of the difference of two single runs, √(paper's² + ours²), is meant.
+    """
+    ours = mean_sd(values, digits)
+    if paper is None:
+        return ["", ours, ""]
+    mean, deviation = paper
+    difference = statistics.fmean(values) - mean
+    spread = math.hypot(deviation, statistics.stdev(values) if len(values) > 1 else 0.0)
+    text = f"{difference:+.{digits}f}"
+    shown = f"{mean:.{digits}f} ± {deviation:.{digits}f}" if deviation else f"{mean:.{digits}f}"
+    return [shown, ours, f"**{text}**" if abs(difference) > 2.0 * spread else text]
+
+
+def shown(params: dict[str, Any]) -> str:
+    """Parameters for a table."""
+    return ", ".join(
+        f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}" for name, value in params.items()
+    )

@@ -1,0 +1,94 @@
+"""The scripts that reproduce the papers run, are resumed from their cache, and say what they leave out."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pathlib
+import re
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+
+from benchmarks.papers import protocol
+
+# A script, its arguments, and the rows of its tables: what must be in them and how often.
+SHORT = {
+    "ahpatron": (
+        ["--datasets", "phishing", "susy", "--algorithms", "Ahpatron", "Projectron++"],
+        {"| Ahpatron |": 1, "| Projectron++": 2, "| phishing | 0.": 5, "- susy: not found": 1},
+    ),
+    "spa": (
+        ["--datasets", "a9a", "w7a", "--algorithms", "Perceptron", "SPA", "OSKL"],
+        {"| Perceptron |": 1, "| SPA |": 1, "| OSKL |": 1, "| 20 | 1 |": 1, "- w7a: not found": 1},
+    ),
+    "olk": (
+        ["--datasets", "waveform", "covtype", "--algorithms", "RBP", "OLRD"],
+        {"| waveform | 159 |": 2, "| waveform | 2531 |": 2, "| waveform | OLRD |": 7, "- covtype: not found": 1},
+    ),
+    "nbsgd": (
+        ["--datasets", "dna", "ijcnn1", "--algorithms", "BPA-S", "RBP"],
+        {"| dna | RBP |": 1, "| dna | BPA-S |": 1, "- Table 3, ijcnn1: not found": 1},
+    ),
+    "bduol": (
+        ["--datasets", "german", "splice", "--algorithms", "RBP", "BDUOL nearest"],
+        {"| german | 100 |": 2, "| german | 200 |": 2, "- splice: not found": 1},
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def data():
+    if reason := protocol.why_not("a9a"):
+        pytest.skip(f"RIVER_DATA = {os.environ.get('RIVER_DATA')!r}: a9a {reason}")
+
+
+@pytest.mark.parametrize("paper", SHORT)
+def test_short_version(paper, tmp_path, monkeypatch):
+    arguments, expected = SHORT[paper]
+    # The two that tune a lot have fewer rows.
+    command = [
+        *arguments,
+        "--permutations",
+        "2",
+        "--jobs",
+        "1",
+        "--rows",
+        "400" if paper in ("olk", "nbsgd") else "2000",
+    ]
+    command += ["--output", str(tmp_path), "--cache", str(tmp_path / "cache")]
+    script = importlib.import_module(f"benchmarks.papers.{paper}")
+    script.main(command)
+    text = (tmp_path / f"{paper}.md").read_text()
+    for row, count in expected.items():
+        if "not found" in row and protocol.why_not(row[2:].partition(":")[0].rpartition(" ")[2]) is None:
+            continue  # here is a machine that has it
+        assert len(re.findall(f"^{re.escape(row)}", text, re.MULTILINE)) == count, row
+    assert not re.search(r"\b(nan|inf)\b", text)
+
+    # Everything is in the cache: nothing is run again, and the same is written.
+    monkeypatch.setattr(protocol, "execute", None)
+    script.main(command)
+    assert (tmp_path / f"{paper}.md").read_text() == text
+
+
+def test_a_run_does_not_depend_on_the_runs_before():
+    run = protocol.Run("a9a", "SPAClassifier", {"gamma": 0.4}, seed=3, rows=500)
+    first = protocol.execute(run)
+    protocol.execute(run._replace(seed=4))
+    again = protocol.execute(run)
+    del first["seconds"], again["seconds"]
+    assert again == first
+
+
+def test_paper_row():
+    assert protocol.comparison((7.0, 0.3), [7.0, 8.0, 9.0]) == ["7.00 ± 0.30", "8.00 ± 1.00", "+1.00"]
+    assert protocol.comparison((7.0, 0.3), [8.0, 8.1, 7.9]) == ["7.00 ± 0.30", "8.00 ± 0.10", "**+1.00**"]
+
+
+def test_scaling_to_a_box():
+    samples = [({"a": 1.0, "b": 5.0}, True), ({"a": 3.0}, False)]
+    assert protocol._scaled(samples, "[-1,1]") == [({"a": -1.0, "b": 1.0}, True), ({"a": 1.0, "b": -1.0}, False)]
+    assert protocol._scaled(samples, "z") == [({"a": -1.0, "b": 1.0}, True), ({"a": 1.0, "b": -1.0}, False)]
