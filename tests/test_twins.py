@@ -10,10 +10,14 @@ import pytest
 from river import optim
 
 from river_okl import kernels, losses
+from river_okl.algorithms.lsokl import frequencies
 from tests import reference, streams
 from tests.discovery import CLASSES, decision, parameters, task
 
-WITHOUT_TWIN: dict[str, str] = {}  # class: why it has none
+WITHOUT_TWIN = {
+    "ALMAClassifier": "its twin stands in test_alma.py",
+    "BudgetPerceptronClassifier": "its twin stands in test_budget_perceptron.py",
+}
 
 
 class Both(NamedTuple):
@@ -187,11 +191,25 @@ def label(value):
     return value if isinstance(value, int | float | str) else type(value).__name__
 
 
+def samples(name, options):
+    """How long a stream; the twins of some are slow, since they recompute everything from the definition."""
+    return 80 if family(name) == "DUOL" or options.get("maintenance") == "merging" else 160
+
+
+def tolerance(options):
+    """Relative. The h of a merge is the root of a derivative, and where that root is nearly double (equal coefficients,
+    κ = e⁻²) rounding leaves it free by the square root of an ulp, in the twin as in the class."""
+    return 1e-7 if options.get("maintenance") == "merging" else 1e-9
+
+
 def pair(name, options, kernel):
     """The model and its twin."""
     ours = {k: v.ours if isinstance(v, Both) else v for k, v in options.items()}
     theirs = {k: v.twins if isinstance(v, Both) else v for k, v in options.items()}
     model = CLASSES[name](KERNELS[kernel].ours, **ours)
+    if family(name) == "FOGD":  # the twin is given the directions that the class draws for N(0, I)
+        width = math.sqrt(2.0 * KERNELS[kernel].ours.gamma)
+        theirs["frequency"] = lambda feature: width * frequencies(model._key, feature, model.n_components)
     return model, getattr(reference, name)(KERNELS[kernel].twins, **theirs)
 
 
@@ -209,11 +227,11 @@ def test_every_family_with_options_is_configured():
 @pytest.mark.parametrize(("name", "options", "kernel", "stream"), list(cases()))
 def test_the_class_is_its_twin(name, options, kernel, stream):
     model, twin = pair(name, options, kernel)
-    largest = 0.0
-    for t, (x, y) in enumerate(streams.KINDS[stream](task(CLASSES[name]), n=160)):
+    rel, largest = tolerance(options), 0.0
+    for t, (x, y) in enumerate(streams.KINDS[stream](task(CLASSES[name]), n=samples(name, options))):
         expected, found = twin.decision(x), decision(model, x)
         largest = max(largest, abs(expected))
-        assert abs(found - expected) <= 1e-9 * largest, f"sample {t}: {found!r} where the twin has {expected!r}"
+        assert abs(found - expected) <= rel * largest, f"sample {t}: {found!r} where the twin has {expected!r}"
         twin.learn(x, y)
         model.learn_one(x, y)
         assert model.n_support_vectors == len(twin.support), f"sample {t}"
@@ -221,10 +239,10 @@ def test_the_class_is_its_twin(name, options, kernel, stream):
     order = np.argsort(twin.birth)
     found = model.support_vectors
     alpha = np.array([twin.alpha[i] for i in order])
-    np.testing.assert_allclose([c for _, c in found], alpha, rtol=1e-9, atol=1e-9 * abs(alpha).max(initial=0.0))
+    np.testing.assert_allclose([c for _, c in found], alpha, rtol=rel, atol=rel * abs(alpha).max(initial=0.0))
     for (z, _), i in zip(found, order, strict=True):
         expected = {k: v for k, v in twin.support[i].items() if v != 0.0}
         assert z.keys() == expected.keys()
-        assert all(math.isclose(z[k], v, rel_tol=1e-9) for k, v in expected.items())
-    assert model.norm == pytest.approx(math.sqrt(max(0.0, twin.norm2())), rel=1e-9, abs=1e-9)
+        assert all(math.isclose(z[k], v, rel_tol=rel, abs_tol=rel) for k, v in expected.items())
+    assert model.norm == pytest.approx(math.sqrt(max(0.0, twin.norm2())), rel=rel, abs=rel)
     assert largest > 0.0
