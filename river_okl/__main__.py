@@ -22,16 +22,20 @@ from river_okl import lookup
 from river_okl.race import Result, race
 
 CLASSIFIERS = (
-    "OLRDClassifier(budget=200)",
-    "KernelPerceptronClassifier",
+    "AhpatronClassifier",
+    "BPAClassifier",
     "ProjectronPlusPlusClassifier",
+    "RBPClassifier",
+    "KernelPAClassifier",
     "linear_model.LogisticRegression",
     "linear_model.PAClassifier",
     "tree.HoeffdingTreeClassifier",
     "neighbors.KNNClassifier",
 )
 REGRESSORS = (
-    "OLRDRegressor(budget=200)",
+    "BPARegressor",
+    "SPARegressor",
+    "KernelPARegressor",
     "linear_model.LinearRegression",
     "linear_model.PARegressor",
     "tree.HoeffdingTreeRegressor",

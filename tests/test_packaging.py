@@ -19,7 +19,7 @@ import river_okl
 
 HERE = pathlib.Path(__file__).parent
 PACKAGE = pathlib.Path(river_okl.__file__).parent
-COMPILED = ("expansion", "gram")
+COMPILED = sorted(path.stem for path in (PACKAGE / "_core").glob("*.pyi"))
 
 
 def python(code, **environment):
@@ -109,8 +109,23 @@ def test_what_is_compiled_has_useful_hover_text(module):
 
 def test_types_are_marked_and_installed():
     assert (PACKAGE / "py.typed").is_file()
-    for module in COMPILED:
-        assert (PACKAGE / "_core" / f"{module}.pyi").is_file()
+    assert {"expansion", "gram"} <= set(COMPILED)
+    for path in (PACKAGE / "_core").glob("*.pyx"):
+        assert path.stem in COMPILED
+
+
+def test_the_readme_has_every_class_and_its_tasks():
+    rows = re.findall(
+        r"^\| (`.*?) \| \[.*?\| ([2MR ]+) \|", (HERE.parent / "README.md").read_text(encoding="utf-8"), re.M
+    )
+    listed = {(name, task) for names, tasks in rows for name in re.findall(r"`(\w+)`", names) for task in tasks.split()}
+    there = set()
+    for name in river_okl.__all__:
+        if name.endswith("Classifier"):
+            there.add((name.removesuffix("Classifier"), "M" if getattr(river_okl, name)()._multiclass else "2"))
+        elif name.endswith("Regressor"):
+            there.add((name.removesuffix("Regressor"), "R"))
+    assert listed == there
 
 
 @pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright", "--pythonpath", sys.executable]])

@@ -17,6 +17,8 @@ class Expansion:
     @property
     def budget(self) -> int | None: ...
     @property
+    def spare(self) -> bool: ...
+    @property
     def n_outputs(self) -> int: ...
     @property
     def n_classes(self) -> int: ...
@@ -30,6 +32,7 @@ class Expansion:
         kernel: tuple[Term, ...],
         *,
         budget: int | None = None,
+        spare: bool = False,
         spare: bool = False,
         n_outputs: int = 1,
         norm: bool = False,

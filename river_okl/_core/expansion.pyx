@@ -1365,6 +1365,7 @@ cdef class Expansion:
         }
 
     def gram_state(self):
+        """K and K⁻¹ as bytes, or None."""
         if self.gram_ is None:
             return None
         return (
