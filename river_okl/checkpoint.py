@@ -190,8 +190,8 @@ def _parse(data: bytes) -> Any:
         return _Reader(body[:n_document], body[n_document:]).model()
     except CheckpointError:
         raise
-    except MemoryError:
-        raise
+    except MemoryError as error:
+        raise CheckpointError(f"more than there is memory for: {error}") from error
     except Exception as error:  # whatever a constructor finds wrong
         raise CheckpointError(f"damaged or written by hand: {error or type(error).__name__}") from error
 

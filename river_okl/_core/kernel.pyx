@@ -98,7 +98,7 @@ cdef class Kernel:
             for kind, _, _, _, auto in factors:
                 if auto > 0.0:
                     mean = self.mean_square if kind == DOT_POWER else self.mean_distance
-                    gamma = auto / mean if mean > 0.0 else 0.0
+                    gamma = min(auto / mean, 1e100) if mean > 0.0 else 0.0  # finite for features of 1e-160, too
                     self.factors[f].gamma = math.sqrt(gamma) if kind == EXP_DISTANCE else gamma
                 f += 1
         return 0

@@ -53,7 +53,7 @@ def canonical(name: Hashable) -> Hashable:
     if isinstance(name, tuple):
         return tuple(map(canonical, name))
     if isinstance(name, numbers.Real | np.bool_):
-        return int(name) if name == int(name) else float(name)
+        return int(name) if math.isfinite(name) and name == int(name) else float(name)
     return name
 
 
@@ -168,12 +168,12 @@ class NOGD(KernelModel):
         if g == 0.0:
             return
         eta = rate(self.learning_rate, self._t)
-        if self._basis is None:
+        if len(f) < self.budget:
             f.add(-eta * g)
             if len(f) == self.budget:
                 self._approximate()
             return
-        if self._gammas != f.kernel.gammas:
+        if self._basis is None or self._gammas != f.kernel.gammas:  # None: a step was interrupted in its solve
             self._approximate()
         self._w -= eta * g * (f.row @ self._basis)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
         f.coefficients = self._basis @ self._w  # f = wᵀz

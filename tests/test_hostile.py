@@ -1,0 +1,339 @@
+"""Whatever a stream brings: a sample is learned or refused whole, and a model stays finite, bounded and consistent."""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+import math
+import pickle
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river import base, optim
+
+import river_okl
+from river_okl import kernels
+from tests import streams
+from tests.discovery import CLASSES, EVERY_VARIANT, bounded, decision, parameters, small, snapshot, task
+
+each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
+each_variant = pytest.mark.parametrize(
+    ("cls", "options"), [pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT]
+)
+
+NAMES = ["a", "b", 0, 1, None, b"x", ("t", 1), (), 0.5, "", frozenset([1]), math.inf]
+NUMBERS = [0.0, -0.0, 1.0, -1.0, 2.5, 1e-3, 1e3, 5e-324, 1e-170, 1e25, 1e50, True, 2**70, np.float32(1.5), np.int8(3)]
+NUMBERS += [np.bool_(True), decimal.Decimal("1.5"), fractions.Fraction(1, 3)]
+NO_NUMBERS = [math.nan, math.inf, -math.inf, 1e308, -1e51, 2**2000, np.float64("nan"), decimal.Decimal("NaN"), None]
+NO_NUMBERS += ["1.0", b"1", [1.0], {"a": 1}, 1j, object()]
+KERNELS = [
+    *(None, kernels.RBF(0.5), kernels.RBF(1e-8), kernels.RBF(1e8), kernels.Laplacian(), kernels.Linear()),
+    *(kernels.Polynomial(3), 0.5 * kernels.RBF() + kernels.Polynomial(2, gamma=None)),
+]
+
+ordinary = st.fixed_dictionaries({name: st.floats(-3, 3) for name in ("a", "b", 0)})
+samples = st.one_of(
+    ordinary,
+    ordinary,
+    st.dictionaries(st.sampled_from(NAMES), st.sampled_from(NUMBERS), max_size=5),
+    st.dictionaries(st.sampled_from(NAMES), st.sampled_from(NUMBERS + NO_NUMBERS), max_size=5),
+    st.sampled_from([None, 3.0, "abc", [("a", 1.0)]]),
+)
+labels = st.sampled_from([True, False, 1, 0, -1, 1.0, np.bool_(True), "yes", (1, 2), b"x", None, math.nan, [1], {}])
+targets = st.sampled_from(
+    [0.0, 1.0, -1.0, 1e50, -1e25, 1e-300, True, 2**70, np.float32(2), fractions.Fraction(1, 2)]
+) | (st.sampled_from([1e300, 2**2000, math.nan, math.inf, None, "1", [1.0], decimal.Decimal(1)]))
+weights = st.sampled_from([1.0] * 10 + [0, 0.0, 0.5, 2, 1e10, 1e-300, -1.0, 1e300, math.nan, math.inf, None, "1", True])
+
+
+def scores(model, x):
+    found = decision(model, x)
+    return list(found.values()) if isinstance(found, dict) else [found]
+
+
+def expansions(model):
+    return [value for value in vars(model).values() if hasattr(value, "_check")]
+
+
+def check(model, moderate):
+    """What holds after every call."""
+    assert all(map(math.isfinite, scores(model, {"a": 1.0, "b": 0.5})))
+    assert math.isfinite(model.norm)
+    if bounded(type(model)):
+        assert model.n_support_vectors <= model.budget
+    if moderate:  # _check compares with sums that lose all digits where one sample is 1e20 times as long as another
+        for f in expansions(model):
+            f._check()
+
+
+def is_moderate(x):
+    return all(v == 0 or 1e-20 < abs(v) < 1e4 for v in x.values())
+
+
+@settings(max_examples=6, deadline=None)
+@each_variant
+@given(data=st.data())
+def test_a_hostile_stream(cls, options, data):
+    names = parameters(cls)
+    kernel = data.draw(st.sampled_from(KERNELS)) if "kernel" in names else None
+    try:
+        model = small(cls, **{"kernel": kernel, **options})
+    except (ValueError, TypeError):  # merging and random features are for one RBF kernel
+        model = small(cls, **options)
+    regression = issubclass(cls, base.Regressor)
+    moderate = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(data.draw(st.integers(1, 25))):
+            x = data.draw(samples)
+            before = snapshot(model)
+            try:
+                assert all(map(math.isfinite, scores(model, x)))
+            except (TypeError, ValueError):
+                assert snapshot(model) == before
+            assert snapshot(model) == before
+            try:
+                model.learn_one(x, data.draw(targets if regression else labels), data.draw(weights))
+            except (TypeError, ValueError):
+                assert snapshot(model) == before
+            else:
+                moderate = moderate and is_moderate(x)
+            check(model, moderate)
+
+
+def learn_all(model, stream):
+    for t, (x, y) in enumerate(stream):
+        model.learn_one(x, y)
+        if t & (t + 1) == 0:
+            check(model, True)
+    check(model, True)
+
+
+@each_class
+def test_the_same_sample_for_ever(cls):
+    y = 1.5 if issubclass(cls, base.Regressor) else True
+    learn_all(small(cls), [({"a": 1.0, "b": -0.5}, y)] * (10_000 if bounded(cls) else 500))
+
+
+@each_class
+def test_one_class_or_one_target_for_long_and_then_the_other(cls):
+    y, other = (1.0, -1.0) if issubclass(cls, base.Regressor) else (True, False)
+    xs = [x for x, _ in streams.dense(task(cls), 150)]
+    learn_all(small(cls), [(x, y) for x in xs] + [(x, other) for x in xs])
+
+
+@each_class
+def test_a_constant_target(cls):
+    y = 0.0 if issubclass(cls, base.Regressor) else True
+    learn_all(small(cls), [(x, y) for x, _ in streams.dense(task(cls), 200)])
+
+
+@each_class
+def test_one_feature(cls):
+    learn_all(small(cls), [({"a": x["x0"]}, y) for x, y in streams.dense(task(cls), 200)])
+
+
+@each_class
+def test_empty_samples(cls):
+    learn_all(small(cls), [({}, y) for _, y in streams.dense(task(cls), 50)])
+
+
+@each_class
+def test_ten_thousand_features(cls):
+    model = small(cls)
+    for t, (_, y) in enumerate(streams.dense(task(cls), 2)):
+        x = {("f", i): math.sin(i * (t + 1)) for i in range(10_000)}
+        model.learn_one(x, y)
+        assert all(map(math.isfinite, scores(model, x)))
+    assert sys.getsizeof(model._f) < 20_000_000
+
+
+@each_class
+@pytest.mark.parametrize("size", [1e-160, 1e-30, 1e30])
+def test_features_of_any_size(cls, size):
+    """The bandwidth of the default kernel is taken from the stream."""
+    model = small(cls)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x, y in streams.dense(task(cls), 40):
+            x = {name: v * size for name, v in x.items()}
+            model.learn_one(x, y)
+            assert all(map(math.isfinite, scores(model, x)))
+
+
+@each_class
+def test_targets_and_weights_at_their_bounds(cls):
+    model = small(cls)
+    regression = issubclass(cls, base.Regressor)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for t, (x, y) in enumerate(streams.dense(task(cls), 60)):
+            model.learn_one(x, 1e50 * (-1) ** t if regression else y, w=1e10)
+            check(model, False)
+
+
+@each_class
+def test_absurd_budgets_are_refused(cls):
+    if "budget" not in parameters(cls):
+        pytest.skip("it has no budget")
+    for budget in (0, -1, 10**12, 2.5, "100", True, math.inf):
+        with pytest.raises((TypeError, ValueError), match="budget"):
+            cls(budget=budget)
+
+
+def test_a_promised_norm_is_kept():
+    for cls, options, _ in EVERY_VARIANT:
+        if "radius" not in parameters(cls) or options.get("projection") == "approximate":
+            continue
+        model = small(cls, **{**options, "radius": 3.0, "kernel": kernels.RBF(0.5)})
+        for x, y in streams.dense(task(cls), 300):
+            model.learn_one(x, y)
+            assert model.norm <= 3.0 * (1 + 1e-9)
+
+
+# Exceptions in the middle of a step -------------------------------------------------------------------------------
+
+
+class Failing(optim.losses.Hinge):
+    """A user's loss that fails when it is told to."""
+
+    def __init__(self, fails=False):
+        super().__init__()
+        self.fails = fails
+
+    def gradient(self, y_true, y_pred):
+        if self.fails:
+            raise RuntimeError("the user's loss")
+        return super().gradient(y_true, y_pred)
+
+
+class FailingRegression(optim.losses.Squared):
+    def __init__(self, fails=False):
+        super().__init__()
+        self.fails = fails
+
+    def gradient(self, y_true, y_pred):
+        if self.fails:
+            raise RuntimeError("the user's loss")
+        return super().gradient(y_true, y_pred)
+
+
+def function(model):
+    """What a model has learned: its expansions, and its random state."""
+    return [snapshot((f.__getstate__(), f.births)) for f in expansions(model)], snapshot(getattr(model, "_rng", None))
+
+
+@each_class
+def test_a_loss_that_raises_leaves_the_function_as_it_was(cls):
+    """The sample has counted for probabilities and for a bandwidth that the stream decides, not for the function."""
+    if "loss" not in parameters(cls):
+        pytest.skip("it has no loss")
+    options = {"kernel": kernels.RBF(0.5)} if "kernel" in parameters(cls) else {}
+    loss = (FailingRegression if issubclass(cls, base.Regressor) else Failing)()
+    try:
+        model = small(cls, loss=loss, **options)
+    except (TypeError, ValueError):
+        pytest.skip("it takes losses of its own alone")
+    stream = streams.dense(task(cls), 60)
+    for x, y in stream[:40]:
+        model.learn_one(x, y)
+    before, t = function(model), getattr(model, "_t", None)
+    loss.fails = True
+    with pytest.raises(RuntimeError, match="the user's loss"):
+        model.learn_one(*stream[40])
+    assert function(model) == before
+    assert getattr(model, "_t", None) == t
+    loss.fails = False
+    learn_all(model, stream[40:])
+
+
+class Interrupt(KeyboardInterrupt):
+    pass
+
+
+def interrupted(model, x, y, line):
+    """learn_one with an interrupt before that line of our own Python code; False if it has fewer."""
+    package = river_okl.__path__[0]
+    left = line
+
+    def trace_lines(frame, event, _):
+        nonlocal left
+        if event == "line":
+            left -= 1
+            if left == 0:
+                raise Interrupt
+        return trace_lines
+
+    def trace_calls(frame, event, _):
+        return trace_lines if frame.f_code.co_filename.startswith(package) else None
+
+    old = sys.gettrace()
+    sys.settrace(trace_calls)
+    try:
+        model.learn_one(x, y)
+    except Interrupt:
+        return True
+    finally:
+        sys.settrace(old)
+    return False
+
+
+@each_variant
+def test_an_interrupt_anywhere_leaves_a_model_that_goes_on(cls, options):
+    """A step that is interrupted may be done in part, but the model is whole, and the next step finds room."""
+    if options.get("suffix"):
+        pytest.skip("its average is several lists that a step changes one by one: see the README")
+    stream = streams.dense(task(cls), 70)
+    model = (
+        small(cls, **{"kernel": kernels.RBF(0.5), **options}) if "kernel" in parameters(cls) else small(cls, **options)
+    )
+    for x, y in stream[:44]:
+        model.learn_one(x, y)
+    start = pickle.dumps(model)
+    line = 1
+    while True:
+        model = pickle.loads(start)
+        if not interrupted(model, *stream[44], line):
+            break
+        for f in expansions(model):
+            f._check()
+        for x, y in stream[45:55]:
+            model.learn_one(x, y)
+        check(model, True)
+        line += 1
+    assert line > 3
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "module", "solver"),
+    [
+        (river_okl.AhpatronClassifier, {}, scipy.linalg.lapack, "dposv"),
+        (river_okl.BDUOLClassifier, {"maintenance": "projection"}, scipy.linalg.lapack, "dposv"),
+        (river_okl.NBSGDClassifier, {"maintenance": "approximate", "beta": 1e9}, np.linalg, "lstsq"),
+        (river_okl.NOGDClassifier, {}, scipy.linalg, "eigh"),
+    ],
+)
+def test_an_interrupt_in_a_long_solve(cls, options, module, solver, monkeypatch):
+    """The solves of these classes are NumPy's and SciPy's: an interrupt comes out of them."""
+    stream = streams.dense(task(cls), 120)
+    model = small(cls, kernel=kernels.RBF(0.5), **options)
+    fired = []
+
+    def interrupt(*_, **__):
+        fired.append(True)
+        raise Interrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, solver, interrupt)
+        for x, y in stream[:60]:
+            try:
+                model.learn_one(x, y)
+            except Interrupt:
+                check(model, True)
+    assert fired
+    learn_all(model, stream[60:])
