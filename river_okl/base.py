@@ -294,10 +294,6 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         y = self._target(y)
         return y, self._f.observe(x)
 
-    def _checked(self, x: Any, y: Any, w: Any) -> float:  # XXX until every algorithm uses _receive
-        check_weight(w)
-        return self._target(y)
-
     def _target(self, y: Any) -> float:
         if type(y) is float and -LARGEST_TARGET <= y <= LARGEST_TARGET:
             return y
@@ -353,10 +349,6 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             target, p = 1.0, f.observe_class(x, int(target))
         self._calibration.update(target * self._score(p))
         return target, p
-
-    def _checked(self, x: Any, y: Any, w: Any) -> float:  # XXX until every algorithm uses _receive
-        check_weight(w)
-        return self._targets[y] if y in self._targets else self._learn_label(x, y)
 
     def _score(self, p: float) -> float:
         """The decision for the sample being learned, whose f(x) is p."""

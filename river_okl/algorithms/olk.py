@@ -23,13 +23,8 @@ from river_okl.base import (
     check_whole,
 )
 from river_okl.kernels import Kernel
+from river_okl.maintenance import project_on_ball
 from river_okl.rates import rate
-
-
-def _project_on_ball(model: OLK | OLRU | OLRD) -> None:
-    """Π_F, eq. (4)."""
-    if model.radius is not None and (norm := model.norm) > model.radius:
-        model._f.scale(model.radius / norm)
 
 
 class OLK(KernelModel):
@@ -65,7 +60,8 @@ class OLK(KernelModel):
         if g != 0.0:
             eta = rate(self.learning_rate, self._t, power=0.5, horizon=self.horizon)  # eq. (6)
             f.add(-eta * g)  # line 11
-            _project_on_ball(self)  # line 14
+            if self.radius is not None:
+                project_on_ball(f, self.radius)  # line 14
 
 
 class OLRU(KernelModel):
@@ -113,7 +109,8 @@ class OLRU(KernelModel):
         if self._rng.random() < p:
             eta = rate(self.learning_rate, self._t, power=(1.0 + self.power) / 2.0, horizon=self.horizon)
             f.add(-eta * g / p)  # line 9: a_t = α_t / p_t
-            _project_on_ball(self)  # line 12
+            if self.radius is not None:
+                project_on_ball(f, self.radius)  # line 12
 
 
 class OLRD(KernelModel):
@@ -170,11 +167,11 @@ class OLRD(KernelModel):
                 if n > 1:
                     f.scale(n / (n - 1.0))  # eq. (17) with q = 1/n
             f.add(-rate(self.learning_rate, self._t, power=0.5, horizon=self.horizon) * g)
-        if self.radius is not None:
+        if self.radius is not None:  # line 15
             if self.projection == "exact":
-                _project_on_ball(self)  # line 15
+                project_on_ball(f, self.radius)
             else:
-                self._shrink_coefficients()
+                self._shrink_coefficients(self.radius)
 
     def _budget_now(self) -> int:
         """B, or B_t of eq. (23) and (24)."""
@@ -182,14 +179,14 @@ class OLRD(KernelModel):
             return self.budget
         return 1 + math.floor(self.c * math.sqrt(self.horizon or self._t))
 
-    def _shrink_coefficients(self) -> None:
+    def _shrink_coefficients(self, radius: float) -> None:
         """Eq. (22): B ‖α‖∞ max √κ(x, x) ≤ U, which bounds the norm without knowing it."""
         f = self._f
         if len(f) == 0:
             return
         bound = self._budget_now() * f.magnitudes.max() * f.self_similarities.max() ** 0.5
-        if bound > self.radius:
-            f.scale(self.radius / bound)
+        if bound > radius:
+            f.scale(radius / bound)
 
 
 def _check_radius_and_horizon(radius: float | None, horizon: int | None) -> None:
