@@ -33,7 +33,6 @@ class Expansion:
         *,
         budget: int | None = None,
         spare: bool = False,
-        spare: bool = False,
         n_outputs: int = 1,
         norm: bool = False,
         values: bool = False,
