@@ -48,7 +48,7 @@ import numpy as np
 from river_okl._core.gram cimport Gram
 from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.rows cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE
+from river_okl._core.rows cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
 from river_okl._core.sample cimport LARGEST, LARGEST_SELF, Frame, Sample, number
 
 from river_okl._core.sample import refuse
@@ -130,6 +130,7 @@ cdef class Expansion:
 
     cdef dict vocabulary            # feature name -> slot
     cdef Feature *features
+    cdef Py_ssize_t n_features      # slots that are not free: the size of the vocabulary
     cdef Py_ssize_t n_slots, slots_allocated
     cdef int32_t *dense_slots
     cdef Py_ssize_t n_dense
@@ -349,38 +350,20 @@ cdef class Expansion:
     cdef Py_ssize_t padded(self) noexcept nogil:
         return (self.n + LANES - 1) // LANES * LANES
 
-    cdef void scatter(self, Feature *feature, double v) noexcept nogil:
-        """Count v · Z[feature, :] of a posting list in the dot products."""
-        cdef Py_ssize_t k
-        for k in range(feature.count):
-            self.dots[feature.owners[k]] += v * feature.amounts[k]
-
     cdef void compute_row(self, Sample *x, double *out) noexcept nogil:
         """out[i] = κ(z_i, x)"""
         cdef Py_ssize_t i, m = 0, n = self.padded()
         cdef Feature *feature
-        cdef double rest = 0.0
-        memset(self.dots, 0, n * 8)
-        for i in range(x.size):
-            m += x.slots[i] >= 0 and self.features[x.slots[i]].dense != NULL
-        if 5 * m + 8 >= 4 * self.n_dense:
+        if self.by_distances(x):
             self.lay_out_dense()
-            for i in range(x.size):
-                feature = &self.features[x.slots[i]] if x.slots[i] >= 0 else NULL
-                if feature != NULL and feature.dense != NULL:
-                    self.numbers[feature.rank] = x.numbers[i]
-                else:
-                    rest += x.numbers[i] * x.numbers[i]
-                    if feature != NULL:
-                        self.scatter(feature, x.numbers[i])
-            self.finish_row(rest, x.square, out)
+            self.finish_row(self.lay_out(x, self.numbers, self.dots), x.square, out)
             return
-        m = 0
+        memset(self.dots, 0, n * 8)
         for i in range(x.size):
             if x.slots[i] >= 0 and x.numbers[i] != 0.0:
                 feature = &self.features[x.slots[i]]
                 if feature.dense == NULL:
-                    self.scatter(feature, x.numbers[i])
+                    scatter(feature, x.numbers[i], self.dots)
                 else:
                     self.pointers[m] = feature.dense
                     self.numbers[m] = x.numbers[i]
@@ -388,19 +371,57 @@ cdef class Expansion:
         loops.dots(self.pointers, self.numbers, m, n, self.dots)
         loops.kernel_row(&self.kernel.program, self.dots, False, self.square, x.square, n, out)
 
+    cdef bint by_distances(self, Sample *x) noexcept nogil:
+        """Whether x has (nearly) all the features with dense rows."""
+        cdef Py_ssize_t i, m = 0
+        for i in range(x.size):
+            m += x.slots[i] >= 0 and self.features[x.slots[i]].dense != NULL
+        return 5 * m + 8 >= 4 * self.n_dense
+
     cdef void lay_out_dense(self) noexcept nogil:
-        """Every dense feature's row, with 0 for its value so far."""
+        """The row of every dense feature."""
         cdef Py_ssize_t j
         for j in range(self.n_dense):
             self.pointers[j] = self.features[self.dense_slots[j]].dense
-            self.numbers[j] = 0.0
+
+    cdef void clear_dots(self, double *dots) noexcept nogil:
+        """Room for the dot products with posting lists, or of a kernel of dot products alone."""
+        if self.n_features > self.n_dense or not self.kernel.has_distance:
+            memset(dots, 0, self.padded() * 8)
+
+    cdef double lay_out(self, Sample *x, double *numbers, double *dots) noexcept nogil:
+        """The numbers of x for the dense features, and the dot products of the others; returns the square of those."""
+        cdef Py_ssize_t i
+        cdef Feature *feature
+        cdef double rest = 0.0
+        memset(numbers, 0, self.n_dense * 8)
+        self.clear_dots(dots)
+        for i in range(x.size):
+            feature = &self.features[x.slots[i]] if x.slots[i] >= 0 else NULL
+            if feature != NULL and feature.dense != NULL:
+                numbers[feature.rank] = x.numbers[i]
+            else:
+                rest += x.numbers[i] * x.numbers[i]
+                if feature != NULL:
+                    scatter(feature, x.numbers[i], dots)
+        return rest
+
+    cdef void start_distances(self, double rest, double *dots) noexcept nogil:
+        """The part of ‖x-z_i‖² that is not from dense features, in place of its dot products."""
+        cdef Py_ssize_t i, n = self.padded()
+        cdef const double *sparse_square = self.sparse_square
+        if self.n_features == self.n_dense:  # no posting lists: their squares and dot products are 0
+            for i in range(n):
+                dots[i] = rest
+        else:
+            for i in range(n):
+                dots[i] = max(0.0, rest + sparse_square[i] - 2.0 * dots[i])
 
     cdef void finish_row(self, double rest, double square, double *out) noexcept nogil:
         """Kernel values from the laid-out dense features, and from posting lists through their dot products."""
-        cdef Py_ssize_t i, n = self.padded()
+        cdef Py_ssize_t n = self.padded()
         if self.kernel.has_distance:
-            for i in range(n):
-                self.dots[i] = max(0.0, rest + self.sparse_square[i] - 2.0 * self.dots[i])
+            self.start_distances(rest, self.dots)
             loops.distances(self.pointers, self.numbers, self.n_dense, n, self.dots)
         else:  # a distance would lose the digits of the dot product of a long and a short vector
             loops.dots(self.pointers, self.numbers, self.n_dense, n, self.dots)
@@ -427,12 +448,12 @@ cdef class Expansion:
         cdef Feature *feature
         cdef double v, rest = 0.0
         self.reserve_items(self.n_dense)
-        memset(self.dots, 0, self.padded() * 8)
+        self.clear_dots(self.dots)
         for j in range(self.owned[p].size):
             feature = &self.features[self.owned[p].slots[j]]
             v = feature.amounts[find(feature.owners, <int32_t> p)]
             rest += v * v
-            self.scatter(feature, v)
+            scatter(feature, v, self.dots)
         self.lay_out_dense()
         for j in range(self.n_dense):
             self.numbers[j] = self.pointers[j][p]
@@ -1027,11 +1048,13 @@ cdef class Expansion:
 
     def evaluate_many(self, Frame frame):
         """Every column at every row of a frame: an array (rows, columns), equal to ``evaluate`` bit for bit."""
-        cdef Py_ssize_t i, o, rows = len(frame)
+        cdef Py_ssize_t i, o, rows = len(frame), tiled = 0
         out = np.zeros((rows, self.n_columns))
         cdef double[:, ::1] view = out
         cdef Sample *x
         cdef Sample sample
+        cdef double[::1] room       # TILE samples laid out, and their rows
+        cdef double *dots = NULL
         self.enter()
         try:
             x = &self.samples[1 - self.last]
@@ -1042,26 +1065,45 @@ cdef class Expansion:
                 self.refresh_slots(x)
             sample = x[0]
             for i in range(rows):
-                sample.numbers = <double *> &frame.matrix[i, 0] if sample.size else NULL
-                sample.square = 0.0
-                for o in range(sample.size):
-                    sample.square += sample.numbers[o] * sample.numbers[o]
+                take_row(&sample, frame, i)
                 if not fabs(self.kernel.self_similarity(sample.square)) <= LARGEST_SELF:
                     raise ValueError(f"row {i}: the kernel with itself is more than {LARGEST_SELF:g}: scale the features")
-                frame.row = i
+            if rows >= TILE and self.n and self.kernel.has_distance and self.by_distances(&sample):
+                tiled = rows // TILE * TILE
+                room = np.empty(TILE * (self.n_dense + self.padded()) + LANES)
+                dots = &room[0] + (64 - <size_t> &room[0] % 64) % 64 // 8
             with nogil:
-                for i in range(rows):
-                    sample.numbers = <double *> &frame.matrix[i, 0] if sample.size else NULL
-                    sample.square = 0.0
-                    for o in range(sample.size):
-                        sample.square += sample.numbers[o] * sample.numbers[o]
+                for i in range(tiled // TILE):
+                    self.evaluate_tile(&sample, frame, i * TILE, dots, view)
+                for i in range(tiled, rows):
+                    take_row(&sample, frame, i)
                     if self.n:
                         self.compute_row(&sample, self.row_)
-                        for o in range(self.n_columns):
-                            view[i, o] = self.scale_ * loops.inner(self.row_, self.coef[o], self.padded())
+                        self.sum_columns(view, i)
         finally:
             self.busy = False
         return out
+
+    cdef void evaluate_tile(self, Sample *x, Frame frame, Py_ssize_t first, double *dots, double[:, ::1] out) noexcept nogil:
+        """TILE rows at once; ``dots`` has room for their rows, and for what is laid out of them."""
+        cdef Py_ssize_t s, n = self.padded()
+        cdef double *numbers = dots + TILE * n
+        cdef double squares[TILE]
+        self.lay_out_dense()
+        for s in range(TILE):
+            take_row(x, frame, first + s)
+            squares[s] = x.square
+            self.start_distances(self.lay_out(x, numbers + s * self.n_dense, dots + s * n), dots + s * n)
+        loops.distances_tile(self.pointers, numbers, self.n_dense, n, dots, n)
+        for s in range(TILE):
+            loops.kernel_row(&self.kernel.program, dots + s * n, True, self.square, squares[s], n, self.row_)
+            self.sum_columns(out, first + s)
+
+    cdef void sum_columns(self, double[:, ::1] out, Py_ssize_t i) noexcept nogil:
+        """out[i, :] = every column at the sample whose row stands in ``row_``."""
+        cdef Py_ssize_t o
+        for o in range(self.n_columns):
+            out[i, o] = self.scale_ * loops.inner(self.row_, self.coef[o], self.padded())
 
     # Storage ----------------------------------------------------------------------------------------------------
 
@@ -1172,6 +1214,7 @@ cdef class Expansion:
         self.vocabulary[key] = slot
         self.features[slot].key = <PyObject *> key
         self.features[slot].count = 0
+        self.n_features += 1
         self.version += 1
         return 0
 
@@ -1269,6 +1312,7 @@ cdef class Expansion:
             self.leave_dense(slot)
         key = <object> feature.key
         feature.key = NULL
+        self.n_features -= 1
         self.version += 1
         self.free_slots.append(slot)
         del self.vocabulary[key]
@@ -1565,7 +1609,7 @@ cdef class Expansion:
         points = [self.point(i) for i in range(n)]
         used = set().union(*points)
         assert used == set(self.vocabulary), "the vocabulary is what the support vectors have"
-        assert len(self.vocabulary) + len(self.free_slots) == self.n_slots
+        assert len(self.vocabulary) == self.n_features == self.n_slots - len(self.free_slots)
         assert len(set(self.births.tolist())) == n and all(0 <= b < self.born for b in self.births)
         owning = [set() for _ in range(n)]
         for name, slot in self.vocabulary.items():
@@ -1666,6 +1710,22 @@ cdef bytes packed_triangle(const double *a, Py_ssize_t ld, Py_ssize_t n):
     """The upper triangle of a column-major matrix, column after column."""
     cdef Py_ssize_t j
     return b"".join([copy_array(a + j * ld, j + 1).tobytes() for j in range(n)])
+
+
+cdef void scatter(Feature *feature, double v, double *dots) noexcept nogil:
+    """Count v · Z[feature, :] of a posting list in the dot products."""
+    cdef Py_ssize_t k
+    for k in range(feature.count):
+        dots[feature.owners[k]] += v * feature.amounts[k]
+
+
+cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil:
+    """Row i in place of the numbers of an encoded frame."""
+    cdef Py_ssize_t j
+    x.numbers = <double *> &frame.matrix[i, 0] if x.size else NULL
+    x.square = 0.0
+    for j in range(x.size):
+        x.square += x.numbers[j] * x.numbers[j]
 
 
 cdef copy_array(const double *a, Py_ssize_t n):

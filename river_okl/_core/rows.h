@@ -2,6 +2,7 @@
  *
  *   dots        the row of dot products x . z_i, from the rows Z[feature, :] of the features that x has
  *   distances   the row of |x - z_i|^2, where x has (nearly) all of the features: no worse off for large offsets
+ *   distances_tile  the rows of TILE samples at once
  *   kernel_row  kappa(x, z_i) from either row: every kernel of river_okl.kernels, sums and products of them
  *   inner       sum_i alpha_i kappa(x, z_i)
  *
@@ -18,6 +19,7 @@
 #include <string.h>
 
 enum { EXP_SQUARED_DISTANCE = 0, EXP_DISTANCE = 1, DOT_POWER = 2 };
+enum { TILE = 4 };
 
 typedef struct { /* exp(-gamma |x-z|^2), exp(-gamma |x-z|) or (gamma x.z + coef0)^degree */
     int kind, degree;
@@ -38,6 +40,8 @@ typedef struct { /* sum over terms of weight * product of that term's factors; f
 typedef struct {
     void (*dots)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out);
     void (*distances)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out);
+    void (*distances_tile)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out,
+                           Py_ssize_t stride);
     void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n,
                        double *out);
     double (*inner)(const double *a, const double *b, Py_ssize_t n);

@@ -94,6 +94,34 @@ static INLINE vec NAME(sqrt)(vec v) {
 #define SQUARED_DIFFERENCE(v, z) (((v) - (z)) * ((v) - (z)))
 SUM_OVER_FEATURES(NAME(dots), PRODUCT)
 SUM_OVER_FEATURES(NAME(distances), SQUARED_DIFFERENCE)
+
+/* distances for TILE samples at once, the same numbers in the same order: each number of Z that is loaded serves all of
+ * them.  Sample s has its values at vals + s * m and its row at out + s * stride. */
+static void NAME(distances_tile)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out,
+                                 Py_ssize_t stride) {
+    enum { K = W == 8 ? 4 : 2 }; /* TILE * K sums stay in registers: AVX-512 has 32, the others 16 */
+    Py_ssize_t i = 0;
+    for (; i + K * W <= n; i += K * W) {
+        vec sum[TILE][K];
+        for (int s = 0; s < TILE; s++)
+            for (int k = 0; k < K; k++) sum[s][k] = ((vec *)(out + s * stride + i))[k];
+        for (Py_ssize_t j = 0; j < m; j++) {
+            const vec *z = (const vec *)(rows[j] + i);
+            for (int s = 0; s < TILE; s++) {
+                const vec v = SET(vals[s * m + j]);
+                for (int k = 0; k < K; k++) sum[s][k] += SQUARED_DIFFERENCE(v, z[k]);
+            }
+        }
+        for (int s = 0; s < TILE; s++)
+            for (int k = 0; k < K; k++) ((vec *)(out + s * stride + i))[k] = sum[s][k];
+    }
+    for (; i < n; i += W)
+        for (int s = 0; s < TILE; s++) {
+            vec sum = *(vec *)(out + s * stride + i);
+            for (Py_ssize_t j = 0; j < m; j++) sum += SQUARED_DIFFERENCE(SET(vals[s * m + j]), *(const vec *)(rows[j] + i));
+            *(vec *)(out + s * stride + i) = sum;
+        }
+}
 #undef SUM_OVER_FEATURES
 #undef PRODUCT
 #undef SQUARED_DIFFERENCE
@@ -115,6 +143,12 @@ static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
 static void NAME(kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq,
                              Py_ssize_t n, double *out) {
     const vec xs = SET(x_sq);
+    if (is_distance && k->n_terms == 1 && k->terms[0].n_factors == 1 && k->factors[0].kind == EXP_SQUARED_DISTANCE) {
+        const vec weight = SET(k->terms[0].weight), gamma = SET(-k->factors[0].gamma);
+        for (Py_ssize_t i = 0; i < n; i += W) /* the same numbers without a choice for every vector */
+            *(vec *)(out + i) = weight * NAME(exp)(gamma * *(const vec *)(row + i));
+        return;
+    }
     for (Py_ssize_t i = 0; i < n; i += W) {
         const vec s = *(const vec *)(sq + i);
         vec dot = *(const vec *)(row + i), distance = dot;
@@ -152,7 +186,7 @@ static double NAME(inner)(const double *a, const double *b, Py_ssize_t n) {
 #endif
 }
 
-static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(kernel_row), NAME(inner)};
+static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(distances_tile), NAME(kernel_row), NAME(inner)};
 
 #undef vec
 #undef ivec
