@@ -36,7 +36,7 @@ from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport fabs
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcmp, memcpy, memset
 
@@ -855,6 +855,19 @@ cdef class Expansion:
         return np.asarray(out)[: self.n]
 
     @property
+    def inverse_diagonal(self):
+        """The diagonal of K⁻¹: one over the δ² of every support vector given the others."""
+        cdef Py_ssize_t i
+        cdef double[::1] view
+        if self.gram_ is None:
+            raise RuntimeError("this expansion keeps no inverse Gram")
+        out = np.empty(self.n)
+        view = out
+        for i in range(self.n):
+            view[i] = self.gram_.inverse[i * self.gram_.capacity + i]
+        return out
+
+    @property
     def inverse(self):
         """K⁻¹, a copy."""
         if self.gram_ is None:
@@ -948,10 +961,11 @@ cdef class Expansion:
     def magnitudes(self):
         """|α_i| of output 0, over all classes: √Σ α².  ‖α_i κ(z_i, ·)‖ is this times √κ(z_i, z_i)."""
         cdef Py_ssize_t i
+        cdef double[::1] view
         out = np.empty(self.n)
+        view = out
         for i in range(self.n):
-            out[i] = math.sqrt(self.squared_size(i))
-        out *= abs(self.scale_)
+            view[i] = sqrt(self.squared_size(i)) * fabs(self.scale_)
         return out
 
     cdef double squared_size(self, Py_ssize_t i) noexcept:
@@ -965,7 +979,12 @@ cdef class Expansion:
     @property
     def births(self):
         """When each support vector joined, as a number that counts additions."""
-        return np.array([self.birth[i] for i in range(self.n)], dtype=np.int64)
+        cdef int64_t[::1] view
+        out = np.empty(self.n, dtype=np.int64)
+        if self.n:
+            view = out
+            memcpy(&view[0], self.birth, self.n * 8)
+        return out
 
     @property
     def self_similarities(self):

@@ -116,7 +116,7 @@ def _replace_with_neighbour(f: Expansion, step: float, neighbours: _Neighbours) 
 
 def _remove_by_projection(f: Expansion) -> None:
     """V = everything but r; t has joined as the last, and δ_r² = 1/(K⁻¹)_rr."""
-    r = _least_lost(f, 1.0 / np.diagonal(f.inverse)[:-1], NEARLY_DEPENDENT)
+    r = _least_lost(f, 1.0 / f.inverse_diagonal[:-1], NEARLY_DEPENDENT)
     project_on_others(f, r)
 
 
