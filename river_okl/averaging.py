@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
-from river_okl.base import KernelModel
+from river_okl.base import KernelModel, undisturbed
 
 
 class AveragedExpansion(KernelModel):
@@ -39,6 +39,7 @@ class AveragedExpansion(KernelModel):
     def _score(self, p: float) -> float:
         return p - self._f.output(1) / (self._t + 1) if self.averaged else p
 
+    @undisturbed
     def _decision(self, x: Any) -> float:
         return self._score(self._f.evaluate(x))
 
@@ -154,6 +155,7 @@ class SuffixAverage(KernelModel):
             value += a * g.output(0) + b * g.output(1)
         return value
 
+    @undisturbed
     def _decision(self, x: Any) -> float:
         value = self._f.evaluate(x)
         if self.suffix:

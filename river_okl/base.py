@@ -24,9 +24,11 @@ algorithm stays as it is written, with y = +1 and p the margin.  See the head of
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 import numbers
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -43,7 +45,7 @@ from scipy import special
 
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
-from river_okl._core.expansion import Expansion
+from river_okl._core.expansion import Expansion, Interleaved
 from river_okl._core.sample import Frame
 from river_okl.losses import derivative
 
@@ -110,6 +112,18 @@ def check_learning_rate(value: Any) -> None:
 
 
 # Models -------------------------------------------------------------------------------------------
+
+
+def undisturbed(decide: Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:
+    """For decisions that look at a sample twice: again, where another thread's prediction came in between."""
+
+    @functools.wraps(decide)
+    def wrapped(self: Any, x: Any) -> float:
+        while True:
+            with contextlib.suppress(Interleaved):
+                return decide(self, x)
+
+    return wrapped
 
 
 class KernelModel(base.Estimator):

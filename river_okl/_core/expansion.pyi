@@ -11,6 +11,8 @@ from river_okl._core.sample import Frame
 
 Sample = dict[Any, Any] | Frame
 
+class Interleaved(RuntimeError): ...
+
 class Expansion:
     @property
     def kernel(self) -> Kernel: ...

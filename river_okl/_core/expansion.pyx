@@ -81,6 +81,10 @@ cdef struct Owned:
     Py_ssize_t size, allocated
 
 
+class Interleaved(RuntimeError):
+    """Another thread looked at another sample in between."""
+
+
 cdef class Expansion:
     """f = Σ α_i κ(z_i, ·) over river samples.
 
@@ -447,18 +451,22 @@ cdef class Expansion:
         cdef Py_ssize_t j
         cdef Feature *feature
         cdef double v, rest = 0.0
-        self.reserve_items(self.n_dense)
-        self.clear_dots(self.dots)
-        for j in range(self.owned[p].size):
-            feature = &self.features[self.owned[p].slots[j]]
-            v = feature.amounts[find(feature.owners, <int32_t> p)]
-            rest += v * v
-            scatter(feature, v, self.dots)
-        self.lay_out_dense()
-        for j in range(self.n_dense):
-            self.numbers[j] = self.pointers[j][p]
-        self.finish_row(rest, self.square[p], out)
-        out[p] = self.self_[p]
+        self.enter()
+        try:
+            self.reserve_items(self.n_dense)
+            self.clear_dots(self.dots)
+            for j in range(self.owned[p].size):
+                feature = &self.features[self.owned[p].slots[j]]
+                v = feature.amounts[find(feature.owners, <int32_t> p)]
+                rest += v * v
+                scatter(feature, v, self.dots)
+            self.lay_out_dense()
+            for j in range(self.n_dense):
+                self.numbers[j] = self.pointers[j][p]
+            self.finish_row(rest, self.square[p], out)
+            out[p] = self.self_[p]
+        finally:
+            self.busy = False
         return 0
 
     cdef double sum(self, Py_ssize_t o) noexcept:
@@ -607,10 +615,10 @@ cdef class Expansion:
 
     cdef Sample *learned_sample(self) except NULL:
         """The sample of the last evaluate, if this thread made it."""
+        if self.learner not in (0, PyThread_get_thread_ident()):
+            raise Interleaved("two threads use the model while one learns: this sample is not learned; use a lock")
         if not self.has_sample:
             raise RuntimeError("evaluate a sample first")
-        if self.learner != PyThread_get_thread_ident():
-            raise RuntimeError("two threads use the model while one learns: this sample is not learned; use a lock")
         return &self.samples[self.last]
 
     @property
@@ -1078,6 +1086,7 @@ cdef class Expansion:
         try:
             x = &self.samples[1 - self.last]
             self.has_sample = False
+            self.learner = self.busy_thread
             if rows:
                 frame.row = 0
                 self.encode(frame, x)

@@ -1,0 +1,160 @@
+"""Threads and processes: what may be done at once, and what is refused.
+
+Promised: any number of threads may predict with one model while none learns. Two threads that learn one model, or one
+that learns while another predicts, do no harm to memory, but a step may be refused with a RuntimeError (and be done in
+part): use a lock. Processes have models of their own, forked or spawned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import sys
+import threading
+
+import pandas as pd
+import pytest
+
+import river_okl
+from river_okl import kernels
+from tests import streams
+from tests.discovery import CLASSES, decision, small, snapshot, task
+
+each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
+
+
+@pytest.fixture
+def restless():
+    """Threads take turns after every few bytecodes, so that what can go wrong does."""
+    old = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(old)
+
+
+def in_threads(n, work):
+    """What work(0), ..., work(n - 1) return or raise, each in a thread of its own."""
+    results = [None] * n
+    start = threading.Barrier(n)
+
+    def run(i):
+        start.wait()
+        try:
+            results[i] = work(i)
+        except Exception as error:
+            results[i] = error
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+@each_class
+@pytest.mark.parametrize("kind", ["dense", "emerging"])
+def test_four_threads_predict(cls, kind, restless):
+    model = small(cls)
+    stream = streams.KINDS[kind](task(cls), 60)
+    for x, y in stream:
+        model.learn_one(x, y)
+    expected = [decision(model, x) for x, _ in stream]
+    before = snapshot(model)
+
+    def predict(i):
+        return [decision(model, x) for _ in range(3) for x, _ in stream[i:] + stream[:i]]
+
+    for i, found in enumerate(in_threads(4, predict)):
+        assert found == 3 * (expected[i:] + expected[:i])
+    assert snapshot(model) == before
+
+
+def test_four_threads_predict_with_a_model_that_releases_the_gil(restless):
+    """Rows of more than 200,000 multiply-adds are computed without it."""
+    model = river_okl.OLKRegressor(kernel=kernels.RBF(0.5), learning_rate=0.1)
+    stream = streams.dense("regression", 3000, d=100)
+    model.learn_batch(stream)
+    assert model.n_support_vectors * 100 > 200_000
+    frame = pd.DataFrame([x for x, _ in stream[:20]])
+    expected = [model.predict_one(x) for x, _ in stream[:20]]
+    norm = model.norm
+
+    def work(i):
+        if i == 0:
+            return [model.norm for _ in range(2)]
+        if i == 1:
+            return [model.predict_many(frame).tolist() for _ in range(5)]
+        return [[model.predict_one(x) for x, _ in stream[:20]] for _ in range(5)]
+
+    norms, many, *ones = in_threads(4, work)
+    assert norms == [norm] * 2
+    assert many == [expected] * 5
+    assert ones == [[expected] * 5] * 2
+
+
+@each_class
+def test_learning_in_two_threads_is_refused_or_safe(cls, restless):
+    model = small(cls)
+    stream = streams.emerging(task(cls), 300)
+
+    def learn(i):
+        refused = 0
+        for x, y in stream[i::2]:
+            try:
+                model.learn_one(x, y)
+            except (RuntimeError, ValueError, IndexError, KeyError):
+                refused += 1
+        return refused
+
+    for refused in in_threads(2, learn):
+        assert isinstance(refused, int), refused
+    decision(model, stream[0][0])  # from this thread
+    for f in vars(model).values():
+        if hasattr(f, "_check") and len(f) <= (f.budget or len(f)):
+            f._check()
+
+
+def test_two_threads_learn_two_models(restless):
+    def learn(i):
+        model = small(river_okl.OLRDClassifier, seed=i)
+        model.learn_batch(streams.dense("classification", 500, seed=i))
+        return snapshot(model)
+
+    assert in_threads(4, learn) == [learn(i) for i in range(4)]
+
+
+def learn_on(model, stream):
+    for x, y in stream:
+        model.learn_one(x, y)
+    return snapshot(model)
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_processes_have_models_of_their_own(method):
+    model = small(river_okl.OLRDClassifier)
+    stream = streams.emerging("classification", 90)
+    learn_on(model, stream[:60])
+    before = snapshot(model)
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        children = pool.starmap(learn_on, [(model, stream[60:]), (model, stream[60:75])])
+    assert snapshot(model) == before
+    assert children[1] != children[0] == learn_on(model, stream[60:])
+
+
+def test_a_name_that_calls_its_model_back_is_refused():
+    """Not a deadlock: the model knows that this thread is already inside."""
+    model = river_okl.KernelPerceptronClassifier(kernels.RBF(1.0))
+
+    class Name:
+        def __hash__(self):
+            with contextlib.suppress(TypeError):
+                model.predict_one({"x": 1.0})
+            return 7
+
+    sample = {Name(): 1.0}
+    with pytest.raises(RuntimeError, match="__hash__"):
+        model.learn_one(sample, True)
+    model.learn_one({"x": 1.0}, True)
+    assert model.n_support_vectors == 1
