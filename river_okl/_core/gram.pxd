@@ -17,4 +17,5 @@ cdef class Gram:
     cdef int rebuild(self) except -1
     cdef double residue(self, const double *k, double k_self) noexcept
     cdef double measure(self, const double *k) noexcept
+    cdef double refine(self, const double *k) noexcept
     cdef void multiply_inverse(self, const double *v, double *out) noexcept

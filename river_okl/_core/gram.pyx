@@ -12,7 +12,7 @@ Ill-conditioned matrices.  A new point whose residue δ² = k_tt - kᵀK⁻¹k i
 the others up to rounding; where an algorithm adds it all the same, δ² is raised to the floor, which is the exact
 inverse for a Gram with that much jitter on the new point's diagonal (1e-8: what the jitter costs and what rounding in
 an inverse with entries of 1e8 costs are then alike).  From a point with δ² < ``DOUBTFUL`` · k_tt on, solves are refined
-against the true Gram, until K d = k to ``REFINED`` or three times.  Every ``CHECK_EVERY`` changes, and in every refined solve, the
+against the true Gram, until K d = k to ``REFINED``, three times, or as long as it helps.  Every ``CHECK_EVERY`` changes, and in every refined solve, the
 residual is measured: where it is above ``TOLERATED`` the inverse is rebuilt by Cholesky.
 """
 
@@ -118,8 +118,8 @@ cdef class Gram:
 
     cdef double solve(self, const double *k, double k_self) noexcept:
         """d = K⁻¹ k into ``solution``; returns δ² = max(0, k_self - kᵀd)."""
-        cdef double residue, error
-        cdef int refinements = 0
+        cdef double residue, error, before
+        cdef int refinements = 0, i
         multiply(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
         residue = self.residue(k, k_self)
         if self.n and (self.fragile or residue < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
@@ -130,11 +130,22 @@ cdef class Gram:
                 error = self.measure(k)
             self.steps = 0 if self.steps >= CHECK_EVERY else self.steps
             while error > REFINED * k_self and refinements < 3:
-                multiply(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
-                error = self.measure(k)
+                before = error
+                error = self.refine(k)
+                if not error < before:  # K is indefinite by rounding and refinement leads away: without this step
+                    multiply(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
+                    error = self.measure(k)
+                    for i in range(refinements):
+                        error = self.refine(k)
+                    break
                 refinements += 1
             residue = self.residue(k, k_self)
         return max(0.0, residue)
+
+    cdef double refine(self, const double *k) noexcept:
+        """d ← d + K⁻¹ (k - K d), with k - K d in ``residual``"""
+        multiply(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
+        return self.measure(k)
 
     cdef double residue(self, const double *k, double k_self) noexcept:
         """k_self - kᵀd"""
