@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import matplotlib.colors
 import numpy as np
 import pytest
 from river import datasets, preprocessing
 
-from river_okl import KernelPerceptronClassifier, OLKRegressor, plot
+from river_okl import KernelPerceptronClassifier, OLKRegressor
 from river_okl.race import Point, Result
+
+colors = pytest.importorskip("matplotlib.colors")
+from river_okl import plot  # noqa: E402
 
 
 def learned(model, n=300):
@@ -26,11 +28,11 @@ def rings(ax):
 def test_support_vectors_are_drawn_where_they_are():
     model = learned(preprocessing.StandardScaler() | KernelPerceptronClassifier())
     ax = plot.decision_surface(model, resolution=20)
-    where, _, colors = rings(ax)
+    where, _, drawn = rings(ax)
     support = model[-1].support_vectors
     np.testing.assert_array_equal(where, [[z.get("1", 0.0), z.get("2", 0.0)] for z, _ in support])
     expected = [plot.POSITIVE if c > 0 else plot.NEGATIVE for _, c in support]
-    assert [matplotlib.colors.to_hex(color) for color in colors] == expected
+    assert [colors.to_hex(color) for color in drawn] == expected
     assert str(len(support)) in ax.get_title() and "KernelPerceptronClassifier" in ax.get_title()
 
 
