@@ -1,5 +1,6 @@
 """The compiled core; everything else about the package is in pyproject.toml."""
 
+import os
 import sys
 
 from Cython.Build import cythonize
@@ -16,6 +17,14 @@ DIRECTIVES = {
     "embedsignature": True,
     "embedsignature.format": "python",
 }
+LINK = []
+# For whoever looks for a bug in the core, as benchmarks/README.md shows: checks of every access to memory.
+if os.environ.get("RIVER_OKL_BUILD") == "sanitize":
+    FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-Wno-unused-function"]
+    LINK = ["-fsanitize=address,undefined"]
+elif os.environ.get("RIVER_OKL_BUILD") == "debug":
+    FLAGS = ["-O0", "-g", "-UNDEBUG", "-Wno-unused-function"]
+    DIRECTIVES |= {"boundscheck": True, "wraparound": False, "nonecheck": True, "initializedcheck": True}
 
 setup(
     ext_modules=cythonize(
@@ -25,6 +34,7 @@ setup(
                 [f"river_okl/_core/{name}.pyx"],
                 depends=["river_okl/_core/rows.h", "river_okl/_core/rows_variant.h"],
                 extra_compile_args=FLAGS,
+                extra_link_args=LINK,
             )
             for name in MODULES
         ],
