@@ -286,5 +286,5 @@ def test_near_duplicates_stay_finite(cls, maintenance, gamma):
         model.learn_one(x, rng.choice((-1.0, 1.0)))
         assert abs(model._decision(x)) <= 201.0  # the first step is 2/λ at most
     assert model.n_support_vectors == 15
-    assert all(math.isfinite(c) for _, c in model.support_vectors)
+    assert all(abs(c) < 1e5 for _, c in model.support_vectors)
     assert math.isfinite(model.norm)

@@ -54,10 +54,6 @@ class BudgetPerceptronClassifier(KernelClassifier):
         self.tolerance = tolerance
         super().__init__(kernel, budget=budget, values=True)
 
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"tolerance"}
-
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         f = self._f
         y, p = self._receive(x, y, w)

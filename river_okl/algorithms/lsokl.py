@@ -106,8 +106,10 @@ class FOGD(KernelModel):
         """z(x) = √(1/D) (cos Ux, sin Ux), U ~ N(0, 2γ)"""
         items = x.items()
         values = np.array([value for _, value in items], dtype=np.float64)
-        rows = [frequencies(self._key, name, self.n_components) for name, _ in items]
-        Ux = values @ np.array(rows).reshape(len(rows), self.n_components)
+        columns = [frequencies(self._key, name, self.n_components) for name, _ in items]
+        U = np.array(columns).reshape(len(columns), self.n_components)
+        order = U[:, 0].argsort()  # one that does not depend on the order of x, so that neither does the rounding
+        Ux = values[order] @ U[order]
         Ux *= math.sqrt(2.0 * self._f.kernel.gammas[0])
         z = np.empty(2 * self.n_components)
         np.cos(Ux, out=z[: self.n_components])

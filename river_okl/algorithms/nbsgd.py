@@ -278,7 +278,8 @@ class BSGDClassifier(BSGD, KernelClassifier):
       much jitter in the inverse, and solves are refined against the true Gram.
     - "merging" is that of Wang, Crammer & Vucetic (2012), with the best h in [0, 1] to full precision for every partner,
       rather than from a golden section search; terms of opposite signs merge at h = 1, the partner's place. The merged
-      point counts as the newest.
+      point counts as the newest. It has the features of both, so that on a stream with ever-new feature names its memory
+      grows; take another maintenance there.
     - See `KernelSGDClassifier` for the first steps, the ball, the hinge loss and the sample weight.
 
     Examples
