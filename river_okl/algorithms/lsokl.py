@@ -175,12 +175,13 @@ class NOGD(KernelModel):
             if len(f) == self.budget:
                 self._approximate()
             return
-        if self._basis is None or self._gammas != f.kernel.gammas:  # None: a step was interrupted in its solve
-            self._approximate()
-        self._w -= eta * g * (f.row @ self._basis)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
-        f.coefficients = self._basis @ self._w  # f = wᵀz
+        basis = self._basis
+        if basis is None or self._gammas != f.kernel.gammas:  # None: a step was interrupted in its solve
+            basis = self._approximate()
+        self._w -= eta * g * (f.row @ basis)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
+        f.coefficients = basis @ self._w  # f = wᵀz
 
-    def _approximate(self) -> None:
+    def _approximate(self) -> NDArray[np.float64]:
         """From here on f is linear in z, starting from the best image of f of this rank."""
         f = self._f
         D, V = scipy.linalg.eigh(f.gram())  # smallest first
@@ -188,9 +189,11 @@ class NOGD(KernelModel):
         chosen = [i for i in range(self.budget - 1, self.budget - 1 - k, -1) if D[i] > NEGLIGIBLE * D[-1]]
         D, V = D[chosen], V[:, chosen]
         self._w = np.sqrt(D) * (V.T @ f.coefficients)
-        self._basis = V / np.sqrt(D)
+        basis: NDArray[np.float64] = V / np.sqrt(D)
+        self._basis = basis
         self._gammas = f.kernel.gammas
-        f.coefficients = self._basis @ self._w
+        f.coefficients = basis @ self._w
+        return basis
 
 
 class FOGDClassifier(FOGD, KernelClassifier):
