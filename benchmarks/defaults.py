@@ -91,7 +91,7 @@ SHRINKAGES = [0.0, 1e-4, 1e-3, 1e-2, 1e-1]
 LAMBDAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
 EPSILONS = [0.5, 0.6, 0.7, 0.8, 0.9]
 
-# Class, parameter, values.
+# Class, parameter, values; or two parameters, and pairs.
 BOTH: list[tuple[str, str, Sequence[Any]]] = [
     ("KernelPA", "C", COSTS),
     ("BPA", "C", COSTS),
@@ -102,8 +102,10 @@ BOTH: list[tuple[str, str, Sequence[Any]]] = [
     ("OLRU", "learning_rate", RATES),
     ("OLRD", "learning_rate", RATES),
     ("OLRD", "radius", [None, 3.0, 5.0, 10.0, 20.0]),
+    ("OLRD", "learning_rate, radius", [(r, u) for r in (3.0, 10.0, 30.0) for u in (3.0, 5.0, 10.0)]),
     ("BOGD", "learning_rate", RATES),
     ("BOGD", "l2", SHRINKAGES),
+    ("BOGD", "learning_rate, max_coef", [(r, r * m) for r in (0.1, 0.3, 1.0) for m in (1.0, 2.0, 5.0)]),
     ("KernelSGD", "l2", LAMBDAS),
     ("BSGD", "l2", LAMBDAS),
     ("NBSGD", "l2", LAMBDAS),
@@ -115,7 +117,7 @@ CLASSIFIERS: list[tuple[str, str, Sequence[Any]]] = [
     ("ProjectronPlusPlus", "tolerance", [0.05, 0.1, 0.2, 0.4, 0.6]),
     ("AVP", "epsilon", [0.6, 0.7, 0.8, 0.9]),
     ("Ahpatron", "epsilon", EPSILONS),
-    ("Ahpatron", "radius", [2.5, 5.0, 10.0, 20.0]),
+    ("Ahpatron", "radius", [2.5, 5.0, 7.5]),
     ("DUOL", "C", COSTS),
     ("BDUOL", "C", COSTS),
     ("OSKL", "learning_rate", RATES),
@@ -149,11 +151,14 @@ def choice(bench: Bench, task: str, rows: int) -> None:
         cls = f"{stem}{task}"
         if not bench.wants("all", cls):
             continue
-        default = inspect.signature(protocol.find(cls)).parameters[parameter].default  # type: ignore[arg-type]
-        bench.run(run for value in values for s in SCALINGS for run in _runs(cls, {parameter: value}, streams, s, rows))
+        names = parameter.split(", ")
+        accepted = inspect.signature(protocol.find(cls)).parameters  # type: ignore[arg-type]
+        default = ", ".join(str(accepted[name].default) for name in names)
+        params = {value: dict(zip(names, value if len(names) > 1 else [value], strict=True)) for value in values}
+        bench.run(run for p in params.values() for s in SCALINGS for run in _runs(cls, p, streams, s, rows))
         scores = {
-            value: [_score(bench, _runs(cls, {parameter: value}, streams, s, rows), measure) for s in SCALINGS]
-            for value in values
+            value: [_score(bench, _runs(cls, p, streams, s, rows), measure) for s in SCALINGS]
+            for value, p in params.items()
         }
         best = min(scores, key=lambda value: statistics.fmean(scores[value]))
         cells = []
