@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+
+# Threads of OpenBLAS that wait for each other on a busy machine make a small Cholesky a thousand times slower.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from pathlib import Path
 
 import pytest
