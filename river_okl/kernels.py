@@ -181,6 +181,8 @@ class Polynomial(Kernel):
         _check_degree(degree)
         if gamma is not None:
             _check_gamma(gamma, "Polynomial")
+        if isinstance(coef0, bool) or not isinstance(coef0, numbers.Real):
+            raise TypeError(f"Polynomial: coef0 is {coef0!r}; it must be a number")
         if not 0 <= coef0 < math.inf:
             raise ValueError(f"Polynomial: coef0 is {coef0!r}; it must be finite and not negative")
         self.degree = degree

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,8 @@ class EpsilonInsensitive(RegressionLoss):
     """
 
     def __init__(self, eps: float = 0.1):
+        if isinstance(eps, bool) or not isinstance(eps, numbers.Real):
+            raise TypeError(f"eps is {eps!r}; it must be a number")
         if not 0 <= eps < math.inf:
             raise ValueError(f"eps is {eps!r}; it must be finite and not negative")
         self.eps = eps

@@ -1,0 +1,110 @@
+"""Kernels as value objects: what they refuse, how they compose, compare, copy and show themselves.
+
+Their numbers are compared with one-line definitions in test_core.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import pytest
+
+import river_okl
+from river_okl import kernels
+from river_okl._core.expansion import Expansion
+
+ALL = [
+    kernels.RBF(),
+    kernels.RBF(0.5),
+    kernels.RBF((0.1, 1.0)),
+    kernels.Laplacian(),
+    kernels.Laplacian(2),
+    kernels.Polynomial(),
+    kernels.Polynomial(degree=2, gamma=None, coef0=0.0),
+    kernels.Linear(),
+    kernels.Linear(gamma=None),
+    0.8 * kernels.RBF() + 0.2 * kernels.Linear(),
+    kernels.RBF(0.1) * kernels.Linear() * 3,
+    (kernels.RBF(0.1) + kernels.Linear()) * kernels.Polynomial(2),
+]
+
+
+@pytest.mark.parametrize("kernel", ALL, ids=str)
+def test_copies_are_equal(kernel):
+    for same in (kernel.clone(), pickle.loads(pickle.dumps(kernel)), copy.deepcopy(kernel)):
+        assert same == kernel
+        assert hash(same) == hash(kernel)
+        assert repr(same) == repr(kernel)
+    assert sum(other == kernel for other in ALL) == 1
+    assert kernel != 1
+    Expansion(kernel._terms())
+
+
+@pytest.mark.parametrize("kernel", ALL, ids=str)
+def test_models_clone_with_their_kernel(kernel):
+    model = river_okl.OLRDClassifier(kernel, seed=1)
+    assert model.clone().kernel == kernel
+    assert repr(model.clone()) == repr(model)
+    for t in range(210):
+        model.learn_one({"a": math.sin(t), "b": math.cos(3 * t)}, t % 3 == 0)
+    assert model.kernel is kernel
+    assert "None" not in str(model.kernel_in_use)
+
+
+def test_repr():
+    assert str(kernels.Polynomial(2)) == "Polynomial(degree=2, gamma=1.0, coef0=1.0)"
+    assert str(2 * kernels.RBF(0.5) + kernels.Linear()) == "2 * RBF(gamma=0.5) + Linear(gamma=1.0)"
+    assert str((kernels.RBF(1.0) + kernels.Linear()) * kernels.RBF(2.0)) == (
+        "(RBF(gamma=1.0) + Linear(gamma=1.0)) * RBF(gamma=2.0)"
+    )
+
+
+@pytest.mark.parametrize("gamma", [0, 0.0, -1.0, math.nan, math.inf, "scale", True, 1j, [], ()], ids=repr)
+@pytest.mark.parametrize("kernel", [kernels.RBF, kernels.Laplacian, kernels.Linear, kernels.Polynomial])
+def test_gammas_that_are_refused(kernel, gamma):
+    with pytest.raises((ValueError, TypeError), match="gamma"):
+        kernel(gamma=gamma)
+
+
+@pytest.mark.parametrize("gamma", [(0.1, -1.0), (0.1, math.nan), ("a",), [0.1, None]], ids=repr)
+def test_scales_that_are_refused(gamma):
+    with pytest.raises((ValueError, TypeError), match="gamma"):
+        kernels.RBF(gamma)
+
+
+@pytest.mark.parametrize("degree", [0, -1, 1.5, 2.0, True, "3", None, 101, math.nan], ids=repr)
+def test_degrees_that_are_refused(degree):
+    with pytest.raises((ValueError, TypeError), match="degree"):
+        kernels.Polynomial(degree)
+
+
+@pytest.mark.parametrize("coef0", [-1.0, math.nan, math.inf, "1", None, 1j], ids=repr)
+def test_offsets_that_are_refused(coef0):
+    with pytest.raises((ValueError, TypeError), match="coef0"):
+        kernels.Polynomial(2, coef0=coef0)
+
+
+def test_compositions_that_are_refused():
+    for make in (kernels.Sum, kernels.Product):
+        for parts in ((), (kernels.RBF(), 1.0), (kernels.RBF,)):
+            with pytest.raises(TypeError, match="kernels"):
+                make(*parts)
+    with pytest.raises(ValueError, match="weights"):
+        kernels.Sum(kernels.RBF(), weights=(1.0, 2.0))
+    for weight in (-1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="weights"):
+            weight * kernels.RBF()
+    with pytest.raises(NotImplementedError, match="compose"):
+        kernels.Kernel()._terms()
+
+
+def test_the_bandwidth_in_use_is_readable():
+    model = river_okl.RBPClassifier(seed=1)
+    assert model.kernel_in_use == kernels.RBF(gamma=None) or model.kernel_in_use.gamma == 0.0
+    model.learn_one({"a": 0.0}, True)
+    model.learn_one({"a": 2.0}, False)
+    assert model.kernel_in_use == kernels.RBF(3.0 / 4.0)
+    fixed = river_okl.RBPClassifier(kernels.RBF(0.25))
+    assert fixed.kernel_in_use == kernels.RBF(0.25)

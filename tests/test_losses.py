@@ -1,0 +1,124 @@
+"""Derivatives of losses as the algorithms take them: numerically away from kinks, and by hand at the kinks."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import pytest
+from river import optim
+
+import river_okl
+from river_okl import losses
+
+BINARY = [
+    optim.losses.Hinge(),
+    optim.losses.Hinge(threshold=0.5),
+    optim.losses.Log(),
+    optim.losses.Log(weight_pos=2.0, weight_neg=0.5),
+]
+REGRESSION = [
+    optim.losses.Squared(),
+    optim.losses.Absolute(),
+    optim.losses.Huber(0.3),
+    losses.EpsilonInsensitive(0.2),
+]
+
+
+def slope(loss, y, p, h=1e-6):
+    return (loss(y, p + h) - loss(y, p - h)) / (2 * h)
+
+
+@pytest.mark.parametrize("loss", BINARY, ids=repr)
+@pytest.mark.parametrize("p", [-3.0, -0.7, 0.2, 0.9, 4.0])
+def test_binary_derivatives(loss, p):
+    for y in (-1.0, 1.0):
+        # river's losses take y in {0, 1}; its Log wants probabilities from predictions in places, so log is by hand
+        if isinstance(loss, optim.losses.Log):
+            weight = loss.weight_pos if y > 0 else loss.weight_neg
+            expected = -weight * y / (1.0 + math.exp(y * p))
+        else:
+            expected = slope(loss, y > 0, p)
+        assert losses.derivative(loss)(y, p) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", REGRESSION, ids=repr)
+@pytest.mark.parametrize("residual", [-5.0, -0.25, -0.1, 0.1, 0.25, 5.0])
+def test_regression_derivatives(loss, residual):
+    y = 0.75
+    p = y + residual
+    assert losses.derivative(loss)(y, p) == pytest.approx(slope(loss, y, p), rel=1e-6, abs=1e-9)
+
+
+def test_the_kinks():
+    hinge, absolute = losses.derivative(optim.losses.Hinge()), losses.derivative(optim.losses.Absolute())
+    assert hinge(1.0, 1.0) == hinge(-1.0, -1.0) == 0.0
+    assert hinge(1.0, math.nextafter(1.0, 0.0)) == -1.0
+    assert absolute(2.0, 2.0) == 0.0
+    tube = losses.EpsilonInsensitive(0.5)
+    assert tube.gradient(1.0, 1.5) == tube.gradient(1.0, 0.5) == 0.0
+    assert losses.derivative(tube)(1.0, 1.5) == 0.0
+    assert tube.gradient(1.0, 1.6) == 1.0
+    assert tube.gradient(1.0, 0.4) == -1.0
+    assert losses.EpsilonInsensitive(0.0).gradient(1.0, 1.0) == 0.0
+
+
+def test_extremes_stay_finite():
+    log = losses.derivative(optim.losses.Log())
+    for p in (-1e300, -800.0, 800.0, 1e300):
+        for y in (-1.0, 1.0):
+            assert abs(log(y, p)) <= 1.0
+    assert log(1.0, -800.0) == -1.0
+    assert abs(losses.derivative(optim.losses.Squared())(0.0, 1e300)) == 1e12
+
+
+@pytest.mark.parametrize("eps", [-0.1, math.nan, math.inf, "0.1", None], ids=repr)
+def test_tubes_that_are_refused(eps):
+    with pytest.raises((ValueError, TypeError), match="eps"):
+        losses.EpsilonInsensitive(eps)
+
+
+class Cubic(optim.losses.RegressionLoss):
+    """A user's own loss."""
+
+    def __call__(self, y_true, y_pred):
+        return abs(y_pred - y_true) ** 3
+
+    def gradient(self, y_true, y_pred):
+        r = y_pred - y_true
+        return math.copysign(3.0 * r * r, r)
+
+
+class Broken(optim.losses.BinaryLoss):
+    def __call__(self, y_true, y_pred):
+        return 0.0
+
+    def gradient(self, y_true, y_pred):
+        return math.nan if y_pred != 0.0 else -1.0
+
+
+def test_a_users_loss_works():
+    model = river_okl.OLKRegressor(loss=Cubic(), learning_rate=0.5)
+    model.learn_one({"a": 1.0}, 2.0)
+    assert model.predict_one({"a": 1.0}) == pytest.approx(0.5 * 12.0)
+    assert isinstance(model.clone().loss, Cubic)
+
+
+def test_a_loss_that_is_nan_leaves_the_model():
+    model = river_okl.OLKClassifier(loss=Broken())
+    model.learn_one({"a": 1.0}, True)
+    before, support = model._t, model.support_vectors
+    with pytest.raises(ValueError, match="Broken"):
+        model.learn_one({"a": 1.0}, True)
+    assert (model._t, model.support_vectors) == (before, support)
+
+
+def test_what_is_no_loss_is_refused():
+    for loss in (optim.losses.CrossEntropy(), "hinge", 1.0, optim.losses.Hinge):
+        with pytest.raises(TypeError, match="loss"):
+            losses.derivative(loss)
+
+
+def test_losses_are_pickled_and_cloned():
+    assert pickle.loads(pickle.dumps(losses.EpsilonInsensitive(0.3))).eps == 0.3
+    assert losses.EpsilonInsensitive(0.3).clone().eps == 0.3
