@@ -86,6 +86,13 @@ def _check_degree(degree: Any) -> None:
         raise ValueError(f"Polynomial: degree is {degree!r}; it must be from 1 to 100")
 
 
+def _check_offset(coef0: Any) -> None:
+    if isinstance(coef0, bool) or not isinstance(coef0, numbers.Real):
+        raise TypeError(f"Polynomial: coef0 is {coef0!r}; it must be a number")
+    if not 0 <= coef0 < math.inf:
+        raise ValueError(f"Polynomial: coef0 is {coef0!r}; it must be finite and not negative")
+
+
 class RBF(Kernel):
     """The Gaussian kernel exp(-γ ‖x-z‖²).
 
@@ -181,10 +188,7 @@ class Polynomial(Kernel):
         _check_degree(degree)
         if gamma is not None:
             _check_gamma(gamma, "Polynomial")
-        if isinstance(coef0, bool) or not isinstance(coef0, numbers.Real):
-            raise TypeError(f"Polynomial: coef0 is {coef0!r}; it must be a number")
-        if not 0 <= coef0 < math.inf:
-            raise ValueError(f"Polynomial: coef0 is {coef0!r}; it must be finite and not negative")
+        _check_offset(coef0)
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0

@@ -41,7 +41,7 @@ class EpsilonInsensitive(RegressionLoss):
             raise TypeError(f"eps is {eps!r}; it must be a number")
         if not 0 <= eps < math.inf:
             raise ValueError(f"eps is {eps!r}; it must be finite and not negative")
-        self.eps = eps
+        self.eps: float = eps
 
     def __call__(self, y_true: Any, y_pred: Any) -> Any:
         return max(abs(y_pred - y_true) - self.eps, 0.0)
