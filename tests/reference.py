@@ -1086,9 +1086,12 @@ class BSGDClassifier(KernelSGDClassifier):
         x_p, a_p = self.support[p], self.alpha[p]
         candidates, losses = self.others(p), []
         for m in candidates:
-            _, a_z = self.merged(m, p)
             a_m, kappa = self.alpha[m], self.kernel(self.support[m], x_p)
-            losses.append(max(0.0, a_p**2 + a_m**2 + 2 * a_p * a_m * kappa - a_z**2))
+            h, L = merge_weight(a_m, a_p, kappa), -math.log(max(kappa, 5e-324))
+            # ||a_m k_m + a_p k_p - a_z k_z||^2 without cancellation: a_p can be 1e-12 of a_m
+            square_m, square_p = -math.expm1(-2 * L * (1 - h) ** 2), -math.expm1(-2 * L * h**2)
+            cross = math.exp(-L * ((1 - h) ** 2 + h**2)) * math.expm1(-2 * L * h * (1 - h))
+            losses.append(max(0.0, a_m**2 * square_m + a_p**2 * square_p + 2 * a_m * a_p * cross))
         best = smallest(
             losses,
             [self.birth[m] for m in candidates],
