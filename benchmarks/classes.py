@@ -22,9 +22,7 @@ from river_okl.race import race
 
 def classes(kind: type) -> list[str]:
     return [
-        name
-        for name in river_okl.__all__
-        if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, kind)
+        name for name in river_okl.__all__ if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, kind)
     ]
 
 
