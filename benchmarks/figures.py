@@ -1,6 +1,6 @@
 """The pictures of README.md, into docs/.
 
-    python -m benchmarks.figures
+python -m benchmarks.figures
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _check_degree(degree: Any) -> None:
 def _check_offset(coef0: Any) -> None:
     if isinstance(coef0, bool) or not isinstance(coef0, numbers.Real):
         raise TypeError(f"Polynomial: coef0 is {coef0!r}; it must be a number")
-    if not 0 <= coef0 < math.inf:
+    if not 0 <= float(coef0) < math.inf:
         raise ValueError(f"Polynomial: coef0 is {coef0!r}; it must be finite and not negative")
 
 
