@@ -1252,9 +1252,6 @@ cdef class Expansion:
         cdef Owned *own = &self.owned[n]
         cdef Feature *feature
         self.refresh_slots(x)
-        if own.allocated < x.size:  # generous, so that replacing points does not allocate
-            own.slots = <int32_t *> aligned_resize(own.slots, 0, x.size, 4)
-            own.allocated = x.size
         own.size = 0
         self.sparse_square[n] = 0.0
         for i in range(x.size):
@@ -1277,10 +1274,20 @@ cdef class Expansion:
             feature.amounts[feature.count] = x.numbers[i]
             feature.count += 1
             self.sparse_square[n] += x.numbers[i] * x.numbers[i]
-            own.slots[own.size] = x.slots[i]
-            own.size += 1
+            self.put_in(own, x.slots[i])
             if feature.count * SPARSE_BELOW >= self.capacity:
                 self.make_dense(x.slots[i])
+        return 0
+
+    cdef int put_in(self, Owned *own, int32_t slot) except -1:
+        """A posting list more that a support vector is in; the room stays, so that replacing points does not allocate."""
+        cdef Py_ssize_t allocated
+        if own.size == own.allocated:
+            allocated = max(4, 2 * own.allocated)
+            own.slots = <int32_t *> aligned_resize(own.slots, own.size, allocated, 4)
+            own.allocated = allocated
+        own.slots[own.size] = slot
+        own.size += 1
         return 0
 
     cdef int make_dense(self, int32_t slot) except -1:
@@ -1304,7 +1311,6 @@ cdef class Expansion:
     cdef int make_sparse(self, int32_t slot) except -1:
         """The dense row of a feature that few support vectors have any more becomes a posting list."""
         cdef Feature *feature = &self.features[slot]
-        cdef Owned *own
         cdef Py_ssize_t i
         feature.allocated = max(4, feature.count)
         feature.owners = <int32_t *> aligned_resize(NULL, 0, feature.allocated, 4)
@@ -1312,12 +1318,7 @@ cdef class Expansion:
         feature.count = 0
         for i in range(self.capacity):
             if feature.dense[i] != 0.0:
-                own = &self.owned[i]
-                if own.size == own.allocated:
-                    own.allocated = max(4, 2 * own.allocated)
-                    own.slots = <int32_t *> aligned_resize(own.slots, own.size, own.allocated, 4)
-                own.slots[own.size] = slot
-                own.size += 1
+                self.put_in(&self.owned[i], slot)
                 feature.owners[feature.count] = <int32_t> i
                 feature.amounts[feature.count] = feature.dense[i]
                 feature.count += 1
