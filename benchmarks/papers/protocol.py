@@ -309,7 +309,7 @@ def _batch(run: Run, samples: list[Sample]) -> Result:
     from sklearn import feature_extraction, svm
 
     train, test = _split(run, samples)
-    vectorizer = feature_extraction.DictVectorizer()
+    vectorizer = feature_extraction.DictVectorizer(sparse=False)
     X = vectorizer.fit_transform([{str(k): v for k, v in x.items()} for x, _ in train])
     X_test = vectorizer.transform([{str(k): v for k, v in x.items()} for x, _ in test])
     start = time.perf_counter()
