@@ -1,0 +1,1008 @@
+"""How fast is it, beside river's models, NumPy, BLAS and the limits of the machine?
+
+    python -m benchmarks.speed                          everything (about ten minutes)
+    python -m benchmarks.speed --only core batches      some of it
+
+Prints its tables and writes them into results/speed.md, and curves beside it.
+"""
+
+# ruff: noqa: E501  (the prose of the tables)
+from __future__ import annotations
+
+from benchmarks import timing  # first: it gives BLAS one thread  # isort: skip
+
+import argparse
+import copy
+import functools
+import inspect
+import math
+import pickle
+import resource
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+from river import base, dummy, evaluate, forest, linear_model, metrics, neighbors, tree
+from scipy.linalg import blas, lapack
+
+import river_okl
+from river_okl import kernels
+from river_okl._core.expansion import Expansion
+from river_okl._core.kernel import SIMD
+from river_okl._core.sample import Frame
+
+FAST = ("RBPClassifier", "OLRDClassifier", "BOGDClassifier", "SPAClassifier", "AhpatronClassifier")
+NOISE = 0.1  # labels that are wrong, so that every budget fills and updates go on
+
+
+# Data ---------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def names(d: int) -> tuple[str, ...]:
+    """The same objects for every sample, as whatever reads a stream gives them."""
+    return tuple(f"x{j}" for j in range(d))
+
+
+def dense(n: int, d: int, seed: int = 0) -> list[dict[str, float]]:
+    rows = np.random.default_rng(seed).normal(size=(n, d)).tolist()
+    return [dict(zip(names(d), row, strict=True)) for row in rows]
+
+
+def sparse(n: int, active: int, d: int, seed: int = 0) -> list[dict[str, float]]:
+    """Binary samples whose features are as unequal as words are: feature j with probability about 1/(j + 10)."""
+    rng, out = np.random.default_rng(seed), []
+    weights = 1.0 / (np.arange(d) + 10.0)
+    totals = np.cumsum(weights / weights.sum())
+    for _ in range(n):
+        chosen: set[int] = set()
+        while len(chosen) < active:
+            chosen.update(np.searchsorted(totals, rng.random(active - len(chosen))).tolist())
+        out.append({names(d)[j]: 1.0 for j in sorted(chosen)})
+    return out
+
+
+def labelled(
+    n: int, d: int, *, regression: bool = False, seed: int = 0, noise: float = NOISE
+) -> list[tuple[dict[str, float], Any]]:
+    """A smooth function of d Gaussian features: its sign with some labels wrong, or its value with some noise."""
+    samples, rng, truth = dense(n, d, seed), np.random.default_rng(seed + 1), np.random.default_rng(42)
+    centers, signs = truth.normal(size=(8, d)), truth.choice([-1.0, 1.0], 8)
+    X = np.array([list(x.values()) for x in samples])
+    values = sum(s * np.exp(-((X - c) ** 2).sum(axis=1) / (2.0 * d)) for s, c in zip(signs, centers, strict=True))
+    values = (values - values.mean()) / values.std()
+    if regression:
+        targets = (values + noise * rng.normal(size=n)).tolist()
+    else:
+        targets = ((values >= 0.0) ^ (rng.random(n) < noise)).tolist()
+    return list(zip(samples, targets, strict=True))
+
+
+def expansion(points: list[dict[str, float]], **options: Any) -> Expansion:
+    """A function with these support vectors."""
+    active = len(points[0])
+    f = Expansion(kernels.RBF(gamma=0.5 / active)._terms(), **options)
+    for i, x in enumerate(points):
+        f.evaluate(x)
+        f.add(0.1 if i % 2 else -0.1)
+    return f
+
+
+# 1a. progressive_val_score ------------------------------------------------------------------------
+
+
+class SGDOnFeatures(base.Classifier):
+    """scikit-learn's SGDClassifier on random Fourier features, row by row."""
+
+    def __init__(self, n_components: int):
+        from sklearn.kernel_approximation import RBFSampler
+        from sklearn.linear_model import SGDClassifier
+
+        self.sampler, self.model = RBFSampler(n_components=n_components, random_state=1), SGDClassifier()
+        self.ready = False
+
+    def _row(self, x: dict[str, float]) -> np.ndarray:
+        row = np.fromiter(x.values(), float, len(x))[None]
+        if not self.ready:
+            self.sampler.fit(row)
+            self.model.partial_fit(self.sampler.transform(row), [False], classes=[False, True])
+            self.ready = True
+        return self.sampler.transform(row)
+
+    def predict_one(self, x: dict[str, float]) -> bool:
+        return bool(self.model.predict(self._row(x))[0])
+
+    def learn_one(self, x: dict[str, float], y: bool) -> None:
+        self.model.partial_fit(self._row(x), [y])
+
+
+def ours(kind: type) -> Iterator[tuple[str, type]]:
+    for name in river_okl.__all__:
+        cls = getattr(river_okl, name)
+        if inspect.isclass(cls) and issubclass(cls, kind):
+            yield name, cls
+
+
+def of_budget(cls: type, budget: int, **more: Any) -> Any:
+    known = inspect.signature(cls).parameters
+    options = {"budget": budget, "n_components": budget, "seed": 1, **more}
+    return cls(**{name: value for name, value in options.items() if name in known})
+
+
+def size(model: Any) -> int | None:
+    return getattr(model, "n_support_vectors", None)
+
+
+def filled(model: Any, stream: list[tuple[dict[str, float], Any]], budget: int, limit: float = 1.5) -> Any:
+    """The model as soon as it has this many support vectors, or when the limit of seconds is over."""
+    start = time.thread_time()
+    for i, (x, y) in enumerate(stream):
+        model.predict_one(x)
+        model.learn_one(x, y)
+        if (size(model) or 0) >= budget or (i % 10 == 0 and time.thread_time() - start > limit):
+            break
+    return model
+
+
+class ProgressiveRun:
+    """progressive_val_score over some samples; a model without a bound starts from the same state in each round."""
+
+    def __init__(self, model: Any, stream: list[tuple[dict[str, float], Any]], metric: type):
+        self.model, self.metric = model, metric
+        self.grows = size(model) is not None and getattr(model, "budget", None) is None
+        probe = stream[:20]
+        pace = min(timing.seconds(functools.partial(self.run, copy.deepcopy(model), probe)) for _ in range(2)) / 20
+        self.stream = stream if not self.grows and pace < 50e-6 else stream[: max(20, min(1000, int(0.006 / pace)))]
+
+    def run(self, model: Any, stream: list[tuple[dict[str, float], Any]]) -> None:
+        evaluate.progressive_val_score(stream, model, self.metric())
+
+    def microseconds(self) -> float:
+        model = copy.deepcopy(self.model) if self.grows else self.model
+        return timing.seconds(lambda: self.run(model, self.stream)) / len(self.stream) * 1e6
+
+
+def progressive_times(kind: type, budget: int, d: int, rounds: int) -> tuple[timing.Times, dict[str, int | None]]:
+    regression = kind is base.Regressor
+    warm = labelled(40 * budget + 4000, d, regression=regression)
+    stream = labelled(1000, d, regression=regression, seed=5)
+    models: dict[str, Any] = {name: of_budget(cls, budget) for name, cls in ours(kind)}
+    if regression:
+        models |= {
+            "river LinearRegression": linear_model.LinearRegression(),
+            "river HoeffdingTreeRegressor": tree.HoeffdingTreeRegressor(),
+            "river KNNRegressor": neighbors.KNNRegressor(),
+        }
+    else:
+        models |= {
+            "river LogisticRegression": linear_model.LogisticRegression(),
+            "river PAClassifier": linear_model.PAClassifier(),
+            "river HoeffdingTreeClassifier": tree.HoeffdingTreeClassifier(),
+            "river ARFClassifier(10)": forest.ARFClassifier(n_models=10, seed=1),
+            "river KNNClassifier": neighbors.KNNClassifier(),
+            "river PriorClassifier": dummy.PriorClassifier(),
+            "scikit-learn SGD on RBF features": SGDOnFeatures(budget),
+        }
+    metric = metrics.MAE if regression else metrics.Accuracy
+    runs = {name: ProgressiveRun(filled(model, warm, budget), stream, metric) for name, model in models.items()}
+    out: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            out[name].append(run.microseconds())
+    return timing.Times(out), {name: size(run.model) for name, run in runs.items()}
+
+
+def progressive(report: timing.Report, rounds: int = 5) -> None:
+    settings = [(100, 10), (100, 20), (1000, 10), (1000, 20)]
+    for kind, other in ((base.Classifier, "river LogisticRegression"), (base.Regressor, "river LinearRegression")):
+        measured = [progressive_times(kind, budget, d, rounds) for budget, d in settings]
+        head = ["µs per sample"]
+        for budget, d in settings:
+            head += [f"B={budget}, d={d}", "SVs", f"/ {other.split()[1]}"]
+        rows = []
+        for name in measured[0][0].rounds:
+            row: list[object] = [name]
+            for times, sizes in measured:
+                row += [times[name], sizes[name], times.ratio(name, other)]
+            rows.append(row)
+        text = timing.table(head, rows)
+        title = "classification" if kind is base.Classifier else "regression"
+        report.write(
+            f"1a. evaluate.progressive_val_score, {title}",
+            f"Gaussian features, {NOISE:.0%} of the labels wrong; every model first learns until it has B support vectors (or 1.5 s have gone), "
+            f"and classes without a budget start each round from there.\n\n" + text,
+        )
+
+
+def targets(report: timing.Report, rounds: int = 9) -> None:
+    other, rows = "river LogisticRegression", []
+    for noise in (0.0, NOISE):
+        measured = []
+        for budget, d in ((100, 10), (100, 20), (1000, 20)):
+            warm, stream = labelled(40 * budget + 4000, d, noise=noise), labelled(2000, d, seed=5, noise=noise)
+            models = {name: of_budget(getattr(river_okl, name), budget) for name in FAST}
+            models |= {other: linear_model.LogisticRegression(), "river PriorClassifier": dummy.PriorClassifier()}
+            runs = {
+                name: ProgressiveRun(filled(model, warm, budget), stream, metrics.Accuracy)
+                for name, model in models.items()
+            }
+            out: dict[str, list[float]] = {name: [] for name in runs}
+            for _ in range(rounds):
+                for name, run in runs.items():
+                    out[name].append(run.microseconds())
+            measured.append((timing.Times(out), {name: size(run.model) for name, run in runs.items()}))
+        (small, _), (middle, _), (large, sizes) = measured
+        for name in models:
+            row: list[object] = [f"{name}, {noise:.0%} wrong", small[name], middle[name], large[name], sizes[name]]
+            row += [middle.ratio(name, other), large.ratio(name, other), small.ratio(name, "river PriorClassifier")]
+            rows.append(row)
+    rows.append(["target", None, None, None, None, 0.5, 0.8, 2.0])
+    head = ["µs per sample", "B=100, d=10", "B=100, d=20", "B=1000, d=20", "SVs"]
+    head += ["B=100, d=20 / LogisticRegression", "B=1000, d=20 / LogisticRegression", "B=100, d=10 / PriorClassifier"]
+    report.write(
+        "1a. evaluate.progressive_val_score, the targets",
+        "On labels that are all right and on a stream with some wrong, where most samples are updates.\n\n"
+        + timing.table(head, rows),
+    )
+
+
+# 1b. The core alone -------------------------------------------------------------------------------
+
+
+class InNumPy:
+    """The same function as NumPy writes it: the points as rows of a matrix."""
+
+    def __init__(self, f: Expansion, points: list[dict[str, float]], d: int, matrix: Any = None):
+        self.Z = np.zeros((len(points), d)) if matrix is None else matrix
+        if matrix is None:
+            for row, x in zip(self.Z, points, strict=True):
+                for name, value in x.items():
+                    row[int(name[1:])] = value
+        self.squares = np.array([sum(v * v for v in x.values()) for x in points])
+        self.alpha, self.gamma = f.coefficients, f.kernel.gammas[0]
+
+    def one(self, x: np.ndarray) -> float:
+        k = self.Z @ x
+        k *= 2.0
+        k -= self.squares
+        k -= x @ x
+        k *= self.gamma
+        np.exp(k, out=k)
+        return float(self.alpha @ k)
+
+    def many(self, X: np.ndarray) -> np.ndarray:
+        K = X @ self.Z.T
+        K *= 2.0
+        K -= self.squares
+        K -= np.einsum("ij,ij->i", X, X)[:, None]
+        K *= self.gamma
+        np.exp(K, out=K)
+        return K @ self.alpha
+
+
+def vector(x: dict[str, float], d: int) -> np.ndarray:
+    out = np.zeros(d)
+    for name, value in x.items():
+        out[int(name[1:])] = value
+    return out
+
+
+def each(call: Callable[[Any], object], arguments: list[Any]) -> Callable[[], None]:
+    """A call for one argument after another, so that none sees the one of the call before."""
+
+    def action() -> None:
+        for argument in arguments:
+            call(argument)
+
+    return action
+
+
+def core(report: timing.Report) -> None:
+    peak = timing.fma_limit()
+    rows: list[list[object]] = []
+    for n in (100, 400, 1000, 5000):
+        for d in (8, 20, 123):
+            points, queries = dense(n, d), dense(4, d, seed=1)
+            f = expansion(points)
+            numpy = InNumPy(f, points, d)
+            vectors = [vector(x, d) for x in queries]
+            assert all(
+                math.isclose(f.evaluate(x), numpy.one(v), rel_tol=1e-9) for x, v in zip(queries, vectors, strict=True)
+            )
+            times = timing.interleaved(
+                {"core": each(f.evaluate, queries), "NumPy": each(numpy.one, vectors)}, rounds=15, per=len(queries)
+            )
+            limit = timing.load_limit(8 * n * d)
+            pace, size = n * d / times["core"] / 1e3, 8 * n * d
+            row = [
+                f"{n} x {d}",
+                times["core"],
+                times["NumPy"],
+                times.ratio("core", "NumPy"),
+                pace,
+                f"{pace / peak:.0%}",
+            ]
+            rows.append([*row, 8 * pace, limit, f"{8 * pace / limit:.0%}", f"{size / 1024:.0f}"])
+    head = ["B x d, dense", "core µs", "NumPy µs", "ratio", "GFMA/s", "of the peak", "GB/s", "reading alone, GB/s"]
+    text = timing.table([*head, "of that", "KiB of Z"], rows)
+
+    rows = []
+    for n, active, d in (
+        (1350, 14, 123),
+        (100, 30, 100_000),
+        (400, 30, 100_000),
+        (1000, 30, 100_000),
+        (5000, 30, 100_000),
+    ):
+        points, queries = sparse(n, active, d), sparse(4, active, d, seed=1)
+        f = expansion(points)
+        cols = [int(name[1:]) for x in points for name in x]
+        matrix = scipy.sparse.csr_array((np.ones(n * active), cols, np.arange(0, n * active + 1, active)), shape=(n, d))
+        vectors = [vector(x, d) for x in queries]
+        actions = {
+            "core": each(f.evaluate, queries),
+            "SciPy": each(InNumPy(f, points, d, matrix).one, vectors),
+        }
+        if n * d <= 50_000_000:
+            actions["NumPy"] = each(InNumPy(f, points, d).one, vectors)
+        times = timing.interleaved(actions, rounds=9, per=len(queries))
+        dense_time = times["NumPy"] if "NumPy" in actions else None
+        ratio = times.ratio("core", "NumPy") if "NumPy" in actions else None
+        row = [
+            f"{active} of {d:,}, B={n}",
+            times["core"],
+            dense_time,
+            ratio,
+            times["SciPy"],
+            times.ratio("core", "SciPy"),
+        ]
+        rows.append([*row, n * active / times["core"] / 1e3])
+    head = ["sparse", "core µs", "NumPy µs", "ratio", "SciPy CSR µs", "ratio", "numbers of the points, 10⁹/s"]
+    text += "\n\n" + timing.table(head, rows)
+    limits = [
+        [f"{kib} KiB", timing.load_limit(kib * 1024), timing.triad_limit(kib * 1024)]
+        for kib in (24, 160, 960, 4800, 65536)
+    ]
+    text += "\n\n" + timing.table(["limits of the machine", "reading, GB/s", "triad, GB/s"], limits)
+    report.write(
+        "1b. The core alone",
+        f"`Expansion.evaluate(dict)` of a Gaussian beside NumPy's matrix product and exp (row-major). A call computes B·d differences and "
+        f"squares, B exponentials and an inner product, and reads 8·B·d bytes; the machine does {peak:.1f}·10⁹ multiply-adds per second "
+        f"in registers. Targets: 1000 x 20 at most 0.3 x NumPy; 14 of 123 at most 0.1 x.\n\n" + text,
+    )
+
+
+# 1c. Batches --------------------------------------------------------------------------------------
+
+
+def batches(report: timing.Report) -> None:
+    rows = []
+    for n, d in ((100, 20), (1000, 20), (1000, 123), (5000, 20)):
+        model = filled(river_okl.OLRDClassifier(budget=n, seed=1), labelled(40 * n, d), n)
+        f = model._f
+        points = [f.point(i) for i in range(len(f))]
+        samples = dense(1000, d, seed=1)
+        X = np.array([list(x.values()) for x in samples])
+        frame = pd.DataFrame(X, columns=names(d))
+        numpy = InNumPy(f, points, d)
+        assert np.allclose(numpy.many(X), [f.evaluate(x) for x in samples], rtol=1e-9)
+        assert [model.predict_one(x) for x in samples] == model.predict_many(frame).tolist()
+        assert [f.evaluate(x) for x in samples] == f.evaluate_many(Frame(list(frame), np.ascontiguousarray(X)))[
+            :, 0
+        ].tolist()
+
+        def loop(model: Any = model, samples: Any = samples) -> None:
+            for x in samples:
+                model.predict_one(x)
+
+        def frame_loop(model: Any = model, frame: Any = frame) -> None:
+            for x in frame.to_dict(orient="records"):
+                model.predict_one(x)
+
+        times = timing.interleaved(
+            {
+                "predict_many": functools.partial(model.predict_many, frame),
+                "NumPy": functools.partial(numpy.many, X),
+                "loop": loop,
+                "frame loop": frame_loop,
+            },
+            rounds=9,
+            per=1000,
+        )
+        row: list[object] = [
+            f"B={n}, d={d}",
+            times["predict_many"],
+            times["NumPy"],
+            times.ratio("predict_many", "NumPy"),
+        ]
+        row += [times["loop"], times.ratio("loop", "predict_many")]
+        rows.append([*row, times["frame loop"], times.ratio("frame loop", "predict_many")])
+    head = [
+        "µs per row of 1,000",
+        "predict_many",
+        "NumPy GEMM + exp",
+        "ratio",
+        "predict_one of dicts",
+        "/ predict_many",
+    ]
+    text = timing.table([*head, "predict_one of the frame's rows", "/ predict_many"], rows)
+
+    rows = []
+    for cls in (river_okl.RBPClassifier, river_okl.OLRDClassifier, river_okl.AhpatronClassifier):
+        for n in (100, 1000):
+            stream = labelled(1000, 20, seed=5)
+            frame = pd.DataFrame(np.array([list(x.values()) for x, _ in stream]), columns=names(20))
+            targets = pd.Series([y for _, y in stream])
+            model = filled(of_budget(cls, n), labelled(40 * n, 20), n)
+            ways: dict[str, Callable[[Any], None]] = {
+                "learn_one": lambda m, stream=stream: [m.learn_one(x, y) for x, y in stream],
+                "learn_batch": lambda m, stream=stream: m.learn_batch(stream),
+                "learn_many": lambda m, frame=frame, targets=targets: m.learn_many(frame, targets),
+            }
+            states = []
+            for way in ways.values():
+                copied = copy.deepcopy(model)
+                way(copied)
+                states.append(pickle.dumps(copied))
+            assert len(set(states)) == 1, "the three ways give the same model, byte for byte"
+            out: dict[str, list[float]] = {name: [] for name in ways}
+            for _ in range(9):
+                for name, way in ways.items():
+                    copied = copy.deepcopy(model)
+                    out[name].append(timing.seconds(functools.partial(way, copied)) * 1e3)
+            times = timing.Times(out)
+            row = [f"{cls.__name__}, B={n}, d=20", times["learn_one"], times["learn_batch"], times["learn_many"]]
+            rows.append([*row, times.ratio("learn_many", "learn_one")])
+    head = ["µs per sample", "learn_one", "learn_batch of dicts", "learn_many of a frame", "learn_many / learn_one"]
+    text += "\n\n" + timing.table(head, rows)
+    report.write(
+        "1c. Batches",
+        "`predict_many` equals `predict_one` bit for bit, and `learn_one`, `learn_batch` and `learn_many` give models whose pickles are equal "
+        "(both checked here). Targets: predict_many at most 1.5 x NumPy, and 4 x faster than predict_one at B = 1000.\n\n"
+        + text,
+    )
+
+
+# 1d. Growth ---------------------------------------------------------------------------------------
+
+
+def learning_time(f: Expansion, samples: list[dict[str, float]]) -> float:
+    """µs of an evaluation, and the replacement of one support vector in ten samples."""
+    state = [0]
+
+    def step() -> None:
+        i = state[0] = state[0] + 1
+        f.evaluate(samples[i % len(samples)])
+        if i % 10 == 0:
+            f.remove(i % len(f))
+            f.add(0.1)
+
+    return timing.interleaved({"step": step}, rounds=7, milliseconds=20.0)["step"]
+
+
+def curve(axis: Any, points: list[tuple[float, float]], label: str, title: str) -> None:
+    axis.plot(*zip(*points, strict=True), marker="o", label=label)
+    axis.set(xscale="log", yscale="log", xlabel=title, ylabel="µs per sample")
+    axis.grid(True, which="both", alpha=0.3)
+
+
+def growth(report: timing.Report, longest: int = 1_000_000) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 2, figsize=(11, 8))
+    budgets = [10, 30, 100, 300, 1000, 3000, 10_000, 20_000]
+    rows: list[list[object]] = []
+    found = {d: [(n, learning_time(expansion(dense(n, d)), dense(50, d, seed=1))) for n in budgets] for d in (10, 100)}
+    for d, points in found.items():
+        curve(axes[0, 0], points, f"{d} features", "support vectors")
+    rows = [[f"{n:,}", *(points[i][1] for points in found.values())] for i, n in enumerate(budgets)]
+    text = timing.table(["support vectors", "µs, d=10", "µs, d=100"], rows)
+
+    widths = [1, 3, 10, 30, 100, 300, 1000, 3000]
+    points = [(d, learning_time(expansion(dense(1000, d)), dense(50, d, seed=1))) for d in widths]
+    curve(axes[0, 1], points, "dense", "features (B = 1000)")
+    text += "\n\n" + timing.table(["features, dense, B=1000", "µs"], [[f"{d:,}", t] for d, t in points])
+
+    widths = [1, 3, 10, 30, 100, 300]
+    points = [(a, learning_time(expansion(sparse(1000, a, 100_000)), sparse(50, a, 100_000, seed=1))) for a in widths]
+    curve(axes[1, 0], points, "of 100,000", "active features (B = 1000)")
+    text += "\n\n" + timing.table(["active features of 100,000, B=1000", "µs"], [[f"{a}", t] for a, t in points])
+
+    lengths = [10**k for k in range(3, 8) if 10**k <= longest]
+    streams = {"RBPClassifier": labelled(20_000, 10), "OLRDClassifier": labelled(20_000, 10)}
+    rows = []
+    for name, stream in streams.items():
+        model, seen, total, points = of_budget(getattr(river_okl, name), 100), 0, 0.0, []
+        for length in lengths:
+            before, start = seen, time.thread_time()
+            while seen < length:
+                for x, y in stream[: length - seen]:
+                    model.predict_one(x)
+                    model.learn_one(x, y)
+                seen += len(stream[: length - seen])
+            total = time.thread_time() - start
+            points.append((length, total / (seen - before) * 1e6))
+        curve(axes[1, 1], points, name, "samples so far (B = 100, d = 10)")
+        axes[1, 1].set_ylim(0.3, 30)
+        rows.append([f"{name}, µs per sample up to", *(t for _, t in points)])
+    text += "\n\n" + timing.table(["", *(f"{n:,} samples" for n in lengths)], rows)
+    for axis in axes.flat:
+        axis.legend()
+    figure.tight_layout()
+    timing.RESULTS.mkdir(exist_ok=True)
+    figure.savefig(timing.RESULTS / "growth.png", dpi=120)
+    pyplot.close(figure)
+
+    rows = []
+    for kind in (base.Classifier, base.Regressor):
+        stream = labelled(5000, 10, regression=kind is base.Regressor)
+        for name, cls in ours(kind):
+            if inspect.signature(cls).parameters.get("budget", inspect.Parameter).default in (
+                None,
+                inspect.Parameter.empty,
+            ):
+                continue
+            if name.startswith("NBSGD"):
+                continue  # grows by design
+            model, blocks, start = of_budget(cls, 100), [], time.thread_time()
+            while len(blocks) < 20 and time.thread_time() - start < 1.5:
+                began = time.thread_time()
+                for x, y in stream:
+                    model.predict_one(x)
+                    model.learn_one(x, y)
+                blocks.append((time.thread_time() - began) / len(stream) * 1e6)
+            third = max(1, (len(blocks) - 1) // 3)
+            first, last = float(np.median(blocks[1 : 1 + third])), float(np.median(blocks[-third:]))
+            if len(blocks) >= 4:
+                rows.append([name, len(blocks) * len(stream), first, last, last / first])
+            else:
+                rows.append([name, len(blocks) * len(stream), blocks[0], blocks[-1], blocks[-1] / blocks[0]])
+    text += "\n\n" + timing.table(
+        ["bounded classes, B=100, d=10", "samples", "µs, first third", "µs, last third", "ratio"], rows
+    )
+    report.write(
+        "1d. Growth",
+        "An evaluation, and for one sample in ten a removal and an addition; for streams `predict_one` and `learn_one`.\n\n"
+        + text
+        + "\n\n![curves](growth.png)",
+    )
+
+
+# 1e. Memory ---------------------------------------------------------------------------------------
+
+
+def resident() -> float:
+    """MB that the process has now."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+
+
+def memory(report: timing.Report) -> None:
+    rows: list[list[object]] = []
+    for n in (100, 1000, 20_000):
+        for d in (10, 20, 123):
+            points = dense(min(n, 1000), d)
+            before = resident()
+            f = Expansion(kernels.RBF(gamma=0.5 / d)._terms(), budget=n)
+            for i in range(n):
+                f.evaluate(points[i % len(points)])
+                f.add(0.1)
+            grown = resident() - before
+            each, least = f.__sizeof__() / n, 8 * (d + 4)
+            rows.append(
+                [f"B={n:,}, d={d}", f.__sizeof__() / 1e6, each, least, each / least, grown if n >= 20_000 else None]
+            )
+    head = [
+        "dense",
+        "MB of the expansion",
+        "bytes per support vector",
+        "8 (d + 4)",
+        "ratio",
+        "MB that the process grew",
+    ]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    report.write(
+        "1e. Memory",
+        timing.table(head, rows)
+        + f"\n\nA support vector is its d numbers, its coefficient, ‖z‖², κ(z, z), its birth and the list of its posting lists; the "
+        f"scratch of a kernel row comes on top once. Peak of this process, data and libraries included: {peak:.0f} MB.",
+    )
+
+
+# 2. What needs matrices ---------------------------------------------------------------------------
+
+
+def matrices(report: timing.Report, n: int = 1000, d: int = 20) -> None:
+    rng = np.random.default_rng(0)
+    A = np.asfortranarray(np.eye(n) + 0.001 * rng.normal(size=(n, n)))
+    v, out, tiny = rng.normal(size=n), np.zeros(n), 1e-12
+    S = A @ A.T
+    half = n // 2
+    H, b = np.asfortranarray(S[:half, :half]), rng.normal(size=half)
+    Z = rng.normal(size=(n, d))
+
+    def dsymv() -> None:
+        blas.dsymv(1.0, A, v, y=out, overwrite_y=True)
+
+    def dsyr() -> None:
+        blas.dsyr(tiny, v, a=A, overwrite_a=True)
+
+    def gram(rows: int) -> Callable[[], None]:
+        def action() -> None:
+            K = Z[:rows] @ Z.T
+            np.exp(K, out=K)
+
+        return action
+
+    bare: dict[str, Callable[[], object]] = {
+        "dsymv": dsymv,
+        "dsyr": dsyr,
+        "gram": gram(n),
+        "half gram": gram(half),
+        "dposv": lambda: lapack.dposv(S.copy(order="F"), v, overwrite_a=True),
+        "half dposv": lambda: lapack.dposv(H.copy(order="F"), b, overwrite_a=True),
+    }
+    stream = labelled(60 * n, d)
+    pair = {"dsymv": 2, "dsyr": 2}
+    models: dict[str, tuple[Any, dict[str, int]]] = {
+        "ProjectronClassifier, a mistake": (river_okl.ProjectronClassifier(budget=n), {"dsymv": 1}),
+        "ProjectronPlusPlusClassifier, a mistake": (river_okl.ProjectronPlusPlusClassifier(budget=n), {"dsymv": 1}),
+        "BPAClassifier projection": (river_okl.BPAClassifier(budget=n, maintenance="projection"), pair),
+        "BSGDClassifier projection": (river_okl.BSGDClassifier(budget=n, maintenance="projection"), pair),
+        "NBSGDClassifier projection": (river_okl.NBSGDClassifier(budget=n, beta=1e9, maintenance="projection"), pair),
+        "BDUOLClassifier approximate": (
+            river_okl.BDUOLClassifier(budget=n, maintenance="approximate"),
+            {"gram": 1, "dposv": 1},
+        ),
+        "AhpatronClassifier, a halving": (river_okl.AhpatronClassifier(budget=n), {"half gram": 1, "half dposv": 1}),
+        "BPAClassifier nearest": (river_okl.BPAClassifier(budget=n, maintenance="nearest"), {}),
+        "BSGDClassifier merging": (river_okl.BSGDClassifier(budget=n, maintenance="merging"), {}),
+        "NBSGDClassifier approximate": (river_okl.NBSGDClassifier(budget=n, beta=1e9, maintenance="approximate"), {}),
+    }
+    rows: list[list[object]] = []
+    for name, (model, calls) in models.items():
+        filled(model, stream, n, limit=20.0)
+        while size(model) < n:  # quickly: samples that are contradicted
+            x = stream[rng.integers(len(stream))][0]
+            model.learn_one(x, not model.predict_one(x))
+        queries = iter([x for x, _ in stream[: 20 * n]] * 100)
+        if "halving" in name:
+
+            def step(model: Any = model) -> float:
+                from river_okl.algorithms.ahpatron import _halve
+
+                f = copy.deepcopy(model._f)
+                return timing.seconds(lambda: _halve(f, model.ridge))
+        else:
+
+            def step(model: Any = model, queries: Any = queries) -> float:
+                x = next(queries)
+                y = not model.predict_one(x)  # always a mistake
+                return timing.seconds(lambda: model.learn_one(x, y))
+
+        mine, theirs = [], []
+        for _ in range(25):
+            mine.append(step() * 1e6)
+            theirs.append(sum(times * timing.seconds(bare[call]) for call, times in calls.items()) * 1e6)
+        ratio = float(np.median(np.array(mine) / theirs)) if calls else None
+        needs = " + ".join(f"{times} {call}" if times > 1 else call for call, times in calls.items())
+        rows.append(
+            [
+                name,
+                float(np.median(mine)),
+                needs or "kernel rows alone",
+                float(np.median(theirs)) if calls else None,
+                ratio,
+            ]
+        )
+    rows.append(
+        [
+            "bare: " + ", ".join(f"{c} {timing.interleaved({c: bare[c]}, rounds=7)[c]:.0f} µs" for c in bare),
+            None,
+            "",
+            None,
+            None,
+        ]
+    )
+    report.write(
+        "2. One step with matrices",
+        f"B = {n}, d = {d}: `learn_one` after `predict_one`, on samples that the model gets wrong, beside the BLAS and LAPACK calls that "
+        f"the step cannot do without, called bare in the same run (gram: NumPy's product and exp; dposv with the copy that it overwrites). "
+        f"Target: 2 x.\n\n" + timing.table(["step", "µs", "needs", "bare µs", "ratio"], rows),
+    )
+
+
+# 4. Single precision ------------------------------------------------------------------------------
+
+
+def single(report: timing.Report) -> None:
+    import ctypes
+
+    rows: list[list[object]] = []
+    library = timing.library()
+    for n, d in ((128, 20), (1024, 20), (1024, 123), (5120, 20), (5120, 123)):
+        times = max(20, 20_000_000 // (n * d))
+        z, x, row, out = timing.aligned(n * d), timing.aligned(d), timing.aligned(n), timing.aligned(n)
+        z32, x32 = timing.aligned(n * d, np.float32), timing.aligned(d, np.float32)
+        row32, out32 = timing.aligned(n, np.float32), timing.aligned(n, np.float32)
+        size = (ctypes.c_long(n), ctypes.c_long(d))
+        measured: dict[str, list[float]] = {"double": [], "single": []}
+        for _ in range(9):
+            for name in measured:
+                total = 0.0
+                for part in range(3):
+                    if name == "double":
+                        arguments = (
+                            timing.address(z),
+                            timing.address(x),
+                            *size,
+                            timing.address(row),
+                            timing.address(out),
+                        )
+                        total += library.part_seconds(SIMD.encode(), part, *arguments, ctypes.c_long(times))
+                    else:
+                        arguments = (
+                            timing.address(z32),
+                            timing.address(x32),
+                            *size,
+                            timing.address(row32),
+                            timing.address(out32),
+                        )
+                        total += library.single_seconds(part, *arguments, ctypes.c_long(times))
+                measured[name].append(total / times * 1e6)
+        loop = timing.Times(measured)
+        model = filled(river_okl.OLRDClassifier(budget=n, seed=1), labelled(40 * n, d), n)
+        run = ProgressiveRun(model, labelled(1000, d, seed=5), metrics.Accuracy)
+        whole = float(np.median([run.microseconds() for _ in range(7)]))
+        saved = loop["double"] - loop["single"]
+        rows.append(
+            [
+                f"B={n}, d={d}",
+                loop["double"],
+                loop["single"],
+                loop.ratio("double", "single"),
+                whole,
+                whole / (whole - saved),
+            ]
+        )
+    head = [
+        "a kernel row",
+        "double µs",
+        "single µs",
+        "gain of the row",
+        "progressive_val_score of OLRD, µs",
+        "gain that it would have",
+    ]
+    report.write(
+        "4. Single precision",
+        "The row of the core beside the same loops in single precision (exp by a polynomial of degree 7), and what a sample "
+        "of progressive_val_score would gain. The rule: an option if it gains 1.5 x at B ≥ 1000.\n\n"
+        + timing.table(head, rows),
+    )
+
+
+# 5. Where the time goes ---------------------------------------------------------------------------
+
+
+class Nothing(base.Classifier):
+    """What river's loop costs without a model."""
+
+    def predict_one(self, x: Any) -> bool:
+        return True
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        pass
+
+
+def breakdown(report: timing.Report) -> None:
+    import ctypes
+
+    library = timing.library()
+    settings = [(100, 10), (100, 20), (1000, 10), (1000, 20)]
+    columns = []
+    for n, d in settings:
+        stream = labelled(1000, d, seed=5)
+        model = filled(river_okl.OLRDClassifier(kernels.RBF(gamma=1.0 / d), budget=n, seed=1), labelled(40 * n, d), n)
+        f = copy.deepcopy(model._f)
+        samples = [x for x, _ in stream]
+        known = Expansion(f.kernel.terms)  # one support vector: features are known, rows cost nothing
+        known.evaluate(samples[0])
+        known.add(1.0)
+
+        def every(call: Callable[[Any], object], samples: Any = samples) -> Callable[[], None]:
+            def action() -> None:
+                for x in samples:
+                    call(x)
+
+            return action
+
+        def twice(call: Callable[[Any], object], samples: Any = samples) -> Callable[[], None]:
+            def action() -> None:
+                for x in samples:
+                    call(x)
+                    call(x)
+
+            return action
+
+        def replace(f: Any = f) -> None:
+            f.evaluate(samples[0])  # noqa: B023
+            for i in range(200):
+                f.remove(i % n)  # noqa: B023
+                f.add(0.1)
+
+        def both(model: Any = model, stream: Any = stream) -> None:
+            for x, y in stream:
+                model.predict_one(x)
+                model.learn_one(x, y)
+
+        def progressive_run(model: Any, stream: Any = stream) -> None:
+            evaluate.progressive_val_score(stream, model, metrics.Accuracy())
+
+        times = timing.interleaved(
+            {
+                "nothing": every(lambda x: None),
+                "encode": every(known.evaluate),
+                "evaluate": every(f.evaluate),
+                "evaluate twice": twice(f.evaluate),
+                "predict_one": every(model.predict_one),
+                "both": both,
+                "progressive": functools.partial(progressive_run, model),
+                "river": functools.partial(progressive_run, Nothing()),
+            },
+            per=1000,
+            rounds=11,
+        )
+        change = timing.interleaved({"replace": replace}, per=200)["replace"]
+        z, x, row, out = timing.aligned(n * d), timing.aligned(d), timing.aligned(n), timing.aligned(n)
+        padded = (n + 7) // 8 * 8
+        z, row, out = timing.aligned(padded * d), timing.aligned(padded), timing.aligned(padded)
+        parts = []
+        for part in range(3):
+            repeats = 20_000
+            spent = [
+                library.part_seconds(
+                    SIMD.encode(),
+                    part,
+                    *map(timing.address, (z, x)),
+                    ctypes.c_long(padded),
+                    ctypes.c_long(d),
+                    *map(timing.address, (row, out)),
+                    ctypes.c_long(repeats),
+                )
+                for _ in range(5)
+            ]
+            parts.append(float(np.median(spent)) / repeats * 1e6)
+        call = times["nothing"]
+        encode = times["encode"] - call
+        evaluation = times["evaluate"] - call
+        hit = times["evaluate twice"] - times["evaluate"]
+        predict = times["predict_one"] - times["evaluate"]
+        learn = times["both"] - times["predict_one"] - hit
+        columns.append(
+            [
+                times["progressive"],
+                times["river"],
+                times["both"],
+                encode,
+                evaluation - encode - sum(parts),
+                *parts,
+                predict,
+                hit,
+                learn,
+                change,
+            ]
+        )
+    labels = [
+        "progressive_val_score, all of it",
+        "of that river's loop, with a model that does nothing",
+        "predict_one and learn_one in a bare loop",
+        "encode: read the dict, look up the features",
+        "lay out the row, bookkeeping",
+        "row: squared distances",
+        "exp",
+        "inner product",
+        "predict_one in Python around evaluate",
+        "learn_one: encode again, compare, reuse the row",
+        "learn_one: Python, label, calibration, and updates as often as they come",
+        "(one replacement: remove and add)",
+    ]
+    rows = [[label, *(column[i] for column in columns)] for i, label in enumerate(labels)]
+    report.write(
+        "5. Where the time goes",
+        "OLRDClassifier, dense, a tenth of the labels wrong. Measured by subtraction; row, exp and inner product are the core's loops "
+        "alone.\n\n" + timing.table(["µs per sample", *(f"B={n}, d={d}" for n, d in settings)], rows),
+    )
+
+
+# 6. Threads ---------------------------------------------------------------------------------------
+
+
+def together(actions: list[Callable[[], object]]) -> float:
+    """Seconds until all have ended, each in its own thread."""
+    barrier = threading.Barrier(len(actions) + 1)
+
+    def run(action: Callable[[], object]) -> None:
+        barrier.wait()
+        action()
+
+    workers = [threading.Thread(target=run, args=(action,)) for action in actions]
+    for worker in workers:
+        worker.start()
+    barrier.wait()
+    start = time.perf_counter()
+    for worker in workers:
+        worker.join()
+    return time.perf_counter() - start
+
+
+def threads(report: timing.Report) -> None:
+    rows: list[list[object]] = []
+
+    def work_many(n: int, d: int) -> Callable[[], object]:
+        f, frame = expansion(dense(n, d)), Frame(list(names(d)), np.random.default_rng(1).normal(size=(1000, d)))
+        return lambda: [f.evaluate_many(frame) for _ in range(max(1, 20_000_000 // (n * d * 1000)))]
+
+    def work_one(n: int, d: int) -> Callable[[], object]:
+        f, queries = expansion(dense(n, d)), dense(2, d, seed=1)
+        times = max(10, 400_000_000 // (n * d * 2))
+        return lambda: [f.evaluate(x) for _ in range(times) for x in queries]
+
+    for name, make, n, d in (
+        ("evaluate_many of 1,000 rows", work_many, 1000, 20),
+        ("evaluate_many of 1,000 rows", work_many, 5000, 20),
+        ("evaluate", work_one, 1000, 20),
+        ("evaluate", work_one, 5000, 123),
+        ("evaluate", work_one, 20_000, 20),
+        ("evaluate", work_one, 20_000, 123),
+    ):
+        first, second = make(n, d), make(n, d)
+        first(), second()
+        speedups, alone = [], []
+        for _ in range(7):
+            one, two = together([first]), together([first, second])
+            speedups.append(2.0 * one / two)
+            alone.append(one)
+        rows.append(
+            [f"{name}, B={n:,}, d={d}", float(np.median(alone)) * 1e3, float(np.median(speedups)), max(speedups)]
+        )
+    report.write(
+        "6. Two threads",
+        "Two models in two threads on two cores against one after the other: 2 is all that can be had, 1 nothing. Wall-clock time. "
+        "A call on less than 200,000 numbers keeps the GIL.\n\n"
+        + timing.table(["", "ms of one thread alone", "speed-up, median", "best"], rows),
+    )
+
+
+SECTIONS = {
+    "targets": targets,
+    "progressive": progressive,
+    "core": core,
+    "batches": batches,
+    "growth": growth,
+    "memory": memory,
+    "matrices": matrices,
+    "single": single,
+    "breakdown": breakdown,
+    "threads": threads,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), metavar="PART", help=", ".join(SECTIONS)
+    )
+    report = timing.Report("speed", "Speed")
+    for name in parser.parse_args().only:
+        SECTIONS[name](report)
+
+
+if __name__ == "__main__":
+    main()
