@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 if not bench.wants(algorithm, cls):
                     continue
                 slow = algorithm in ("BDUOL projection", "BDUOL approximate") and budget > 200
-                if slow and budget > 500 and bench.args.rows is None:
+                if slow and (budget > 500 or algorithm == "BDUOL projection") and bench.args.rows is None:
                     bench.skipped[f"{data}, B = {budget}, {algorithm}"] = "a QP or a solve of this size at each loss"
                     continue
                 seeds = bench.seeds[:3] if slow else bench.seeds
