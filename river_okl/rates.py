@@ -19,6 +19,7 @@ def rate(
     A number η gives η t^-power, or η T^-power where the horizon T is known. A scheduler gives the step itself; river's
     count from 0.
     """
-    if isinstance(learning_rate, optim.base.Scheduler):
+    # float first: asking for an abstract class costs as much as the rest of an update
+    if not isinstance(learning_rate, float) and isinstance(learning_rate, optim.base.Scheduler):
         return float(learning_rate.get(t - 1))
     return learning_rate * math.pow(horizon or t, -power)
