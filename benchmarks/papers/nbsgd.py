@@ -264,7 +264,7 @@ def table_3(bench: Bench) -> None:
                 grid = [{"gamma": g, "C": C} for g in GRID for C in (0.25, 0.5, 1.0, 2.0)]
             elif algorithm == "BOGD":
                 grid = [{"gamma": g, "learning_rate": 10.0**k} for g in GRID for k in range(-3, 2)]
-                params["l2"] = 1.0 / n**2
+                params.update(l2=1.0 / n**2, max_coef=None)
             if algorithm == "NBSGD":
                 params.update(nbsgd_params(n, NBSGD_SIZES[name]))
             elif algorithm == "Projectron++":
