@@ -24,9 +24,10 @@ class MarginProjectronClassifier(ProjectronClassifier):
     """
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
-        y, f = self._checked(x, y, w), self._f
-        if y * f.observe(x) >= 1.0:
+        y, p = self._receive(x, y, w)
+        if y * p >= 1.0:
             return
+        f = self._f
         if f.project() <= self.tolerance**2:
             f.absorb(y)
         else:
