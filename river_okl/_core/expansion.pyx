@@ -343,10 +343,10 @@ cdef class Expansion:
         return 0
 
     cdef bint same(self, Sample *a, Sample *b) noexcept:
-        return (
-            a.size == b.size
-            and memcmp(a.numbers, b.numbers, a.size * 8) == 0
-            and memcmp(a.keys, b.keys, a.size * sizeof(PyObject *)) == 0
+        if a.size != b.size:
+            return False
+        return a.size == 0 or (  # no buffers to compare, perhaps
+            memcmp(a.numbers, b.numbers, a.size * 8) == 0 and memcmp(a.keys, b.keys, a.size * sizeof(PyObject *)) == 0
         )
 
     # Kernel rows ------------------------------------------------------------------------------------------------
