@@ -566,7 +566,7 @@ class BPARegressor(BPAClassifier):
 class SPAClassifier(Twin):
     """Lu, Zhao & Hoi 2016, Algorithm 1."""
 
-    def __init__(self, kernel, *, learning_rate=0.1, alpha=1.0, beta=5.0, averaged=True, seed=None):
+    def __init__(self, kernel, *, learning_rate=1.0, alpha=1.0, beta=5.0, averaged=True, seed=None):
         super().__init__(kernel)
         self.learning_rate = learning_rate
         self.max_loss = alpha  # the name `alpha` is taken by the coefficients
@@ -597,7 +597,7 @@ class SPARegressor(SPAClassifier):
         self,
         kernel,
         *,
-        learning_rate=0.1,
+        learning_rate=1.0,
         alpha=1.0,
         beta=5.0,
         averaged=True,
@@ -747,7 +747,7 @@ class GradientTwin(Twin):
 class OGDClassifier(GradientTwin):
     """NORMA, Kivinen, Smola & Williamson 2004."""
 
-    def __init__(self, kernel, *, loss=None, learning_rate=0.1, l2=0.01):
+    def __init__(self, kernel, *, loss=None, learning_rate=0.3, l2=0.01):
         super().__init__(kernel, loss)
         self.learning_rate = learning_rate
         self.l2 = l2
@@ -839,10 +839,10 @@ class OLRDClassifier(GradientTwin):
         kernel,
         *,
         loss=None,
-        learning_rate=1.0,
+        learning_rate=10.0,
         budget=100,
         c=None,
-        radius=None,
+        radius=5.0,
         horizon=None,
         projection="exact",
         seed=None,
@@ -920,9 +920,9 @@ class BOGDClassifier(GradientTwin):
         *,
         loss=None,
         budget=100,
-        learning_rate=0.2,
+        learning_rate=0.3,
         l2=0.01,
-        max_coef=None,
+        max_coef=0.6,
         sampling="uniform",
         seed=None,
     ):
@@ -970,7 +970,7 @@ class OSKLClassifier(GradientTwin):
 
     default_loss = Log
 
-    def __init__(self, kernel, *, loss=None, learning_rate=0.1, bound=1.0, averaged=True, seed=None):
+    def __init__(self, kernel, *, loss=None, learning_rate=1.0, bound=1.0, averaged=True, seed=None):
         super().__init__(kernel, loss)
         self.learning_rate = learning_rate
         self.bound = bound
@@ -992,7 +992,7 @@ class OSKLClassifier(GradientTwin):
 class KernelSGDClassifier(GradientTwin):
     """Pegasos; Le et al. 2016, Algorithm 1."""
 
-    def __init__(self, kernel, *, loss=None, l2=1e-4):
+    def __init__(self, kernel, *, loss=None, l2=1e-3):
         super().__init__(kernel, loss)
         self.l2 = l2
         self.y_max = 0.0
@@ -1016,6 +1016,9 @@ class KernelSGDClassifier(GradientTwin):
 
 
 class KernelSGDRegressor(KernelSGDClassifier):
+    def __init__(self, kernel, *, l2=1e-2, **options):
+        super().__init__(kernel, l2=l2, **options)
+
     default_loss = Squared
 
 
@@ -1046,7 +1049,7 @@ class BSGDClassifier(KernelSGDClassifier):
 
     n_neighbors = 4
 
-    def __init__(self, kernel, *, loss=None, l2=1e-4, budget=100, maintenance="removal"):
+    def __init__(self, kernel, *, loss=None, l2=1e-3, budget=100, maintenance="removal"):
         super().__init__(kernel, loss=loss, l2=l2)
         self.budget = budget
         self.maintenance = maintenance
@@ -1113,6 +1116,9 @@ class BSGDClassifier(KernelSGDClassifier):
 
 
 class BSGDRegressor(BSGDClassifier):
+    def __init__(self, kernel, *, l2=1e-2, **options):
+        super().__init__(kernel, l2=l2, **options)
+
     default_loss = Squared
 
 
@@ -1124,7 +1130,7 @@ class NBSGDClassifier(BSGDClassifier):
         kernel,
         *,
         loss=None,
-        l2=1e-4,
+        l2=1e-3,
         budget=100,
         beta=1000.0,
         maintenance="removal",
@@ -1152,6 +1158,9 @@ class NBSGDClassifier(BSGDClassifier):
 
 
 class NBSGDRegressor(NBSGDClassifier):
+    def __init__(self, kernel, *, l2=1e-2, **options):
+        super().__init__(kernel, l2=l2, **options)
+
     default_loss = Squared
 
 
@@ -1226,7 +1235,7 @@ class POMDRClassifier(Twin):
 class FOGDClassifier(GradientTwin):
     """Lu et al. 2016. `frequency(feature)` gives the feature's column of U, D numbers."""
 
-    def __init__(self, kernel, *, n_components=200, loss=None, learning_rate=0.1, seed=None, frequency):
+    def __init__(self, kernel, *, n_components=200, loss=None, learning_rate=0.3, seed=None, frequency):
         super().__init__(kernel, loss)
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -1258,7 +1267,7 @@ class FOGDRegressor(FOGDClassifier):
 class NOGDClassifier(GradientTwin):
     """Lu et al. 2016."""
 
-    def __init__(self, kernel, *, budget=100, rank=None, loss=None, learning_rate=0.1):
+    def __init__(self, kernel, *, budget=100, rank=None, loss=None, learning_rate=0.3):
         super().__init__(kernel, loss)
         self.budget = budget
         self.rank = max(1, budget // 5) if rank is None else rank

@@ -769,23 +769,12 @@ def test_scores_stay_finite_whatever_comes(cls, options):
             assert all(math.isfinite(c) for _, c in model.support_vectors)
 
 
-# In regression nearly every sample has a loss, so discarding multiplies the rest by B/(B-1) nearly every time: right
-# in the mean, but without a bound on f it runs away. The steps of Pegasos are 1/(λt).
-REGRESSION = {
-    "OLRDRegressor": {"learning_rate": 3.0, "radius": 3.0},
-    "BOGDRegressor": {"max_coef": 0.5},
-    "KernelSGDRegressor": {"l2": 0.01},
-    "BSGDRegressor": {"l2": 0.01},
-    "NBSGDRegressor": {"l2": 0.01},
-}
 APPROXIMATE = {"learning_rate": 5.0, "radius": 100.0}  # B |α| is much larger than the norm
 FORGETS = ("BSGDRegressor", "NBSGDRegressor")  # with removal: what leaves is the oldest, with its whole weight
 
 
 def bounds(cls, options):
-    if options.get("projection") == "approximate" and issubclass(cls, base.Regressor):
-        return APPROXIMATE
-    return REGRESSION.get(cls.__name__, {})
+    return APPROXIMATE if options.get("projection") == "approximate" else {}
 
 
 @each_variant

@@ -51,7 +51,12 @@ for task in ("Classifier", "Regressor"):
             {"alpha": 1e-10, "beta": 1e-10, "learning_rate": 0.3, "averaged": False, "seed": 1},
             {"C": 0.3},
         ),
-        identity(f"OLRD{task}", f"OLK{task}", {"budget": ALL, "learning_rate": 0.5}, {"learning_rate": 0.5}),
+        identity(
+            f"OLRD{task}",
+            f"OLK{task}",
+            {"budget": ALL, "learning_rate": 0.5, "radius": None},
+            {"learning_rate": 0.5},
+        ),
         identity(
             f"OLRD{task}",
             f"OLK{task}",
@@ -76,7 +81,12 @@ for task in ("Classifier", "Regressor"):
             {"l2": 0.0, "learning_rate": optim.schedulers.InverseScaling(0.5, 0.5)},
             {"learning_rate": 0.5},
         ),
-        identity(f"BOGD{task}", f"OGD{task}", {"budget": ALL, "learning_rate": 0.2, "seed": 1}, {"learning_rate": 0.2}),
+        identity(
+            f"BOGD{task}",
+            f"OGD{task}",
+            {"budget": ALL, "learning_rate": 0.2, "max_coef": None, "seed": 1},
+            {"learning_rate": 0.2},
+        ),
         identity(
             f"BOGD{task}",
             f"OGD{task}",
@@ -188,7 +198,7 @@ def test_the_mean_step_of_olru_is_gradient_descent(task):
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
 def test_the_mean_step_of_olrd_is_gradient_descent(task):
     """Every support vector that may leave, with equal weight."""
-    model, x, y, probes = prepared(f"OLRD{task}", budget=12, learning_rate=0.3)
+    model, x, y, probes = prepared(f"OLRD{task}", budget=12, learning_rate=0.3, radius=None)
     assert model.n_support_vectors == 12
     outcomes = [after(model, x, y, (i + 0.5) / 12) for i in range(12)]
     assert len({tuple(sorted(m._f.births)) for m in outcomes}) == 12
@@ -201,7 +211,9 @@ def test_the_mean_step_of_olrd_is_gradient_descent(task):
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
 def test_the_mean_step_of_bogd_is_gradient_descent(task, sampling):
     """Every support vector that may leave, weighed by the share of the draws that choose it, found by bisection."""
-    model, x, y, probes = prepared(f"BOGD{task}", budget=7, learning_rate=0.2, l2=0.05, sampling=sampling)
+    model, x, y, probes = prepared(
+        f"BOGD{task}", budget=7, learning_rate=0.2, l2=0.05, max_coef=None, sampling=sampling
+    )
     assert model.n_support_vectors == 7
     edges, outcomes = [0.0], []
     while edges[-1] < 1.0:

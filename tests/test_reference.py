@@ -869,7 +869,7 @@ def test_olru_is_unbiased(kind):
 @pytest.mark.parametrize("sampling", ["uniform", "magnitude"])
 @pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
 def test_bogd_is_unbiased(sampling, kind):
-    twin = TWINS["BOGD" + kind](RBF, budget=7, l2=0.1, sampling=sampling, seed=2)
+    twin = TWINS["BOGD" + kind](RBF, budget=7, learning_rate=0.2, l2=0.1, max_coef=None, sampling=sampling, seed=2)
     twin, x, y = ready(twin, task(kind))
     q = [1 / 7] * 7
     if sampling == "magnitude":
@@ -881,7 +881,7 @@ def test_bogd_is_unbiased(sampling, kind):
 
 
 def test_oskl_is_unbiased():
-    twin, x, y = ready(ref.OSKLClassifier(RBF, bound=1.5, averaged=False), full=False)
+    twin, x, y = ready(ref.OSKLClassifier(RBF, learning_rate=0.1, bound=1.5, averaged=False), full=False)
     p = abs(twin.gradient(x, y)) / 1.5
     mean = p * probe_after(twin, x, y, p - 1e-9) + (1 - p) * probe_after(twin, x, y, p)
     np.testing.assert_allclose(mean, gradient_step(twin, x, y, 0.1), rtol=1e-9, atol=1e-12)
@@ -906,7 +906,7 @@ def test_bogd_probabilities():
 
 
 def test_olrd_replaces_a_single_point_and_follows_a_dynamic_budget():
-    twin = ref.OLRDClassifier(RBF, budget=1, seed=1)
+    twin = ref.OLRDClassifier(RBF, budget=1, learning_rate=1.0, radius=None, seed=1)
     for x, y in stream(n=40):
         g = twin.gradient(x, y)
         twin.learn(x, y)
@@ -1126,7 +1126,7 @@ def test_fogd_features_approximate_the_kernel():
 
 
 def test_fogd_is_kernel_ogd_of_its_own_kernel():
-    twin = ref.FOGDRegressor(RBF, n_components=30, frequency=frequencies(30, 0.5))
+    twin = ref.FOGDRegressor(RBF, n_components=30, learning_rate=0.1, frequency=frequencies(30, 0.5))
 
     def kernel(x, z):
         return float(twin.z(x) @ twin.z(z))

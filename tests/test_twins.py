@@ -111,11 +111,11 @@ CONFIGURATIONS = {
         {"learning_rate": INVERSE_SCALING, "power": 0.1, "seed": 6},
     ],
     "OLRD": [
-        {"learning_rate": 0.5, "budget": 15, "seed": 3},
+        {"learning_rate": 0.5, "budget": 15, "radius": None, "seed": 3},
         {"learning_rate": 0.5, "budget": 15, "radius": 1.0, "seed": 4},
         {"learning_rate": 0.5, "budget": 15, "radius": 1.0, "projection": "approximate", "seed": 5},
         {"learning_rate": 0.5, "c": 1.0, "radius": 2.0, "projection": "approximate", "seed": 6},
-        {"learning_rate": 0.5, "c": 0.8, "horizon": 200, "seed": 7},
+        {"learning_rate": 0.5, "c": 0.8, "horizon": 200, "radius": None, "seed": 7},
         {"learning_rate": 0.5, "budget": 1, "seed": 8},
     ],
     "BOGD": [

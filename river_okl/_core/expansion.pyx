@@ -752,6 +752,22 @@ cdef class Expansion:
         self.coef[output][i] = c / self.scale_
         return 0
 
+    cpdef int clip(self, double largest) except -1:
+        """|α_i| ≤ largest for output 0, over all classes; what is longer is shortened."""
+        cdef Py_ssize_t i, c
+        cdef double size
+        cdef bint clipped = False
+        for i in range(self.n):
+            size = sqrt(self.squared_size(i)) * fabs(self.scale_)
+            if size > largest:
+                clipped = True
+                for c in range(max(1, self.n_classes)):
+                    self.coef[c * self.n_outputs][i] *= largest / size
+        if clipped:
+            self.stale = True
+            self.moved()
+        return 0
+
     cpdef int remove(self, Py_ssize_t i) except -1:
         """Support vector i and its term leave; the last support vector takes position i."""
         cdef Py_ssize_t j, o, last = self.n - 1

@@ -55,7 +55,7 @@ class SGD(KernelModel):
 class KernelSGD(SGD):
     """Algorithm 1."""
 
-    def __init__(self, kernel: Kernel | None = None, *, loss: optim.losses.Loss | None = None, l2: float = 1e-4):
+    def __init__(self, kernel: Kernel | None = None, *, loss: optim.losses.Loss | None = None, l2: float = 1e-3):
         self._start(kernel, loss, l2)
 
 
@@ -67,7 +67,7 @@ class BSGD(SGD):
         kernel: Kernel | None = None,
         *,
         loss: optim.losses.Loss | None = None,
-        l2: float = 1e-4,
+        l2: float = 1e-3,
         budget: int = 100,
         maintenance: str = "removal",
     ):
@@ -99,7 +99,7 @@ class NBSGD(SuffixAverage, SGD):
         kernel: Kernel | None = None,
         *,
         loss: optim.losses.Loss | None = None,
-        l2: float = 1e-4,
+        l2: float = 1e-3,
         budget: int = 100,
         beta: float = 1000.0,
         maintenance: str = "removal",
@@ -248,6 +248,9 @@ class KernelSGDRegressor(KernelSGD, KernelRegressor):
 
     """
 
+    def __init__(self, kernel: Kernel | None = None, *, loss: optim.losses.Loss | None = None, l2: float = 1e-2):
+        super().__init__(kernel, loss=loss, l2=l2)
+
 
 class BSGDClassifier(BSGD, KernelClassifier):
     """Budgeted SGD, classification: Pegasos with at most B support vectors.
@@ -340,6 +343,17 @@ class BSGDRegressor(BSGD, KernelRegressor):
     [^2]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
 
     """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        l2: float = 1e-2,
+        budget: int = 100,
+        maintenance: str = "removal",
+    ):
+        super().__init__(kernel, loss=loss, l2=l2, budget=budget, maintenance=maintenance)
 
 
 class NBSGDClassifier(NBSGD, KernelClassifier):
@@ -450,3 +464,28 @@ class NBSGDRegressor(NBSGD, KernelRegressor):
     [^1]: [Le, T., Nguyen, V., Nguyen, T.D. and Phung, D., 2016. Nonparametric budgeted stochastic gradient descent. In Proceedings of the 19th International Conference on Artificial Intelligence and Statistics, pp.654-662.](https://proceedings.mlr.press/v51/le16.html)
 
     """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        loss: optim.losses.Loss | None = None,
+        l2: float = 1e-2,
+        budget: int = 100,
+        beta: float = 1000.0,
+        maintenance: str = "removal",
+        n_neighbors: int = 4,
+        suffix: float = 0.0,
+        seed: int | None = None,
+    ):
+        super().__init__(
+            kernel,
+            loss=loss,
+            l2=l2,
+            budget=budget,
+            beta=beta,
+            maintenance=maintenance,
+            n_neighbors=n_neighbors,
+            suffix=suffix,
+            seed=seed,
+        )

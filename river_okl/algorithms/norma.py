@@ -27,7 +27,7 @@ class OGD(KernelModel):
         kernel: Kernel | None = None,
         *,
         loss: optim.losses.Loss | None = None,
-        learning_rate: float | optim.base.Scheduler = 0.1,
+        learning_rate: float | optim.base.Scheduler = 0.3,
         l2: float = 0.01,
     ):
         check_learning_rate(learning_rate)
@@ -86,7 +86,7 @@ class OGDClassifier(OGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OGDClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.96%
+    Accuracy: 88.72%
 
     References
     ----------
@@ -127,7 +127,7 @@ class OGDRegressor(OGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | OGDRegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 22.100312
+    MAE: 14.906354
 
     References
     ----------

@@ -121,10 +121,10 @@ class OLRD(KernelModel):
         kernel: Kernel | None = None,
         *,
         loss: optim.losses.Loss | None = None,
-        learning_rate: float | optim.base.Scheduler = 1.0,
+        learning_rate: float | optim.base.Scheduler = 10.0,
         budget: int = 100,
         c: float | None = None,
-        radius: float | None = None,
+        radius: float | None = 5.0,
         horizon: int | None = None,
         projection: str = "exact",
         seed: int | None = None,
@@ -226,7 +226,7 @@ class OLKClassifier(OLK, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OLKClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.31%
+    Accuracy: 88.24%
 
     References
     ----------
@@ -267,7 +267,7 @@ class OLKRegressor(OLK, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | OLKRegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.0
+    MAE: 25.493613
 
     References
     ----------
@@ -315,7 +315,7 @@ class OLRUClassifier(OLRU, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OLRUClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 86.87%
+    Accuracy: 83.28%
 
     References
     ----------
@@ -364,7 +364,7 @@ class OLRURegressor(OLRU, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | OLRURegressor(seed=42)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.0
+    MAE: 31.332878
 
     References
     ----------
@@ -415,7 +415,7 @@ class OLRDClassifier(OLRD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OLRDClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 87.59%
+    Accuracy: 86.96%
 
     References
     ----------
@@ -466,7 +466,7 @@ class OLRDRegressor(OLRD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | OLRDRegressor(seed=42)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.0
+    MAE: 38.362297
 
     References
     ----------

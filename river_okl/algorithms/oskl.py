@@ -50,7 +50,7 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OSKLClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 85.20%
+    Accuracy: 87.20%
 
     References
     ----------
@@ -67,7 +67,7 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
         kernel: Kernel | None = None,
         *,
         loss: optim.losses.Loss | None = None,
-        learning_rate: float | optim.base.Scheduler = 0.1,
+        learning_rate: float | optim.base.Scheduler = 1.0,
         bound: float = 1.0,
         averaged: bool = True,
         seed: int | None = None,

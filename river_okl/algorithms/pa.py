@@ -47,7 +47,7 @@ class KernelPAClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | KernelPAClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 87.83%
+    Accuracy: 89.84%
 
     References
     ----------
@@ -105,7 +105,7 @@ class KernelPARegressor(KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | KernelPARegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.0
+    MAE: 34.87416
 
     References
     ----------

@@ -32,7 +32,7 @@ class KernelPerceptronClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | KernelPerceptronClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 87.35%
+    Accuracy: 85.36%
 
     References
     ----------
@@ -78,7 +78,7 @@ class RBPClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | RBPClassifier(budget=50, seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 82.47%
+    Accuracy: 81.28%
 
     References
     ----------

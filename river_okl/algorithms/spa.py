@@ -26,7 +26,7 @@ class SPA(AveragedExpansion):
         self,
         kernel: Kernel | None = None,
         *,
-        learning_rate: float | optim.base.Scheduler = 0.1,
+        learning_rate: float | optim.base.Scheduler = 1.0,
         alpha: float = 1.0,
         beta: float = 5.0,
         averaged: bool = True,
@@ -106,7 +106,7 @@ class SPAClassifier(SPA, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | SPAClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 85.52%
+    Accuracy: 81.92%
 
     References
     ----------
@@ -160,7 +160,7 @@ class SPARegressor(SPA, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(SPARegressor(seed=42))
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 1.476026
+    MAE: 1.460012
 
     References
     ----------
@@ -172,7 +172,7 @@ class SPARegressor(SPA, KernelRegressor):
         self,
         kernel: Kernel | None = None,
         *,
-        learning_rate: float | optim.base.Scheduler = 0.1,
+        learning_rate: float | optim.base.Scheduler = 1.0,
         alpha: float = 1.0,
         beta: float = 5.0,
         averaged: bool = True,
