@@ -756,13 +756,20 @@ cdef class Expansion:
         """|α_i| ≤ largest for output 0, over all classes; what is longer is shortened."""
         cdef Py_ssize_t i, c
         cdef double size
+        cdef double limit = largest / fabs(self.scale_)
+        cdef double *coef = self.coef[0]
         cdef bint clipped = False
         for i in range(self.n):
-            size = sqrt(self.squared_size(i)) * fabs(self.scale_)
-            if size > largest:
+            if self.n_classes == 0:
+                if fabs(coef[i]) > limit:
+                    coef[i] = limit if coef[i] > 0.0 else -limit
+                    clipped = True
+                continue
+            size = sqrt(self.squared_size(i))
+            if size > limit:
+                for c in range(self.n_classes):
+                    self.coef[c * self.n_outputs][i] *= limit / size
                 clipped = True
-                for c in range(max(1, self.n_classes)):
-                    self.coef[c * self.n_outputs][i] *= largest / size
         if clipped:
             self.stale = True
             self.moved()
