@@ -261,10 +261,6 @@ class Sum(Kernel):
         self.kernels = kernels
         self.weights = weights
 
-    @classmethod
-    def _unit_test_params(cls) -> Any:
-        yield {}
-
     def _get_params(self) -> dict[str, Any]:
         return {"_POSITIONAL_ARGS": self.kernels, "weights": self.weights}
 
