@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
-from river_okl.base import KernelModel, undisturbed
+from river_okl.base import KernelModel
 
 
 class AveragedExpansion(KernelModel):
@@ -39,13 +39,11 @@ class AveragedExpansion(KernelModel):
     def _score(self, p: float) -> float:
         return p - self._f.output(1) / (self._t + 1) if self.averaged else p
 
-    @undisturbed
     def _decision(self, x: Any) -> float:
-        return self._score(self._f.evaluate(x))
+        return self._f.combine(x, self._weights())
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        outputs = self._f.evaluate_many(frame)
-        return outputs[:, 0] - outputs[:, 1] / (self._t + 1) if self.averaged else outputs[:, 0]
+        return self._f.evaluate_many(frame, self._weights())[:, 0]
 
 
 class SuffixAverage(KernelModel):
@@ -155,19 +153,13 @@ class SuffixAverage(KernelModel):
             value += a * g.output(0) + b * g.output(1)
         return value
 
-    @undisturbed
     def _decision(self, x: Any) -> float:
-        value = self._f.evaluate(x)
-        if self.suffix:
-            self._g.evaluate(x)
-        return self._score(value)
+        value = self._f.combine(x, self._weights())
+        return value + self._g.combine(x, self._weights_left()) if self.suffix else value
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        outputs = self._f.evaluate_many(frame)
-        if not self.suffix:
-            return outputs[:, 0]
-        mean: NDArray[np.float64] = outputs @ self._weights() + self._g.evaluate_many(frame) @ self._weights_left()
-        return mean
+        values = self._f.evaluate_many(frame, self._weights())[:, 0]
+        return values + self._g.evaluate_many(frame, self._weights_left())[:, 0] if self.suffix else values
 
     def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
         explained = super().explain_one(x)

@@ -24,11 +24,9 @@ algorithm stays as it is written, with y = +1 and p the margin.  See the head of
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import math
 import numbers
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -45,7 +43,7 @@ from scipy import special
 
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
-from river_okl._core.expansion import Expansion, Interleaved
+from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
 from river_okl.losses import derivative
 
@@ -112,18 +110,6 @@ def check_learning_rate(value: Any) -> None:
 
 
 # Models -------------------------------------------------------------------------------------------
-
-
-def undisturbed(decide: Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:
-    """For decisions that look at a sample twice: again, where another thread's prediction came in between."""
-
-    @functools.wraps(decide)
-    def wrapped(self: Any, x: Any) -> float:
-        while True:
-            with contextlib.suppress(Interleaved):
-                return decide(self, x)
-
-    return wrapped
 
 
 class KernelModel(base.Estimator):
@@ -211,9 +197,7 @@ class KernelModel(base.Estimator):
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
         """``_decision`` of every row of a frame."""
-        if type(self)._decision is KernelModel._decision:
-            return self._f.evaluate_many(frame)[:, 0]
-        return np.array([self._decision(row) for row in frame], dtype=np.float64)
+        return self._f.evaluate_many(frame)[:, 0]
 
     def mutate(self, new_attrs: dict[str, Any]) -> None:
         """Change parameters in place; the constructor's checks apply."""
@@ -448,10 +432,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         frame, f = _frame(X), self._f
         if f.n_classes == 0:
             return self._decisions(frame)[:, None]
-        weights = np.array(self._weights())
-        columns = f.evaluate_many(frame).reshape(len(frame), f.n_classes, f.n_outputs)
-        scores: NDArray[np.float64] = columns[:, :, : len(weights)] @ weights
-        return scores
+        return f.evaluate_many(frame, self._weights())
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame."""

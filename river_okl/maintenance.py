@@ -62,7 +62,7 @@ def project_on_nearest(f: Expansion, p: int, n: int) -> None:
     By least squares with singular values below 1e-12 cut off, so that duplicates among them do no harm.
     """
     chosen = nearest(f, p, n)
-    gram = np.array([f.row_of(i)[chosen] for i in chosen])
+    gram = f.rows_of(chosen)[:, chosen]
     d = np.linalg.lstsq(gram, f.row_of(p)[chosen], rcond=1e-12)[0]
     columns = f.columns
     columns[chosen] += np.outer(d, columns[p])

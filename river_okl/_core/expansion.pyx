@@ -81,10 +81,6 @@ cdef struct Owned:
     Py_ssize_t size, allocated
 
 
-class Interleaved(RuntimeError):
-    """Another thread looked at another sample in between."""
-
-
 cdef class Expansion:
     """f = Σ α_i κ(z_i, ·) over river samples.
 
@@ -537,17 +533,24 @@ cdef class Expansion:
                 self.rival = c
         return self.scale_ * self.value(0)
 
-    def scores(self, sample, tuple weights=(1.0,)):
-        """Σ weight · output for every class."""
-        cdef Py_ssize_t c, o
+    cpdef double combine(self, sample, tuple weights) except? -1.0:
+        """Σ weight · output, in one call, so that no other thread's sample comes between."""
         self.evaluate(sample)
-        out = []
-        for c in range(self.n_classes):
-            total = 0.0
-            for o in range(len(weights)):
-                total += <double> weights[o] * self.sum(c * self.n_outputs + o)
-            out.append(self.scale_ * total)
-        return out
+        return self.combined(0, weights)
+
+    def scores(self, sample, tuple weights=(1.0,)):
+        """``combine`` for every class."""
+        cdef Py_ssize_t c
+        self.evaluate(sample)
+        return [self.combined(c, weights) for c in range(self.n_classes)]
+
+    cdef double combined(self, Py_ssize_t c, tuple weights) except? -1.0:
+        """Σ weight · output of class c at the last sample."""
+        cdef Py_ssize_t o
+        cdef double total = 0.0
+        for o in range(len(weights)):
+            total += <double> weights[o] * self.sum(c * self.n_outputs + o)
+        return self.scale_ * total
 
     cdef int finish_interrupted(self) except -1:
         """What was added by a step that was interrupted before it made room leaves again."""
@@ -616,7 +619,7 @@ cdef class Expansion:
     cdef Sample *learned_sample(self) except NULL:
         """The sample of the last evaluate, if this thread made it."""
         if self.learner not in (0, PyThread_get_thread_ident()):
-            raise Interleaved("two threads use the model while one learns: this sample is not learned; use a lock")
+            raise RuntimeError("two threads use the model while one learns: this sample is not learned; use a lock")
         if not self.has_sample:
             raise RuntimeError("evaluate a sample first")
         return &self.samples[self.last]
@@ -817,14 +820,23 @@ cdef class Expansion:
         self.moved()
         return 0
 
-    def keep(self, positions):
-        """Only these support vectors stay; the others are removed from the last position to the first."""
-        cdef Py_ssize_t i
+    def keep(self, positions, gram=None):
+        """Only these support vectors stay; the others are removed from the last position to the first.
+
+        ``gram`` is their K, in the order of the positions, where it is at hand: the norms then need no kernel rows.
+        """
+        cdef Py_ssize_t i, o
         staying = {int(p) for p in positions}
+        columns = self.columns[positions] if gram is not None and not self.keeps_values else None
         self.stale = True
         for i in range(self.n - 1, -1, -1):
             if i not in staying:
                 self.remove(i)
+        if columns is not None and self.keeps_norm and self.n:
+            for o, norm in enumerate(((gram @ columns) * columns).sum(axis=0)):
+                self.norms[o] = self.peaks[o] = norm
+            self.moves = 0
+            self.stale = False
 
     # Projection -------------------------------------------------------------------------------------------------
 
@@ -873,18 +885,6 @@ cdef class Expansion:
         self.solve()
         return copy_array(self.gram_.solution, self.n)
 
-    def inverse_times(self, vector):
-        """K⁻¹ v"""
-        if self.gram_ is None:
-            raise RuntimeError("this expansion keeps no inverse Gram")
-        cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
-        if v.shape[0] != self.n:
-            raise ValueError(f"a vector of {v.shape[0]} numbers for {self.n} support vectors")
-        cdef double[::1] out = np.empty(max(self.n, 1))
-        if self.n:
-            self.gram_.multiply_inverse(&v[0], &out[0])
-        return np.asarray(out)[: self.n]
-
     @property
     def inverse_diagonal(self):
         """The diagonal of K⁻¹: one over the δ² of every support vector given the others."""
@@ -919,6 +919,9 @@ cdef class Expansion:
     @property
     def norm2(self):
         """‖f‖², of output 0; with classes the sum of theirs."""
+        if self.keeps_norm and self.n_classes == 0:
+            self.settle()
+            return max(0.0, self.norms[0])
         return sum(self.norms2[:: self.n_outputs]) if self.n_classes else self.norms2[0]
 
     @property
@@ -1044,6 +1047,17 @@ cdef class Expansion:
         self.compute_row_of(i, self.other_row)
         return copy_array(self.other_row, self.n)
 
+    def rows_of(self, positions):
+        """``row_of`` each of these positions: an array (positions, support vectors)."""
+        out = np.empty((len(positions), self.n))
+        cdef double[:, ::1] view = out
+        cdef Py_ssize_t j, i
+        for j, i in enumerate(positions):
+            self.check_position(i)
+            self.compute_row_of(i, self.other_row)
+            memcpy(&view[j, 0], self.other_row, self.n * 8)
+        return out
+
     def gram(self):
         """K, computed."""
         out = np.empty((self.n, self.n))
@@ -1096,11 +1110,15 @@ cdef class Expansion:
             )
         return out
 
-    def evaluate_many(self, Frame frame):
-        """Every column at every row of a frame: an array (rows, columns), equal to ``evaluate`` bit for bit."""
-        cdef Py_ssize_t i, o, rows = len(frame), tiled = 0
-        out = np.zeros((rows, self.n_columns))
+    def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
+        """Σ weight · output at every row of a frame, for every class: an array (rows, classes or 1).
+
+        Equal to ``evaluate``, ``combine`` and ``scores`` bit for bit.
+        """
+        cdef Py_ssize_t i, rows = len(frame), tiled = 0
+        out = np.zeros((rows, max(1, self.n_classes)))
         cdef double[:, ::1] view = out
+        cdef const double[::1] factors = np.array(weights)
         cdef Sample *x
         cdef Sample sample
         cdef double[::1] room       # TILE samples laid out, and their rows
@@ -1125,17 +1143,19 @@ cdef class Expansion:
                 dots = &room[0] + (64 - <size_t> &room[0] % 64) % 64 // 8
             with nogil:
                 for i in range(tiled // TILE):
-                    self.evaluate_tile(&sample, frame, i * TILE, dots, view)
+                    self.evaluate_tile(&sample, frame, i * TILE, dots, factors, view)
                 for i in range(tiled, rows):
                     take_row(&sample, frame, i)
                     if self.n:
                         self.compute_row(&sample, self.row_)
-                        self.sum_columns(view, i)
+                        self.combine_row(factors, view, i)
         finally:
             self.busy = False
         return out
 
-    cdef void evaluate_tile(self, Sample *x, Frame frame, Py_ssize_t first, double *dots, double[:, ::1] out) noexcept nogil:
+    cdef void evaluate_tile(
+        self, Sample *x, Frame frame, Py_ssize_t first, double *dots, const double[::1] weights, double[:, ::1] out
+    ) noexcept nogil:
         """TILE rows at once; ``dots`` has room for their rows, and for what is laid out of them."""
         cdef Py_ssize_t s, n = self.padded()
         cdef double *numbers = dots + TILE * n
@@ -1148,13 +1168,15 @@ cdef class Expansion:
         loops.distances_tile(self.pointers, numbers, self.n_dense, n, dots, n)
         for s in range(TILE):
             loops.kernel_row(&self.kernel.program, dots + s * n, True, self.square, squares[s], n, self.row_)
-            self.sum_columns(out, first + s)
+            self.combine_row(weights, out, first + s)
 
-    cdef void sum_columns(self, double[:, ::1] out, Py_ssize_t i) noexcept nogil:
-        """out[i, :] = every column at the sample whose row stands in ``row_``."""
-        cdef Py_ssize_t o
-        for o in range(self.n_columns):
-            out[i, o] = self.scale_ * loops.inner(self.row_, self.coef[o], self.padded())
+    cdef void combine_row(self, const double[::1] weights, double[:, ::1] out, Py_ssize_t i) noexcept nogil:
+        """out[i, :] = ``combined`` at the sample whose row stands in ``row_``."""
+        cdef Py_ssize_t c, o
+        for c in range(out.shape[1]):
+            for o in range(weights.shape[0]):
+                out[i, c] += weights[o] * loops.inner(self.row_, self.coef[c * self.n_outputs + o], self.padded())
+            out[i, c] *= self.scale_
 
     # Storage ----------------------------------------------------------------------------------------------------
 

@@ -223,13 +223,14 @@ def _halve(f: Expansion, ridge: float) -> None:
     norm = math.sqrt(f.norm2)
     alpha = f.columns
     S2 = _largest_half(f.magnitudes, f.births)
+    K = f.rows_of(S2)
+    K2 = K[:, S2]
     if len(S2):  # a budget of 1 starts again
-        rows = np.array([f.row_of(i) for i in S2])
         alpha1 = alpha.copy()
         alpha1[S2] = 0.0
-        alpha[S2] += solve_with_ridge(rows[:, S2], rows @ alpha1, ridge)  # eq. (9)
+        alpha[S2] += solve_with_ridge(K2, K @ alpha1, ridge)  # eq. (9)
         f.columns = alpha
-    f.keep(S2)
+    f.keep(S2, K2)
     halved = math.sqrt(f.norm2)
     if halved > CANCELLED * norm:
         f.scale(norm / halved)

@@ -15,6 +15,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from river import optim
 
+from river_okl._core.sample import Frame
 from river_okl.base import (
     KernelClassifier,
     KernelModel,
@@ -44,6 +45,16 @@ def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.floa
     column: NDArray[np.float64] = np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * math.pi * v)
     column.flags.writeable = False
     return column
+
+
+@functools.lru_cache(maxsize=8)  # a stream mostly has the same names again and again
+def frequency_matrix(
+    seed: int, names: tuple[Hashable, ...], n_components: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """U, a row for each feature, in an order that does not depend on that of the names, so that neither does rounding."""
+    U = np.array([frequencies(seed, name, n_components) for name in names]).reshape(len(names), n_components)
+    order = U[:, 0].argsort()
+    return order, U[order]
 
 
 def canonical(name: Hashable) -> Hashable:
@@ -104,12 +115,9 @@ class FOGD(KernelModel):
 
     def _features(self, x: Any) -> NDArray[np.float64]:
         """z(x) = √(1/D) (cos Ux, sin Ux), U ~ N(0, 2γ)"""
-        items = x.items()
-        values = np.array([value for _, value in items], dtype=np.float64)
-        columns = [frequencies(self._key, name, self.n_components) for name, _ in items]
-        U = np.array(columns).reshape(len(columns), self.n_components)
-        order = U[:, 0].argsort()  # one that does not depend on the order of x, so that neither does the rounding
-        Ux = values[order] @ U[order]
+        names, values = zip(*x.items(), strict=True) if len(x) else ((), ())
+        order, U = frequency_matrix(self._key, names, self.n_components)
+        Ux = np.array(values, dtype=np.float64)[order] @ U
         Ux *= math.sqrt(2.0 * self._f.kernel.gammas[0])
         z = np.empty(2 * self.n_components)
         np.cos(Ux, out=z[: self.n_components])
@@ -120,6 +128,9 @@ class FOGD(KernelModel):
     def _decision(self, x: Any) -> float:
         self._f.evaluate(x)
         return float(self._w @ self._features(x))
+
+    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
+        return np.array([self._decision(row) for row in frame], dtype=np.float64)
 
     @property
     def norm(self) -> float:

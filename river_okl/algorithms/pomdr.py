@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
-from river_okl.base import KernelClassifier, check_between, check_positive, check_whole, undisturbed
+from river_okl.base import KernelClassifier, check_between, check_positive, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import TIE, project_on_ball
 
@@ -148,10 +148,8 @@ class POMDRClassifier(KernelClassifier):
         """With the hint at the sample that it has evaluated last."""
         return p + self._rate() * self._hints.output(0) / max(1, len(self._hints))
 
-    @undisturbed
     def _decision(self, x: Any) -> float:
-        self._hints.evaluate(x)
-        return self._score(self._f.evaluate(x))
+        return self._f.evaluate(x) + self._rate() * self._hints.evaluate(x) / max(1, len(self._hints))
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
         f, hints = self._f.evaluate_many(frame)[:, 0], self._hints.evaluate_many(frame)[:, 0]
