@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,9 @@ from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
 from river_okl.losses import derivative
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
 
 __all__ = ["KernelClassifier", "KernelRegressor"]
 
@@ -244,14 +247,16 @@ class KernelModel(base.Estimator):
             A weight for each row, or one for all.
 
         """
-        frame = _frame(X)
+        frame = _frame(into_frame(X))
         targets = into_series(y).to_list()
         if len(targets) != len(frame):
             raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
-        weights = [1.0] * len(frame) if w is None else np.broadcast_to(w, len(frame)).tolist()
         self._check_many(targets)
-        for weight in weights:
-            check_weight(weight)
+        weights = [1.0] * len(frame)
+        if w is not None:
+            weights = np.broadcast_to(w, len(frame)).tolist()
+            for weight in weights:
+                check_weight(weight)
         learn: Any = self.learn_one  # a row of a frame is as good as a dict, and not for the user's eyes
         for row, target, weight in zip(frame, targets, weights, strict=True):
             learn(row, target, weight)
@@ -261,11 +266,9 @@ class KernelModel(base.Estimator):
         raise NotImplementedError
 
 
-def _frame(X: Any) -> Frame:
+def _frame(frame: nw.DataFrame[Any]) -> Frame:
     """A dataframe as the core reads it."""
-    frame = into_frame(X)
-    matrix = np.ascontiguousarray(to_numpy(frame))
-    return Frame(list(frame.columns), matrix)
+    return Frame(frame.columns, np.ascontiguousarray(to_numpy(frame)))
 
 
 class KernelRegressor(KernelModel, base.MiniBatchRegressor):
@@ -284,7 +287,8 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
-        return to_native_series(self._decisions(_frame(X)), name=None, like=into_frame(X))
+        frame = into_frame(X)
+        return to_native_series(self._decisions(_frame(frame)), name=None, like=frame)
 
     def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
@@ -390,7 +394,11 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     def _check_many(self, targets: list[Any]) -> None:
         labels, seen = self._labels, self._targets
-        for y in targets:
+        try:
+            different: Iterable[Any] = dict.fromkeys(targets)
+        except TypeError:  # a label that is not hashable
+            different = targets
+        for y in different:
             if not isinstance(y, Hashable) or y not in seen:
                 labels, seen = self._with_label(labels, seen, y)
 
@@ -427,26 +435,29 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         each = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
         return dict(zip(self._labels, each.tolist(), strict=True))
 
-    def _all_scores(self, X: Any) -> NDArray[np.float64]:
+    def _all_scores(self, frame: Frame) -> NDArray[np.float64]:
         """Scores for every row of a frame: one column for the positive label, or one for each class."""
-        frame, f = _frame(X), self._f
-        if f.n_classes == 0:
+        if self._f.n_classes == 0:
             return self._decisions(frame)[:, None]
-        return f.evaluate_many(frame, self._weights())
+        return self._f.evaluate_many(frame, self._weights())
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame."""
-        scores = self._all_scores(X)
+        frame = into_frame(X)
+        scores = self._all_scores(_frame(frame))
         numbers = scores[:, 0] >= 0.0 if self._f.n_classes == 0 else scores.argmax(axis=1)
-        return to_native_series([self._labels[i] for i in numbers.tolist()], name=None, like=into_frame(X))
+        if [type(label) for label in self._labels] == [bool, bool] and self._labels[1]:
+            return to_native_series(numbers, name=None, like=frame)
+        return to_native_series([self._labels[i] for i in numbers.tolist()], name=None, like=frame)
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame."""
-        rows = [self._probabilities(scores) for scores in self._all_scores(X).tolist()]
+        frame = into_frame(X)
+        rows = [self._probabilities(scores) for scores in self._all_scores(_frame(frame)).tolist()]
         columns = {
             y: np.array([row[y] for row in rows]) for y in self._probabilities([0.0] * max(1, self._f.n_classes))
         }
-        return to_native_frame(columns, like=into_frame(X))
+        return to_native_frame(columns, like=frame)
 
 
 def _is_number(y: Any) -> bool:

@@ -63,7 +63,7 @@ def derivative(loss: optim.losses.Loss) -> Derivative:
     (river fires there) and the absolute loss has 0 at p = y (river has -1).
     """
     if type(loss) is optim.losses.Hinge:
-        return _Hinge(loss.threshold)
+        return _hinge if loss.threshold == 1.0 else _Hinge(loss.threshold)
     if type(loss) is optim.losses.Squared:
         return _squared
     if type(loss) is optim.losses.Absolute:
@@ -77,6 +77,10 @@ def derivative(loss: optim.losses.Loss) -> Derivative:
     raise TypeError(
         f"loss is {loss!r}; it must be a binary or regression loss of river.optim.losses, or a subclass of one"
     )
+
+
+def _hinge(y: float, p: float) -> float:
+    return -y if y * p < 1.0 else 0.0
 
 
 class _Hinge:

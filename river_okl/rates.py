@@ -22,4 +22,4 @@ def rate(
     # float first: asking for an abstract class costs as much as the rest of an update
     if not isinstance(learning_rate, float) and isinstance(learning_rate, optim.base.Scheduler):
         return float(learning_rate.get(t - 1))
-    return learning_rate * math.pow(horizon or t, -power)
+    return learning_rate * math.pow(horizon or t, -power) if power else learning_rate

@@ -729,6 +729,20 @@ def test_a_frame_is_its_dicts_bit_for_bit():
     assert [g.evaluate(dict(row.items())) for row in frame] == many[:, 0].tolist()
 
 
+@pytest.mark.parametrize("kernel", [RBF, kernels.Laplacian(0.3), kernels.Polynomial(2), RBF * kernels.Linear()])
+@pytest.mark.parametrize("density", [1.0, 0.06])
+def test_rows_at_once_are_the_rows_one_by_one_bit_for_bit(kernel, density):
+    f = filled(30, kernel, d=12, density=density)
+    positions = [3, 29, 0, 17, 5, 3, 8]
+    assert f.rows_of(positions).tolist() == [f.row_of(i).tolist() for i in positions]
+    assert f.rows_of([]).shape == (0, 30)
+    gram = f.gram()
+    assert (gram == gram.T).all()
+    assert np.tril(gram).tolist() == np.tril([f.row_of(i) for i in range(30)]).tolist()
+    with pytest.raises(IndexError):
+        f.rows_of([0, 1, 2, 3, 30])
+
+
 @pytest.mark.parametrize("classes", [0, 3])
 def test_combinations_of_outputs_are_the_same_for_a_frame_bit_for_bit(classes):
     f = filled(20, n_outputs=3)

@@ -81,6 +81,14 @@ cdef struct Owned:
     Py_ssize_t size, allocated
 
 
+cdef struct Tile:
+    # TILE samples that are evaluated together.
+    double *numbers[TILE]   # for the dense features
+    double *dots[TILE]      # dot products with posting lists; then squared distances
+    double squares[TILE]
+    double rests[TILE]      # the squares of what is not in the dense features
+
+
 cdef class Expansion:
     """f = Σ α_i κ(z_i, ·) over river samples.
 
@@ -442,24 +450,28 @@ cdef class Expansion:
                     self.sparse_square[feature.owners[k]] += feature.amounts[k] * feature.amounts[k]
         self.sparse_square_stale = False
 
-    cdef int compute_row_of(self, Py_ssize_t p, double *out) except -1:
-        """out[i] = κ(z_i, z_p)"""
+    cdef double lay_out_point(self, Py_ssize_t p, double *numbers, double *dots) noexcept nogil:
+        """``lay_out`` for z_p; the dense features are laid out before."""
         cdef Py_ssize_t j
         cdef Feature *feature
         cdef double v, rest = 0.0
+        self.clear_dots(dots)
+        for j in range(self.owned[p].size):
+            feature = &self.features[self.owned[p].slots[j]]
+            v = feature.amounts[find(feature.owners, <int32_t> p)]
+            rest += v * v
+            scatter(feature, v, dots)
+        for j in range(self.n_dense):
+            numbers[j] = self.pointers[j][p]
+        return rest
+
+    cdef int compute_row_of(self, Py_ssize_t p, double *out) except -1:
+        """out[i] = κ(z_i, z_p)"""
         self.enter()
         try:
             self.reserve_items(self.n_dense)
-            self.clear_dots(self.dots)
-            for j in range(self.owned[p].size):
-                feature = &self.features[self.owned[p].slots[j]]
-                v = feature.amounts[find(feature.owners, <int32_t> p)]
-                rest += v * v
-                scatter(feature, v, self.dots)
             self.lay_out_dense()
-            for j in range(self.n_dense):
-                self.numbers[j] = self.pointers[j][p]
-            self.finish_row(rest, self.square[p], out)
+            self.finish_row(self.lay_out_point(p, self.numbers, self.dots), self.square[p], out)
             out[p] = self.self_[p]
         finally:
             self.busy = False
@@ -826,7 +838,7 @@ cdef class Expansion:
         ``gram`` is their K, in the order of the positions, where it is at hand: the norms then need no kernel rows.
         """
         cdef Py_ssize_t i, o
-        staying = {int(p) for p in positions}
+        staying = set(np.asarray(positions).tolist())
         columns = self.columns[positions] if gram is not None and not self.keeps_values else None
         self.stale = True
         for i in range(self.n - 1, -1, -1):
@@ -1051,22 +1063,44 @@ cdef class Expansion:
         """``row_of`` each of these positions: an array (positions, support vectors)."""
         out = np.empty((len(positions), self.n))
         cdef double[:, ::1] view = out
-        cdef Py_ssize_t j, i
-        for j, i in enumerate(positions):
-            self.check_position(i)
-            self.compute_row_of(i, self.other_row)
+        cdef const int64_t[::1] chosen = np.array(positions, dtype=np.int64)
+        cdef Py_ssize_t j = 0, s
+        cdef Tile tile
+        for s in range(chosen.shape[0]):
+            self.check_position(chosen[s])
+        if chosen.shape[0] >= TILE and self.kernel.has_distance:
+            room = self.make_tile(&tile)
+            self.enter()
+            try:
+                self.reserve_items(self.n_dense)
+                with nogil:
+                    while j + TILE <= chosen.shape[0]:
+                        self.lay_out_dense()
+                        for s in range(TILE):
+                            tile.squares[s] = self.square[chosen[j + s]]
+                            tile.rests[s] = self.lay_out_point(chosen[j + s], tile.numbers[s], tile.dots[s])
+                        self.finish_tile(&tile)
+                        for s in range(TILE):
+                            self.tile_row(&tile, s, self.other_row)
+                            self.other_row[chosen[j + s]] = self.self_[chosen[j + s]]
+                            memcpy(&view[j + s, 0], self.other_row, self.n * 8)
+                        j += TILE
+            finally:
+                self.busy = False
+        while j < chosen.shape[0]:
+            self.compute_row_of(chosen[j], self.other_row)
             memcpy(&view[j, 0], self.other_row, self.n * 8)
+            j += 1
         return out
 
     def gram(self):
         """K, computed."""
-        out = np.empty((self.n, self.n))
+        out = self.rows_of(range(self.n))
         cdef double[:, ::1] view = out
         cdef Py_ssize_t i, j
         for i in range(self.n):
-            self.compute_row_of(i, self.other_row)
-            for j in range(i + 1):
-                view[i, j] = view[j, i] = self.other_row[j]
+            for j in range(i):
+                view[j, i] = view[i, j]
         return out
 
     cpdef Py_ssize_t oldest(self) except -1:
@@ -1121,8 +1155,7 @@ cdef class Expansion:
         cdef const double[::1] factors = np.array(weights)
         cdef Sample *x
         cdef Sample sample
-        cdef double[::1] room       # TILE samples laid out, and their rows
-        cdef double *dots = NULL
+        cdef Tile tile
         self.enter()
         try:
             x = &self.samples[1 - self.last]
@@ -1139,11 +1172,10 @@ cdef class Expansion:
                     raise ValueError(f"row {i}: the kernel with itself is more than {LARGEST_SELF:g}: scale the features")
             if rows >= TILE and self.n and self.kernel.has_distance and self.by_distances(&sample):
                 tiled = rows // TILE * TILE
-                room = np.empty(TILE * (self.n_dense + self.padded()) + LANES)
-                dots = &room[0] + (64 - <size_t> &room[0] % 64) % 64 // 8
+                room = self.make_tile(&tile)
             with nogil:
                 for i in range(tiled // TILE):
-                    self.evaluate_tile(&sample, frame, i * TILE, dots, factors, view)
+                    self.evaluate_tile(&sample, frame, i * TILE, &tile, factors, view)
                 for i in range(tiled, rows):
                     take_row(&sample, frame, i)
                     if self.n:
@@ -1154,21 +1186,40 @@ cdef class Expansion:
         return out
 
     cdef void evaluate_tile(
-        self, Sample *x, Frame frame, Py_ssize_t first, double *dots, const double[::1] weights, double[:, ::1] out
+        self, Sample *x, Frame frame, Py_ssize_t first, Tile *tile, const double[::1] weights, double[:, ::1] out
     ) noexcept nogil:
-        """TILE rows at once; ``dots`` has room for their rows, and for what is laid out of them."""
-        cdef Py_ssize_t s, n = self.padded()
-        cdef double *numbers = dots + TILE * n
-        cdef double squares[TILE]
+        """TILE rows of a frame at once."""
+        cdef Py_ssize_t s
         self.lay_out_dense()
         for s in range(TILE):
             take_row(x, frame, first + s)
-            squares[s] = x.square
-            self.start_distances(self.lay_out(x, numbers + s * self.n_dense, dots + s * n), dots + s * n)
-        loops.distances_tile(self.pointers, numbers, self.n_dense, n, dots, n)
+            tile.squares[s] = x.square
+            tile.rests[s] = self.lay_out(x, tile.numbers[s], tile.dots[s])
+        self.finish_tile(tile)
         for s in range(TILE):
-            loops.kernel_row(&self.kernel.program, dots + s * n, True, self.square, squares[s], n, self.row_)
+            self.tile_row(tile, s, self.row_)
             self.combine_row(weights, out, first + s)
+
+    cdef object make_tile(self, Tile *tile):
+        """Room for TILE samples and their rows, which lasts as long as the object that is returned."""
+        cdef Py_ssize_t s, n = self.padded()
+        room = np.empty(TILE * (self.n_dense + n) + LANES)
+        cdef double[::1] view = room
+        cdef double *start = &view[0] + (64 - <size_t> &view[0] % 64) % 64 // 8
+        for s in range(TILE):
+            tile.dots[s] = start + s * n
+            tile.numbers[s] = start + TILE * n + s * self.n_dense
+        return room
+
+    cdef void finish_tile(self, Tile *tile) noexcept nogil:
+        """The squared distances of the samples that are laid out."""
+        cdef Py_ssize_t s, n = self.padded()
+        for s in range(TILE):
+            self.start_distances(tile.rests[s], tile.dots[s])
+        loops.distances_tile(self.pointers, tile.numbers[0], self.n_dense, n, tile.dots[0], n)
+
+    cdef void tile_row(self, Tile *tile, Py_ssize_t s, double *out) noexcept nogil:
+        loops.kernel_row(&self.kernel.program, tile.dots[s], True, self.square, tile.squares[s], self.padded(), out)
 
     cdef void combine_row(self, const double[::1] weights, double[:, ::1] out, Py_ssize_t i) noexcept nogil:
         """out[i, :] = ``combined`` at the sample whose row stands in ``row_``."""

@@ -191,19 +191,14 @@ class AhpatronClassifier(KernelClassifier):
         self.ridge = ridge
         super().__init__(kernel, budget=budget, norm=True)
         self._radius = math.sqrt(budget) / 2.0 if radius is None else radius
-        step = self._step_or_scheduler()
+        self._default_step = self._radius / math.sqrt(4.0 * budget)  # of the paper's experiments
+        step = self._default_step if learning_rate is None else learning_rate
         _check_aggressiveness(epsilon, step if isinstance(step, int | float) else 0.0)
         self._t = 0
 
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
-
-    def _step_or_scheduler(self) -> float | optim.base.Scheduler:
-        """λ, by default that of the paper's experiments."""
-        if self.learning_rate is None:
-            return self._radius / math.sqrt(4.0 * self.budget)
-        return self.learning_rate
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         f = self._f
@@ -214,7 +209,8 @@ class AhpatronClassifier(KernelClassifier):
             return
         if len(f) == self.budget:
             _halve(f, self.ridge)
-        f.add(rate(self._step_or_scheduler(), self._t) * w * y)
+        step = self._default_step if self.learning_rate is None else rate(self.learning_rate, self._t)
+        f.add(step * w * y)  # line 7
         project_on_ball(f, self._radius)  # line 8, and eq. (8)
 
 
@@ -240,7 +236,8 @@ def _largest_half(magnitude: NDArray[np.float64], births: NDArray[np.int64]) -> 
     """The positions of the ⌊n/2⌋ largest |α|; ties go to the oldest."""
     size = len(magnitude) // 2
     threshold = np.partition(magnitude, -size)[-size] if size else math.inf
-    above = magnitude > threshold * (1.0 + TIE)
-    tied = np.flatnonzero(~above & (magnitude >= threshold * (1.0 - TIE)))
-    tied = tied[np.argsort(births[tied])][: size - above.sum()]
-    return np.concatenate([np.flatnonzero(above), tied])
+    (largest,) = (magnitude >= threshold * (1.0 - TIE)).nonzero()
+    if len(largest) > size:  # of those that are equal to the threshold the oldest
+        tied = magnitude[largest] <= threshold * (1.0 + TIE)
+        largest = largest[np.lexsort((births[largest], tied))][:size]
+    return largest

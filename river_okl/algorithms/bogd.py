@@ -67,7 +67,8 @@ class BOGD(KernelModel):
         g = w * self._derivative(y, p)
         self._t += 1
         eta = rate(self.learning_rate, self._t)
-        f.scale(max(0.0, 1.0 - eta * self.l2))
+        shrinkage = 1.0 - eta * self.l2
+        f.scale(shrinkage if shrinkage > 0.0 else 0.0)
         if g == 0.0:
             return
         if len(f) == self.budget:

@@ -131,8 +131,8 @@ class POMDRClassifier(KernelClassifier):
         order = np.argsort(f.births)
         kept, removed = order[: self.budget // 2], order[self.budget // 2 :]
         alpha = f.coefficients
-        for r in removed:
-            similarity = f.row_of(r)[kept]
+        for r, row in zip(removed, f.rows_of(removed), strict=True):
+            similarity = row[kept]
             largest = similarity.max()
             heir = kept[np.flatnonzero(similarity >= largest - TIE * abs(largest))[0]]
             alpha[heir] += alpha[r]
