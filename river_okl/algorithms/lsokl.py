@@ -57,6 +57,22 @@ def frequency_matrix(
     return order, U[order]
 
 
+@functools.lru_cache(maxsize=64)  # what is predicted is learned next, by one model or by a few
+def random_features(
+    seed: int, gamma: float, n_components: int, names: tuple[Hashable, ...], values: tuple[float, ...]
+) -> NDArray[np.float64]:
+    """z(x) = √(1/D) (cos Ux, sin Ux), U ~ N(0, 2γ)"""
+    order, U = frequency_matrix(seed, names, n_components)
+    Ux = np.array(values)[order] @ U
+    Ux *= math.sqrt(2.0 * gamma)
+    z = np.empty(2 * n_components)
+    np.cos(Ux, out=z[:n_components])
+    np.sin(Ux, out=z[n_components:])
+    z /= math.sqrt(n_components)
+    z.flags.writeable = False
+    return z
+
+
 def canonical(name: Hashable) -> Hashable:
     """The same for names that are equal as keys of a dict: 1, 1.0 and True; "a" and a string subclass."""
     if isinstance(name, str):
@@ -114,16 +130,10 @@ class FOGD(KernelModel):
         return self._p
 
     def _features(self, x: Any) -> NDArray[np.float64]:
-        """z(x) = √(1/D) (cos Ux, sin Ux), U ~ N(0, 2γ)"""
+        """z(x)"""
         names, values = zip(*x.items(), strict=True) if len(x) else ((), ())
-        order, U = frequency_matrix(self._key, names, self.n_components)
-        Ux = np.array(values, dtype=np.float64)[order] @ U
-        Ux *= math.sqrt(2.0 * self._f.kernel.gammas[0])
-        z = np.empty(2 * self.n_components)
-        np.cos(Ux, out=z[: self.n_components])
-        np.sin(Ux, out=z[self.n_components :])
-        z /= math.sqrt(self.n_components)
-        return z
+        gamma = self._f.kernel.gammas[0]
+        return random_features(self._key, gamma, self.n_components, names, tuple(map(float, values)))
 
     def _decision(self, x: Any) -> float:
         self._f.evaluate(x)
