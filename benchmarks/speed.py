@@ -1,6 +1,6 @@
 """How fast is it, beside river's models, NumPy, BLAS and the limits of the machine?
 
-    python -m benchmarks.speed                          everything (about ten minutes)
+    python -m benchmarks.speed                          everything (about five minutes)
     python -m benchmarks.speed --only core batches      some of it
 
 Prints its tables and writes them into results/speed.md, and curves beside it.
@@ -490,7 +490,7 @@ def curve(axis: Any, points: list[tuple[float, float]], label: str, title: str) 
     axis.grid(True, which="both", alpha=0.3)
 
 
-def growth(report: timing.Report, longest: int = 1_000_000) -> None:
+def growth(report: timing.Report, longest: int = 10_000_000) -> None:
     import matplotlib
 
     matplotlib.use("Agg")

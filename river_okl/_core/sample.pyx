@@ -41,15 +41,15 @@ cdef class Frame:
     """
 
     def __init__(self, list names, const double[:, ::1] matrix):
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i, size = matrix.shape[0] * matrix.shape[1]
+        cdef const double *numbers = &matrix[0, 0] if size else NULL
         if len(names) != matrix.shape[1]:
             raise ValueError(f"{len(names)} names for {matrix.shape[1]} columns")
         if len(set(names)) != len(names):
             raise ValueError(f"feature {next(name for name in names if names.count(name) > 1)!r} is there twice")
-        for i in range(matrix.shape[0]):
-            for j in range(matrix.shape[1]):
-                if not fabs(matrix[i, j]) <= LARGEST:
-                    refuse(names[j], matrix[i, j])
+        for i in range(size):
+            if not fabs(numbers[i]) <= LARGEST:
+                refuse(names[i % matrix.shape[1]], numbers[i])
         self.names = names
         self.matrix = matrix
 
