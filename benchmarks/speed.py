@@ -642,9 +642,7 @@ def matrices(report: timing.Report, n: int = 1000, d: int = 20) -> None:
     bare: dict[str, Callable[[], object]] = {
         "dsymv": dsymv,
         "dsyr": dsyr,
-        "gram": gram(n),
         "half gram": gram(half),
-        "dposv": lambda: lapack.dposv(S.copy(order="F"), v, overwrite_a=True),
         "half dposv": lambda: lapack.dposv(H.copy(order="F"), b, overwrite_a=True),
     }
     stream = labelled(60 * n, d)
@@ -655,10 +653,7 @@ def matrices(report: timing.Report, n: int = 1000, d: int = 20) -> None:
         "BPAClassifier projection": (river_okl.BPAClassifier(budget=n, maintenance="projection"), pair),
         "BSGDClassifier projection": (river_okl.BSGDClassifier(budget=n, maintenance="projection"), pair),
         "NBSGDClassifier projection": (river_okl.NBSGDClassifier(budget=n, beta=1e9, maintenance="projection"), pair),
-        "BDUOLClassifier approximate": (
-            river_okl.BDUOLClassifier(budget=n, maintenance="approximate"),
-            {"gram": 1, "dposv": 1},
-        ),
+        "BDUOLClassifier approximate": (river_okl.BDUOLClassifier(budget=n, maintenance="approximate"), pair),
         "AhpatronClassifier, a halving": (river_okl.AhpatronClassifier(budget=n), {"half gram": 1, "half dposv": 1}),
         "BPAClassifier nearest": (river_okl.BPAClassifier(budget=n, maintenance="nearest"), {}),
         "BSGDClassifier merging": (river_okl.BSGDClassifier(budget=n, maintenance="merging"), {}),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from river_okl import BDUOLClassifier, DUOLClassifier, KernelPAClassifier, kernels
-from river_okl.algorithms.duol import RIDGE, _box_quadratic, _discard, _two_variable_step
+from river_okl.algorithms.duol import RIDGE, _box_quadratic, _discard, _solve_without, _two_variable_step
 from tests import streams
 
 STRATEGIES = ["removal", "projection", "approximate", "nearest"]
@@ -82,6 +82,38 @@ def test_the_box_quadratic_program(seed):
             return b @ H @ b / 2 - c @ b
 
         assert value(beta) <= value(best) + 1e-9
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6, 0.0])
+def test_the_projection_from_the_inverse(spread):
+    """Against a solver, with heaps of duplicates: whatever the inverse makes of them, the ridge shares alike."""
+    rng = random.Random(11)
+    f = BDUOLClassifier(kernels.RBF(0.5), budget=40, maintenance="approximate")._f
+    for t in range(400):
+        if len(f) == 40:
+            f.remove(int(rng.random() * 40))
+        f.evaluate({"a": int(rng.random() * 12) + spread * rng.random(), "b": spread * rng.random()})
+        f.add(1.0)
+        if t % 10 or len(f) < 10:
+            continue
+        K, j = f.gram(), int(rng.random() * len(f))
+        K += RIDGE * np.eye(len(K))
+        rest = np.delete(np.arange(len(K)), j)
+        d = _solve_without(f, K, K[j], j)
+        assert d[j] == 0.0
+        expected = np.linalg.solve(K[np.ix_(rest, rest)], K[rest, j])
+        np.testing.assert_allclose(d[rest], expected, rtol=0.0, atol=1e-6 * abs(expected).max())  # cond(K) = 1e9
+
+
+def test_the_projection_where_the_inverse_leads_nowhere():
+    class Indefinite:
+        def inverse_times(self, v):
+            return -v
+
+    K = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.1], [0.2, 0.1, 1.0]])
+    d = _solve_without(Indefinite(), K, K[1], 1)
+    np.testing.assert_allclose(d[[0, 2]], np.linalg.solve(K[np.ix_([0, 2], [0, 2])], K[1, [0, 2]]), rtol=1e-12)
+    assert d[1] == 0.0
 
 
 def dual(model):

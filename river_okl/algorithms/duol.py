@@ -21,7 +21,8 @@ from river_okl.maintenance import nearest, oldest_of_smallest, solve_with_ridge
 
 DEPENDENT = 1e-12  # of k_t k_b: a determinant below it is rounding
 RIDGE = 1e-8  # of the Gram's diagonal, where its solution is clipped: that makes it unique
-MAX_NEWTON_STEPS = 100
+NEGLIGIBLE = 1e-9  # of the largest coefficient: conjugate gradients that move none by more are done
+MAX_STEPS = 100  # of conjugate gradients, or of Newton's method
 
 
 class DUOLClassifier(KernelClassifier):
@@ -110,11 +111,11 @@ class BDUOLClassifier(KernelClassifier):
     -----
     - The support vector that leaves is the same with all four: the one of largest DA_j = -γ_j (1 - y_j f(x_j)) - ½γ_j² k_j.
       The paper chooses it so for "removal" and is silent about the others.
-    - "projection" is a quadratic program, solved by Newton's method on the variables off their bounds (Bertsekas 1982),
-      each step a Cholesky factorisation.
+    - "projection" is a quadratic program. It starts from "approximate", which solves it where nothing is clipped, and goes
+      on by Newton's method on the variables off their bounds (Bertsekas 1982), each step a Cholesky factorisation.
     - In "projection" and "approximate" the diagonal of the Gram matrix is raised by 1e-8 of itself: duplicates then share
-      what they take over, and clipping has one result. The paper keeps K⁻¹ for "approximate"; here it is one
-      Cholesky factorisation of that matrix.
+      what they take over, and clipping has one result. K⁻¹ is kept, as in the paper; since it holds no ridge, a few steps
+      of conjugate gradients lead from it to the solution.
     - The loss of the sample is computed again after the removal; nothing is learned where it is gone.
     - Everything else as in `DUOLClassifier`.
 
@@ -149,7 +150,7 @@ class BDUOLClassifier(KernelClassifier):
         self.C = C
         self.rho = rho
         self.maintenance = maintenance
-        super().__init__(kernel, budget=budget, values=True)
+        super().__init__(kernel, budget=budget, values=True, inverse=maintenance in ("projection", "approximate"))
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -221,18 +222,58 @@ def _discard(f: Expansion, C: float, maintenance: str) -> None:
         beta_n = float(alpha[j] * labels[n] * f.row_of(j)[n] / f.self_similarities[n])
         f.set(n, math.copysign(min(max(C, gamma[n]), max(0.0, gamma[n] + beta_n)), labels[n]))
     elif maintenance in ("projection", "approximate") and len(f) > 1:
-        rest = np.delete(np.arange(len(f)), j)
-        y, low, high = labels[rest], -gamma[rest], np.maximum(C - gamma[rest], 0.0)
+        # α moves by d, γ by y d, and j itself by nothing
+        upper = np.maximum(C - gamma, 0.0)
+        low, high = np.where(labels > 0.0, -gamma, -upper), np.where(labels > 0.0, upper, gamma)
+        low[j] = high[j] = 0.0
         K = f.gram()
-        k_j = alpha[j] * y * K[rest, j]
-        K = K[np.ix_(rest, rest)] * np.outer(y, y)
+        c = alpha[j] * K[j]
         K.flat[:: len(K) + 1] *= 1.0 + RIDGE
-        beta = np.clip(solve_with_ridge(K, k_j), low, high)
-        if maintenance == "projection":
-            beta = _box_quadratic(K, k_j, low, high, beta)
-        alpha[rest] = np.copysign(np.maximum(gamma[rest] + beta, 0.0), y)
-        f.coefficients = alpha
+        free = _solve_without(f, K, c, j)
+        d = np.clip(free, low, high)
+        if maintenance == "projection" and (d != free).any():
+            d = _box_quadratic(K, c, low, high, d)
+        f.coefficients = np.copysign(np.maximum(gamma + labels * d, 0.0), labels)
     f.remove(j)
+
+
+def _solve_without(f: Expansion, K: NDArray[np.float64], c: NDArray[np.float64], j: int) -> NDArray[np.float64]:
+    """The d with d_j = 0 that solves the other equations of K d = c.
+
+    By conjugate gradients from the inverse that f keeps. That differs from the inverse of K by the ridge, by rounding, and
+    by what f itself adds to the diagonal at points that depend on others: all but a few eigenvalues of the product are 1.
+    """
+    unit = np.zeros(len(c))
+    unit[j] = 1.0
+    column = f.inverse_times(unit)
+
+    def approximately(r: NDArray[np.float64]) -> NDArray[np.float64]:
+        u = f.inverse_times(r)
+        u -= u[j] / column[j] * column
+        u[j] = 0.0
+        return u
+
+    d, r = np.zeros(len(c)), c.copy()
+    r[j] = 0.0
+    p = z = approximately(r)
+    rz = r @ z
+    for _ in range(MAX_STEPS):
+        Kp = K @ p
+        Kp[j] = 0.0
+        curvature = p @ Kp
+        if not (rz > 0.0 and curvature > 0.0):
+            break
+        step = rz / curvature
+        d += step * p
+        if step * abs(p).max() <= NEGLIGIBLE * abs(d).max():
+            return d
+        r -= step * Kp
+        z = approximately(r)
+        rz, before = r @ z, rz
+        p = z + rz / before * p
+    K, c = K.copy(), c.copy()
+    K[j], K[:, j], K[j, j], c[j] = 0.0, 0.0, 1.0, 0.0
+    return solve_with_ridge(K, c)
 
 
 def _box_quadratic(
@@ -247,7 +288,7 @@ def _box_quadratic(
     Newton's method on the variables that are not held at a bound, along the projection of the step on the box.
     """
     negligible = 1e-13 * abs(c).max()
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_STEPS):
         gradient = H @ beta - c
         held = ((beta <= low) & (gradient >= -negligible)) | ((beta >= high) & (gradient <= negligible))
         free = np.flatnonzero(~held)
