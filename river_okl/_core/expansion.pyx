@@ -143,6 +143,7 @@ cdef class Expansion:
     cdef int32_t *dense_slots
     cdef Py_ssize_t n_dense
     cdef list free_slots
+    cdef list emptied               # slots of features that no support vector has any more, until they are forgotten
     cdef Py_ssize_t version         # changes of the vocabulary
 
     # scratch: the last sample, its kernel row and values; never pickled
@@ -167,6 +168,7 @@ cdef class Expansion:
         self.scale_ = 1.0
         self.vocabulary = {}
         self.free_slots = []
+        self.emptied = []
         self.memo = True
 
     def __init__(self, tuple kernel, *, budget=None, bint spare=False, Py_ssize_t n_outputs=1, bint norm=False, bint values=False, bint inverse=False):
@@ -671,15 +673,16 @@ cdef class Expansion:
             raise RuntimeError(f"the budget of {self.budget} support vectors is full")
         if self.gram_ is not None:
             self.solve()
-        if self.tracks():
-            self.norm_moves(output, c, x.self_similarity)
         self.enter()
         try:
             if n == self.capacity:
                 self.grow()
             self.store_point(x)
         finally:
+            self.settle_sparse_squares()
             self.busy = False
+        if self.tracks():
+            self.norm_moves(output, c, x.self_similarity)
         if self.gram_ is not None:
             self.gram_.grow(self.row_, x.self_similarity, self.residue)
         self.square[n] = x.square
@@ -696,7 +699,6 @@ cdef class Expansion:
                 for i in range(n + 1):
                     self.values_[i] += c / self.scale_ * self.row_[i]
         self.n = n + 1
-        self.settle_sparse_squares()
         self.row_fresh = self.residue_valid = False
         self.moved()
         return 0
@@ -830,6 +832,7 @@ cdef class Expansion:
             memset(self.norms, 0, self.n_columns * 8)
             memset(self.peaks, 0, self.n_columns * 8)
         self.moved()
+        self.forget_emptied()
         return 0
 
     def keep(self, positions, gram=None):
@@ -1322,7 +1325,11 @@ cdef class Expansion:
 
     cdef int32_t new_slot(self, object key) except -1:
         cdef int32_t slot = self.free_slots.pop() if self.free_slots else self.append_slot()
-        self.occupy(slot, key)
+        try:
+            self.occupy(slot, key)
+        except:
+            self.free_slots.append(slot)
+            raise
         return slot
 
     cdef int32_t append_slot(self) except -1:
@@ -1344,44 +1351,70 @@ cdef class Expansion:
 
     cdef int store_point(self, Sample *x) except -1:
         """Z[:, n] = x"""
-        cdef Py_ssize_t i, n = self.n, size
+        cdef Py_ssize_t i, n = self.n
         cdef Owned *own = &self.owned[n]
         cdef Feature *feature
         self.refresh_slots(x)
+        self.make_room(x, own)
         own.size = 0
         self.sparse_square[n] = 0.0
+        for i in range(x.size):
+            if x.numbers[i] == 0.0:
+                continue
+            feature = &self.features[x.slots[i]]
+            if feature.dense != NULL:
+                feature.dense[n] = x.numbers[i]
+                feature.count += 1
+                continue
+            feature.owners[feature.count] = <int32_t> n
+            feature.amounts[feature.count] = x.numbers[i]
+            feature.count += 1
+            self.sparse_square[n] += x.numbers[i] * x.numbers[i]
+            own.slots[own.size] = x.slots[i]
+            own.size += 1
+        return 0
+
+    cdef int make_room(self, Sample *x, Owned *own) except -1:
+        """What may raise of storing x: names with a __hash__ of their own, and memory.  Until then nothing is stored, and
+        new features are emptied ones."""
+        cdef Py_ssize_t i, size, posts = 0, before = len(self.emptied)
+        cdef Feature *feature
         for i in range(x.size):
             if x.numbers[i] == 0.0:
                 continue
             if x.slots[i] < 0:
                 x.slots[i] = self.new_slot(<object> x.keys[i])
                 self.date_slots(x)
+                self.emptied.append(x.slots[i])
             feature = &self.features[x.slots[i]]
             if feature.dense != NULL:
-                feature.dense[n] = x.numbers[i]
-                feature.count += 1
                 continue
+            if (feature.count + 1) * SPARSE_BELOW >= self.capacity:
+                self.make_dense(x.slots[i])
+                continue
+            posts += 1
             if feature.count == feature.allocated:
                 size = max(4, 2 * feature.allocated)
                 feature.owners = <int32_t *> aligned_resize(feature.owners, feature.count, size, 4)
                 feature.amounts = <double *> aligned_resize(feature.amounts, feature.count, size, 8)
                 feature.allocated = size
-            feature.owners[feature.count] = <int32_t> n
-            feature.amounts[feature.count] = x.numbers[i]
-            feature.count += 1
-            self.sparse_square[n] += x.numbers[i] * x.numbers[i]
-            self.put_in(own, x.slots[i])
-            if feature.count * SPARSE_BELOW >= self.capacity:
-                self.make_dense(x.slots[i])
+        self.reserve_posts(own, posts)
+        if len(self.emptied) > before:
+            del self.emptied[before:]
+        return 0
+
+    cdef int reserve_posts(self, Owned *own, Py_ssize_t size) except -1:
+        """The room stays, so that replacing points does not allocate."""
+        cdef Py_ssize_t allocated
+        if size > own.allocated:
+            allocated = max(4, 2 * own.allocated, size)
+            own.slots = <int32_t *> aligned_resize(own.slots, own.size, allocated, 4)
+            own.allocated = allocated
         return 0
 
     cdef int put_in(self, Owned *own, int32_t slot) except -1:
-        """A posting list more that a support vector is in; the room stays, so that replacing points does not allocate."""
-        cdef Py_ssize_t allocated
-        if own.size == own.allocated:
-            allocated = max(4, 2 * own.allocated)
-            own.slots = <int32_t *> aligned_resize(own.slots, own.size, allocated, 4)
-            own.allocated = allocated
+        """A posting list more that a support vector is in."""
+        self.reserve_posts(own, own.size + 1)
         own.slots[own.size] = slot
         own.size += 1
         return 0
@@ -1430,17 +1463,27 @@ cdef class Expansion:
         okl_free(feature.dense)
         feature.dense = NULL
 
+    cdef int forget_emptied(self) except -1:
+        """The last thing that ``remove`` does: where a name's __hash__ raises, its feature stays known until the next time."""
+        if not self.emptied:
+            return 0
+        for slot in self.emptied:
+            if self.features[<int32_t> slot].key != NULL and self.features[<int32_t> slot].count == 0:
+                self.drop_feature(slot)
+        self.emptied.clear()
+        return 0
+
     cdef int drop_feature(self, int32_t slot) except -1:
         """No support vector has it any more; its posting buffer stays for the slot's next feature."""
         cdef Feature *feature = &self.features[slot]
+        key = <object> feature.key
+        del self.vocabulary[key]
+        feature.key = NULL
         if feature.dense != NULL:
             self.leave_dense(slot)
-        key = <object> feature.key
-        feature.key = NULL
         self.n_features -= 1
         self.version += 1
         self.free_slots.append(slot)
-        del self.vocabulary[key]
         return 0
 
     cdef int drop_point(self, Py_ssize_t p) except -1:
@@ -1457,7 +1500,7 @@ cdef class Expansion:
             feature.owners[k] = feature.owners[feature.count]
             feature.amounts[k] = feature.amounts[feature.count]
             if feature.count == 0:
-                self.drop_feature(own.slots[j])
+                self.emptied.append(own.slots[j])
         own.size = 0
         if p != last:
             for j in range(self.owned[last].size):
@@ -1475,7 +1518,8 @@ cdef class Expansion:
             feature.dense[p] = feature.dense[last]
             feature.dense[last] = 0.0
             if feature.count == 0:
-                self.drop_feature(slot)
+                self.leave_dense(slot)
+                self.emptied.append(slot)
             elif feature.count * (2 * SPARSE_BELOW) < self.capacity:
                 self.make_sparse(slot)
             else:
@@ -1493,6 +1537,7 @@ cdef class Expansion:
         cdef Py_ssize_t i, j, k
         cdef Feature *feature
         names, slots, ranks, columns = [], [], [], []
+        self.forget_emptied()
         for j in range(self.n_slots):
             feature = &self.features[j]
             if feature.key == NULL:
@@ -1730,6 +1775,7 @@ cdef class Expansion:
     def _check(self):
         cdef Py_ssize_t i, j, k, o, n = self.n
         cdef Feature *feature
+        self.forget_emptied()
         assert n <= self.capacity and (self.budget is None or n <= self.budget + self.spare)
         points = [self.point(i) for i in range(n)]
         used = set().union(*points)

@@ -96,24 +96,25 @@ cdef class Gram:
         return object.__sizeof__(self) + 2 * (self.capacity + 1) * self.capacity * sizeof(double)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        cdef double *bigger
+        cdef double *gram
+        cdef double *inverse
         cdef Py_ssize_t j
-        cdef int which
         if capacity <= self.capacity:
             return 0
         self.solution = <double *> aligned_resize(self.solution, self.n, capacity, sizeof(double))
         self.residual = <double *> aligned_resize(self.residual, self.n, capacity, sizeof(double))
-        for which in range(2):
-            bigger = <double *> aligned_resize(NULL, 0, capacity * capacity, sizeof(double))
-            for j in range(self.n):
-                memcpy(bigger + j * capacity, (self.inverse if which else self.gram) + j * self.capacity, (j + 1) * sizeof(double))
-            if which:
-                okl_free(self.inverse)
-                self.inverse = bigger
-            else:
-                okl_free(self.gram)
-                self.gram = bigger
-        self.capacity = capacity
+        gram = <double *> aligned_resize(NULL, 0, capacity * capacity, sizeof(double))
+        try:
+            inverse = <double *> aligned_resize(NULL, 0, capacity * capacity, sizeof(double))
+        except MemoryError:
+            okl_free(gram)
+            raise
+        for j in range(self.n):
+            memcpy(gram + j * capacity, self.gram + j * self.capacity, (j + 1) * sizeof(double))
+            memcpy(inverse + j * capacity, self.inverse + j * self.capacity, (j + 1) * sizeof(double))
+        okl_free(self.gram)
+        okl_free(self.inverse)
+        self.gram, self.inverse, self.capacity = gram, inverse, capacity
         return 0
 
     cdef double solve(self, const double *k, double k_self) noexcept:
