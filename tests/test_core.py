@@ -423,6 +423,8 @@ def test_the_inverse_is_the_inverse():
     d = np.linalg.solve(gram, f.row)
     np.testing.assert_allclose(f.projection, d, rtol=1e-7, atol=1e-10)
     assert f.project() == pytest.approx(1.0 - f.row @ d, rel=1e-8)
+    v = np.arange(60.0)
+    np.testing.assert_allclose(f.inverse_times(v), np.linalg.solve(gram, v), rtol=1e-7, atol=1e-7)
 
 
 def test_absorbing_is_the_orthogonal_projection():
@@ -863,7 +865,7 @@ def test_nothing_before_the_first_sample():
 def test_no_inverse_was_asked_for():
     f = filled(3)
     f.evaluate({0: 1.0})
-    for call in (f.project, lambda: f.absorb(1.0), lambda: f.inverse):
+    for call in (f.project, lambda: f.absorb(1.0), lambda: f.inverse, lambda: f.inverse_times([1.0] * 3)):
         with pytest.raises(RuntimeError, match="inverse"):
             call()
 
@@ -1095,6 +1097,8 @@ def test_wrong_sizes_are_refused():
     for values in ([1.0], range(6)):
         with pytest.raises(ValueError, match="5 support vectors"):
             f.coefficients = values
+        with pytest.raises(ValueError, match="5 support vectors"):
+            f.inverse_times(values)
     with pytest.raises(RuntimeError, match="once"):
         f.__init__(RBF._terms())
     with pytest.raises(ValueError, match="outputs"):

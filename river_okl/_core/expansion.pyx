@@ -900,6 +900,18 @@ cdef class Expansion:
         self.solve()
         return copy_array(self.gram_.solution, self.n)
 
+    def inverse_times(self, vector):
+        """K⁻¹ v"""
+        if self.gram_ is None:
+            raise RuntimeError("this expansion keeps no inverse Gram")
+        cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
+        if v.shape[0] != self.n:
+            raise ValueError(f"a vector of {v.shape[0]} numbers for {self.n} support vectors")
+        cdef double[::1] out = np.empty(max(self.n, 1))
+        if self.n:
+            self.gram_.multiply_inverse(&v[0], &out[0])
+        return np.asarray(out)[: self.n]
+
     @property
     def inverse_diagonal(self):
         """The diagonal of K⁻¹: one over the δ² of every support vector given the others."""

@@ -241,3 +241,6 @@ cdef class Gram:
         self.fragile = jitter > 0.0
         self.steps = 0
         return 0
+
+    cdef void multiply_inverse(self, const double *v, double *out) noexcept:
+        multiply(self.inverse, self.capacity, self.n, 1.0, v, 0.0, out)
