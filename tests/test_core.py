@@ -425,6 +425,7 @@ def test_the_inverse_is_the_inverse():
     assert f.project() == pytest.approx(1.0 - f.row @ d, rel=1e-8)
     v = np.arange(60.0)
     np.testing.assert_allclose(f.inverse_times(v), np.linalg.solve(gram, v), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(f.gram_times(v), gram @ v, rtol=1e-12, atol=1e-12)
 
 
 def test_absorbing_is_the_orthogonal_projection():

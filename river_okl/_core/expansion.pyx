@@ -606,6 +606,15 @@ cdef class Expansion:
         if not (self.keeps_norm or self.keeps_values):
             return 0
         memset(self.norms, 0, self.n_columns * 8)
+        if self.gram_ is not None:
+            for o in range(self.n_columns):
+                self.gram_.times(self.coef[o], False, self.other_row)
+                for i in range(self.n):
+                    self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * self.other_row[i]
+                    if o == 0 and self.keeps_values:
+                        self.values_[i] = self.other_row[i]
+            memcpy(self.peaks, self.norms, self.n_columns * 8)
+            return 0
         for i in range(self.n):
             self.compute_row_of(i, self.other_row)
             for o in range(self.n_columns):
@@ -902,6 +911,13 @@ cdef class Expansion:
 
     def inverse_times(self, vector):
         """K⁻¹ v"""
+        return self.times(vector, True)
+
+    def gram_times(self, vector):
+        """K v"""
+        return self.times(vector, False)
+
+    cdef times(self, vector, bint inverted):
         if self.gram_ is None:
             raise RuntimeError("this expansion keeps no inverse Gram")
         cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
@@ -909,7 +925,7 @@ cdef class Expansion:
             raise ValueError(f"a vector of {v.shape[0]} numbers for {self.n} support vectors")
         cdef double[::1] out = np.empty(max(self.n, 1))
         if self.n:
-            self.gram_.multiply_inverse(&v[0], &out[0])
+            self.gram_.times(&v[0], inverted, &out[0])
         return np.asarray(out)[: self.n]
 
     @property

@@ -18,4 +18,4 @@ cdef class Gram:
     cdef double residue(self, const double *k, double k_self) noexcept
     cdef double measure(self, const double *k) noexcept
     cdef double refine(self, const double *k) noexcept
-    cdef void multiply_inverse(self, const double *v, double *out) noexcept
+    cdef void times(self, const double *v, bint inverted, double *out) noexcept

@@ -242,5 +242,6 @@ cdef class Gram:
         self.steps = 0
         return 0
 
-    cdef void multiply_inverse(self, const double *v, double *out) noexcept:
-        multiply(self.inverse, self.capacity, self.n, 1.0, v, 0.0, out)
+    cdef void times(self, const double *v, bint inverted, double *out) noexcept:
+        """out = K v, or K⁻¹ v"""
+        multiply(self.inverse if inverted else self.gram, self.capacity, self.n, 1.0, v, 0.0, out)

@@ -226,23 +226,27 @@ def _discard(f: Expansion, C: float, maintenance: str) -> None:
         upper = np.maximum(C - gamma, 0.0)
         low, high = np.where(labels > 0.0, -gamma, -upper), np.where(labels > 0.0, upper, gamma)
         low[j] = high[j] = 0.0
-        K = f.gram()
-        c = alpha[j] * K[j]
-        K.flat[:: len(K) + 1] *= 1.0 + RIDGE
-        free = _solve_without(f, K, c, j)
+        c = alpha[j] * f.row_of(j)
+        free = _solve_without(f, c, j)
         d = np.clip(free, low, high)
         if maintenance == "projection" and (d != free).any():
-            d = _box_quadratic(K, c, low, high, d)
+            d = _box_quadratic(_with_ridge(f.gram()), c, low, high, d)
         f.coefficients = np.copysign(np.maximum(gamma + labels * d, 0.0), labels)
     f.remove(j)
 
 
-def _solve_without(f: Expansion, K: NDArray[np.float64], c: NDArray[np.float64], j: int) -> NDArray[np.float64]:
-    """The d with d_j = 0 that solves the other equations of K d = c.
+def _with_ridge(K: NDArray[np.float64]) -> NDArray[np.float64]:
+    K.flat[:: len(K) + 1] *= 1.0 + RIDGE
+    return K
+
+
+def _solve_without(f: Expansion, c: NDArray[np.float64], j: int) -> NDArray[np.float64]:
+    """The d with d_j = 0 that solves the other equations of K d = c, K with the ridge.
 
     By conjugate gradients from the inverse that f keeps. That differs from the inverse of K by the ridge, by rounding, and
     by what f itself adds to the diagonal at points that depend on others: all but a few eigenvalues of the product are 1.
     """
+    ridge = RIDGE * f.self_similarities
     unit = np.zeros(len(c))
     unit[j] = 1.0
     column = f.inverse_times(unit)
@@ -258,7 +262,7 @@ def _solve_without(f: Expansion, K: NDArray[np.float64], c: NDArray[np.float64],
     p = z = approximately(r)
     rz = r @ z
     for _ in range(MAX_STEPS):
-        Kp = K @ p
+        Kp = f.gram_times(p) + ridge * p
         Kp[j] = 0.0
         curvature = p @ Kp
         if not (rz > 0.0 and curvature > 0.0):
@@ -271,7 +275,7 @@ def _solve_without(f: Expansion, K: NDArray[np.float64], c: NDArray[np.float64],
         z = approximately(r)
         rz, before = r @ z, rz
         p = z + rz / before * p
-    K, c = K.copy(), c.copy()
+    K, c = _with_ridge(f.gram()), c.copy()
     K[j], K[:, j], K[j, j], c[j] = 0.0, 0.0, 1.0, 0.0
     return solve_with_ridge(K, c)
 
