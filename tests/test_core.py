@@ -959,7 +959,7 @@ def test_a_name_that_raises_leaves_the_expansion_whole(n, options, action):
         Moody.left = math.inf
         f = expand(kernel, **options)
         for t in range(n):  # common names, rare ones and its own
-            f.observe({z: 1.0 + 0.1 * t for z in (names[0], names[1 + t % 4], *names[5 + 3 * t : 8 + 3 * t])})
+            f.observe(dict.fromkeys((names[0], names[1 + t % 4], *names[5 + 3 * t : 8 + 3 * t]), 1.0 + 0.1 * t))
             f.add(0.5)
         x = dict.fromkeys([names[0], names[1], *names[-8:]], 0.5)
         f.evaluate(x)
