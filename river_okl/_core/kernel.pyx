@@ -80,11 +80,12 @@ cdef class Kernel:
         self.next_update = min(max(self.seen + 1, self.seen * 3 // 2), max(self.seen + 1, BANDWIDTH_SAMPLES))
         self.mean_distance = self.sum_distances / (self.seen - 1) if self.seen > 1 else 0.0
         self.mean_square = self.sum_squares / self.seen
+        before = self.gammas
         self.resolve()
         if self.seen >= BANDWIDTH_SAMPLES and (self.sum_distances > 0.0 or self.seen >= 100 * BANDWIDTH_SAMPLES):
             self.adapting = False
             self.previous = None
-        return True
+        return self.gammas != before  # a stream of one sample keeps asking, and would pay for a new Gram each time
 
     @property
     def constant_self_similarity(self):
