@@ -25,6 +25,7 @@ MODES = {
     "sampling": ("uniform", "magnitude"),
     "mode": (0, 1, 2),
     "averaged": (True, False),
+    "suffix": (0.5,),
 }
 
 
