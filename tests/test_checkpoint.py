@@ -91,8 +91,8 @@ def test_a_new_model_comes_back(cls, tmp_path):
     assert snapshot(loaded) == snapshot(small(cls))
 
 
-CUTS = (1, 30, 61)
-LENGTH = 90
+CUTS = (1, 30, 190)
+LENGTH = 220  # the bandwidth moves up to the 200th sample
 
 CONTINUE = """
 import hashlib, pickle, sys
