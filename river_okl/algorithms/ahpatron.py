@@ -191,10 +191,9 @@ class AhpatronClassifier(KernelClassifier):
         self.ridge = ridge
         super().__init__(kernel, budget=budget, norm=True)
         self._radius = math.sqrt(budget) / 2.0 if radius is None else radius
-        self._default_step = self._radius / math.sqrt(4.0 * budget)  # of the paper's experiments
-        step = self._default_step if learning_rate is None else learning_rate
-        _check_aggressiveness(epsilon, step if isinstance(step, int | float) else 0.0)
         self._t = 0
+        if not isinstance(learning_rate, optim.base.Scheduler):
+            _check_aggressiveness(epsilon, self._step())
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -209,9 +208,14 @@ class AhpatronClassifier(KernelClassifier):
             return
         if len(f) == self.budget:
             _halve(f, self.ridge)
-        step = self._default_step if self.learning_rate is None else rate(self.learning_rate, self._t)
-        f.add(step * w * y)  # line 7
+        f.add(self._step() * w * y)  # line 7
         project_on_ball(f, self._radius)  # line 8, and eq. (8)
+
+    def _step(self) -> float:
+        """λ, by default that of the paper's experiments."""
+        if self.learning_rate is None:
+            return self._radius / math.sqrt(4.0 * self.budget)
+        return rate(self.learning_rate, self._t)
 
 
 def _halve(f: Expansion, ridge: float) -> None:
