@@ -15,13 +15,6 @@ from river_okl.kernels import RBF, Kernel
 TIE = 1e-9  # relative: values that are closer than that are equal, and age decides
 
 
-def project_on_ball(f: Expansion, radius: float) -> None:
-    """Π_U(f) = min(1, U/‖f‖) f"""
-    norm = math.sqrt(f.norm2)
-    if norm > radius:
-        f.scale(radius / norm)
-
-
 def oldest_of_smallest(values: NDArray[np.float64], births: NDArray[np.int64], scale: float = 0.0) -> int:
     """The position of the smallest value; ties, relative to the value or to a scale, go to the oldest."""
     least = float(values.min())

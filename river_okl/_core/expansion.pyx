@@ -750,6 +750,13 @@ cdef class Expansion:
             self.stale = True
         return 0
 
+    cpdef int project_on_ball(self, double radius) except -1:
+        """Π_U(f) = min(1, U/‖f‖) f"""
+        cdef double norm = sqrt(self.squared_norm())
+        if norm > radius:
+            self.scale(radius / norm)
+        return 0
+
     cpdef int shift(self, Py_ssize_t i, double c, Py_ssize_t output=0) except -1:
         """α_i ← α_i + c"""
         cdef Py_ssize_t j
@@ -962,6 +969,9 @@ cdef class Expansion:
     @property
     def norm2(self):
         """‖f‖², of output 0; with classes the sum of theirs."""
+        return self.squared_norm()
+
+    cdef double squared_norm(self) except -1.0:
         if self.keeps_norm and self.n_classes == 0:
             self.settle()
             return max(0.0, self.norms[0])

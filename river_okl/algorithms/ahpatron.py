@@ -13,7 +13,7 @@ from river import optim
 from river_okl._core.expansion import Expansion
 from river_okl.base import KernelClassifier, check_between, check_learning_rate, check_positive, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import TIE, project_on_ball, solve_with_ridge
+from river_okl.maintenance import TIE, solve_with_ridge
 from river_okl.rates import rate
 
 CANCELLED = 1e-6  # of ‖f‖: a halved f below it is rounding, and stretching it to ‖f‖ would blow that up
@@ -110,7 +110,7 @@ class AVPClassifier(KernelClassifier):
         self._mistakes += margin <= 0.0
         f.add(self._step() * w * y)  # line 7
         if self.radius < math.inf:
-            project_on_ball(f, self.radius)
+            f.project_on_ball(self.radius)
 
     def _step(self) -> float:
         """λ_t"""
@@ -209,7 +209,7 @@ class AhpatronClassifier(KernelClassifier):
         if len(f) == self.budget:
             _halve(f, self.ridge)
         f.add(self._step() * w * y)  # line 7
-        project_on_ball(f, self._radius)  # line 8, and eq. (8)
+        f.project_on_ball(self._radius)  # line 8, and eq. (8)
 
     def _step(self) -> float:
         """λ, by default that of the paper's experiments."""

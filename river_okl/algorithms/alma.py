@@ -8,7 +8,6 @@ from typing import Any
 
 from river_okl.base import KernelClassifier, check_between, check_positive
 from river_okl.kernels import Kernel
-from river_okl.maintenance import project_on_ball
 
 
 class ALMAClassifier(KernelClassifier):
@@ -78,5 +77,5 @@ class ALMAClassifier(KernelClassifier):
         if y * p / length > (1.0 - self.alpha) * B / math.sqrt(self._k):  # γ_k = B/√k
             return
         f.add(y * w * self.C / math.sqrt(self._k) / length)  # η_k = C/√k
-        project_on_ball(f, 1.0)
+        f.project_on_ball(1.0)
         self._k += 1

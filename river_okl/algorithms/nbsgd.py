@@ -20,7 +20,7 @@ from river_okl.base import (
     check_whole,
 )
 from river_okl.kernels import Kernel
-from river_okl.maintenance import check_gaussian, merge, project_on_ball, project_on_nearest, project_on_others
+from river_okl.maintenance import check_gaussian, merge, project_on_nearest, project_on_others
 
 
 class SGD(KernelModel):
@@ -46,7 +46,7 @@ class SGD(KernelModel):
             f.add(-g / (self.l2 * self._t))  # line 6, η_t = 1/(λt)
             self._maintain()
             if self._in_ball:
-                project_on_ball(f, self._y_max / math.sqrt(self.l2))  # line 16
+                f.project_on_ball(self._y_max / math.sqrt(self.l2))  # line 16
 
     def _maintain(self) -> None:
         """A support vector was added."""

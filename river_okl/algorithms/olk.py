@@ -23,7 +23,6 @@ from river_okl.base import (
     check_whole,
 )
 from river_okl.kernels import Kernel
-from river_okl.maintenance import project_on_ball
 from river_okl.rates import rate
 
 
@@ -61,7 +60,7 @@ class OLK(KernelModel):
             eta = rate(self.learning_rate, self._t, power=0.5, horizon=self.horizon)  # eq. (6)
             f.add(-eta * g)  # line 11
             if self.radius is not None:
-                project_on_ball(f, self.radius)  # line 14
+                f.project_on_ball(self.radius)  # line 14
 
 
 class OLRU(KernelModel):
@@ -110,7 +109,7 @@ class OLRU(KernelModel):
             eta = rate(self.learning_rate, self._t, power=(1.0 + self.power) / 2.0, horizon=self.horizon)
             f.add(-eta * g / p)  # line 9: a_t = α_t / p_t
             if self.radius is not None:
-                project_on_ball(f, self.radius)  # line 12
+                f.project_on_ball(self.radius)  # line 12
 
 
 class OLRD(KernelModel):
@@ -169,7 +168,7 @@ class OLRD(KernelModel):
             f.add(-rate(self.learning_rate, self._t, power=0.5, horizon=self.horizon) * g)
         if self.radius is not None:  # line 15
             if self.projection == "exact":
-                project_on_ball(f, self.radius)
+                f.project_on_ball(self.radius)
             else:
                 self._shrink_coefficients(self.radius)
 

@@ -13,7 +13,7 @@ from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
 from river_okl.base import KernelClassifier, check_between, check_positive, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import TIE, project_on_ball
+from river_okl.maintenance import TIE
 
 
 class POMDRClassifier(KernelClassifier):
@@ -114,7 +114,7 @@ class POMDRClassifier(KernelClassifier):
                 f.absorb(rate * y * w)
             else:
                 f.add(rate * y * w)
-            project_on_ball(f, self.radius)
+            f.project_on_ball(self.radius)
             if len(f) >= self.budget:  # >: a step before was interrupted
                 self._halve()
         if len(hints) == self.hint:
