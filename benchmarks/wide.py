@@ -141,16 +141,16 @@ def thresholds(report: timing.Report) -> None:
     found: dict[int, dict[str, list[list[float]]]] = {2: {}, 4: {}, 8: {}, 16: {}, 32: {}}
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder)
-        generated = shutil.ignore_patterns("calibration.c", "expansion.c", "gram.c", "kernel.c", "sample.c", "*.so")
+        generated = shutil.ignore_patterns("calibration.c", "expansion.c", "gram.c", "kernel.c", "points.c", "sample.c", "*.so")
         shutil.copytree(ROOT / "river_okl", copy / "river_okl", ignore=generated)
         shutil.copytree(ROOT / "benchmarks", copy / "benchmarks", ignore=shutil.ignore_patterns("cache", "results"))
         for name in ("setup.py", "pyproject.toml"):
             shutil.copy(ROOT / name, copy)
-        core = copy / "river_okl" / "_core" / "expansion.pyx"
+        core = copy / "river_okl" / "_core" / "points.pyx"
         text, changed = re.subn(r"\n    SPARSE_BELOW = \d+.*", "", core.read_text())  # one build serves all values
         assert changed == 1
-        setting = 'import os\ncdef Py_ssize_t SPARSE_BELOW = int(os.environ["SPARSE_BELOW"])\n\ncdef class Expansion:'
-        core.write_text(text.replace("cdef class Expansion:", setting, 1))
+        setting = 'import os\ncdef Py_ssize_t SPARSE_BELOW = int(os.environ["SPARSE_BELOW"])\n\ncdef class Points:'
+        core.write_text(text.replace("cdef class Points:", setting, 1))
         build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
         subprocess.run(build, cwd=copy, check=True, capture_output=True)
         for _ in range(3):  # in turn, so that what else the machine does meets all of them
