@@ -1,84 +1,327 @@
-"""A long life: 10^7 samples through every bounded class, its scores compared with sums in extended precision.
+"""A long life: 10^7 samples through every class with a bound, its scores compared with sums in extended precision.
 
-    python -m benchmarks.soak [--samples 10000000] [CLASS ...]
+    python -m benchmarks.soak [--samples 10000000] [--seconds 100] [--actions 1000000] [MODEL ...]
 
-Ten times in the run the scores of fixed probes are recomputed from the public support vectors in NumPy's longdouble;
-the table has the largest difference relative to Σ|α_i κ(z_i, x)|, the same for the norm, and the last norm.  Averaged
-and random-feature models are left out: their scores are no such sum.
+Every mode of every class that has a bound, with 30 support vectors, on a stream that drifts; MODEL is a row's name or
+the beginning of one.  Where the samples take longer than the seconds (of the processor; a fifth of them for modes other
+than the defaults), fewer are run, and the table says how many.  Classes without a bound that average their past run for
+the seconds of a mode.  Ten times in the run, in NumPy's longdouble:
+
+* the scores of fixed probes again from the public support vectors (FOGD: from its weights; POMDR: with the hints from
+  the samples of the stream itself; averages: from when each support vector came, or from a twin that does not average);
+* the norm, and f at the support vectors where the expansion keeps that;
+* the inverse Gram times K, less the identity, and how far K d is from k for the probes, which is what algorithms use;
+* the factor that all coefficients share, and ``_check``, all of the core's invariants.
+
+The table has the worst of all.  Errors of scores are absolute, and relative to Σ|α_i κ(z_i, x)|.  At the end random
+actions on the core alone, with ``_check`` after each thousand.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import math
 import random
-import sys
 import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
 from river_okl import kernels
-from tests.discovery import CLASSES, bounded, decision, parameters, small, task
+from river_okl.algorithms.lsokl import frequencies
+from tests.discovery import EVERY_VARIANT, bounded, decision, parameters, task
 from tests.streams import REGRESSION
+from tests.test_core import OPTIONS, act, expand
 
-GAMMA = 0.5
+GAMMA, BUDGET = 0.5, 30
+POOL, CHUNK = 1_000_000, 10_000  # samples, again and again: to draw them takes longer than to learn them
 AGREED = 1e-6
+RESULTS = Path(__file__).parent / "results" / "soak.md"
+LONG = np.longdouble
+
+
+@functools.cache
+def samples_of(n: int, seed: int = 1) -> list[tuple[dict, float]]:
+    """The target turns once in the pool."""
+    rng, pool = random.Random(seed), []
+    for t in range(n):
+        a, b, c = (4.0 * rng.random() - 2.0 for _ in range(3))
+        pool.append(({"a": a, "b": b, "c": c}, math.sin(2.0 * a + 2.0 * math.pi * t / n) + b * c + rng.random() - 0.5))
+    return pool
+
+
+@functools.cache
+def stream(regression: bool, classes: int) -> list[tuple[dict, object]]:
+    pool = samples_of(POOL)
+    if regression:
+        return pool
+    return [(x, y > 0 if classes == 2 else (y > 0) + 2 * (x["a"] > x["b"])) for x, y in pool]
+
+
+PROBES = [x for x, _ in samples_of(5, seed=0)]
 
 
 def kappa(x: dict, z: dict) -> np.longdouble:
-    squares = [(np.longdouble(x.get(key, 0.0)) - np.longdouble(z.get(key, 0.0))) ** 2 for key in x.keys() | z.keys()]
-    return np.exp(-np.longdouble(GAMMA) * sum(squares, np.longdouble(0)))
+    squares = [(LONG(x.get(key, 0.0)) - LONG(z.get(key, 0.0))) ** 2 for key in x.keys() | z.keys()]
+    return np.exp(-LONG(GAMMA) * sum(squares, LONG(0)))
 
 
-def errors(model, probes: list[dict]) -> tuple[float, float]:
-    """Of the scores and of the norm, relative to the size of what is summed."""
-    points = model.support_vectors
-    worst = 0.0
-    for x in probes:
-        terms = [np.longdouble(c) * kappa(x, z) for z, c in points]
-        size = float(sum(map(abs, terms), np.longdouble(0))) or 1.0
-        worst = max(worst, abs(float(sum(terms, np.longdouble(0)) - np.longdouble(decision(model, x)))) / size)
-    terms = [np.longdouble(a) * b * kappa(x, z) for x, a in points for z, b in points]
-    size = float(sum(map(abs, terms), np.longdouble(0))) or 1.0
-    return worst, abs(math.fsum(map(float, terms)) - model.norm**2) / size
+def gram(xs: list[dict], zs: list[dict]) -> np.ndarray:
+    return np.array([[kappa(x, z) for z in zs] for x in xs], dtype=LONG).reshape(len(xs), len(zs))
 
 
-def run(cls: type, n: int) -> tuple[float, float, float, float]:
-    rng = random.Random(1)
-    probes = [{"a": rng.gauss(0, 1), "b": rng.gauss(0, 1), "c": rng.gauss(0, 1)} for _ in range(5)]
-    model = small(cls, budget=30, kernel=kernels.RBF(GAMMA))
-    regression = task(cls) == REGRESSION
-    score = norm = 0.0
-    start = time.perf_counter()
-    for t in range(1, n + 1):
-        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1), "c": rng.gauss(0, 1)}
-        y = math.sin(2 * x["a"]) + x["b"] * x["c"] + 0.2 * rng.gauss(0, 1)
-        model.learn_one(x, y if regression else y > 0)
-        if t % max(1, n // 10) == 0:
-            found = errors(model, probes)
-            score, norm = max(score, found[0]), max(norm, found[1])
-    return score, norm, model.norm, 1e6 * (time.perf_counter() - start) / n
+# What the scores of the probes should be: arrays of the terms of their sums, (probes, terms, classes) -----------------
 
 
-def is_sum(cls: type) -> bool:
-    """Whether a score is Σ α_i κ(z_i, x) over the support vectors."""
-    return not parameters(cls).get("averaged") and not cls.__name__.startswith(("FOGD", "POMDR"))
+def kernel_terms(model) -> np.ndarray:
+    points = [z for z, _ in model.support_vectors]
+    alpha = np.array([list(c.values()) if isinstance(c, dict) else [c] for _, c in model.support_vectors], dtype=LONG)
+    return gram(PROBES, points)[:, :, None] * alpha.reshape(len(points), -1)
+
+
+def optimistic_terms(model, last: list[tuple[dict, bool]]) -> np.ndarray:
+    """POMDR: with λ_t times the mean of y κ over the last samples."""
+    recent = last[-model.hint :]
+    y = np.array([1 if label else -1 for _, label in recent], dtype=LONG)
+    hints = gram(PROBES, [x for x, _ in recent]) * y * LONG(model._rate()) / len(recent)
+    return np.concatenate([kernel_terms(model), hints[:, :, None]], axis=1)
+
+
+def fourier_terms(model) -> np.ndarray:
+    """FOGD: w · (cos Ux, sin Ux) / √D"""
+    D = model.n_components
+    U = np.array([frequencies(model._key, name, D) for name in ("a", "b", "c")], dtype=LONG)
+    x = np.array([list(probe.values()) for probe in PROBES], dtype=LONG)
+    Ux = np.sqrt(LONG(2 * GAMMA)) * x @ U
+    z = np.concatenate([np.cos(Ux), np.sin(Ux)], axis=1) / np.sqrt(LONG(D))
+    return (z * model._w.astype(LONG))[:, :, None]
+
+
+def averaged_terms(model, births: list[int], t: int) -> np.ndarray:
+    """(1/T) Σ f_t, T = t + 1: what sample b brought is in T - b of the models."""
+    shares = (t + 1 - np.array(births, dtype=LONG)) / (t + 1)
+    return kernel_terms(model) * shares[:, None]
+
+
+def scores_of(model, x: dict) -> list[float]:
+    found = decision(model, x)
+    return list(found.values()) if isinstance(found, dict) else [found]
+
+
+# One check ------------------------------------------------------------------------------------------------------------
+
+
+class Worst:
+    """The largest of each error so far."""
+
+    def __init__(self) -> None:
+        self.errors: dict[str, float] = {}
+        self.scales: list[float] = []
+
+    def see(self, name: str, error: float) -> None:
+        self.errors[name] = max(self.errors.get(name, 0.0), float(error), key=lambda e: math.inf if e != e else e)
+
+    def check_scores(self, model, terms: np.ndarray) -> None:
+        exact, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
+        found = np.array([scores_of(model, x) for x in PROBES], dtype=LONG)
+        self.see("score", np.abs(exact - found).max())
+        self.see("relative", (np.abs(exact - found) / np.where(size > 0, size, 1)).max())
+
+    def check_expansion(self, model) -> None:
+        f = model._f
+        f._check()
+        self.scales.append(abs(f.__getstate__()["scale"]))
+        if not len(f):
+            return
+        points = [f.point(i) for i in range(len(f))]
+        K, alpha = gram(points, points), f.columns[:, :: f.n_outputs].astype(LONG)
+        if f.keeps_norm or len(f) <= BUDGET:
+            size = float((np.abs(alpha) * (K @ np.abs(alpha))).sum())
+            self.see("norm", abs(float((alpha * (K @ alpha)).sum()) - model.norm**2) / (size or 1.0))
+        if f.keeps_values:
+            size = float((K @ np.abs(alpha)).max()) or 1.0
+            self.see("values", np.abs(f.values - (K @ alpha)[:, 0]).max() / size)
+        if f.gram_state() is not None:
+            self.see("inverse", np.abs(f.inverse.astype(LONG) @ K - np.eye(len(f))).max())
+            for x in PROBES:
+                f.evaluate(x)
+                self.see("solved", np.abs(gram([x], points)[0] - K @ f.projection).max())
+
+
+# Runs -----------------------------------------------------------------------------------------------------------------
+
+
+def run(make: Callable[[], object], terms: Callable, classes: int, samples: int, seconds: float) -> tuple:
+    """For models that forget their past: chunks of samples, and ten checks."""
+    model, worst, last = make(), Worst(), deque(maxlen=100)
+    pool = stream(task(type(model)) == REGRESSION, classes)
+    t = done = 0
+    start = time.process_time()
+    while t < samples:
+        chunk = pool[t % POOL : t % POOL + min(CHUNK, samples - t)]
+        model.learn_batch(chunk)
+        t += len(chunk)
+        last.extend(chunk[-100:])
+        progress = max(t / samples, (time.process_time() - start) / seconds)
+        if progress * 10 >= done + 1 or progress >= 1.0:
+            done = int(progress * 10)
+            worst.check_scores(model, terms(model, list(last)) if terms is optimistic_terms else terms(model))
+            if terms is fourier_terms:
+                w = model._w.astype(LONG)
+                worst.see("norm", abs(float(w @ w) - model.norm**2) / float(w @ w))
+            else:
+                worst.check_expansion(model)
+        if progress >= 1.0:
+            break
+    return t, worst, model, (time.process_time() - start) / t
+
+
+def run_averaged(make: Callable[[], object], terms: Callable, classes: int, samples: int, seconds: float) -> tuple:
+    """For models that keep their past: sample by sample, to know when each support vector came."""
+    model, worst, births = make(), Worst(), []
+    pool = stream(task(type(model)) == REGRESSION, classes)
+    start, done = time.process_time(), 0
+    for t, (x, y) in enumerate(itertools.islice(itertools.cycle(pool), samples), 1):
+        model.learn_one(x, y)
+        if model.n_support_vectors > len(births):
+            births.append(t)
+        if t % 100 and t < samples:
+            continue
+        progress = max(t / samples, (time.process_time() - start) / seconds)
+        if progress * 10 >= done + 1 or progress >= 1.0:
+            done = int(progress * 10)
+            worst.check_scores(model, terms(model, births, t))
+        if progress >= 1.0:
+            break
+    return t, worst, model, (time.process_time() - start) / t
+
+
+def run_suffix(make: Callable[[], object], _: Callable, classes: int, samples: int, seconds: float) -> tuple:
+    """NBSGD's mean of the last half of its models: a twin goes through the same models, and is asked at every step."""
+    model, worst = make(), Worst()
+    pool = stream(task(type(model)) == REGRESSION, classes)
+    twin = model.clone({"suffix": 0.0})
+    totals = [np.zeros(len(PROBES), dtype=LONG)] * 2  # Σ_{s<T} of the twin's scores, T = 0, 1: w_1 = 0
+    start, done = time.process_time(), 0
+    for t, (x, y) in enumerate(itertools.islice(itertools.cycle(pool), samples), 1):
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+        totals.append(totals[-1] + [LONG(decision(twin, x)) for x in PROBES])
+        if t % 100 and t < samples:
+            continue
+        progress = max(t / samples, (time.process_time() - start) / seconds)
+        if progress * 10 >= done + 1 or progress >= 1.0:
+            done = int(progress * 10)
+            n = math.ceil(model.suffix * (t + 1))
+            mean = (totals[-1] - totals[-1 - n]) / n
+            worst.check_scores(model, mean[:, None, None])
+        if progress >= 1.0:
+            break
+    return t, worst, model, (time.process_time() - start) / t
+
+
+def models() -> Iterator[tuple[str, Callable[[], object], Callable, Callable, int]]:
+    """The rows of the table: name, how to make the model, how to run it, its scores, its classes."""
+    common = {"kernel": kernels.RBF(GAMMA), "budget": BUDGET, "seed": 42}
+    for cls, options, name in EVERY_VARIANT:
+        names = parameters(cls)
+        everything = {key: value for key, value in {**common, **options}.items() if key in names}
+        terms = kernel_terms
+        if name.startswith("NBSGD"):  # room is made at every step, so that there is a bound
+            everything["beta"] = 1e12
+        elif name.startswith("POMDR"):
+            terms = optimistic_terms
+        elif name.startswith("FOGD"):
+            terms = fourier_terms
+        elif not bounded(cls) and not name.startswith("Projectron"):
+            if names.get("averaged") and "averaged" not in options:
+                yield name, functools.partial(cls, **everything), run_averaged, averaged_terms, 2
+            continue
+        yield name, functools.partial(cls, **everything), run_suffix if "suffix" in options else run, terms, 2
+        if name.endswith("-default") and getattr(cls(), "_multiclass", False):
+            yield f"{name}, four labels", functools.partial(cls, **everything), run, terms, 4
+
+
+def actions(n: int) -> list[str]:
+    """Random actions on the core alone, a share for each of its options."""
+    lines = []
+    for (name, options), wide in itertools.product(OPTIONS.items(), (False, True)):
+        rng, f = random.Random(5), expand(kernels.RBF(GAMMA), budget=BUDGET, n_outputs=2, **options)
+        share = n // (2 * len(OPTIONS))
+        for t in range(1, share + 1):
+            f = act(f, rng, options, [*range(60)] if wide else ["a", ("b", 1), 3, None, 2.5])
+            if t % 1000 == 0:
+                f._check()
+        f._check()
+        lines.append(f"{share:,} ({name}, {'60 features' if wide else '5 features'})")
+    return lines
+
+
+def row(name: str, t: int, worst: Worst, model, duration: float) -> str:
+    cells = [name.replace("-default", ""), f"{t:,}", f"{1e6 * duration:.1f}", f"{model.n_support_vectors:,}"]
+    for key in ("score", "relative", "norm", "values", "inverse", "solved"):
+        cells.append(f"{worst.errors[key]:.1e}" if key in worst.errors else "-")
+    scales = [scale for scale in worst.scales if scale != 1.0]
+    cells.append(f"{min(scales):.0e} … {max(scales):.0e}" if scales else "1" if worst.scales else "-")
+    return f"| {' | '.join(cells)} |"
+
+
+HEAD = """\
+# A long life
+
+{samples:,} samples through every class with a bound in its modes: {budget} support vectors, three features, a million
+samples again and again, in which the target drifts. Fewer where they take more than {seconds:g} s of the processor
+(other modes than the defaults: {fifth:g} s). Made by `{command}`.
+
+Errors are the largest of ten checks against extended precision: of the scores of five probes, absolute and relative to
+Σ|α_i κ(z_i, x)|; of ‖f‖² and of the kept f(z_i), relative in the same way; of K⁻¹K - I, and of K d - k for the probes.
+The scale is the range of the common factor of the coefficients at the checks. `_check`, which recomputes all that the
+core keeps, passed at each of them.
+
+| class | samples | µs | SVs | score | relative | ‖f‖² | f(z_i) | K⁻¹K - I | K d - k | scale |
+| --- | ---: | ---: | ---: | --- | --- | --- | --- | --- | --- | --- |
+"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Scores after a long life, against extended precision.")
-    parser.add_argument("classes", nargs="*")
+    parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--samples", type=int, default=10_000_000)
+    parser.add_argument("--seconds", type=float, default=100.0, help="of the processor, for a model at most")
+    parser.add_argument("--actions", type=int, default=1_000_000, help="on the core alone")
     arguments = parser.parse_args()
-    names = arguments.classes or [name for name, cls in CLASSES.items() if bounded(cls) and is_sum(cls)]
-    failed = False
-    print(f"{arguments.samples:,} samples\n\n| class | error of scores | error of ‖f‖² | ‖f‖ | µs a sample |")
-    print("| --- | --- | --- | --- | --- |")
-    for name in names:
-        score, norm, size, duration = run(CLASSES[name], arguments.samples)
-        failed = failed or not (score <= AGREED and norm <= AGREED)
-        print(f"| {name} | {score:.1e} | {norm:.1e} | {size:.3g} | {duration:.1f} |", flush=True)
-    sys.exit(failed)
+    command = f"python -m benchmarks.soak --samples {arguments.samples} --seconds {arguments.seconds:g}"
+    text = HEAD.format(
+        samples=arguments.samples,
+        budget=BUDGET,
+        seconds=arguments.seconds,
+        fifth=arguments.seconds / 5,
+        command=command,
+    )
+    print(text, end="")
+    worst = 0.0
+    for name, make, runner, terms, classes in models():
+        if arguments.models and not name.startswith(tuple(arguments.models)):
+            continue
+        seconds = arguments.seconds if name.endswith("-default") and runner is run else arguments.seconds / 5.0
+        result = runner(make, terms, classes, arguments.samples, seconds)
+        line = row(name, *result)
+        print(line, flush=True)
+        text += line + "\n"
+        worst = max(worst, *(result[1].errors.get(key, 0.0) for key in ("relative", "norm", "values")))
+    if arguments.actions:
+        done = "; ".join(actions(arguments.actions))
+        done = f"\nRandom actions on the core alone, `_check` after each thousand: {done}.\n"
+        print(done)
+        text += done
+    if not arguments.models:
+        RESULTS.write_text(text)
+    if not worst <= AGREED:
+        raise SystemExit(f"an error of {worst:.1e}")
 
 
 if __name__ == "__main__":
