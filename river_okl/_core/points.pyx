@@ -281,7 +281,8 @@ cdef class Points:
         cdef Py_ssize_t i
         cdef Feature *feature
         cdef double rest = 0.0
-        memset(numbers, 0, self.n_dense * 8)
+        if self.n_dense:  # else there may be no room
+            memset(numbers, 0, self.n_dense * 8)
         self.clear_dots(dots)
         for i in range(x.size):
             feature = &self.features[x.slots[i]] if x.slots[i] >= 0 else NULL
