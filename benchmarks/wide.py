@@ -141,7 +141,9 @@ def thresholds(report: timing.Report) -> None:
     found: dict[int, dict[str, list[list[float]]]] = {2: {}, 4: {}, 8: {}, 16: {}, 32: {}}
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder)
-        generated = shutil.ignore_patterns("calibration.c", "expansion.c", "gram.c", "kernel.c", "points.c", "sample.c", "*.so")
+        generated = shutil.ignore_patterns(
+            "calibration.c", "expansion.c", "gram.c", "kernel.c", "points.c", "sample.c", "*.so"
+        )
         shutil.copytree(ROOT / "river_okl", copy / "river_okl", ignore=generated)
         shutil.copytree(ROOT / "benchmarks", copy / "benchmarks", ignore=shutil.ignore_patterns("cache", "results"))
         for name in ("setup.py", "pyproject.toml"):
