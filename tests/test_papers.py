@@ -74,6 +74,19 @@ def test_short_version(paper, tmp_path, monkeypatch):
     assert (tmp_path / f"{paper}.md").read_text() == text
 
 
+def test_the_emulated_programs():
+    """Projectron without a guard is Projectron where none is needed; the transposed NOGD is another algorithm."""
+    importlib.import_module("benchmarks.papers.explanations")
+
+    def error(algorithm, **params):
+        return protocol.execute(protocol.Run("waveform", algorithm, {"gamma": 0.1, **params}, rows=600))["error"]
+
+    plain = {"budget": 40, "precision": "float64"}
+    assert error("PlainProjectron", **plain) == error("ProjectronClassifier", budget=40, tolerance=0.0)
+    assert error("PlainProjectron", **plain) != error("PlainProjectron", margin=True, **plain)
+    assert error("TransposedNOGDClassifier", budget=40) > error("NOGDClassifier", budget=40)
+
+
 def test_a_run_does_not_depend_on_the_runs_before():
     run = protocol.Run("a9a", "SPAClassifier", {"gamma": 0.4}, seed=3, rows=500)
     first = protocol.execute(run)

@@ -174,8 +174,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             for label, cls, grid in rows_of(algorithm, setting, n):
                 hindsight = bench.seeds if algorithm == "Ahpatron" else bench.seeds[:2]
                 best = bench.best([Run(data, cls, params) for params in grid], hindsight)
-                slow = data == "cod-rna" and algorithm == "Projectron++"  # a minute each
-                results = bench.over_permutations(best, bench.seeds[:3] if slow else None)
+                slow = data == "cod-rna" and algorithm == "Projectron++"  # minutes each
+                results = bench.over_permutations(best, bench.seeds[:5] if slow else None)
                 paper = setting.paper.get(label.partition(" of")[0])
                 tuned = ("tolerance", "learning_rate", "max_coef", "epsilon")
                 table.append(

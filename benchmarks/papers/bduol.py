@@ -66,18 +66,14 @@ def main(argv: Sequence[str] | None = None) -> None:
                 cls, grid = candidates(algorithm, budget)
                 if not bench.wants(algorithm, cls):
                     continue
-                slow = algorithm in ("BDUOL projection", "BDUOL approximate") and budget > 200
-                if slow and (budget > 500 or algorithm == "BDUOL projection") and bench.args.rows is None:
-                    bench.skipped[f"{data}, B = {budget}, {algorithm}"] = "a QP or a solve of this size at each loss"
-                    continue
-                seeds = bench.seeds[:3] if slow else bench.seeds
-                if slow:  # the C of the cheap projection
-                    nearest = candidates("BDUOL nearest", budget)[1]
-                    best = bench.best([Run(source, cls, p) for p in nearest], bench.seeds[:1])
+                # Where a run takes up to a minute; its C is then that of the cheap projection.
+                slow = algorithm in ("BDUOL approximate", "BDUOL projection") and budget > 200
+                if slow:
+                    grid = candidates("BDUOL nearest", budget)[1]
+                best = bench.best([Run(source, cls, p) for p in grid], bench.seeds[:1])
+                if slow:
                     best = best._replace(params={**best.params, "maintenance": algorithm.partition(" ")[2]})
-                else:
-                    best = bench.best([Run(source, cls, p) for p in grid], bench.seeds[:1])
-                results = bench.over_permutations(best, seeds)
+                results = bench.over_permutations(best, bench.seeds[:5] if slow else None)
                 rows.append(
                     [
                         data,

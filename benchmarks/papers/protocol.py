@@ -174,8 +174,6 @@ class Run(NamedTuple):
     test
         None: each sample is predicted, then learned. The name of a data set, or "rest", the samples of the permutation
         after `rows`: learn first, then predict those. A number k: fold k of 5 of the rows is predicted.
-    passes
-        How often the samples are learned before the test.
 
     """
 
@@ -185,7 +183,6 @@ class Run(NamedTuple):
     seed: int | None = 0
     rows: int | None = None
     test: str | int | None = None
-    passes: int = 1
 
     @property
     def key(self) -> str:
@@ -214,6 +211,10 @@ def build(algorithm: str, params: dict[str, Any], seed: int | None) -> Any:
     if "seed" in accepted:
         params.setdefault("seed", seed)
     return cls(**params)
+
+
+MULTI_CLASS = {"KernelSGDClassifier", "BSGDClassifier", "NBSGDClassifier"}
+"""Algorithms whose paper has one model for several classes. The others are binary and get one for each."""
 
 
 class OneVsRest:
@@ -247,12 +248,12 @@ def execute(run: Run) -> Result:
     if run.test is None:
         return _progressive(model, samples[: run.rows])
     train, test = _split(run, samples)
-    if isinstance(train[0][1], int) and not isinstance(train[0][1], bool):
+    several = isinstance(train[0][1], int) and not isinstance(train[0][1], bool)
+    if several and run.algorithm not in MULTI_CLASS:
         model = OneVsRest(run, sorted({y for _, y in train}))
     start = time.perf_counter()
-    for _ in range(run.passes):
-        for x, y in train:
-            model.learn_one(x, y)
+    for x, y in train:
+        model.learn_one(x, y)
     seconds = time.perf_counter() - start
     return {"seconds": seconds, **_tested(model, test), **_sizes(model)}
 
