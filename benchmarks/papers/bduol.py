@@ -66,14 +66,15 @@ def main(argv: Sequence[str] | None = None) -> None:
                 cls, grid = candidates(algorithm, budget)
                 if not bench.wants(algorithm, cls):
                     continue
-                # Where a run takes up to a minute; its C is then that of the cheap projection.
-                slow = algorithm in ("BDUOL approximate", "BDUOL projection") and budget > 200
-                if slow:
+                # Where a run takes long its C is that of the cheap projection.
+                long = algorithm in ("BDUOL approximate", "BDUOL projection") and budget > 200
+                if long:
                     grid = candidates("BDUOL nearest", budget)[1]
                 best = bench.best([Run(source, cls, p) for p in grid], bench.seeds[:1])
-                if slow:
+                if long:
                     best = best._replace(params={**best.params, "maintenance": algorithm.partition(" ")[2]})
-                results = bench.over_permutations(best, bench.seeds[:5] if slow else None)
+                fewer = {("BDUOL projection", 500): 5, ("BDUOL approximate", 1000): 5, ("BDUOL projection", 1000): 3}
+                results = bench.over_permutations(best, bench.seeds[: fewer.get((algorithm, budget))])
                 rows.append(
                     [
                         data,
