@@ -172,10 +172,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             if not bench.wants(algorithm, CLASSES[algorithm]):
                 continue
             for label, cls, grid in rows_of(algorithm, setting, n):
-                hindsight = bench.seeds if algorithm == "Ahpatron" else bench.seeds[:2]
+                slow = data == "cod-rna" and algorithm == "Projectron++"  # up to a minute each
+                seeds = bench.seeds[:5] if slow else bench.seeds
+                hindsight = seeds if algorithm == "Ahpatron" else seeds[:2]
                 best = bench.best([Run(data, cls, params) for params in grid], hindsight)
-                slow = data == "cod-rna" and algorithm == "Projectron++"  # minutes each
-                results = bench.over_permutations(best, bench.seeds[:5] if slow else None)
+                results = bench.over_permutations(best, seeds)
                 paper = setting.paper.get(label.partition(" of")[0])
                 tuned = ("tolerance", "learning_rate", "max_coef", "epsilon")
                 table.append(
