@@ -270,7 +270,8 @@ class BSGDClassifier(BSGD, KernelClassifier):
         The most support vectors that the model keeps.
     maintenance
         What becomes of the term that leaves, α_p κ_p with the smallest α_p²κ(x_p, x_p): "removal" drops it, "projection"
-        projects it on all others in O(B²), "merging" joins it with another one in one new vector between the two.
+        projects it on all others in O(B²), "merging" joins it with another one in one new vector between the two, which has
+        the features of both: a stream with ever-new feature names makes the model grow.
 
     Notes
     -----
