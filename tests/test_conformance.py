@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import pickle
 import random
@@ -58,12 +59,12 @@ def test_river_checks(cls, options):
 
 @each_class
 def test_the_documentation_has_its_parts(cls):
-    doc = cls.__doc__
+    doc = inspect.getdoc(cls)
     for part in ("Parameters", "Notes", "Examples", "References"):
-        assert f"{part}\n    {'-' * len(part)}\n" in doc, part
-    described = doc.split("    Parameters\n")[1].split("    Notes\n")[0]
+        assert f"\n{part}\n{'-' * len(part)}\n" in doc, part
+    described = doc.split("\nParameters\n")[1].split("\nNotes\n")[0]
     for name in parameters(cls):
-        assert f"\n    {name}\n" in described, name
+        assert f"\n{name}\n" in described, name
 
 
 @each_class
