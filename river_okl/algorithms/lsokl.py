@@ -27,6 +27,7 @@ from river_okl.kernels import Kernel
 from river_okl.maintenance import check_gaussian
 from river_okl.rates import rate
 
+SMALL = 100_000  # numbers
 NEGLIGIBLE = 1e-10  # of the largest eigenvalue: what is below is rounding, and its eigenvector noise
 
 
@@ -48,7 +49,7 @@ def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.floa
 
 
 @functools.lru_cache(maxsize=8)  # a stream mostly has the same names again and again
-def frequency_matrix(
+def small_frequency_matrix(
     seed: int, names: tuple[Hashable, ...], n_components: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """U, a row for each feature, in an order that does not depend on that of the names, so that neither does rounding."""
@@ -57,7 +58,15 @@ def frequency_matrix(
     return order, U[order]
 
 
-@functools.lru_cache(maxsize=64)  # what is predicted is learned next, by one model or by a few
+def frequency_matrix(
+    seed: int, names: tuple[Hashable, ...], n_components: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The same without keeping what is large: names that change from sample to sample would fill the memory."""
+    make = small_frequency_matrix if len(names) * n_components <= SMALL else small_frequency_matrix.__wrapped__
+    return make(seed, names, n_components)
+
+
+@functools.lru_cache(maxsize=16)  # what is predicted is learned next, by one model or by a few
 def random_features(
     seed: int, gamma: float, n_components: int, names: tuple[Hashable, ...], values: tuple[float, ...]
 ) -> NDArray[np.float64]:
