@@ -12,11 +12,13 @@ import multiprocessing
 import sys
 import threading
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import river_okl
 from river_okl import kernels
+from river_okl._core.expansion import Expansion
 from tests import streams
 from tests.discovery import CLASSES, decision, small, snapshot, task
 
@@ -50,6 +52,34 @@ def in_threads(n, work):
     for thread in threads:
         thread.join()
     return results
+
+
+def test_a_step_that_waits_for_a_prediction_is_right_or_refused(restless):
+    """A long evaluation runs without the GIL; what another thread does meanwhile waits, and then sees another one."""
+    rng = np.random.default_rng(1)
+    points = [dict(enumerate(row)) for row in rng.normal(size=(2100, 100)).tolist()]  # 210,000 numbers
+    f = Expansion(kernels.RBF(0.005)._terms(), norm=True)
+    for x in points:
+        f.evaluate(x)
+        f.add(1.0)
+
+    def predict(i):
+        for x in points[:300]:
+            f.evaluate(x)
+
+    def learn(i):
+        for t in range(300):
+            try:
+                f.evaluate({0: 1.0, 1: t / 300.0})
+                f.add(1.0)
+            except RuntimeError:
+                continue  # the sample that was to be added is not the last one any more
+            f.remove(2100)
+
+    in_threads(2, lambda i: (predict, learn)[i](i))
+    assert len(f) == 2100
+    alpha = f.coefficients
+    assert f.norm2 == pytest.approx(alpha @ f.gram() @ alpha, rel=1e-9)
 
 
 @each_class

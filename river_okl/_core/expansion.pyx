@@ -337,15 +337,16 @@ cdef class Expansion(Points):
 
     cpdef int add(self, double c, Py_ssize_t output=0) except -1:
         """f ← f + c κ(x, ·) with the last sample x as a new support vector; the other outputs get coefficient 0."""
-        cdef Sample *x = self.learned_sample()
-        cdef Py_ssize_t i, o, n = self.n
+        cdef Sample *x
+        cdef Py_ssize_t i, o, n
         self.check_output(output)
-        if self.budget is not None and n >= self.budget + self.spare:
-            raise RuntimeError(f"the budget of {self.budget} support vectors is full")
-        if self.gram_ is not None:
-            self.solve()
-        self.enter()
+        self.enter()  # before anything is read: who waits for another thread may find another sample
         try:
+            x, n = self.learned_sample(), self.n
+            if self.budget is not None and n >= self.budget + self.spare:
+                raise RuntimeError(f"the budget of {self.budget} support vectors is full")
+            if self.gram_ is not None:
+                self.solve()
             if n == self.capacity:
                 self.grow()
             self.store_point(x)
@@ -468,20 +469,23 @@ cdef class Expansion(Points):
 
     cpdef int remove(self, Py_ssize_t i) except -1:
         """Support vector i and its term leave; the last support vector takes position i."""
-        cdef Py_ssize_t j, o, last = self.n - 1
+        cdef Py_ssize_t j, o, last
         cdef double value
-        self.check_position(i)
-        if self.tracks():
-            self.compute_row_of(i, self.other_row)
-            for o in range(self.n_columns):
-                value = loops.inner(self.other_row, self.coef[o], self.padded())
-                self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * (self.coef[o][i] * self.self_[i] - 2.0 * value)
-            if self.keeps_values:
-                for j in range(self.n):
-                    self.values_[j] -= self.coef[0][i] * self.other_row[j]
-                self.values_[i] = self.values_[last]
         self.enter()
         try:
+            self.check_position(i)
+            last = self.n - 1
+            if self.tracks():
+                self.reserve_items(self.n_dense)
+                self.lay_out_dense()
+                self.row_of_point(i, self.other_row)
+                for o in range(self.n_columns):
+                    value = loops.inner(self.other_row, self.coef[o], self.padded())
+                    self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * (self.coef[o][i] * self.self_[i] - 2.0 * value)
+                if self.keeps_values:
+                    for j in range(self.n):
+                        self.values_[j] -= self.coef[0][i] * self.other_row[j]
+                    self.values_[i] = self.values_[last]
             self.drop_point(i)
         finally:
             self.busy = False

@@ -87,6 +87,7 @@ cdef class Points:
     cdef void settle_sparse_squares(self) noexcept
     cdef double lay_out_point(self, Py_ssize_t p, double *numbers, double *dots) noexcept nogil
     cdef int compute_row_of(self, Py_ssize_t p, double *out) except -1
+    cdef void row_of_point(self, Py_ssize_t p, double *out) noexcept nogil
     cdef object make_tile(self, Tile *tile)
     cdef void finish_tile(self, Tile *tile) noexcept nogil
     cdef void tile_row(self, Tile *tile, Py_ssize_t s, double *out) noexcept nogil

@@ -1,6 +1,6 @@
 """Where the support vectors are: their features, and the kernel row of a sample, or of one of them, over all of them.
 
-What is kept, for support vectors i < n and features j (``_check_points`` recomputes all of it by brute force):
+What is kept, for support vectors i < n and features j (``check_points`` recomputes all of it by brute force):
 
     Z[j, i]       the value of feature j in z_i, stored feature by feature: all i of one j stand together
     square[i]     ‖z_i‖²            sparse_square[i]  the part of it from posting lists
@@ -351,11 +351,15 @@ cdef class Points:
         try:
             self.reserve_items(self.n_dense)
             self.lay_out_dense()
-            self.finish_row(self.lay_out_point(p, self.numbers, self.dots), self.square[p], out)
-            out[p] = self.self_[p]
+            self.row_of_point(p, out)
         finally:
             self.busy = False
         return 0
+
+    cdef void row_of_point(self, Py_ssize_t p, double *out) noexcept nogil:
+        """``compute_row_of`` where the dense features are laid out and this thread is inside."""
+        self.finish_row(self.lay_out_point(p, self.numbers, self.dots), self.square[p], out)
+        out[p] = self.self_[p]
 
     cdef object make_tile(self, Tile *tile):
         """Room for TILE samples and their rows, which lasts as long as the object that is returned."""
@@ -461,36 +465,36 @@ cdef class Points:
 
     def rows_of(self, positions):
         """``row_of`` each of these positions: an array (positions, support vectors)."""
-        out = np.empty((len(positions), self.n))
-        cdef double[:, ::1] view = out
         cdef const int64_t[::1] chosen = np.array(positions, dtype=np.int64)
         cdef Py_ssize_t j = 0, s
+        cdef double[:, ::1] view
         cdef Tile tile
-        for s in range(chosen.shape[0]):
-            self.check_position(chosen[s])
-        if chosen.shape[0] >= TILE and self.kernel.has_distance:
+        self.enter()  # before anything is read: who waits for another thread may find other support vectors
+        try:
+            for s in range(chosen.shape[0]):
+                self.check_position(chosen[s])
+            out = np.empty((chosen.shape[0], self.n))
+            view = out
+            self.reserve_items(self.n_dense)
             room = self.make_tile(&tile)
-            self.enter()
-            try:
-                self.reserve_items(self.n_dense)
-                with nogil:
-                    while j + TILE <= chosen.shape[0]:
-                        self.lay_out_dense()
-                        for s in range(TILE):
-                            tile.squares[s] = self.square[chosen[j + s]]
-                            tile.rests[s] = self.lay_out_point(chosen[j + s], tile.numbers[s], tile.dots[s])
-                        self.finish_tile(&tile)
-                        for s in range(TILE):
-                            self.tile_row(&tile, s, self.other_row)
-                            self.other_row[chosen[j + s]] = self.self_[chosen[j + s]]
-                            memcpy(&view[j + s, 0], self.other_row, self.n * 8)
-                        j += TILE
-            finally:
-                self.busy = False
-        while j < chosen.shape[0]:
-            self.compute_row_of(chosen[j], self.other_row)
-            memcpy(&view[j, 0], self.other_row, self.n * 8)
-            j += 1
+            with nogil:
+                self.lay_out_dense()
+                while j + TILE <= chosen.shape[0] and self.kernel.has_distance:
+                    for s in range(TILE):
+                        tile.squares[s] = self.square[chosen[j + s]]
+                        tile.rests[s] = self.lay_out_point(chosen[j + s], tile.numbers[s], tile.dots[s])
+                    self.finish_tile(&tile)
+                    for s in range(TILE):
+                        self.tile_row(&tile, s, self.other_row)
+                        self.other_row[chosen[j + s]] = self.self_[chosen[j + s]]
+                        memcpy(&view[j + s, 0], self.other_row, self.n * 8)
+                    j += TILE
+                while j < chosen.shape[0]:
+                    self.row_of_point(chosen[j], self.other_row)
+                    memcpy(&view[j, 0], self.other_row, self.n * 8)
+                    j += 1
+        finally:
+            self.busy = False
         return out
 
     def gram(self):
