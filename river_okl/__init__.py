@@ -6,7 +6,9 @@ The map of the house::
                     ◀─float─
 
     algorithms/     one paper, one file: ``learn_one`` is its pseudo-code over an expansion f = Σ α_i κ(z_i, ·)
-    base.py         river's protocol: labels, predictions, mini-batches
+    model.py        river's protocol: predictions, mini-batches, what a model shows
+    labels.py       which label is positive, and what is no label
+    checks.py       what parameters, weights and targets may be
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
     rates.py        what a learning rate means

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
-from river_okl.base import KernelModel
+from river_okl.model import KernelModel
 
 
 class AveragedExpansion(KernelModel):

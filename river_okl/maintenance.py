@@ -10,7 +10,6 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
-from river_okl.kernels import RBF, Kernel
 
 TIE = 1e-9  # relative: values that are closer than that are equal, and age decides
 
@@ -61,14 +60,6 @@ def project_on_nearest(f: Expansion, p: int, n: int) -> None:
     columns[chosen] += np.outer(d, columns[p])
     f.columns = columns
     f.remove(p)
-
-
-def check_gaussian(kernel: Kernel | None, what: str) -> None:
-    """An RBF kernel of one scale."""
-    if kernel is not None and (not isinstance(kernel, RBF) or isinstance(kernel.gamma, tuple)):
-        raise ValueError(
-            f"kernel is {kernel!r}; {what} is for one Gaussian: give RBF(gamma=...) with one number, or RBF()"
-        )
 
 
 def merge(f: Expansion, p: int) -> None:

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from river import compose
 
-from river_okl.base import KernelClassifier, KernelRegressor
+from river_okl.model import KernelClassifier, KernelRegressor
 from river_okl.race import Result
 
 __all__ = ["check_file", "decision_surface", "learning_curves"]

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.expansion import Expansion
-from river_okl.base import KernelClassifier, check_between, check_learning_rate, check_positive, check_whole
+from river_okl.checks import check_between, check_learning_rate, check_positive, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import TIE, solve_with_ridge
+from river_okl.model import KernelClassifier
 from river_okl.rates import rate
 
 CANCELLED = 1e-6  # of ‖f‖: a halved f below it is rounding, and stretching it to ‖f‖ would blow that up

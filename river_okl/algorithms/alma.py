@@ -6,8 +6,9 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-from river_okl.base import KernelClassifier, check_between, check_positive
+from river_okl.checks import check_between, check_positive
 from river_okl.kernels import Kernel
+from river_okl.model import KernelClassifier
 
 
 class ALMAClassifier(KernelClassifier):

@@ -10,18 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl.algorithms.norma import check_shrinkage
-from river_okl.base import (
-    KernelClassifier,
-    KernelModel,
-    KernelRegressor,
-    check_choice,
-    check_learning_rate,
-    check_positive,
-    check_whole,
-)
+from river_okl.checks import check_choice, check_learning_rate, check_positive, check_shrinkage, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import draw
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 from river_okl.rates import rate
 
 

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
 from river_okl.algorithms.pa import NO_LOSS
-from river_okl.base import KernelClassifier, KernelModel, KernelRegressor, check_choice, check_positive, check_whole
+from river_okl.checks import check_choice, check_positive, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import TIE, nearest, oldest_of_smallest, project_on_others
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
 DEPENDENT = 1e-12  # of κ(x, x): a δ² below it is rounding
 NEARLY_DEPENDENT = 1e-7  # the same where δ² comes from an inverse Gram, which gives a dependent point 1e-8 as jitter

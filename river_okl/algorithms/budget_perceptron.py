@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from river_okl.base import KernelClassifier, check_positive
+from river_okl.checks import check_positive
 from river_okl.kernels import Kernel
 from river_okl.maintenance import oldest_of_smallest
+from river_okl.model import KernelClassifier
 
 
 class BudgetPerceptronClassifier(KernelClassifier):

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
 from river_okl.algorithms.pa import NO_LOSS
-from river_okl.base import KernelClassifier, check_choice, check_positive
+from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.maintenance import nearest, oldest_of_smallest, solve_with_ridge
+from river_okl.model import KernelClassifier
 
 DEPENDENT = 1e-12  # of k_t k_b: a determinant below it is rounding
 RIDGE = 1e-8  # of the Gram's diagonal, where its solution is clipped: that makes it unique

@@ -6,8 +6,9 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-from river_okl.base import KernelClassifier, check_whole
+from river_okl.checks import check_whole
 from river_okl.kernels import Kernel
+from river_okl.model import KernelClassifier
 
 SPENT = 15.0 / 32.0  # of a mistake: the damage that one mistake may pay for
 

@@ -16,15 +16,9 @@ from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.sample import Frame
-from river_okl.base import (
-    KernelClassifier,
-    KernelModel,
-    KernelRegressor,
-    check_learning_rate,
-    check_whole,
-)
+from river_okl.checks import check_gaussian, check_learning_rate, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import check_gaussian
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 from river_okl.rates import rate
 
 SMALL = 100_000  # numbers

@@ -10,17 +10,10 @@ from typing import Any
 from river import optim
 
 from river_okl.averaging import SuffixAverage
-from river_okl.base import (
-    KernelClassifier,
-    KernelModel,
-    KernelRegressor,
-    check_between,
-    check_choice,
-    check_positive,
-    check_whole,
-)
+from river_okl.checks import check_between, check_choice, check_gaussian, check_positive, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import check_gaussian, merge, project_on_nearest, project_on_others
+from river_okl.maintenance import merge, project_on_nearest, project_on_others
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
 
 class SGD(KernelModel):

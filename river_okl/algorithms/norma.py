@@ -7,16 +7,10 @@ from typing import Any
 
 from river import optim
 
-from river_okl.base import KernelClassifier, KernelModel, KernelRegressor, check_learning_rate, check_positive
+from river_okl.checks import check_learning_rate, check_shrinkage
 from river_okl.kernels import Kernel
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 from river_okl.rates import rate
-
-
-def check_shrinkage(learning_rate: float | optim.base.Scheduler, l2: float) -> None:
-    """The factor 1 - ηλ by which f decays must be positive."""
-    check_positive("l2", l2, zero=True)
-    if not isinstance(learning_rate, optim.base.Scheduler) and learning_rate * l2 >= 1.0:
-        raise ValueError(f"l2 is {l2!r}; times the learning_rate {learning_rate!r} it must be less than 1")
 
 
 class OGD(KernelModel):

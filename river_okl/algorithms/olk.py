@@ -12,17 +12,9 @@ from typing import Any
 
 from river import optim
 
-from river_okl.base import (
-    KernelClassifier,
-    KernelModel,
-    KernelRegressor,
-    check_between,
-    check_choice,
-    check_learning_rate,
-    check_positive,
-    check_whole,
-)
+from river_okl.checks import check_between, check_choice, check_learning_rate, check_positive, check_whole
 from river_okl.kernels import Kernel
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 from river_okl.rates import rate
 
 

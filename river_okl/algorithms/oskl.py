@@ -10,8 +10,9 @@ from typing import Any
 from river import optim
 
 from river_okl.averaging import AveragedExpansion
-from river_okl.base import KernelClassifier, check_learning_rate, check_positive
+from river_okl.checks import check_learning_rate, check_positive
 from river_okl.kernels import Kernel
+from river_okl.model import KernelClassifier
 from river_okl.rates import rate
 
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-from river_okl.base import KernelClassifier, KernelRegressor, check_choice, check_positive
+from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
+from river_okl.model import KernelClassifier, KernelRegressor
 
 NO_LOSS = 1e-9  # after an unclipped step y f(x) = 1 exactly, and rounding must not decide
 

@@ -6,8 +6,8 @@ import random
 from collections.abc import Hashable
 from typing import Any
 
-from river_okl.base import KernelClassifier
 from river_okl.kernels import Kernel
+from river_okl.model import KernelClassifier
 
 
 class KernelPerceptronClassifier(KernelClassifier):

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
-from river_okl.base import KernelClassifier, check_between, check_positive, check_whole
+from river_okl.checks import check_between, check_positive, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import TIE
+from river_okl.model import KernelClassifier
 
 
 class POMDRClassifier(KernelClassifier):

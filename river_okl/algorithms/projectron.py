@@ -6,8 +6,9 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-from river_okl.base import KernelClassifier, check_positive
+from river_okl.checks import check_positive
 from river_okl.kernels import Kernel
+from river_okl.model import KernelClassifier
 
 DEPENDENT = 1e-12  # of κ(x, x): a δ² below it is rounding, and adding the point would break the inverse Gram
 

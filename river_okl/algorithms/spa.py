@@ -14,8 +14,9 @@ from river import optim
 
 from river_okl.algorithms.pa import NO_LOSS
 from river_okl.averaging import AveragedExpansion
-from river_okl.base import KernelClassifier, KernelRegressor, check_learning_rate, check_positive
+from river_okl.checks import check_learning_rate, check_positive
 from river_okl.kernels import Kernel
+from river_okl.model import KernelClassifier, KernelRegressor
 from river_okl.rates import rate
 
 

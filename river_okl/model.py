@@ -25,7 +25,6 @@ algorithm stays as it is written, with y = +1 and p the margin.  See the head of
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -45,74 +44,14 @@ from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
+from river_okl.checks import LARGEST_WEIGHT, check_kernel, check_target, check_weight, check_whole
+from river_okl.labels import with_label
 from river_okl.losses import derivative
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-__all__ = ["KernelClassifier", "KernelRegressor"]
-
-LARGEST_WEIGHT = 1e10
-LARGEST_TARGET = 1e50  # as the core's bound on features: squares and their sums stay far from overflow
-
-
-# Parameters ---------------------------------------------------------------------------------------
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> None:
-    """A number > 0 (≥ 0 with zero=True), finite unless infinite=True; an error that names it otherwise."""
-    if not _is_real(value):
-        raise TypeError(f"{name} is {value!r}; it must be a number")
-    low_enough = value >= 0 if zero else value > 0
-    if not low_enough or (math.isinf(value) and not infinite):
-        raise ValueError(
-            f"{name} is {value!r}; it must be {'at least' if zero else 'more than'} 0"
-            f"{'' if infinite else ' and finite'}"
-        )
-
-
-def check_between(name: str, value: Any, low: float, high: float, *, open_ends: bool = False) -> None:
-    """A number from low to high, or strictly between them."""
-    if not _is_real(value):
-        raise TypeError(f"{name} is {value!r}; it must be a number")
-    if not (low < value < high if open_ends else low <= value <= high):
-        raise ValueError(
-            f"{name} is {value!r}; it must be {'strictly between' if open_ends else 'from'} {low:g} "
-            f"{'and' if open_ends else 'to'} {high:g}"
-        )
-
-
-def check_whole(name: str, value: Any, low: int = 1) -> None:
-    """A whole number of at least low."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} is {value!r}; it must be a whole number")
-    if value < low:
-        raise ValueError(f"{name} is {value!r}; it must be at least {low}")
-
-
-def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
-
-
-def check_weight(w: Any) -> None:
-    """A weight of a sample: a number from 0 to LARGEST_WEIGHT."""
-    check_positive("w", w, zero=True)
-    if w > LARGEST_WEIGHT:
-        raise ValueError(f"w is {w!r}; it must be at most {LARGEST_WEIGHT:g}")
-
-
-def check_learning_rate(value: Any) -> None:
-    """A number > 0 or one of river's schedulers."""
-    if not isinstance(value, optim.base.Scheduler):
-        check_positive("learning_rate", value)
-
-
-# Models -------------------------------------------------------------------------------------------
+__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor"]
 
 
 class KernelModel(base.Estimator):
@@ -122,10 +61,7 @@ class KernelModel(base.Estimator):
     _default_loss: optim.losses.Loss
 
     def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
-        if kernel is not None and not isinstance(kernel, kernels.Kernel):
-            raise TypeError(
-                f"kernel is {kernel!r}; it must be one of river_okl.kernels, such as RBF(gamma=0.5), or None for RBF()"
-            )
+        check_kernel(kernel)
         if expansion.get("budget") is not None:
             check_whole("budget", expansion["budget"])
         self.kernel = kernel
@@ -293,28 +229,12 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             check_weight(w)
-        y = self._target(y)
+        y = check_target(y)
         return y, self._f.observe(x)
-
-    def _target(self, y: Any) -> float:
-        if type(y) is float and -LARGEST_TARGET <= y <= LARGEST_TARGET:
-            return y
-        if not isinstance(y, numbers.Real) or isinstance(y, bool | np.bool_):
-            raise TypeError(f"the target is {y!r}; a regressor needs a number")
-        try:
-            value = float(y)
-        except OverflowError:
-            value = math.inf
-        if not abs(value) <= LARGEST_TARGET:
-            raise ValueError(
-                f"the target is {y!r}; it must be finite and at most {LARGEST_TARGET:g} in size: scale it "
-                f"(preprocessing.TargetStandardScaler)"
-            )
-        return value
 
     def _check_many(self, targets: list[Any]) -> None:
         for y in targets:
-            self._target(y)
+            check_target(y)
 
 
 class KernelClassifier(KernelModel, base.MiniBatchClassifier):
@@ -369,28 +289,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         return targets[y]
 
     def _with_label(self, labels: list[Any], targets: dict[Any, float], y: Any) -> tuple[list[Any], dict[Any, float]]:
-        """Labels (negative, positive, ...) and the targets of those seen, with y among them."""
-        if y is None or (isinstance(y, float) and math.isnan(y)):
-            raise ValueError(f"the label is {y!r}; drop the samples that have none")
-        try:
-            hash(y)
-        except TypeError:
-            raise TypeError(f"the label is {y!r}, a {type(y).__name__}; it must be one hashable value") from None
-        if len(targets) >= 2:
-            if not self._multiclass:
-                raise ValueError(
-                    f"{y!r} is a third label after {labels[0]!r} and {labels[1]!r}, and this {type(self).__name__} "
-                    f"tells two apart: wrap it in river.multiclass.OneVsRestClassifier"
-                )
-            labels = [*labels, y]
-            return labels, {label: float(number) for number, label in enumerate(labels)}
-        if targets:
-            ((other, sign),) = targets.items()
-            sign = -sign
-        else:  # the other label is a guess, until the stream shows it
-            sign = 1.0 if _is_number(y) and y == 1 else -1.0
-            other = type(y)(0 if y == 1 else 1) if _is_number(y) and y in (-1, 0, 1) else y
-        return ([y, other] if sign < 0 else [other, y]), {**targets, y: sign}
+        return with_label(labels, targets, y, multiclass=self._multiclass, model=type(self).__name__)
 
     def _check_many(self, targets: list[Any]) -> None:
         labels, seen = self._labels, self._targets
@@ -458,7 +357,3 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             y: np.array([row[y] for row in rows]) for y in self._probabilities([0.0] * max(1, self._f.n_classes))
         }
         return to_native_frame(columns, like=frame)
-
-
-def _is_number(y: Any) -> bool:
-    return isinstance(y, numbers.Real | np.bool_)

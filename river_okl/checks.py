@@ -1,0 +1,109 @@
+"""What parameters, weights and targets may be: one error that names what is wrong, its value, and what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from river import optim
+
+from river_okl.kernels import RBF, Kernel
+
+LARGEST_WEIGHT = 1e10
+LARGEST_TARGET = 1e50  # as the core's bound on features: squares and their sums stay far from overflow
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> None:
+    """A number > 0 (≥ 0 with zero=True), finite unless infinite=True; an error that names it otherwise."""
+    if not _is_real(value):
+        raise TypeError(f"{name} is {value!r}; it must be a number")
+    low_enough = value >= 0 if zero else value > 0
+    if not low_enough or (math.isinf(value) and not infinite):
+        raise ValueError(
+            f"{name} is {value!r}; it must be {'at least' if zero else 'more than'} 0"
+            f"{'' if infinite else ' and finite'}"
+        )
+
+
+def check_between(name: str, value: Any, low: float, high: float, *, open_ends: bool = False) -> None:
+    """A number from low to high, or strictly between them."""
+    if not _is_real(value):
+        raise TypeError(f"{name} is {value!r}; it must be a number")
+    if not (low < value < high if open_ends else low <= value <= high):
+        raise ValueError(
+            f"{name} is {value!r}; it must be {'strictly between' if open_ends else 'from'} {low:g} "
+            f"{'and' if open_ends else 'to'} {high:g}"
+        )
+
+
+def check_whole(name: str, value: Any, low: int = 1) -> None:
+    """A whole number of at least low."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} is {value!r}; it must be a whole number")
+    if value < low:
+        raise ValueError(f"{name} is {value!r}; it must be at least {low}")
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+
+
+def check_weight(w: Any) -> None:
+    """A weight of a sample: a number from 0 to LARGEST_WEIGHT."""
+    check_positive("w", w, zero=True)
+    if w > LARGEST_WEIGHT:
+        raise ValueError(f"w is {w!r}; it must be at most {LARGEST_WEIGHT:g}")
+
+
+def check_learning_rate(value: Any) -> None:
+    """A number > 0 or one of river's schedulers."""
+    if not isinstance(value, optim.base.Scheduler):
+        check_positive("learning_rate", value)
+
+
+def check_shrinkage(learning_rate: float | optim.base.Scheduler, l2: float) -> None:
+    """The factor 1 - ηλ by which f decays must be positive."""
+    check_positive("l2", l2, zero=True)
+    if not isinstance(learning_rate, optim.base.Scheduler) and learning_rate * l2 >= 1.0:
+        raise ValueError(f"l2 is {l2!r}; times the learning_rate {learning_rate!r} it must be less than 1")
+
+
+def check_kernel(kernel: Any) -> None:
+    """A kernel, or None."""
+    if kernel is not None and not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"kernel is {kernel!r}; it must be one of river_okl.kernels, such as RBF(gamma=0.5), or None for RBF()"
+        )
+
+
+def check_gaussian(kernel: Kernel | None, what: str) -> None:
+    """An RBF kernel of one scale."""
+    if kernel is not None and (not isinstance(kernel, RBF) or isinstance(kernel.gamma, tuple)):
+        raise ValueError(
+            f"kernel is {kernel!r}; {what} is for one Gaussian: give RBF(gamma=...) with one number, or RBF()"
+        )
+
+
+def check_target(y: Any) -> float:
+    """The target of a regressor as a float."""
+    if type(y) is float and -LARGEST_TARGET <= y <= LARGEST_TARGET:
+        return y
+    if not isinstance(y, numbers.Real) or isinstance(y, bool | np.bool_):
+        raise TypeError(f"the target is {y!r}; a regressor needs a number")
+    try:
+        value = float(y)
+    except OverflowError:
+        value = math.inf
+    if not abs(value) <= LARGEST_TARGET:
+        raise ValueError(
+            f"the target is {y!r}; it must be finite and at most {LARGEST_TARGET:g} in size: scale it "
+            f"(preprocessing.TargetStandardScaler)"
+        )
+    return value
