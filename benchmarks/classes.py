@@ -16,8 +16,8 @@ import itertools
 from river import base
 
 import river_okl
-from river_okl import lookup
-from river_okl.race import race
+from river_okl.cli import lookup
+from river_okl.cli.race import race
 
 
 def classes(kind: type) -> list[str]:

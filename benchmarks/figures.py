@@ -9,8 +9,9 @@ import pathlib
 
 from river import datasets, preprocessing
 
-from river_okl import AhpatronClassifier, plot
-from river_okl.__main__ import main
+from river_okl import AhpatronClassifier
+from river_okl.cli import plot
+from river_okl.cli.command import main
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
 

@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 
 from river_okl import kernels
-from river_okl.algorithms.lsokl import frequencies
+from river_okl.algorithms.fogd_nogd import frequencies
 from tests.discovery import EVERY_VARIANT, bounded, decision, parameters, task
 from tests.streams import REGRESSION
 from tests.test_core import OPTIONS, act, expand

@@ -5,6 +5,7 @@ The map of the house::
     river pipeline ──dict──▶ algorithms/*.py ──▶ _core.Expansion ──▶ rows.h (vector loops)
                     ◀─float─
 
+    api.py          the public names; this file shows them at their first use
     algorithms/     one paper, one file: ``learn_one`` is its pseudo-code over an expansion f = Σ α_i κ(z_i, ·)
     model.py        river's protocol: predictions, mini-batches, what a model shows
     labels.py       which label is positive, and what is no label
@@ -12,90 +13,33 @@ The map of the house::
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
     rates.py        what a learning rate means
+    maintenance.py  what several papers do to stay within a budget
+    averaging.py    averages over the past of f
     checkpoint.py   save and load without pickle
     datasets.py     the papers' data sets
-    _core/          the compiled expansion: support vectors, kernel rows, Gram matrices
+    cli/            the command: names and files of a user, the race, pictures
+    _core/          compiled: expansion, its points and Gram matrix, kernel rows, samples, calibration
 """
 
-from river_okl import datasets, kernels, losses
-from river_okl.algorithms.ahpatron import AhpatronClassifier, AVPClassifier
-from river_okl.algorithms.alma import ALMAClassifier
-from river_okl.algorithms.bogd import BOGDClassifier, BOGDRegressor
-from river_okl.algorithms.bpa import BPAClassifier, BPARegressor
-from river_okl.algorithms.budget_perceptron import BudgetPerceptronClassifier
-from river_okl.algorithms.duol import BDUOLClassifier, DUOLClassifier
-from river_okl.algorithms.forgetron import ForgetronClassifier
-from river_okl.algorithms.lsokl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor
-from river_okl.algorithms.nbsgd import (
-    BSGDClassifier,
-    BSGDRegressor,
-    KernelSGDClassifier,
-    KernelSGDRegressor,
-    NBSGDClassifier,
-    NBSGDRegressor,
-)
-from river_okl.algorithms.norma import OGDClassifier, OGDRegressor
-from river_okl.algorithms.olk import (
-    OLKClassifier,
-    OLKRegressor,
-    OLRDClassifier,
-    OLRDRegressor,
-    OLRUClassifier,
-    OLRURegressor,
-)
-from river_okl.algorithms.oskl import OSKLClassifier
-from river_okl.algorithms.pa import KernelPAClassifier, KernelPARegressor
-from river_okl.algorithms.perceptron import KernelPerceptronClassifier, RBPClassifier
-from river_okl.algorithms.pomdr import POMDRClassifier
-from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlusPlusClassifier
-from river_okl.algorithms.spa import SPAClassifier, SPARegressor
-from river_okl.checkpoint import load, save
+import importlib.util
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ALMAClassifier",
-    "AVPClassifier",
-    "AhpatronClassifier",
-    "BDUOLClassifier",
-    "BOGDClassifier",
-    "BOGDRegressor",
-    "BPAClassifier",
-    "BPARegressor",
-    "BSGDClassifier",
-    "BSGDRegressor",
-    "BudgetPerceptronClassifier",
-    "DUOLClassifier",
-    "FOGDClassifier",
-    "FOGDRegressor",
-    "ForgetronClassifier",
-    "KernelPAClassifier",
-    "KernelPARegressor",
-    "KernelPerceptronClassifier",
-    "KernelSGDClassifier",
-    "KernelSGDRegressor",
-    "NBSGDClassifier",
-    "NBSGDRegressor",
-    "NOGDClassifier",
-    "NOGDRegressor",
-    "OGDClassifier",
-    "OGDRegressor",
-    "OLKClassifier",
-    "OLKRegressor",
-    "OLRDClassifier",
-    "OLRDRegressor",
-    "OLRUClassifier",
-    "OLRURegressor",
-    "OSKLClassifier",
-    "POMDRClassifier",
-    "ProjectronClassifier",
-    "ProjectronPlusPlusClassifier",
-    "RBPClassifier",
-    "SPAClassifier",
-    "SPARegressor",
-    "datasets",
-    "kernels",
-    "load",
-    "losses",
-    "save",
-]
+if TYPE_CHECKING:
+    from river_okl.api import *  # noqa: F403
+    from river_okl.api import __all__ as __all__
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Public names come with their first use: River and SciPy take a second, which ``--version`` shall not."""
+        if name == "__all__" or not name.startswith("__"):
+            if importlib.util.find_spec(f"{__name__}.{name}"):
+                return importlib.import_module(f"{__name__}.{name}")
+            api = importlib.import_module(f"{__name__}.api")
+            if name in ("__all__", *api.__all__):
+                return globals().setdefault(name, getattr(api, name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *importlib.import_module("river_okl.api").__all__})

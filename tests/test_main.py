@@ -12,9 +12,10 @@ import sys
 import pytest
 from river import datasets, linear_model, preprocessing
 
-from river_okl import OLRDClassifier, kernels, lookup, losses
-from river_okl.__main__ import main
-from river_okl.race import race
+from river_okl import OLRDClassifier, kernels, losses
+from river_okl.cli import lookup, mistakes
+from river_okl.cli.command import main
+from river_okl.cli.race import race
 
 
 def run(capsys, *args):
@@ -161,6 +162,14 @@ def test_help_and_version(capsys):
         assert expected in capsys.readouterr().out
 
 
+def test_the_version_waits_for_nothing():
+    show = "import sys; from river_okl.cli.command import main; sys.argv[1:] = ['--version']\n"
+    show += "try: main()\nexcept SystemExit: print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=300)
+    assert done.stdout.startswith("river_okl ")
+    assert not {"numpy", "scipy", "river"} & set(done.stdout.splitlines()[1].split())
+
+
 def test_as_a_process():
     args = [sys.executable, "-m", "river_okl", "--samples", "50", "LogisticRegresion"]
     done = subprocess.run(args, capture_output=True, text=True, timeout=300)
@@ -299,7 +308,7 @@ def test_models_with_parameters():
     ],
 )
 def test_nothing_that_a_name_says_is_run(text):
-    with pytest.raises(lookup.Mistake):
+    with pytest.raises(mistakes.Mistake):
         model(text)
 
 
@@ -360,6 +369,6 @@ def test_bad_files_are_one_line(capsys, tmp_path, text, args, expected):
 
 
 def test_plot_without_matplotlib(capsys, monkeypatch):
-    monkeypatch.delattr("river_okl.plot", raising=False)
-    monkeypatch.setitem(sys.modules, "river_okl.plot", None)
+    monkeypatch.delattr("river_okl.cli.plot", raising=False)
+    monkeypatch.setitem(sys.modules, "river_okl.cli.plot", None)
     assert "pip install 'river_okl[plot]'" in complaint(capsys, "--plot", "a.png")

@@ -39,9 +39,9 @@ def test_every_public_name_is_there_and_documented():
             assert "Parameters" in thing.__doc__ and ">>>" in thing.__doc__ and "References" in thing.__doc__, name
 
 
-@pytest.mark.parametrize("module", ["kernels", "losses", "datasets", "plot", "race"])
+@pytest.mark.parametrize("module", ["kernels", "losses", "datasets", "cli.plot", "cli.race"])
 def test_modules_say_what_is_public(module):
-    if module == "plot":
+    if module == "cli.plot":
         pytest.importorskip("matplotlib")
     module = importlib.import_module(f"river_okl.{module}")
     for name in module.__all__:
@@ -65,7 +65,7 @@ from river import datasets, evaluate, metrics, preprocessing
 import river_okl
 model = preprocessing.StandardScaler() | river_okl.ProjectronPlusPlusClassifier()
 print(evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy()).get() > 0.8)
-from river_okl.__main__ import main
+from river_okl.cli.command import main
 main(["--samples", "50"])
 """
     lines = python(code).splitlines()

@@ -7,7 +7,7 @@ import pytest
 from river import datasets, preprocessing
 
 from river_okl import KernelPerceptronClassifier, OLKRegressor
-from river_okl.race import Point, Result
+from river_okl.cli.race import Point, Result
 
 colors = pytest.importorskip("matplotlib.colors")
 from river_okl import plot  # noqa: E402

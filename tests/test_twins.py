@@ -10,7 +10,7 @@ import pytest
 from river import optim
 
 from river_okl import kernels, losses
-from river_okl.algorithms.lsokl import frequencies
+from river_okl.algorithms.fogd_nogd import frequencies
 from tests import reference, streams
 from tests.discovery import CLASSES, decision, parameters, task
 

@@ -13,7 +13,7 @@ import pytest
 from river import optim
 
 from river_okl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor, OGDClassifier, kernels
-from river_okl.algorithms import lsokl
+from river_okl.algorithms import fogd_nogd
 from tests import reference, streams
 
 GAMMA = 0.4
@@ -25,7 +25,7 @@ def twin_of(model, cls, **options):
     return cls(
         reference.rbf(GAMMA),
         n_components=model.n_components,
-        frequency=lambda name: scale * lsokl.frequencies(model._key, name, model.n_components),
+        frequency=lambda name: scale * fogd_nogd.frequencies(model._key, name, model.n_components),
         **options,
     )
 
@@ -51,7 +51,7 @@ def test_the_features_approximate_the_kernel():
 
 
 def test_frequencies_are_standard_normal():
-    U = np.array([lsokl.frequencies(1, f"x{i}", 500) for i in range(200)])
+    U = np.array([fogd_nogd.frequencies(1, f"x{i}", 500) for i in range(200)])
     n = U.size  # 10⁵
     assert abs(U.mean()) < 4.0 / math.sqrt(n)
     assert abs(U.var() - 1.0) < 4.0 * math.sqrt(2.0 / n)
@@ -108,18 +108,18 @@ def test_equal_names_are_one_feature():
     ]:
         columns = []
         for name in names:
-            lsokl.frequencies.cache_clear()
-            columns.append(lsokl.frequencies(7, name, 10))
+            fogd_nogd.frequencies.cache_clear()
+            columns.append(fogd_nogd.frequencies(7, name, 10))
         assert all((column == columns[0]).all() for column in columns)
     distinct = [1, "1", -1, -2, 1.5, "a", ("a",), ("a", 1), None, b"a", (("a", 1),)]
-    firsts = {float(lsokl.frequencies(7, name, 1)[0]) for name in distinct}
+    firsts = {float(fogd_nogd.frequencies(7, name, 1)[0]) for name in distinct}
     assert len(firsts) == len(distinct)
-    assert float(lsokl.frequencies(8, "a", 1)[0]) not in firsts
+    assert float(fogd_nogd.frequencies(8, "a", 1)[0]) not in firsts
 
 
 def test_frequencies_are_the_same_in_every_process():
     """Whatever PYTHONHASHSEED is; and pinned, because a stored model must find its features again."""
-    code = "from river_okl.algorithms.lsokl import frequencies as f; print(*f(3, ('a', 1), 3), *f(3, 'b', 1))"
+    code = "from river_okl.algorithms.fogd_nogd import frequencies as f; print(*f(3, ('a', 1), 3), *f(3, 'b', 1))"
     outputs = set()
     for seed in ("0", "1"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -129,7 +129,7 @@ def test_frequencies_are_the_same_in_every_process():
             ).stdout
         )
     assert len(outputs) == 1
-    expected = [*lsokl.frequencies(3, ("a", 1), 3), *lsokl.frequencies(3, "b", 1)]
+    expected = [*fogd_nogd.frequencies(3, ("a", 1), 3), *fogd_nogd.frequencies(3, "b", 1)]
     assert [float(v) for v in outputs.pop().split()] == pytest.approx(expected, abs=0.0)
     assert expected == pytest.approx([2.1293154970829735, -0.7112004696332201, -0.7881222339117884, 1.4469287421056474])
 
@@ -141,7 +141,7 @@ def test_new_names_do_not_fill_the_memory():
             before = model._memory_usage
         model.learn_one({f"x{i}": 1.0, "b": 1.0}, i % 2 == 0)
     assert model._memory_usage == before
-    assert lsokl.frequencies.cache_info().currsize <= 2000
+    assert fogd_nogd.frequencies.cache_info().currsize <= 2000
 
 
 def test_gamma_of_the_stream_is_that_of_the_kernel():

@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from river import compose
 
+from river_okl.cli.race import Result
 from river_okl.model import KernelClassifier, KernelRegressor
-from river_okl.race import Result
 
 __all__ = ["check_file", "decision_surface", "learning_curves"]
 
@@ -62,7 +62,8 @@ def decision_surface(
     Examples
     --------
     >>> from river import datasets, preprocessing
-    >>> from river_okl import KernelPerceptronClassifier, plot
+    >>> from river_okl import KernelPerceptronClassifier
+    >>> from river_okl.cli import plot
 
     >>> model = preprocessing.StandardScaler() | KernelPerceptronClassifier()
     >>> for x, y in datasets.Bananas().take(500):
@@ -134,14 +135,15 @@ def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figur
     Parameters
     ----------
     results
-        What `river_okl.race.race` returns.
+        What `river_okl.cli.race.race` returns.
     error
         What the error is called.
 
     Examples
     --------
     >>> from river import datasets
-    >>> from river_okl import OLRDClassifier, plot, race
+    >>> from river_okl import OLRDClassifier
+    >>> from river_okl.cli import plot, race
 
     >>> models = {f"B = {B}": OLRDClassifier(budget=B, seed=1) for B in (10, 100)}
     >>> results = race.race(models, datasets.Bananas(), block=500)

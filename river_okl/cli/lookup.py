@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import csv
 import dataclasses
-import difflib
 import importlib
 import inspect
 import itertools
@@ -24,19 +23,15 @@ import river.datasets.synth
 import river.optim
 from river import base, multiclass, preprocessing
 
-import river_okl
-from river_okl import datasets, kernels, losses
-from river_okl.race import Sample
+from river_okl import api, datasets, kernels, losses
+from river_okl.cli.mistakes import Mistake, nearest
+from river_okl.cli.race import Sample
 
 BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
 
 MOST_LABELS = 20  # different numbers in the target's column; more of them are a regression
 
 MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_bayes", "neighbors", "rules", "tree"
-
-
-class Mistake(Exception):
-    """What a user got wrong, in one line."""
 
 
 # The stream ---------------------------------------------------------------------------------------
@@ -106,7 +101,7 @@ def _read_csv(path: pathlib.Path, target: str | None) -> Stream:
         header = next(rows)
         target = header[-1] if target is None else target
         if target not in header:
-            raise Mistake(f"{path} has no column {target!r}{_nearest(target, header)}")
+            raise Mistake(f"{path} has no column {target!r}{nearest(target, header)}")
         numeric = [True] * len(header)
         labels: set[str] = set()
         size = 0
@@ -247,7 +242,7 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
         raise Mistake(f"{text!r} is neither a name nor a name with parameters") from None
     name = _dotted(node.func if isinstance(node, ast.Call) else node)
     if name not in known:
-        raise Mistake(f"no {what} is called {name or text!r}{_nearest(name or text, known)}")
+        raise Mistake(f"no {what} is called {name or text!r}{nearest(name or text, known)}")
     try:
         args, kwargs = _arguments(node, inside) if isinstance(node, ast.Call) else ((), {})
         taken = inspect.signature(known[name]).parameters
@@ -281,7 +276,7 @@ def _value(node: ast.expr, known: Names) -> Any:
         case ast.Call() | ast.Name() | ast.Attribute():
             name = _dotted(node.func if isinstance(node, ast.Call) else node)
             if name not in known:
-                raise Mistake(f"{ast.unparse(node)!r} is not known{_nearest(name, known)}")
+                raise Mistake(f"{ast.unparse(node)!r} is not known{nearest(name, known)}")
             args, kwargs = _arguments(node, known) if isinstance(node, ast.Call) else ((), {})
             return _make(known[name], *args, **kwargs)
         case ast.BinOp(left, ast.Add() | ast.Mult() as operator, right):
@@ -304,16 +299,6 @@ def _make(cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise Mistake(re.sub(r"^\w+\.__init__\(\) ", "", str(error))) from None
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    """ "; did you mean ...?", or nothing where nothing is near."""
-    spelled: dict[str, str] = {}
-    for candidate in known:
-        if "." in name or "." not in candidate:
-            spelled.setdefault(candidate.lower(), candidate)
-    close = difflib.get_close_matches(name.lower(), spelled, n=3)
-    return f"; did you mean {' or '.join(spelled[c] for c in close)}?" if close else ""
-
-
 def _classes(module: Any, *kinds: type) -> Names:
     """The classes of these kinds that a module shows."""
     return {
@@ -329,7 +314,7 @@ def _known_models() -> Names:
     for module in MODEL_MODULES:
         for name, cls in _classes(importlib.import_module(f"river.{module}"), base.Classifier, base.Regressor).items():
             known[name] = known[f"{module}.{name}"] = cls
-    return known | _classes(river_okl, base.Classifier, base.Regressor)
+    return known | _classes(api, base.Classifier, base.Regressor)
 
 
 def _known_parameters() -> Names:

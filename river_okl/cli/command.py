@@ -1,0 +1,270 @@
+"""``python -m river_okl``: the command that races models over a stream.
+
+What the user writes becomes a stream and models (``lookup.py``), ``race.py`` lets them run, and a table, JSON or a
+picture comes out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import dataclasses
+import itertools
+import json
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import river_okl
+from river_okl.cli.mistakes import Mistake
+
+if TYPE_CHECKING:  # all else is imported when it is needed: --help and --version shall not wait for it
+    from river_okl.cli.lookup import Stream
+    from river_okl.cli.race import Result
+
+CLASSIFIERS = (
+    "AhpatronClassifier",
+    "BPAClassifier",
+    "ProjectronPlusPlusClassifier",
+    "RBPClassifier",
+    "KernelPAClassifier",
+    "linear_model.LogisticRegression",
+    "linear_model.PAClassifier",
+    "tree.HoeffdingTreeClassifier",
+    "neighbors.KNNClassifier",
+)
+REGRESSORS = (
+    "BPARegressor",
+    "SPARegressor",
+    "KernelPARegressor",
+    "linear_model.LinearRegression",
+    "linear_model.PARegressor",
+    "tree.HoeffdingTreeRegressor",
+    "neighbors.KNNRegressor",
+)
+
+ENDLESS = 20_000  # samples of a generated stream, which has no end of its own
+
+
+def _table(results: list[Result], regression: bool) -> None:
+    from river import utils
+
+    header = ["model", "mean abs. error" if regression else "accuracy", "µs/sample", "support vectors", "memory"]
+    rows = [
+        [
+            result.name,
+            f"{result.error:.4g}" if regression else f"{1 - result.error:.2%}",
+            f"{result.microseconds:.1f}",
+            "-" if result.support_vectors is None else f"{result.support_vectors:,}",
+            utils.pretty.humanize_bytes(result.memory),
+        ]
+        for result in sorted(results, key=lambda result: result.error)
+    ]
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        for row in (header, ["-" * width for width in widths], *rows):
+            first, *others = (
+                cell.rjust(width) if i else cell.ljust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            print("  ".join([first, *others]).rstrip())
+        return
+    console = Console() if sys.stdout.isatty() else Console(width=200)  # in a file, lines are as long as they are
+    table = Table()
+    for i, name in enumerate(header):
+        table.add_column(name, justify="right" if i else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _json(stream: Stream, results: list[Result], regression: bool) -> str:
+    return json.dumps(
+        {
+            "data": stream.name,
+            "task": stream.task,
+            "samples": results[0].samples if results else 0,
+            "models": [
+                {
+                    "model": result.name,
+                    "mean_absolute_error" if regression else "error_rate": result.error,
+                    "microseconds_per_sample": round(result.microseconds, 2),
+                    "support_vectors": result.support_vectors,
+                    "memory_bytes": result.memory,
+                    "curve": [dataclasses.asdict(point) for point in result.curve],
+                }
+                for result in results
+            ],
+        },
+        indent=2,
+    )
+
+
+class _Progress:
+    """A bar on stderr where that is a terminal: rich's, or a line of text."""
+
+    def __init__(self, total: int | None):
+        self.total = total
+        self.done = 0
+        self.bar: Any = None
+        if sys.stderr.isatty():
+            try:
+                from rich.console import Console
+                from rich.progress import Progress
+            except ImportError:
+                return
+            self.bar = Progress(console=Console(stderr=True), transient=True)
+            self.task = self.bar.add_task("samples", total=total)
+
+    def __enter__(self) -> _Progress:
+        if self.bar:
+            self.bar.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.bar:
+            self.bar.stop()
+        elif sys.stderr.isatty():
+            print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
+
+    def __call__(self, n: int) -> None:
+        self.done += n
+        if self.bar:
+            self.bar.update(self.task, advance=n)
+        elif sys.stderr.isatty():
+            share = f" ({self.done / self.total:.0%})" if self.total else ""
+            print(f"\r{self.done:,} samples{share}", end="", file=sys.stderr, flush=True)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        _fail(message)
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"river_okl: {' '.join(message.split())}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+HELP = """\
+Race models over a stream: each predicts every sample and then learns it. The table at the end
+has the accuracy of those predictions (regression: their mean absolute error), the time of one
+prediction and one update, the number of support vectors and the memory of the model.
+"""
+
+EXAMPLES = f"""\
+data
+  --data Phishing                     a data set of river.datasets, downloaded where it must be
+  --data 'Waveform(seed=1)'           a generator of river.datasets.synth: {ENDLESS:,} samples of it
+  --data a9a                          a data set of river_okl.datasets: LIBSVM's by their names
+  --data 'LIBSVM("a9a", part="both")' the same, with parameters
+  --data sales.csv --target price     a CSV file with a header (target: the last column)
+  --data data.libsvm                  label index:value index:value ...
+                                      Files may be .gz, .bz2 or .xz.
+
+In a CSV file, columns of numbers are features, and every value of another column is a feature
+that is 0 or 1; empty cells, NA and NaN are left out. A target of more than 20 different
+numbers, or of fractions, is a regression, anything else is a classification. Of two labels the
+larger is positive; more than two are taught one against the rest where a model needs that.
+Features are scaled (StandardScaler) for all models alike, outside their time; sparse data are not.
+
+models
+  OLRDClassifier                      a class of river_okl or of river
+  tree.HoeffdingTreeClassifier        the same with river's module
+  'OLRDClassifier(budget=50, seed=1)' with parameters: constants, kernels, losses, schedulers
+  'OLRDClassifier(0.8 * RBF() + 0.2 * Linear(), loss=Log())'
+
+examples
+  python -m river_okl
+  python -m river_okl --data Elec2 --samples 20000 --plot curves.png
+  python -m river_okl --budget 50 --seed 1 --data a9a OLRDClassifier RBPClassifier
+  python -m river_okl --data wine.csv --target quality --json > wine.json
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m river_okl",
+        description=HELP,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "models",
+        nargs="*",
+        metavar="MODEL",
+        help="models to race, with parameters if you like; without any, a few of ours and of river's",
+    )
+    parser.add_argument("--data", default="Bananas", metavar="DATA", help="a data set or a file (default: Bananas)")
+    parser.add_argument("--target", metavar="COLUMN", help="the column of a CSV file that is to be predicted")
+    parser.add_argument("--samples", type=_whole, metavar="N", help="stop after N samples")
+    parser.add_argument(
+        "--budget",
+        type=_whole,
+        metavar="B",
+        help="support vectors, for every model that has a budget and was not given one",
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="the same for models that draw (default: 1)")
+    parser.add_argument("--plot", metavar="FILE", help="save the learning curves as a picture (.png, .svg, .pdf)")
+    parser.add_argument("--json", action="store_true", help="print everything, with the curves, as JSON")
+    parser.add_argument("--version", action="version", version=f"river_okl {river_okl.__version__}")
+    return parser
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command line."""
+    try:
+        _run(_parser().parse_args(argv))
+    except Mistake as mistake:
+        _fail(str(mistake))
+    except (OSError, UnicodeError, csv.Error, ValueError, TypeError) as error:  # of the data, in its own words
+        _fail(str(error) or type(error).__name__)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None  # 128 + SIGINT, as shells have it
+
+
+def _run(options: argparse.Namespace) -> None:
+    from river_okl.cli import lookup
+    from river_okl.cli.race import race
+
+    if options.plot:  # what is wrong with the picture is said before the race, not after it
+        try:
+            from river_okl.cli import plot
+        except ImportError:
+            raise Mistake("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
+        plot.check_file(options.plot)
+    stream = lookup.find_stream(options.data, options.target)
+    regression = stream.task == lookup.REGRESSION
+    models = lookup.find_models(
+        options.models or (REGRESSORS if regression else CLASSIFIERS), stream.task, options.budget, options.seed
+    )
+    samples = options.samples or (ENDLESS if stream.size is None else None)
+    size = min((n for n in (samples, stream.size) if n is not None), default=None)
+    if not options.json:
+        print(f"{stream.name}: {stream.task}, {size:,} samples" if size else f"{stream.name}: {stream.task}")
+    # A data set that is downloaded prints so, and stdout is for results.
+    with _Progress(size) as progress, contextlib.redirect_stdout(sys.stderr):
+        results = race(
+            models,
+            itertools.islice(stream.samples, samples),
+            regression=regression,
+            scaled=stream.scaled,
+            block=max(1, min(1000, (size or 10**5) // 100)),
+            tick=progress,
+        )
+    if options.json:
+        print(_json(stream, results, regression))
+    else:
+        _table(results, regression)
+    if options.plot:
+        error = "mean absolute error" if regression else "error rate"
+        plot.learning_curves(results, error=error).savefig(options.plot, dpi=150)
