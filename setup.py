@@ -2,11 +2,12 @@
 
 import os
 import sys
+from glob import glob
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-MODULES = ["calibration", "expansion", "gram", "kernel", "points", "sample"]
+MODULES = ["calibration", "expansion", "gram", "kernel", "linalg", "points", "sample"]
 # Not -ffast-math, which breaks the exponential's argument reduction, and not -march=native: rows.h holds a variant
 # of the vector loops for each instruction set and picks one when it is imported.
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-math-errno", "-Wno-unused-function"]
@@ -32,7 +33,7 @@ setup(
             Extension(
                 f"river_okl._core.{name}",
                 [f"river_okl/_core/{name}.pyx"],
-                depends=["river_okl/_core/rows.h", "river_okl/_core/rows_variant.h"],
+                depends=glob("river_okl/_core/*.h"),
                 extra_compile_args=FLAGS,
                 extra_link_args=LINK,
             )

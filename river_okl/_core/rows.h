@@ -6,17 +6,12 @@
  *   kernel_row  kappa(x, z_i) from either row: every kernel of river_okl.kernels, sums and products of them
  *   inner       sum_i alpha_i kappa(x, z_i)
  *
- * One source (rows_variant.h) is compiled for the baseline (SSE2, NEON or plain C), for AVX2 with FMA and for
- * AVX-512; select_loops() picks at import what the processor has, or what RIVER_OKL_SIMD names. Nothing is built
- * with -march=native or -ffast-math (which breaks the reduction in exp).
+ * One source (rows_variant.h) is compiled for each instruction set by simd.h; find_loops(name) is one of them.
  */
 #ifndef RIVER_OKL_ROWS_H
 #define RIVER_OKL_ROWS_H
 
 #include <Python.h>
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 enum { EXP_SQUARED_DISTANCE = 0, EXP_DISTANCE = 1, DOT_POWER = 2 };
 enum { TILE = 4 };
@@ -47,67 +42,8 @@ typedef struct {
     double (*inner)(const double *a, const double *b, Py_ssize_t n);
 } Loops;
 
-#if defined(__GNUC__) || defined(__clang__)
-#define HAVE_VECTORS 1
-#define INLINE inline __attribute__((always_inline))
-#else
-#define HAVE_VECTORS 0
-#define INLINE __inline
-static INLINE int64_t bits_of_real(double v) { int64_t b; memcpy(&b, &v, 8); return b; }
-static INLINE double real_of_bits(int64_t b) { double v; memcpy(&v, &b, 8); return v; }
-#endif
-
-#define NAME(f) baseline_##f
-#if HAVE_VECTORS
-#define W 2
-#else
-#define W 1
-#endif
-#include "rows_variant.h"
-
-#if HAVE_VECTORS && defined(__x86_64__)
-#define HAVE_X86 1
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#endif
-#define NAME(f) avx2_##f
-#define W 4
-#include "rows_variant.h"
-#if defined(__clang__)
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma")
-#endif
-#define NAME(f) avx512_##f
-#define W 8
-#include "rows_variant.h"
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#else
-#define HAVE_X86 0
-#endif
-
-/* The loops called `name`, or NULL where this build or this processor does not have them. */
-static const Loops *find_loops(const char *name) {
-    if (strcmp(name, "baseline") == 0) return &baseline_loops;
-#if HAVE_X86
-    __builtin_cpu_init();
-    if (strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &avx2_loops;
-    if (strcmp(name, "avx512") == 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        return &avx512_loops;
-#endif
-    return NULL;
-}
+#define LOOPS "rows_variant.h"
+#include "simd.h"
+VARIANTS_OF(Loops, loops)
 
 #endif

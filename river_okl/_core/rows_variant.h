@@ -1,27 +1,8 @@
 /* The vector loops of rows.h, written once on GCC/Clang vector types and compiled for each instruction set.
  *
- * rows.h includes this file several times with
- *     NAME(f)  the name of f in this variant          W  doubles in a vector (1: plain C, for any other compiler)
- * Arrays are aligned to 64 bytes and padded to a multiple of 8 doubles; the padding holds finite numbers.
+ * simd.h includes this file once for each of them. Arrays are aligned to 64 bytes and padded to a multiple
+ * of 8 doubles; the padding holds finite numbers.
  */
-
-#if W > 1
-typedef double NAME(vec) __attribute__((vector_size(W * 8), may_alias));
-typedef int64_t NAME(ivec) __attribute__((vector_size(W * 8), may_alias));
-#define SET(x) ((vec){0} + (x))
-#define AS_INT(v) ((ivec)(v))
-#define AS_REAL(v) ((vec)(v))
-#define AT_LEAST(v, low) AS_REAL((AS_INT(v) & (ivec)((v) > (low))) | (AS_INT(low) & ~(ivec)((v) > (low))))
-#else
-typedef double NAME(vec);
-typedef int64_t NAME(ivec);
-#define SET(x) (x)
-#define AS_INT(v) bits_of_real(v)
-#define AS_REAL(v) real_of_bits(v)
-#define AT_LEAST(v, low) ((v) > (low) ? (v) : (low))
-#endif
-#define vec NAME(vec)
-#define ivec NAME(ivec)
 
 /* exp(t) for -708 <= t <= 0 without a branch, error below 3e-16: Cody & Waite's reduction t = n ln 2 + r with
  * |r| <= ln 2 / 2, where adding 1.5 * 2^52 leaves n in the low bits, then Taylor's series to r^13. */
@@ -187,12 +168,3 @@ static double NAME(inner)(const double *a, const double *b, Py_ssize_t n) {
 }
 
 static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(distances_tile), NAME(kernel_row), NAME(inner)};
-
-#undef vec
-#undef ivec
-#undef SET
-#undef AS_INT
-#undef AS_REAL
-#undef AT_LEAST
-#undef NAME
-#undef W

@@ -1,0 +1,28 @@
+"""Linear algebra for matrices of a budget's size: what linalg.h says, as plain C functions for the rest of the core.
+
+Matrices are row-major with leading dimension ld; of symmetric matrices and triangular factors the lower triangle counts, and
+the other one is neither read nor written.
+"""
+
+cdef extern from "linalg.h":
+    ctypedef struct Linalg:
+        double (*dot)(const double *x, const double *y, Py_ssize_t n) noexcept nogil
+        void (*symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep, double *out) noexcept nogil
+        void (*rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) noexcept nogil
+        Py_ssize_t (*cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
+        void (*solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
+        void (*solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
+        void (*inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
+        void (*times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out) noexcept nogil
+        void (*transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out) noexcept nogil
+
+    const Linalg *find_linalg(const char *name)
+
+
+cdef const Linalg *linalg  # in use
+
+
+cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil:
+    """b ← A⁻¹ b, from the factor L of A"""
+    linalg.solve_lower(l, ld, n, b)
+    linalg.solve_upper(l, ld, n, b)

@@ -1,0 +1,96 @@
+"""Linear algebra for matrices of a budget's size, on NumPy arrays: what the algorithms use in place of a BLAS.
+
+One thread, one order of summation: a step costs the same and gives the same bits whatever else runs.  Of symmetric matrices
+and triangular factors the lower triangle counts, and the other one is neither read nor written.
+"""
+
+import numpy as np
+
+from river_okl._core.kernel import SIMD
+
+linalg = find_linalg(SIMD.encode())
+
+
+cdef int check_length(Py_ssize_t length, Py_ssize_t n) except -1:
+    if length != n:
+        raise ValueError(f"a vector of {length} numbers, not {n}")
+    return 0
+
+
+cdef Py_ssize_t leading(const double[:, :] A, bint square) except -1:
+    """The leading dimension of a matrix, or of a part of one, whose rows are contiguous."""
+    if square and A.shape[0] != A.shape[1]:
+        raise ValueError(f"a matrix of {A.shape[0]} rows and {A.shape[1]} columns; it must be square")
+    if A.shape[0] == 0 or A.shape[1] == 0:
+        return 0
+    if (A.shape[1] > 1 and A.strides[1] != 8) or A.strides[0] < 0 or A.strides[0] % 8:
+        raise ValueError("the rows of a matrix must be contiguous")
+    return A.strides[0] // 8
+
+
+def dot(const double[::1] x, const double[::1] y):
+    """Σ x_i y_i"""
+    check_length(y.shape[0], x.shape[0])
+    return linalg.dot(&x[0], &y[0], x.shape[0]) if x.shape[0] else 0.0
+
+
+def times(const double[:, :] A, const double[::1] v):
+    """A v"""
+    cdef Py_ssize_t ld = leading(A, False)
+    check_length(v.shape[0], A.shape[1])
+    out = np.zeros(A.shape[0])
+    cdef double[::1] view = out
+    if A.shape[0] and A.shape[1]:
+        linalg.times(&A[0, 0], ld, A.shape[0], A.shape[1], &v[0], &view[0])
+    return out
+
+
+def transposed_times(const double[:, :] A, const double[::1] v):
+    """Aᵀ v"""
+    cdef Py_ssize_t ld = leading(A, False)
+    check_length(v.shape[0], A.shape[0])
+    out = np.zeros(A.shape[1])
+    cdef double[::1] view = out
+    if A.shape[0] and A.shape[1]:
+        linalg.transposed_times(&A[0, 0], ld, A.shape[0], A.shape[1], &v[0], &view[0])
+    return out
+
+
+def symmetric_times(const double[:, :] A, const double[::1] v):
+    """A v of a symmetric A, of which the lower triangle is read."""
+    cdef Py_ssize_t ld = leading(A, True)
+    check_length(v.shape[0], A.shape[0])
+    out = np.zeros(A.shape[0])
+    cdef double[::1] view = out
+    if A.shape[0]:
+        linalg.symmetric_times(&A[0, 0], ld, A.shape[0], 1.0, &v[0], 0.0, &view[0])
+    return out
+
+
+def rank_one(double[:, :] A, double weight, const double[::1] v):
+    """A ← A + weight v vᵀ, the lower triangle in place."""
+    cdef Py_ssize_t ld = leading(A, True)
+    check_length(v.shape[0], A.shape[0])
+    if A.shape[0]:
+        linalg.rank_one(&A[0, 0], ld, A.shape[0], weight, &v[0])
+
+
+def cholesky(double[:, :] A):
+    """A = L Lᵀ, the lower triangle in place; whether A is positive definite: if not, A is spoilt."""
+    cdef Py_ssize_t ld = leading(A, True)
+    return linalg.cholesky(&A[0, 0], ld, A.shape[0]) == 0 if A.shape[0] else True
+
+
+def solve_factored(const double[:, :] L, double[::1] b):
+    """b ← A⁻¹ b in place, from the factor of A."""
+    cdef Py_ssize_t ld = leading(L, True)
+    check_length(b.shape[0], L.shape[0])
+    if L.shape[0]:
+        solve(&L[0, 0], ld, L.shape[0], &b[0])
+
+
+def invert_factored(double[:, :] L):
+    """The lower triangle of A⁻¹ in place of that of its factor."""
+    cdef Py_ssize_t ld = leading(L, True)
+    if L.shape[0]:
+        linalg.inverse(&L[0, 0], ld, L.shape[0])

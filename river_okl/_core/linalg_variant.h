@@ -1,0 +1,300 @@
+/* The loops of linalg.h on vectors of W doubles (simd.h). The order of summation follows from n alone. */
+
+#define LOAD(p) (*(const loose *)(p))
+#define STORE(p, v) (*(loose *)(p) = (v))
+
+static INLINE double NAME(total)(vec v) {
+#if W == 8
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+#elif W == 4
+    return (v[0] + v[2]) + (v[1] + v[3]);
+#elif W == 2
+    return v[0] + v[1];
+#else
+    return v;
+#endif
+}
+
+static double NAME(dot)(const double *x, const double *y, Py_ssize_t n) {
+    vec s0 = SET(0.0), s1 = s0, s2 = s0, s3 = s0;
+    Py_ssize_t i = 0;
+    for (; i + 4 * W <= n; i += 4 * W) {
+        s0 += LOAD(x + i) * LOAD(y + i);
+        s1 += LOAD(x + i + W) * LOAD(y + i + W);
+        s2 += LOAD(x + i + 2 * W) * LOAD(y + i + 2 * W);
+        s3 += LOAD(x + i + 3 * W) * LOAD(y + i + 3 * W);
+    }
+    for (; i + W <= n; i += W) s0 += LOAD(x + i) * LOAD(y + i);
+    double sum = NAME(total)((s0 + s1) + (s2 + s3));
+    for (; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+/* out += sum_r scale[r] A[r, :n] for four rows */
+static INLINE void NAME(add_four)(const double *a, Py_ssize_t ld, Py_ssize_t n, const double *scale, double *out) {
+    const double *z0 = a, *z1 = a + ld, *z2 = a + 2 * ld, *z3 = a + 3 * ld;
+    const vec c0 = SET(scale[0]), c1 = SET(scale[1]), c2 = SET(scale[2]), c3 = SET(scale[3]);
+    Py_ssize_t i = 0;
+    for (; i + W <= n; i += W)
+        STORE(out + i, LOAD(out + i) + ((c0 * LOAD(z0 + i) + c1 * LOAD(z1 + i)) + (c2 * LOAD(z2 + i) + c3 * LOAD(z3 + i))));
+    for (; i < n; i++) out[i] += (scale[0] * z0[i] + scale[1] * z1[i]) + (scale[2] * z2[i] + scale[3] * z3[i]);
+}
+
+static INLINE void NAME(add_one)(const double *a, Py_ssize_t n, double scale, double *out) {
+    const vec c = SET(scale);
+    Py_ssize_t i = 0;
+    for (; i + W <= n; i += W) STORE(out + i, LOAD(out + i) + c * LOAD(a + i));
+    for (; i < n; i++) out[i] += scale * a[i];
+}
+
+/* sums[r] = A[r, :n] v for four rows */
+static INLINE void NAME(dot_four)(const double *a, Py_ssize_t ld, Py_ssize_t n, const double *v, double *sums) {
+    const double *z0 = a, *z1 = a + ld, *z2 = a + 2 * ld, *z3 = a + 3 * ld;
+    vec s0 = SET(0.0), s1 = s0, s2 = s0, s3 = s0;
+    Py_ssize_t i = 0;
+    for (; i + W <= n; i += W) {
+        const vec x = LOAD(v + i);
+        s0 += LOAD(z0 + i) * x; s1 += LOAD(z1 + i) * x; s2 += LOAD(z2 + i) * x; s3 += LOAD(z3 + i) * x;
+    }
+    sums[0] = NAME(total)(s0); sums[1] = NAME(total)(s1); sums[2] = NAME(total)(s2); sums[3] = NAME(total)(s3);
+    for (; i < n; i++) { sums[0] += z0[i] * v[i]; sums[1] += z1[i] * v[i]; sums[2] += z2[i] * v[i]; sums[3] += z3[i] * v[i]; }
+}
+
+/* Each number of the triangle is loaded once and serves its row and its column; four rows at a time, and the blocks of
+ * eight rows on the diagonal by themselves. */
+static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep,
+                                  double *out) {
+    for (Py_ssize_t i = 0; i < n; i++) out[i] = keep == 0.0 ? 0.0 : keep * out[i];
+    for (Py_ssize_t j = 0; j < n; j += 8) {
+        const Py_ssize_t rows = n - j < 8 ? n - j : 8;
+        Py_ssize_t r = 0;
+        for (; r + 4 <= rows; r += 4) {
+            const double *z0 = a + (j + r) * ld, *z1 = z0 + ld, *z2 = z1 + ld, *z3 = z2 + ld, *u = v + j + r;
+            const vec c0 = SET(scale * u[0]), c1 = SET(scale * u[1]), c2 = SET(scale * u[2]), c3 = SET(scale * u[3]);
+            vec s0 = SET(0.0), s1 = s0, s2 = s0, s3 = s0;
+            for (Py_ssize_t i = 0; i < j; i += W) {
+                const vec x = LOAD(v + i), y0 = LOAD(z0 + i), y1 = LOAD(z1 + i), y2 = LOAD(z2 + i), y3 = LOAD(z3 + i);
+                s0 += y0 * x; s1 += y1 * x; s2 += y2 * x; s3 += y3 * x;
+                STORE(out + i, LOAD(out + i) + ((c0 * y0 + c1 * y1) + (c2 * y2 + c3 * y3)));
+            }
+            out[j + r] += scale * NAME(total)(s0);
+            out[j + r + 1] += scale * NAME(total)(s1);
+            out[j + r + 2] += scale * NAME(total)(s2);
+            out[j + r + 3] += scale * NAME(total)(s3);
+        }
+        for (; r < rows; r++) {
+            const double *z = a + (j + r) * ld;
+            const vec c = SET(scale * v[j + r]);
+            vec s = SET(0.0);
+            for (Py_ssize_t i = 0; i < j; i += W) {
+                const vec y = LOAD(z + i);
+                s += y * LOAD(v + i);
+                STORE(out + i, LOAD(out + i) + c * y);
+            }
+            out[j + r] += scale * NAME(total)(s);
+        }
+        double block[8] = {0.0};
+        for (r = 0; r < rows; r++) {
+            const double *z = a + (j + r) * ld + j;
+            double sum = z[r] * v[j + r];
+            for (Py_ssize_t c = 0; c < r; c++) {
+                sum += z[c] * v[j + c];
+                block[c] += z[c] * v[j + r];
+            }
+            block[r] += sum;
+        }
+        for (r = 0; r < rows; r++) out[j + r] += scale * block[r];
+    }
+}
+
+static void NAME(rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) {
+    for (Py_ssize_t j = 0; j < n; j++) NAME(add_one)(v, j + 1, weight * v[j], a + j * ld);
+}
+
+static void NAME(solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) {
+    Py_ssize_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        double sums[4];
+        NAME(dot_four)(l + i * ld, ld, i, b, sums);
+        for (int r = 0; r < 4; r++) {
+            double sum = b[i + r] - sums[r];
+            for (int c = 0; c < r; c++) sum -= l[(i + r) * ld + i + c] * b[i + c];
+            b[i + r] = sum / l[(i + r) * ld + i + r];
+        }
+    }
+    for (; i < n; i++) b[i] = (b[i] - NAME(dot)(l + i * ld, b, i)) / l[i * ld + i];
+}
+
+static void NAME(solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) {
+    Py_ssize_t i = n - 1;
+    for (; i >= n / 4 * 4; i--) {
+        b[i] /= l[i * ld + i];
+        NAME(add_one)(l + i * ld, i, -b[i], b);
+    }
+    for (i -= 3; i >= 0; i -= 4) {
+        double steps[4];
+        for (int r = 3; r >= 0; r--) {
+            double sum = b[i + r];
+            for (int k = r + 1; k < 4; k++) sum -= l[(i + k) * ld + i + r] * b[i + k];
+            b[i + r] = sum / l[(i + r) * ld + i + r];
+            steps[r] = -b[i + r];
+        }
+        NAME(add_four)(l + i * ld, ld, i, steps, b);
+    }
+}
+
+/* Cholesky, a block of C columns after the other. What the columns before take from it is a product of two slices of L,
+ * tile by tile of R rows in registers, from C rows that are packed side by side. */
+#define R (W == 8 ? 8 : 4)
+#define C (2 * W)
+#define DEPTH 256
+
+/* tile[r, :] = sum_k x[r, k] packed[k, :] */
+static void NAME(tile)(const double *x, Py_ssize_t ld, const double *packed, Py_ssize_t depth, double *tile) {
+    vec s[R][2];
+    for (int r = 0; r < R; r++) s[r][0] = s[r][1] = SET(0.0);
+    for (Py_ssize_t k = 0; k < depth; k++) {
+        const vec y0 = *(const vec *)(packed + k * C), y1 = *(const vec *)(packed + k * C + W);
+        for (int r = 0; r < R; r++) {
+            const vec c = SET(x[r * ld + k]);
+            s[r][0] += c * y0;
+            s[r][1] += c * y1;
+        }
+    }
+    for (int r = 0; r < R; r++) {
+        STORE(tile + r * C, s[r][0]);
+        STORE(tile + r * C + W, s[r][1]);
+    }
+}
+
+static void NAME(tile_row)(const double *x, const double *packed, Py_ssize_t depth, double *tile) {
+    vec s0 = SET(0.0), s1 = SET(0.0);
+    for (Py_ssize_t k = 0; k < depth; k++) {
+        s0 += SET(x[k]) * *(const vec *)(packed + k * C);
+        s1 += SET(x[k]) * *(const vec *)(packed + k * C + W);
+    }
+    STORE(tile, s0);
+    STORE(tile + W, s1);
+}
+
+static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
+    double room[DEPTH * C + 8], tile[R * C], inverses[C];
+    double *packed = room + (64 - (uintptr_t)room % 64) % 64 / 8;
+    for (Py_ssize_t j = 0; j < n; j += C) {
+        const int columns = n - j < C ? (int)(n - j) : C;
+        for (Py_ssize_t k0 = 0; k0 < j; k0 += DEPTH) {
+            const Py_ssize_t depth = j - k0 < DEPTH ? j - k0 : DEPTH;
+            for (int c = 0; c < C; c++)
+                for (Py_ssize_t k = 0; k < depth; k++) packed[k * C + c] = c < columns ? a[(j + c) * ld + k0 + k] : 0.0;
+            Py_ssize_t i = j;
+            while (i < n) {
+                const int rows = i + R <= n ? R : 1;
+                if (rows == R)
+                    NAME(tile)(a + i * ld + k0, ld, packed, depth, tile);
+                else
+                    NAME(tile_row)(a + i * ld + k0, packed, depth, tile);
+                for (int r = 0; r < rows; r++, i++) {
+                    double *row = a + i * ld + j;
+                    const int width = i - j < C ? (int)(i - j) + 1 : C;
+                    for (int c = 0; c < width; c++) row[c] -= tile[r * C + c];
+                }
+            }
+        }
+        double *block = a + j * ld + j;
+        for (int r = 0; r < columns; r++) {
+            for (int c = 0; c <= r; c++) {
+                double sum = block[r * ld + c];
+                for (int k = 0; k < c; k++) sum -= block[r * ld + k] * block[c * ld + k];
+                if (c < r)
+                    block[r * ld + c] = sum * inverses[c];
+                else if (sum > 0.0 && sum <= 1.7976931348623157e308)
+                    inverses[r] = 1.0 / (block[r * ld + r] = sqrt(sum));
+                else
+                    return j + r + 1;
+            }
+        }
+        for (int k = 0; k < C; k++) /* the block's own columns, as the rows below subtract them one after the other */
+            for (int c = 0; c < C; c++) packed[k * C + c] = k < c && c < columns ? block[c * ld + k] : 0.0;
+        for (Py_ssize_t i = j + C; i < n; i += R) {
+            const int rows = n - i < R ? (int)(n - i) : R;
+            for (int r = 0; r < rows; r++) memcpy(tile + r * C, a + (i + r) * ld + j, sizeof(double) * C);
+            for (int k = 0; k < C; k++) {
+                const vec y0 = *(const vec *)(packed + k * C), y1 = *(const vec *)(packed + k * C + W);
+                for (int r = 0; r < rows; r++) {
+                    double *t = tile + r * C;
+                    const vec x = SET(t[k] *= inverses[k]);
+                    STORE(t, LOAD(t) - x * y0);
+                    STORE(t + W, LOAD(t + W) - x * y1);
+                }
+            }
+            for (int r = 0; r < rows; r++) memcpy(a + (i + r) * ld + j, tile + r * C, sizeof(double) * C);
+        }
+    }
+    return 0;
+}
+#undef R
+#undef C
+#undef DEPTH
+
+/* out[:n] = sum_k x[k * step] A[k, :n] over m rows; x and the last rows may stand in out: column by column it is read first */
+static INLINE void NAME(combine)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *x, Py_ssize_t step,
+                                 double *out) {
+    Py_ssize_t i = 0;
+    for (; i + 8 * W <= n; i += 8 * W) {
+        vec s0 = SET(0.0), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+        for (Py_ssize_t k = 0; k < m; k++) {
+            const double *z = a + k * ld + i;
+            const vec c = SET(x[k * step]);
+            s0 += c * LOAD(z); s1 += c * LOAD(z + W); s2 += c * LOAD(z + 2 * W); s3 += c * LOAD(z + 3 * W);
+            s4 += c * LOAD(z + 4 * W); s5 += c * LOAD(z + 5 * W); s6 += c * LOAD(z + 6 * W); s7 += c * LOAD(z + 7 * W);
+        }
+        STORE(out + i, s0); STORE(out + i + W, s1); STORE(out + i + 2 * W, s2); STORE(out + i + 3 * W, s3);
+        STORE(out + i + 4 * W, s4); STORE(out + i + 5 * W, s5); STORE(out + i + 6 * W, s6); STORE(out + i + 7 * W, s7);
+    }
+    for (; i + W <= n; i += W) {
+        vec s = SET(0.0);
+        for (Py_ssize_t k = 0; k < m; k++) s += SET(x[k * step]) * LOAD(a + k * ld + i);
+        STORE(out + i, s);
+    }
+    for (; i < n; i++) {
+        double s = 0.0;
+        for (Py_ssize_t k = 0; k < m; k++) s += x[k * step] * a[k * ld + i];
+        out[i] = s;
+    }
+}
+
+/* First M = L^-1, row after row from the rows above, then M'M, row after row from the rows below. */
+static void NAME(inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) {
+    enum { BLOCK = 8 * W };
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double *row = l + i * ld, sums[BLOCK];
+        const double pivot = 1.0 / row[i];
+        for (Py_ssize_t c = 0; c < i; c += BLOCK) { /* columns c.. of M have nothing above row c */
+            const Py_ssize_t width = i - c < BLOCK ? i - c : BLOCK;
+            if (c + width < i)
+                NAME(combine)(l + (c + width) * ld + c, ld, i - c - width, width, row + c + width, 1, sums);
+            else
+                memset(sums, 0, sizeof(sums));
+            for (Py_ssize_t k = c; k < c + width; k++) NAME(add_one)(l + k * ld + c, k - c + 1, row[k], sums);
+            for (Py_ssize_t k = 0; k < width; k++) row[c + k] = -pivot * sums[k];
+        }
+        row[i] = pivot;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) NAME(combine)(l + i * ld, ld, n - i, i + 1, l + i * ld + i, ld, l + i * ld);
+}
+
+static void NAME(times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out) {
+    Py_ssize_t i = 0;
+    for (; i + 4 <= m; i += 4) NAME(dot_four)(a + i * ld, ld, n, v, out + i);
+    for (; i < m; i++) out[i] = NAME(dot)(a + i * ld, v, n);
+}
+
+static void NAME(transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out) {
+    NAME(combine)(a, ld, m, n, v, 1, out);
+}
+
+static const Linalg NAME(linalg) = {NAME(dot), NAME(symmetric_times), NAME(rank_one), NAME(cholesky), NAME(solve_lower),
+                                    NAME(solve_upper), NAME(inverse), NAME(times), NAME(transposed_times)};
+
+#undef LOAD
+#undef STORE

@@ -1,0 +1,33 @@
+/* The vector types of a variant, from NAME and W; included a second time, it takes them back (simd.h). */
+#ifndef vec
+#if W > 1
+typedef double NAME(vec) __attribute__((vector_size(W * 8), may_alias));
+typedef double NAME(loose) __attribute__((vector_size(W * 8), may_alias, aligned(8)));
+typedef int64_t NAME(ivec) __attribute__((vector_size(W * 8), may_alias));
+#define SET(x) ((vec){0} + (x))
+#define AS_INT(v) ((ivec)(v))
+#define AS_REAL(v) ((vec)(v))
+#define AT_LEAST(v, low) AS_REAL((AS_INT(v) & (ivec)((v) > (low))) | (AS_INT(low) & ~(ivec)((v) > (low))))
+#else
+typedef double NAME(vec);
+typedef double NAME(loose);
+typedef int64_t NAME(ivec);
+#define SET(x) (x)
+#define AS_INT(v) bits_of_real(v)
+#define AS_REAL(v) real_of_bits(v)
+#define AT_LEAST(v, low) ((v) > (low) ? (v) : (low))
+#endif
+#define vec NAME(vec)
+#define loose NAME(loose)
+#define ivec NAME(ivec)
+#else
+#undef vec
+#undef loose
+#undef ivec
+#undef SET
+#undef AS_INT
+#undef AS_REAL
+#undef AT_LEAST
+#undef NAME
+#undef W
+#endif

@@ -1,0 +1,123 @@
+"""The core's linear algebra against NumPy in extended precision, on parts of larger arrays, whose rest must stay."""
+
+import numpy as np
+import pytest
+
+from river_okl._core import linalg
+
+SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 131, 300]
+EPS = np.finfo(float).eps
+
+
+def part(matrix, gap=3):
+    """The matrix as part of a larger one of NaN: another leading dimension, an address that is not aligned."""
+    rows, columns = matrix.shape
+    whole = np.full((rows + 1, columns + gap), np.nan)
+    whole[:rows, 1 : 1 + columns] = matrix
+    return whole[:rows, 1 : 1 + columns], whole
+
+
+def positive(n, seed=0, jitter=1e-2):
+    x = np.random.default_rng(seed).normal(size=(n, 3))
+    return np.exp(-0.5 * ((x[:, None] - x) ** 2).sum(axis=2)) + jitter * np.eye(n)
+
+
+def lower(matrix):
+    """Only the lower triangle; NaN above."""
+    return np.where(np.tri(len(matrix), dtype=bool), matrix, np.nan)
+
+
+def full(triangle):
+    triangle = np.tril(triangle)
+    return triangle + np.tril(triangle, -1).T
+
+
+def exactly(a, b):
+    """a @ b in extended precision, and what the sum of the sizes of its terms is."""
+    a, b = a.astype(np.longdouble), b.astype(np.longdouble)
+    return a @ b, abs(a) @ abs(b)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_products(n):
+    rng = np.random.default_rng(n)
+    v = rng.normal(size=n)
+    A, _ = part(rng.normal(size=(n, n)))
+    symmetric, _ = part(lower(A))
+    product, size = exactly(full(symmetric), v)
+    assert (abs(linalg.symmetric_times(symmetric, v) - product) <= (n + 2) * EPS * size).all()
+    for m in {n, n // 2, n + 5}:
+        A, _ = part(rng.normal(size=(m, n)))
+        u = rng.normal(size=m)
+        product, size = exactly(A, v)
+        assert (abs(linalg.times(A, v) - product) <= (n + 2) * EPS * size).all()
+        product, size = exactly(A.T, u)
+        assert (abs(linalg.transposed_times(A, u) - product) <= (m + 2) * EPS * size).all()
+    total, size = exactly(v, v[::-1].copy())
+    assert abs(linalg.dot(v, v[::-1].copy()) - total) <= (n + 2) * EPS * size
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_rank_one(n):
+    rng = np.random.default_rng(n)
+    A, whole = part(lower(rng.normal(size=(n, n))))
+    v, before, outside = rng.normal(size=n), A.copy(), np.isnan(whole)
+    linalg.rank_one(A, -0.7, v)
+    np.testing.assert_allclose(np.tril(A), np.tril(before - 0.7 * np.outer(v, v)), rtol=4 * EPS, atol=8 * EPS)
+    assert (np.isnan(whole) == outside).all()
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_factor_solution_and_inverse(n):
+    K, b = positive(n), np.random.default_rng(n).normal(size=n)
+    A, whole = part(lower(K))
+    outside = np.isnan(whole)
+    assert linalg.cholesky(A)
+    L = np.tril(A)
+    product, size = exactly(L, L.T)
+    assert (abs(product - K) <= (n + 2) * EPS * size).all()
+    x = b.copy()
+    linalg.solve_factored(A, x)
+    residual, size = exactly(K, x)
+    assert (abs(residual - b) <= 4 * (n + 2) * EPS * (size + abs(b))).all()
+    linalg.invert_factored(A)
+    identity, size = exactly(full(A), K)
+    assert (abs(identity - np.eye(n)) <= 4 * (n + 2) * EPS * size.max(initial=0.0)).all()
+    assert (np.isnan(whole) == outside).all()
+
+
+def test_a_solution_is_as_accurate_as_its_factorisation_in_blocks_of_any_size():
+    """Each row of the factor belongs to another block: the same numbers as a factorisation by the book."""
+    K = positive(200).astype(np.longdouble)
+    L = np.zeros_like(K)
+    for j in range(200):
+        L[j, j] = np.sqrt(K[j, j] - L[j, :j] @ L[j, :j])
+        L[j + 1 :, j] = (K[j + 1 :, j] - L[j + 1 :, :j] @ L[j, :j]) / L[j, j]
+    A = positive(200)
+    assert linalg.cholesky(A)
+    np.testing.assert_allclose(np.tril(A), L.astype(float), rtol=0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 5, 16, 17, 100])
+def test_what_is_not_positive_definite_has_no_factor(n):
+    for bad in (0, n // 2, n - 1):
+        for pivot in (-1.0, 0.0, np.nan, np.inf):
+            K = positive(n)
+            K[bad, bad] = pivot
+            assert not linalg.cholesky(K)
+
+
+def test_wrong_shapes_are_refused():
+    A, v = np.ones((3, 4)), np.ones(3)
+    for call in (
+        lambda: linalg.times(A, v),
+        lambda: linalg.transposed_times(A, np.ones(4)),
+        lambda: linalg.symmetric_times(A, v),
+        lambda: linalg.cholesky(A),
+        lambda: linalg.dot(v, np.ones(4)),
+        lambda: linalg.times(A.T, v),
+        lambda: linalg.times(A[::-1], np.ones(4)),
+        lambda: linalg.solve_factored(np.eye(3), np.ones(2)),
+    ):
+        with pytest.raises(ValueError):
+            call()
