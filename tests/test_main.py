@@ -13,7 +13,7 @@ import pytest
 from river import datasets, linear_model, preprocessing
 
 from river_okl import OLRDClassifier, kernels, losses
-from river_okl.cli import lookup, mistakes
+from river_okl.cli import files, lookup, mistakes
 from river_okl.cli.command import main
 from river_okl.cli.race import race
 
@@ -95,6 +95,48 @@ def test_ctrl_c_ends_a_race_with_what_is_there():
     assert raced.samples == 30
 
 
+def test_ctrl_c_within_a_block_leaves_all_with_the_same_samples():
+    class Interrupted(OLRDClassifier):
+        def learn_one(self, x, y, w=1.0):
+            super().learn_one(x, y, w)
+            if len(seen) == 25:
+                raise KeyboardInterrupt
+            seen.append(y)
+
+    seen = []
+    first, second = race({"a": OLRDClassifier(), "b": Interrupted()}, datasets.Bananas().take(60), block=10)
+    assert first.samples == second.samples == 20 == first.curve[-1].samples
+    alone = race({"a": OLRDClassifier()}, datasets.Bananas().take(20), block=10)[0]
+    assert first.error == alone.error
+
+
+@pytest.mark.parametrize("place", ["river_okl.cli.lookup.find_stream", "river_okl.cli.race.race"])
+def test_ctrl_c_leaves_without_a_traceback(capsys, monkeypatch, place):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, interrupt)
+    with pytest.raises(SystemExit) as stop:
+        main(["--samples", "20"])
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGINT to send")
+def test_ctrl_c_while_modules_are_imported():
+    """The command's own code is there before anything that takes a while."""
+    code = (
+        "import builtins, signal, os; real = builtins.__import__\n"
+        "def slow(name, *args, **options):\n"
+        "    if name.startswith('river.'): os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(name, *args, **options)\n"
+        "builtins.__import__ = slow\n"
+        "import runpy; runpy.run_module('river_okl', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 # What is printed ----------------------------------------------------------------------------------
 
 
@@ -103,6 +145,29 @@ def test_without_arguments_ours_and_rivers_race(capsys):
     assert out.splitlines()[0] == "Bananas: binary classification, 300 samples"
     for word in ("accuracy", "µs/sample", "support vectors", "memory", "LogisticRegression", "AhpatronClassifier"):
         assert word in out
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_a_narrow_terminal_has_a_model_on_two_lines(capsys, monkeypatch, rich):
+    if not rich:
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    out = run(capsys, "--samples", "300", "ProjectronPlusPlusClassifier", "linear_model.LogisticRegression")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 50
+    at = lines.index("ProjectronPlusPlusClassifier")
+    assert lines[at + 1].startswith("  ") and "%" in lines[at + 1]
+
+
+def test_help_fits_a_narrow_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    out = capsys.readouterr().out
+    wide = [line for line in out.splitlines() if len(line) > 50]
+    assert all(line.startswith(("  python -m", "  'OLRDClassifier(")) for line in wide)  # what is to be copied
+    assert f"more than {files.MOST_LABELS} different" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("rich", [True, False])
@@ -180,8 +245,8 @@ def test_as_a_process():
 # Data ---------------------------------------------------------------------------------------------
 
 
-def read(path, target=None):
-    stream = lookup.find_stream(str(path), target)
+def read(path, target=None, drop=()):
+    stream = lookup.find_stream(str(path), target, drop)
     samples = list(stream.samples)
     assert len(samples) == stream.size
     assert samples == list(stream.samples)  # and again
@@ -192,7 +257,7 @@ def test_csv_with_numbers_words_and_gaps(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('size,colour,label\n1.5,red,yes\n,"dark, blue",no\n\n-2e3,,no\n', encoding="utf-8")
     stream, samples = read(path)
-    assert stream.task == lookup.BINARY and stream.scaled
+    assert stream.task == files.BINARY and stream.scaled
     assert samples == [
         ({"size": 1.5, ("colour", "red"): 1.0}, True),
         ({("colour", "dark, blue"): 1.0}, False),
@@ -206,10 +271,10 @@ def test_csv_target_by_name_and_its_task(tmp_path):
     rows = "".join(f"{i},{i % 2},{i % 3},{i / 7}\n" for i in range(30))
     path.write_text("many,two,three,fraction\n" + rows)
     for target, task, last in (
-        ("many", lookup.REGRESSION, 29.0),
-        ("two", lookup.BINARY, True),
-        ("three", lookup.MULTICLASS, 2),
-        ("fraction", lookup.REGRESSION, 29 / 7),
+        ("many", files.REGRESSION, 29.0),
+        ("two", files.BINARY, True),
+        ("three", files.MULTICLASS, 2),
+        ("fraction", files.REGRESSION, 29 / 7),
     ):
         stream, samples = read(path, target)
         assert stream.task == task
@@ -217,13 +282,61 @@ def test_csv_target_by_name_and_its_task(tmp_path):
         assert target not in samples[0][0] and len(samples[0][0]) == 3
 
 
+@pytest.mark.parametrize("separator", ";\t|,")
+def test_csv_with_other_separators(tmp_path, separator):
+    """Commas within cells do not mislead; wine.csv of UCI is separated by semicolons."""
+    path = tmp_path / "wine.csv"
+    rows = [["fixed acidity", "place, year", "quality"], ["7.4", "a, 1", "5"], ["7.8", "b", "6"], ["11.2", "c", "5"]]
+    path.write_text("\n".join(separator.join(f'"{c}"' if "," in c else c for c in row) for row in rows))
+    stream, samples = read(path)
+    assert samples[0] == ({"fixed acidity": 7.4, ("place, year", "a, 1"): 1.0}, False)
+    assert stream.note == "target quality; 1 columns of numbers, 1 of words"
+    if separator != ",":  # without quotes too
+        path.write_text("\n".join(separator.join(row) for row in rows))
+        assert read(path)[1] == samples
+
+
+def test_csv_without_a_header(tmp_path):
+    path = tmp_path / "iris.data"
+    path.write_text("5.1,3.5,setosa\n4.9,,setosa\n7,3.2,versicolor\n\n")
+    stream, samples = read(path)
+    assert stream.note == "no header; target 3; 2 columns of numbers, 0 of words"
+    assert samples == [({"1": 5.1, "2": 3.5}, False), ({"1": 4.9}, False), ({"1": 7.0, "2": 3.2}, True)]
+    assert read(path, target="1", drop=["2"])[1][0] == ({("3", "setosa"): 1.0}, 5.1)
+
+
+@pytest.mark.parametrize("header", ["1,2,3", "0,1,2", "a,1990,b", "1,2,label"])
+def test_names_that_are_numbers(tmp_path, header):
+    path = tmp_path / "a.csv"
+    path.write_text(header + "\n5.1,3.5,1.5\n4.9,4,2.5\n7,3.2,3.5\n")
+    assert list(read(path)[1][0][0]) == header.split(",")[:-1]
+
+
+def test_columns_are_dropped(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,a,id,b\nx,1,2,3\ny,2,3,4\n")  # a name that is there twice goes twice
+    assert read(path, drop=["id"])[1][0] == ({"a": 1.0}, False)
+    assert read(path, target="a", drop=["id"])[1][0] == ({"b": 3.0}, False)
+
+
+def test_standard_input(capsys, tmp_path):
+    text = "a;b\n" + "".join(f"{i % 7};{i % 2}\n" for i in range(60))
+    args = [sys.executable, "-m", "river_okl", "--data", "-", "--json", "RBPClassifier"]
+    done = subprocess.run(args, input=text, capture_output=True, text=True, timeout=300)
+    (tmp_path / "a.csv").write_text(text)
+    expected = result(capsys, "--data", str(tmp_path / "a.csv"), "RBPClassifier")
+    got = json.loads(done.stdout)
+    assert (got["data"], got["samples"]) == ("standard input", 60)
+    assert got["models"][0]["error_rate"] == expected["models"][0]["error_rate"]
+
+
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_libsvm(tmp_path, pack):
     path = tmp_path / ("a.gz" if pack is gzip.compress else "a")
     path.write_bytes(pack(b"-1 3:0.5 7:2 # comment\n\n+1 1:1e-3\n1.0 2:1\n-1\n"))
     stream, samples = read(path)
-    assert stream.task == lookup.BINARY and not stream.scaled
-    assert samples == [({"3": 0.5, "7": 2.0}, False), ({"1": 1e-3}, True), ({"2": 1.0}, True), ({}, False)]
+    assert stream.task == files.BINARY and not stream.scaled
+    assert samples == [({3: 0.5, 7: 2.0}, False), ({1: 1e-3}, True), ({2: 1.0}, True), ({}, False)]
 
 
 def test_a_csv_is_raced(capsys, tmp_path):
@@ -272,7 +385,7 @@ def test_our_data_sets_are_known_by_their_names(tmp_path, monkeypatch):
 # Models by name -----------------------------------------------------------------------------------
 
 
-def model(text, task=lookup.BINARY, budget=None, seed=None):
+def model(text, task=files.BINARY, budget=None, seed=None):
     return lookup.find_models([text], task, budget, seed)[text]
 
 
@@ -285,7 +398,7 @@ def test_models_with_parameters():
     )
     assert got.kernel == kernels.RBF(gamma=(0.1, 1.0)) * kernels.Laplacian()
     assert got.learning_rate.get(3) == 0.5
-    got = model("OLRDRegressor(loss=losses.EpsilonInsensitive(eps=0.2))", lookup.REGRESSION)
+    got = model("OLRDRegressor(loss=losses.EpsilonInsensitive(eps=0.2))", files.REGRESSION)
     assert isinstance(got.regressor.loss, losses.EpsilonInsensitive)
     got = model("ensemble.BaggingClassifier(OLRDClassifier(budget=7), n_models=3, seed=-1)")
     assert len(got.models) == 3 and got.models[0].budget == 7 and got.seed == -1
@@ -356,10 +469,22 @@ def test_mistakes_are_one_line(capsys, args, expected):
         ("a,b\n", [], "has a header and no rows"),
         ("", [], "is empty"),
         ("\n\n", [], "is empty"),
-        ("a,b\ninf,1\n2,0\n", ["--samples", "2"], "finite"),
+        ("a,b\n1,1\ninf,1\n2,0\n", [], "line 3: 'inf' in column 'a' is not finite"),
+        ("a,b\n1,1\n2,1e999\n", [], "line 3: '1e999' in column 'b' is not finite"),
+        ("a;b\n1,5;1\n2;0\n", [], "column 'a' have decimal commas"),
+        ("a,b,a\n1,2,3\n2,1,3\n", [], "has 2 columns 'a': rename them, or --drop them all"),
+        ("a,b\n1,2\n2,1\n", ["--drop", "c"], "has no column 'c'"),
+        ("a,b\n1,2\n2,1\n", ["--drop", "b"], "'b' is the target"),
+        ("a,b\n1,2\n2,1\n", ["--drop", "a"], "has no column beside the target 'b'"),
+        ("a\n1\n2\n", [], "has no column beside the target 'a'; fields may be separated by"),
+        ("1.5,2\n2.5,1\n", ["--target", "b"], "has no column 'b'; it has no header, its columns are 1 to 2"),
+        ("\n\na,b\n1,2,3\n2,1\n", [], "line 4: 3 fields where the header has 2"),
         ("1 1:2\n0 1:x\n", [], "line 2: '1:x' is not a feature, a colon and a number"),
         ("1 1:2\nx 1:2\n", [], "line 2: the label 'x' is not a number"),
         ("1 1:2\n0 1:2\n", ["--target", "a"], "is a libsvm file"),
+        ("1 1:2\n0 1:2\n", ["--drop", "a"], "is a libsvm file"),
+        ("1 1:2\n0 1:inf\n", [], "line 2: the value of feature 1 is inf"),
+        ("1 1:2\n0 1:2 1:3\n", [], "line 2: a feature is given twice"),
     ],
 )
 def test_bad_files_are_one_line(capsys, tmp_path, text, args, expected):

@@ -10,7 +10,7 @@ from river_okl import KernelPerceptronClassifier, OLKRegressor
 from river_okl.cli.race import Point, Result
 
 colors = pytest.importorskip("matplotlib.colors")
-from river_okl import plot  # noqa: E402
+from river_okl.cli import plot  # noqa: E402
 
 
 def learned(model, n=300):

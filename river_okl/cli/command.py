@@ -1,7 +1,7 @@
 """``python -m river_okl``: the command that races models over a stream.
 
-What the user writes becomes a stream and models (``lookup.py``), ``race.py`` lets them run, and a table, JSON or a
-picture comes out.
+What the user writes becomes a stream (``files.py``) and models (``lookup.py``), ``race.py`` lets them run, and a table,
+JSON or a picture comes out.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ import csv
 import dataclasses
 import itertools
 import json
+import shutil
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import river_okl
 from river_okl.cli.mistakes import Mistake
 
 if TYPE_CHECKING:  # all else is imported when it is needed: --help and --version shall not wait for it
-    from river_okl.cli.lookup import Stream
+    from river_okl.cli.files import Stream
     from river_okl.cli.race import Result
 
 CLASSIFIERS = (
@@ -31,7 +33,9 @@ CLASSIFIERS = (
     "linear_model.LogisticRegression",
     "linear_model.PAClassifier",
     "tree.HoeffdingTreeClassifier",
+    "forest.ARFClassifier",
     "neighbors.KNNClassifier",
+    "dummy.NoChangeClassifier",
 )
 REGRESSORS = (
     "BPARegressor",
@@ -60,11 +64,19 @@ def _table(results: list[Result], regression: bool) -> None:
         ]
         for result in sorted(results, key=lambda result: result.error)
     ]
+    width = (
+        shutil.get_terminal_size().columns if sys.stdout.isatty() else 200
+    )  # in a file, lines are as long as they are
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    if sum(widths) + 3 * len(widths) + 1 > width:
+        print(", ".join(header[1:]))
+        for name, *cells in rows:
+            print(f"{name}\n  {'  '.join(cells)}")
+        return
     try:
         from rich.console import Console
         from rich.table import Table
     except ImportError:
-        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
         for row in (header, ["-" * width for width in widths], *rows):
             first, *others = (
                 cell.rjust(width) if i else cell.ljust(width)
@@ -72,13 +84,12 @@ def _table(results: list[Result], regression: bool) -> None:
             )
             print("  ".join([first, *others]).rstrip())
         return
-    console = Console() if sys.stdout.isatty() else Console(width=200)  # in a file, lines are as long as they are
     table = Table()
     for i, name in enumerate(header):
-        table.add_column(name, justify="right" if i else "left", overflow="fold")
+        table.add_column(name, justify="right" if i else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    console.print(table)
+    Console(width=width).print(table)
 
 
 def _json(stream: Stream, results: list[Result], regression: bool) -> str:
@@ -139,9 +150,77 @@ class _Progress:
             print(f"\r{self.done:,} samples{share}", end="", file=sys.stderr, flush=True)
 
 
+HELP = """\
+Race models over a stream: each predicts every sample and then learns it. The table at the end has the accuracy of
+those predictions (regression: their mean absolute error), the time of one prediction and one update, the number of
+support vectors and the memory of the model.
+"""
+
+# Paragraphs, and pairs of what is written and what it means.
+DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
+    (
+        "data",
+        (
+            ("--data Phishing", "a data set of river.datasets, downloaded where it must be"),
+            ("--data 'Waveform(seed=1)'", f"a generator of river.datasets.synth: {ENDLESS:,} samples of it"),
+            ("--data a9a", "a data set of river_okl.datasets: LIBSVM's by their names"),
+            ("""--data 'LIBSVM("a9a", part="both")'""", "the same, with parameters"),
+            ("--data sales.csv --target price", "a CSV file (the target is the last column if none is named)"),
+            ("--data sales.csv --drop id", "without a column"),
+            ("--data data.libsvm", "label index:value index:value ..."),
+            ("--data -", "standard input, as CSV or libsvm"),
+            "Files may be .gz, .bz2 or .xz; the fields of a CSV file are separated by commas, semicolons, tabs or |; "
+            "without a header its columns are 1, 2, ...",
+            "In a CSV file, columns of numbers are features, and every value of another column is a feature that is 0 "
+            "or 1; empty cells, NA and NaN are left out. A target of more than 20 different numbers, or of fractions, "
+            "is a regression, anything else is a classification. Of two labels the larger is positive; more than two "
+            "are taught one against the rest where a model needs that. Features are scaled (StandardScaler) for all "
+            "models alike, outside their time; sparse data are not.",
+        ),
+    ),
+    (
+        "models",
+        (
+            ("OLRDClassifier", "a class of river_okl or of river"),
+            ("tree.HoeffdingTreeClassifier", "the same with river's module"),
+            ("'OLRDClassifier(budget=50, seed=1)'", "with parameters: constants, kernels, losses, schedulers"),
+            ("'OLRDClassifier(0.8 * RBF() + 0.2 * Linear(), loss=Log())'", "kernels add up"),
+        ),
+    ),
+    (
+        "examples",
+        (
+            ("python -m river_okl", ""),
+            ("python -m river_okl --data Elec2 --samples 20000 --plot curves.png", ""),
+            ("python -m river_okl --budget 50 --seed 1 --data a9a OLRDClassifier RBPClassifier", ""),
+            ("python -m river_okl --data wine.csv --target quality --json > wine.json", ""),
+        ),
+    ),
+)
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         _fail(message)
+
+    def format_help(self) -> str:
+        """Argparse's own, and DETAILS as wide as the terminal."""
+        width = max(30, min(shutil.get_terminal_size().columns, 100) - 2)
+        lines = [super().format_help()]
+        for title, entries in DETAILS:
+            lines.append(f"{title}:")
+            for entry in entries:
+                if isinstance(entry, str):
+                    lines += ["", *textwrap.wrap(entry, width, initial_indent="  ", subsequent_indent="  ")]
+                    continue
+                left, right = entry
+                if len(left) > 36 or width < 80:
+                    lines.append(f"  {left}")
+                    lines += textwrap.wrap(right, width, initial_indent=" " * 6, subsequent_indent=" " * 6)
+                else:
+                    lines.append(f"  {left:36}{right}")
+            lines.append("")
+        return "\n".join(lines)
 
 
 def _fail(message: str) -> NoReturn:
@@ -149,48 +228,10 @@ def _fail(message: str) -> NoReturn:
     raise SystemExit(2)
 
 
-HELP = """\
-Race models over a stream: each predicts every sample and then learns it. The table at the end
-has the accuracy of those predictions (regression: their mean absolute error), the time of one
-prediction and one update, the number of support vectors and the memory of the model.
-"""
-
-EXAMPLES = f"""\
-data
-  --data Phishing                     a data set of river.datasets, downloaded where it must be
-  --data 'Waveform(seed=1)'           a generator of river.datasets.synth: {ENDLESS:,} samples of it
-  --data a9a                          a data set of river_okl.datasets: LIBSVM's by their names
-  --data 'LIBSVM("a9a", part="both")' the same, with parameters
-  --data sales.csv --target price     a CSV file with a header (target: the last column)
-  --data data.libsvm                  label index:value index:value ...
-                                      Files may be .gz, .bz2 or .xz.
-
-In a CSV file, columns of numbers are features, and every value of another column is a feature
-that is 0 or 1; empty cells, NA and NaN are left out. A target of more than 20 different
-numbers, or of fractions, is a regression, anything else is a classification. Of two labels the
-larger is positive; more than two are taught one against the rest where a model needs that.
-Features are scaled (StandardScaler) for all models alike, outside their time; sparse data are not.
-
-models
-  OLRDClassifier                      a class of river_okl or of river
-  tree.HoeffdingTreeClassifier        the same with river's module
-  'OLRDClassifier(budget=50, seed=1)' with parameters: constants, kernels, losses, schedulers
-  'OLRDClassifier(0.8 * RBF() + 0.2 * Linear(), loss=Log())'
-
-examples
-  python -m river_okl
-  python -m river_okl --data Elec2 --samples 20000 --plot curves.png
-  python -m river_okl --budget 50 --seed 1 --data a9a OLRDClassifier RBPClassifier
-  python -m river_okl --data wine.csv --target quality --json > wine.json
-"""
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m river_okl",
         description=HELP,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "models",
@@ -198,8 +239,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MODEL",
         help="models to race, with parameters if you like; without any, a few of ours and of river's",
     )
-    parser.add_argument("--data", default="Bananas", metavar="DATA", help="a data set or a file (default: Bananas)")
+    parser.add_argument("--data", default="Bananas", metavar="DATA", help="a data set, a file, or - (default: Bananas)")
     parser.add_argument("--target", metavar="COLUMN", help="the column of a CSV file that is to be predicted")
+    parser.add_argument(
+        "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
+    )
     parser.add_argument("--samples", type=_whole, metavar="N", help="stop after N samples")
     parser.add_argument(
         "--budget",
@@ -233,7 +277,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from river_okl.cli import lookup
+    from river_okl.cli import files, lookup
     from river_okl.cli.race import race
 
     if options.plot:  # what is wrong with the picture is said before the race, not after it
@@ -242,8 +286,8 @@ def _run(options: argparse.Namespace) -> None:
         except ImportError:
             raise Mistake("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
         plot.check_file(options.plot)
-    stream = lookup.find_stream(options.data, options.target)
-    regression = stream.task == lookup.REGRESSION
+    stream = lookup.find_stream(options.data, options.target, options.drop)
+    regression = stream.task == files.REGRESSION
     models = lookup.find_models(
         options.models or (REGRESSORS if regression else CLASSIFIERS), stream.task, options.budget, options.seed
     )
@@ -251,6 +295,8 @@ def _run(options: argparse.Namespace) -> None:
     size = min((n for n in (samples, stream.size) if n is not None), default=None)
     if not options.json:
         print(f"{stream.name}: {stream.task}, {size:,} samples" if size else f"{stream.name}: {stream.task}")
+        if stream.note:
+            print(stream.note)
     # A data set that is downloaded prints so, and stdout is for results.
     with _Progress(size) as progress, contextlib.redirect_stdout(sys.stderr):
         results = race(

@@ -7,15 +7,12 @@ written is ever run as a program.
 from __future__ import annotations
 
 import ast
-import csv
-import dataclasses
 import importlib
 import inspect
-import itertools
 import math
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import river.datasets
@@ -24,12 +21,8 @@ import river.optim
 from river import base, multiclass, preprocessing
 
 from river_okl import api, datasets, kernels, losses
+from river_okl.cli.files import BINARY, MULTICLASS, REGRESSION, Stream, read_file
 from river_okl.cli.mistakes import Mistake, nearest
-from river_okl.cli.race import Sample
-
-BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
-
-MOST_LABELS = 20  # different numbers in the target's column; more of them are a regression
 
 MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_bayes", "neighbors", "rules", "tree"
 
@@ -37,26 +30,15 @@ MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_b
 # The stream ---------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass
-class Stream:
-    """Samples, what is to be predicted of them, and whether they are scaled before the models see them."""
-
-    name: str
-    samples: Iterable[Sample]
-    task: str
-    size: int | None
-    scaled: bool
-
-
-def find_stream(text: str, target: str | None) -> Stream:
-    """A file, or a data set by name."""
-    path = pathlib.Path(text).expanduser()
-    if path.is_file():
-        return _read_file(path, target)
-    if re.fullmatch(r".*[\\/].*|.*\.(csv|txt|libsvm|svm|gz|bz2|xz)", text, re.DOTALL):
+def find_stream(text: str, target: str | None, drop: Sequence[str] = ()) -> Stream:
+    """A file, standard input, or a data set by name."""
+    if text == "-" or pathlib.Path(text).expanduser().is_file():
+        return read_file(text, target, drop)
+    if re.fullmatch(r".*[\\/].*|.*\.(csv|tsv|txt|data|libsvm|svm|gz|bz2|xz)", text, re.DOTALL):
         raise Mistake(f"there is no file {text}")
-    if target is not None:
-        raise Mistake(f"--target names a column of a CSV file, and {text} is no file")
+    for option, value in (("--target", target), ("--drop", drop)):
+        if value:
+            raise Mistake(f"{option} names a column of a CSV file, and {text} is no file")
     return _find_data_set(text)
 
 
@@ -76,142 +58,6 @@ def _find_data_set(text: str) -> Stream:
     if data.task not in tasks:
         raise Mistake(f"{text} is a data set for {data.task}; a race needs classification or regression")
     return Stream(text, data, tasks[data.task], data.n_samples, not data.sparse)
-
-
-def _read_file(path: pathlib.Path, target: str | None) -> Stream:
-    with _open(path) as file:
-        first = next((line for line in file if line.strip()), "")
-    if re.fullmatch(r"\S+(\s+[^\s:,]+:\S+)+\s*(#.*)?", first.strip()):
-        if target is not None:
-            raise Mistake(f"{path} is a libsvm file, whose target comes first in each line; --target is for CSV files")
-        return _read_libsvm(path)
-    if not first:
-        raise Mistake(f"{path} is empty")
-    return _read_csv(path, target)
-
-
-def _open(path: pathlib.Path) -> Any:
-    return datasets._OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig", newline="")
-
-
-def _read_csv(path: pathlib.Path, target: str | None) -> Stream:
-    """Columns that are all numbers are features; every value of another column is a feature of its own."""
-    with _open(path) as file:
-        rows = csv.reader(file)
-        header = next(rows)
-        target = header[-1] if target is None else target
-        if target not in header:
-            raise Mistake(f"{path} has no column {target!r}{nearest(target, header)}")
-        numeric = [True] * len(header)
-        labels: set[str] = set()
-        size = 0
-        at = header.index(target)
-        for row in rows:
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise Mistake(f"{path}, line {rows.line_num}: {len(row)} fields where the header has {len(header)}")
-            for i, cell in enumerate(row):
-                numeric[i] = numeric[i] and (_is_missing(cell) or _is_number(cell))
-            if _is_missing(row[at]):
-                raise Mistake(f"{path}, line {rows.line_num}: the target {target!r} is missing")
-            if len(labels) <= MOST_LABELS:
-                labels.add(row[at])
-            size += 1
-    if not size:
-        raise Mistake(f"{path} has a header and no rows")
-    task, label = _labels(labels, numeric[at])
-
-    def samples() -> Iterator[Sample]:
-        with _open(path) as file:
-            for row in itertools.islice(csv.reader(file), 1, None):
-                if not row:
-                    continue
-                x: dict[Any, Any] = {}
-                for i, (name, cell) in enumerate(zip(header, row, strict=True)):
-                    if i == at or _is_missing(cell):
-                        continue
-                    if numeric[i]:
-                        x[name] = float(cell)
-                    else:
-                        x[name, cell] = 1.0
-                yield x, label(row[at])
-
-    return Stream(str(path), _Again(samples), task, size, scaled=True)
-
-
-def _read_libsvm(path: pathlib.Path) -> Stream:
-    labels: set[str] = set()
-    size = 0
-
-    def lines() -> Iterator[tuple[int, list[str]]]:
-        with _open(path) as file:
-            for number, line in enumerate(file, start=1):
-                if fields := line.partition("#")[0].split():
-                    yield number, fields
-
-    for number, (label_text, *_) in lines():
-        if not _is_number(label_text):
-            raise Mistake(f"{path}, line {number}: the label {label_text!r} is not a number")
-        if len(labels) <= MOST_LABELS:
-            labels.add(label_text)
-        size += 1
-    task, label = _labels(labels, True)
-
-    def samples() -> Iterator[Sample]:
-        for number, (label_text, *pairs) in lines():
-            x: dict[Any, Any] = {}
-            for pair in pairs:
-                feature, colon, value = pair.partition(":")
-                if not colon or not _is_number(value):
-                    raise Mistake(f"{path}, line {number}: {pair!r} is not a feature, a colon and a number")
-                x[feature] = float(value)
-            yield x, label(label_text)
-
-    return Stream(str(path), _Again(samples), task, size, scaled=False)
-
-
-def _labels(texts: set[str], numeric: bool) -> tuple[str, Callable[[str], Any]]:
-    """The task that a target with these values sets, and how a value is read."""
-    if not numeric:
-        values: list[Any] = sorted(texts)
-        read: Callable[[str], Any] = str
-    else:
-        values = sorted({float(text) for text in texts})
-        if len(values) > MOST_LABELS or not all(value.is_integer() for value in values):
-            return REGRESSION, float
-        read = _whole
-    if len(values) == 1:
-        raise Mistake(f"the target is {texts.pop()} in every row: there is nothing to learn")
-    if len(values) == 2:
-        return BINARY, lambda text: bool(read(text) == values[1])
-    return MULTICLASS, read
-
-
-def _whole(text: str) -> int:
-    return int(float(text))
-
-
-class _Again:
-    """An iterable that starts anew each time."""
-
-    def __init__(self, start: Callable[[], Iterator[Sample]]):
-        self.start = start
-
-    def __iter__(self) -> Iterator[Sample]:
-        return self.start()
-
-
-def _is_missing(cell: str) -> bool:
-    return cell.strip().lower() in ("", "na", "nan", "?")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 # Objects by name ----------------------------------------------------------------------------------

@@ -39,20 +39,24 @@ class Result:
 
     name: str
     model: Any
-    samples: int = 0
-    errors: float = 0.0
-    seconds: float = 0.0
     curve: list[Point] = dataclasses.field(default_factory=list)
+    totals: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
+    """Samples, errors and seconds after each block."""
+
+    @property
+    def samples(self) -> int:
+        """How many samples the model has predicted and learned."""
+        return self.totals[-1][0] if self.totals else 0
 
     @property
     def error(self) -> float:
         """The rate of wrong predictions, or in regression the mean absolute error."""
-        return self.errors / max(self.samples, 1)
+        return self.totals[-1][1] / self.samples if self.totals else 0.0
 
     @property
     def microseconds(self) -> float:
         """The mean time of predict_one and learn_one together for one sample, in µs."""
-        return 1e6 * self.seconds / max(self.samples, 1)
+        return 1e6 * self.totals[-1][2] / self.samples if self.totals else 0.0
 
     @property
     def support_vectors(self) -> int | None:
@@ -79,11 +83,16 @@ class Result:
             predictions.append(predict(x))
             learn(x, y)
         seconds = CLOCK() - start
-        self.seconds += seconds
-        self.samples += len(block)
-        for (_, y), p in zip(block, predictions, strict=True):
-            self.errors += abs(y - (p or 0.0)) if regression else y != p
+        errors = sum(
+            abs(y - (p or 0.0)) if regression else y != p for (_, y), p in zip(block, predictions, strict=True)
+        )
+        before = self.totals[-1] if self.totals else (0, 0.0, 0.0)
+        self.totals.append((before[0] + len(block), before[1] + errors, before[2] + seconds))
         self.curve.append(Point(self.samples, self.error, 1e6 * seconds / len(block), self.support_vectors))
+
+    def end_with(self, blocks: int) -> None:
+        """Forget what came after so many blocks."""
+        del self.totals[blocks:], self.curve[blocks:]
 
 
 def race(
@@ -120,6 +129,7 @@ def race(
     results = [Result(name, model) for name, model in models.items()]
     scaler: Any = preprocessing.StandardScaler()
     rest = iter(samples)
+    blocks = 0
     try:
         while samples_now := list(itertools.islice(rest, block)):
             if scaled:
@@ -128,7 +138,11 @@ def race(
                     samples_now[i] = scaler.transform_one(x), y
             for result in results:
                 result.go_on(samples_now, regression)
+            blocks += 1
             tick(len(samples_now))
     except KeyboardInterrupt:
-        pass
+        if blocks == 0:
+            raise
+        for result in results:  # all have the same samples
+            result.end_with(blocks)
     return results

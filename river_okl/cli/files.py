@@ -1,0 +1,285 @@
+"""Files as streams: CSV with any of the usual separators, with or without a header, and libsvm.
+
+A file is read twice: first to find out what it holds and what is wrong with it, then by the race.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import itertools
+import math
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TextIO
+
+from river_okl import datasets
+from river_okl.cli.mistakes import Mistake, nearest
+from river_okl.cli.race import Sample
+
+BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
+
+MOST_LABELS = 20  # different numbers in the target's column; more of them are a regression
+SEPARATORS = ",;\t|"
+FIRST_LINES = 50  # by which the separator and the header are told
+
+
+@dataclasses.dataclass
+class Stream:
+    """Samples, what is to be predicted of them, and whether they are scaled before the models see them."""
+
+    name: str
+    samples: Iterable[Sample]
+    task: str
+    size: int | None
+    scaled: bool
+    note: str = ""  # what a file was taken for
+
+
+class Source:
+    """A file by its path, or standard input, which is copied, because it comes only once."""
+
+    def __init__(self, text: str):
+        self.name = text
+        self.path = pathlib.Path(text).expanduser()
+        self.copy: Any = None
+        if text == "-":
+            self.name = "standard input"
+            self.copy = tempfile.TemporaryFile()  # noqa: SIM115 - it goes with the process
+            shutil.copyfileobj(sys.stdin.buffer, self.copy)
+            self.copy.flush()
+
+    def open(self) -> TextIO:
+        """The text from its start."""
+        if self.copy is None:
+            opener: Callable[..., TextIO] = datasets._OPENERS.get(self.path.suffix, open)
+            return opener(self.path, "rt", encoding="utf-8-sig", newline="")
+        self.copy.seek(0)
+        return open(os.dup(self.copy.fileno()), encoding="utf-8-sig", newline="")
+
+
+@dataclasses.dataclass
+class _Again:
+    """An iterable that starts anew each time."""
+
+    start: Callable[[], Iterator[Sample]]
+
+    def __iter__(self) -> Iterator[Sample]:
+        return self.start()
+
+
+def read_file(text: str, target: str | None, drop: Iterable[str]) -> Stream:
+    """A file as a stream."""
+    source = Source(text)
+    try:
+        with source.open() as file:
+            lines = list(itertools.islice((line for line in file if line.strip()), FIRST_LINES))
+        if not lines:
+            raise Mistake(f"{source.name} is empty")
+        if re.fullmatch(r"\S+(\s+[^\s:,]+:\S+)+\s*(#.*)?", lines[0].strip()):
+            if target is not None or drop:
+                raise Mistake(
+                    f"{source.name} is a libsvm file, whose target comes first in each line; "
+                    f"--target and --drop are for CSV files"
+                )
+            return _read_libsvm(source)
+        return _read_csv(source, lines, target, set(drop))
+    except UnicodeDecodeError as error:
+        raise Mistake(f"{source.name} is not in UTF-8: {error}") from None
+
+
+# CSV ----------------------------------------------------------------------------------------------
+
+
+def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[str]) -> Stream:
+    """Columns that are all numbers are features; every value of another column is a feature of its own."""
+    separator = _separator(lines)
+    first, *others = (row for row in csv.reader(lines, delimiter=separator) if row)
+    has_header = _is_header(first, others)
+    header = first if has_header else [str(i) for i in range(1, len(first) + 1)]
+    for name in {target or "", *drop} - {""}:
+        if name not in header:
+            hint = nearest(name, header) if has_header else f"; it has no header, its columns are 1 to {len(header)}"
+            raise Mistake(f"{source.name} has no column {name!r}{hint}")
+    target = header[-1] if target is None else target
+    if target in drop:
+        raise Mistake(f"{target!r} is the target; --drop leaves out other columns")
+    for name in header:
+        if header.count(name) > 1 and name not in drop:
+            raise Mistake(f"{source.name} has {header.count(name)} columns {name!r}: rename them, or --drop them all")
+    at = header.index(target)
+    features = [i for i, name in enumerate(header) if i != at and name not in drop]
+    if not features:
+        hint = "; fields may be separated by , ; | or tabs" if len(header) == 1 else ""
+        raise Mistake(f"{source.name} has no column beside the target {target!r}{hint}")
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        """The lines where rows end, and the rows."""
+        with source.open() as file:
+            reader = csv.reader(file, delimiter=separator)
+            for row in itertools.islice((row for row in reader if row), int(has_header), None):
+                if len(row) != len(header):
+                    what = "the header" if has_header else "the first row"
+                    raise Mistake(
+                        f"{source.name}, line {reader.line_num}: {len(row)} fields where {what} has {len(header)}"
+                    )
+                yield reader.line_num, row
+
+    columns = {i: _Column() for i in (*features, at)}
+    labels: set[str] = set()
+    size = 0
+    for line, row in rows():
+        for i, column in columns.items():
+            column.see(line, row[i])
+        if _is_missing(row[at]):
+            raise Mistake(f"{source.name}, line {line}: the target {target!r} is missing")
+        if len(labels) <= MOST_LABELS:
+            labels.add(row[at])
+        size += 1
+    if not size:
+        raise Mistake(f"{source.name} has a header and no rows")
+    for i, column in columns.items():
+        if column.numeric and column.infinite:
+            raise Mistake(
+                "{}, line {}: {!r} in column {!r} is not finite".format(source.name, *column.infinite, header[i])
+            )
+        if column.commas and not column.numeric and separator != ",":
+            raise Mistake(f"{source.name}: the numbers in column {header[i]!r} have decimal commas; write points")
+    task, label = _labels(labels, columns[at].numeric)
+    numeric = {i: columns[i].numeric for i in features}
+
+    def samples() -> Iterator[Sample]:
+        for _, row in rows():
+            x: dict[Any, Any] = {}
+            for i, is_number in numeric.items():
+                cell = row[i]
+                if _is_missing(cell):
+                    continue
+                if is_number:
+                    x[header[i]] = float(cell)
+                else:
+                    x[header[i], cell] = 1.0
+            yield x, label(row[at])
+
+    n = sum(numeric.values())
+    note = f"target {target}; {n} columns of numbers, {len(numeric) - n} of words"
+    return Stream(
+        source.name, _Again(samples), task, size, scaled=True, note=note if has_header else f"no header; {note}"
+    )
+
+
+@dataclasses.dataclass
+class _Column:
+    """What the cells of a column have in common."""
+
+    numeric: bool = True
+    commas: bool = True  # whether they are numbers with decimal commas or points
+    infinite: tuple[int, str] | None = None  # line and cell
+
+    def see(self, line: int, cell: str) -> None:
+        if not (self.numeric or self.commas) or _is_missing(cell):
+            return
+        if not _is_number(cell):
+            self.numeric = False
+            self.commas = self.commas and re.fullmatch(r"\s*[+-]?\d*,\d+\s*", cell) is not None
+        elif self.infinite is None and not math.isfinite(float(cell)):
+            self.infinite = line, cell
+
+
+def _separator(lines: list[str]) -> str:
+    """The one by which the first line has several fields and the others have as many; the more the better."""
+    best, most = ",", (False, 1)
+    for separator in SEPARATORS:
+        first, *others = (len(row) for row in csv.reader(lines, delimiter=separator) if row)
+        if len(lines) == FIRST_LINES:
+            del others[-1:]  # a cell of several lines may be cut off
+        if first > 1 and (all(n == first for n in others), first) > most:
+            best, most = separator, (all(n == first for n in others), first)
+    return best
+
+
+def _is_header(first: list[str], others: list[list[str]]) -> bool:
+    """Whether the first row is one: a column of numbers begins with a name, or the names are 1, 2, 3, ..."""
+    numeric = [
+        i
+        for i in range(len(first))
+        if (cells := [row[i] for row in others if i < len(row) and not _is_missing(row[i])])
+        and all(map(_is_number, cells))
+    ]
+    if not numeric or not all(_is_number(first[i]) or _is_missing(first[i]) for i in numeric):
+        return True
+    return all(first[j].strip() == str(j + int(first[0].strip() == "1")) for j in numeric)
+
+
+def _is_missing(cell: str) -> bool:
+    return cell.strip().lower() in ("", "na", "nan", "?")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+# libsvm -------------------------------------------------------------------------------------------
+
+
+def _read_libsvm(source: Source) -> Stream:
+    numbers = datasets.FeatureNumbers()
+
+    def samples_as_written() -> Iterator[tuple[dict[int, float], str]]:
+        with source.open() as file:
+            for number, line in enumerate(file, start=1):
+                line = line.partition("#")[0]
+                if not line.strip():
+                    continue
+                try:
+                    label, x = datasets.parse_libsvm(line, numbers)
+                    if not _is_number(label):
+                        raise ValueError(f"the label {label!r} is not a number")
+                    if not math.isfinite(float(label)):
+                        raise ValueError(f"the label {label!r} is not finite")
+                except ValueError as error:
+                    raise Mistake(f"{source.name}, line {number}: {error}") from None
+                yield x, label
+
+    labels: set[str] = set()
+    size = 0
+    for _, label in samples_as_written():
+        if len(labels) <= MOST_LABELS:
+            labels.add(label)
+        size += 1
+    task, read = _labels(labels, True)
+    samples = _Again(lambda: ((x, read(label)) for x, label in samples_as_written()))
+    return Stream(source.name, samples, task, size, scaled=False)
+
+
+# Targets ------------------------------------------------------------------------------------------
+
+
+def _labels(texts: set[str], numeric: bool) -> tuple[str, Callable[[str], Any]]:
+    """The task that a target with these values sets, and how a value is read."""
+    if not numeric:
+        values: list[Any] = sorted(texts)
+        read: Callable[[str], Any] = str
+    else:
+        values = sorted({float(text) for text in texts})
+        if len(values) > MOST_LABELS or not all(value.is_integer() for value in values):
+            return REGRESSION, float
+        read = _whole
+    if len(values) == 1:
+        raise Mistake(f"the target is {texts.pop()} in every row: there is nothing to learn")
+    if len(values) == 2:
+        return BINARY, lambda text: bool(read(text) == values[1])
+    return MULTICLASS, read
+
+
+def _whole(text: str) -> int:
+    return int(float(text))
