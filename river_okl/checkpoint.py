@@ -21,6 +21,7 @@ So a new class is covered by existing.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import inspect
 import json
@@ -28,6 +29,7 @@ import math
 import os
 import random
 import secrets
+import stat
 import struct
 import sys
 from collections import deque
@@ -58,6 +60,8 @@ STATE_DTYPES = dict.fromkeys(("slots", "free_slots", "owned", "owners"), "<i4") 
 )
 """Of the arrays in the state of an ``Expansion``; the others are float64."""
 
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
 ARRAY_DTYPES = ("<f8", "<i8", "<i4", "|b1")
 SCALAR_KINDS = "biufU"
 
@@ -66,7 +70,7 @@ class CheckpointError(ValueError):
     """A model that no checkpoint can hold, or a file that is no checkpoint, damaged, truncated or too new."""
 
 
-def save(model: base.Estimator, path: str | os.PathLike[str]) -> None:
+def save(model: base.Estimator, path: Path) -> None:
     """Write a model to a file, from which ``load`` makes a model that goes on exactly as this one would.
 
     The file is complete or not there at all: it is written beside the path, flushed to the disk and moved into place,
@@ -79,7 +83,7 @@ def save(model: base.Estimator, path: str | os.PathLike[str]) -> None:
         these; kernel, loss and scheduler must be those of river_okl and river. (For a pipeline, or classes of
         your own, use pickle.)
     path
-        The file; one that exists is replaced.
+        The file; one that exists is replaced, by one of the same mode and, where the system lets you, owner.
 
     Examples
     --------
@@ -95,21 +99,21 @@ def save(model: base.Estimator, path: str | os.PathLike[str]) -> None:
     True
 
     """
+    name = os.fsdecode(path)
     data = _dump(model)
     if _dump(_parse(data)) != data:
         raise CheckpointError(f"this {type(model).__name__} does not come back from a checkpoint as it is")
-    target = os.path.realpath(path)
+    target = os.path.realpath(name)
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".okl-{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        _write(data, temporary, _replaced(target))
         os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+    except BaseException as error:
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename is not None:
+            error.filename, error.filename2 = name, None  # what the user knows of
         raise
     if os.name == "posix":  # the name, too, has to reach the disk
         descriptor = os.open(folder, os.O_RDONLY)
@@ -119,7 +123,7 @@ def save(model: base.Estimator, path: str | os.PathLike[str]) -> None:
             os.close(descriptor)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: Path) -> Any:
     """The model that ``save`` wrote to a file.
 
     Safe for files from strangers: nothing in them is run, and what cannot be right is refused.
@@ -136,14 +140,43 @@ def load(path: str | os.PathLike[str]) -> Any:
         cannot be read.)
 
     """
-    with open(path, "rb") as file:
+    name = os.fsdecode(path)
+    with open(name, "rb") as file:
         head = file.read(HEADER.size)
         try:
             n_body = _n_body(head)
             body = file.read(n_body) if os.fstat(file.fileno()).st_size == HEADER.size + n_body else file.read()
             return _parse(head + body)
         except CheckpointError as error:
-            raise CheckpointError(f"{os.fspath(path)}: {error}") from error.__cause__
+            raise CheckpointError(f"{name}: {error}") from error.__cause__
+
+
+def _replaced(target: str) -> os.stat_result | None:
+    """What there is to know of the file that will be replaced."""
+    try:
+        found = os.stat(target)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+    if not stat.S_ISREG(found.st_mode):  # /dev/stdout must not become a file
+        raise OSError(errno.EINVAL, "a checkpoint goes to a regular file, and this is none", target)
+    return found
+
+
+def _write(data: bytes, path: str, replaced: os.stat_result | None) -> None:
+    """A new file that has reached the disk; until it has the mode of the file it replaces, it is its writer's alone."""
+    mode = 0o666 if replaced is None else 0o600
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        if replaced is not None:
+            if os.name == "posix":
+                for owner, group in ((-1, replaced.st_gid), (replaced.st_uid, -1)):
+                    with contextlib.suppress(OSError):
+                        os.chown(path, owner, group)
+            os.chmod(path, stat.S_IMODE(replaced.st_mode))
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 # The file ---------------------------------------------------------------------------------------------------------
@@ -248,7 +281,7 @@ class _Writer:
     def model(self, model: base.Estimator) -> tuple[bytes, bytes]:
         name = type(model).__name__
         if _model_classes().get(name) is not type(model):
-            raise CheckpointError(f"{model!r} is not of a public class of river_okl; use pickle")
+            raise CheckpointError(f"{_line(model)} is not of a public class of river_okl; use pickle")
         _, parameters = _parameters(model)
         document = {
             "class": name,
@@ -321,7 +354,7 @@ class _Writer:
                 ]
             }
         raise CheckpointError(
-            f"{where} holds {value!r}, a {kind.__name__}, which no checkpoint can hold; use pickle for this model"
+            f"{where} holds {_line(value)}, a {kind.__name__}, which no checkpoint can hold; use pickle for this model"
         )
 
     def name(self, name: Any, where: str) -> Any:
@@ -332,7 +365,7 @@ class _Writer:
         if kind in (str, int, bool) or (isinstance(name, float | np.generic) and name == name):
             return self.value(name, where)
         raise CheckpointError(
-            f"{where} is {name!r}, a {kind.__name__}: names in a checkpoint are str, int, bool, float, or tuples; "
+            f"{where} is {_line(name)}, a {kind.__name__}: names in a checkpoint are str, int, bool, float, or tuples; "
             f"rename it or use pickle for this model"
         )
 
@@ -406,7 +439,7 @@ class _Reader:
         parameters = self.document.get("parameters")
         self.require(type(parameters) is dict, "its parameters")
         model = known[name](**{key: self.value(value) for key, value in parameters.items()})
-        self.kernel = getattr(model, "kernel", None)
+        self.terms = (getattr(model, "kernel", None) or kernels.RBF())._terms()  # one object, as pickles count them
         self.attributes(model, self.document.get("attributes"), parameters)
         return model
 
@@ -421,7 +454,7 @@ class _Reader:
         for name, value in found.items():
             self.require(name in parameters or _like(value, built[name]), f"{name} is {value!r:.100}")
         vars(thing).clear()  # the order of attributes is part of a pickle
-        vars(thing).update(found)
+        vars(thing).update((sys.intern(name), value) for name, value in found.items())
 
     def attribute(self, value: Any, built: Any, is_parameter: bool) -> Any:
         if is_parameter or (type(value) is dict and value.keys() == {"built"}):
@@ -529,7 +562,7 @@ class _Reader:
             needed <= max(ALLOCATED_AT_LEAST, ALLOCATED_PER_BYTE * self.size), f"it asks for {needed:,} bytes of memory"
         )
         f = Expansion(
-            (self.kernel or kernels.RBF())._terms(),
+            self.terms,
             budget=budget,
             spare=spare,
             n_outputs=n_outputs,
@@ -548,6 +581,12 @@ class _Reader:
         if type(value) is dict and value.keys() == {"array"}:
             return self.array(value["array"]).tobytes()
         return self.value(value)
+
+
+def _line(value: Any) -> str:
+    """What a value looks like, in one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def _no_constant(name: str) -> Any:

@@ -17,11 +17,13 @@ from typing import Any
 
 from river import base
 
-from river_okl._core.kernel import FACTOR_KINDS
+from river_okl._core.kernel import FACTOR_KINDS, MOST_FACTORS, MOST_TERMS
 
 __all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum"]
 
 EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER = FACTOR_KINDS
+
+DEEPEST = 32  # kernels in kernels
 
 # γ = 3 / mean ‖x-x'‖² was the best of 1, 3 and 10: see benchmarks/README.md, "The bandwidth".
 AUTO_DISTANCE = 3.0
@@ -42,6 +44,11 @@ class Kernel(base.Base):
             f"{type(self).__name__} is not made of river_okl.kernels: compose RBF, Laplacian, Polynomial and Linear"
         )
 
+    def _size(self) -> tuple[int, int, int]:
+        """How many terms and factors ``_terms`` has, and how deep kernels are nested, without multiplying out."""
+        terms = self._terms()
+        return len(terms), sum(len(factors) for _, factors in terms), 1
+
     def _resolved(self, distance: float, square: float) -> Kernel:
         """This kernel on a stream with these means of ‖x-x'‖² and ‖x‖²: every gamma is a number."""
         raise NotImplementedError
@@ -61,6 +68,11 @@ class Kernel(base.Base):
 
     def __add__(self, other: Kernel) -> Kernel:
         return Sum(self, other)
+
+    def __radd__(self, other: Kernel | int) -> Kernel:
+        if isinstance(other, int) and other == 0:  # what sum() starts from
+            return self
+        raise TypeError(f"{other!r} + {self!r}: kernels are added to kernels")
 
     def __mul__(self, other: Kernel | float) -> Kernel:
         if isinstance(other, Kernel):
@@ -117,6 +129,7 @@ class RBF(Kernel):
             if not gamma:
                 raise ValueError("RBF: gamma is empty; give at least one scale")
             gamma = tuple(_check_gamma(g, "RBF") for g in gamma)
+            _check_size(len(gamma), len(gamma), 1)
         elif gamma is not None:
             _check_gamma(gamma, "RBF")
         self.gamma = gamma
@@ -260,12 +273,17 @@ class Sum(Kernel):
             weights = tuple(weights)
         self.kernels = kernels
         self.weights = weights
+        _check_size(*self._size())
 
     def _get_params(self) -> dict[str, Any]:
         return {"_POSITIONAL_ARGS": self.kernels, "weights": self.weights}
 
     def _pairs(self) -> list[tuple[float, Kernel]]:
         return list(zip(self.weights or (1.0,) * len(self.kernels), self.kernels, strict=True))
+
+    def _size(self) -> tuple[int, int, int]:
+        terms, factors, depths = zip(*(kernel._size() for kernel in self.kernels), strict=True)
+        return sum(terms), sum(factors), 1 + max(depths)
 
     def _terms(self) -> tuple[Term, ...]:
         return tuple((w * v, factors) for w, k in self._pairs() for v, factors in k._terms())
@@ -296,9 +314,20 @@ class Product(Kernel):
     def __init__(self, *kernels: Kernel):
         _check_kernels(kernels, "Product")
         self.kernels = kernels
+        _check_size(*self._size())
 
     def _get_params(self) -> dict[str, Any]:
         return {"_POSITIONAL_ARGS": self.kernels}
+
+    def _size(self) -> tuple[int, int, int]:
+        terms, factors, depth = 1, 0, 0
+        for kernel in self.kernels:
+            more_terms, more_factors, its_depth = kernel._size()
+            terms, factors = terms * more_terms, factors * more_terms + more_factors * terms
+            depth = max(depth, its_depth)
+            if terms > MOST_TERMS:  # soon a number of many digits
+                break
+        return terms, factors, 1 + depth
 
     def _terms(self) -> tuple[Term, ...]:
         product: tuple[Term, ...] = ((1.0, ()),)
@@ -320,6 +349,17 @@ def _in_brackets(kernel: Kernel) -> str:
 def _check_kernels(kernels: tuple[Any, ...], where: str) -> None:
     if not kernels or not all(isinstance(kernel, Kernel) for kernel in kernels):
         raise TypeError(f"{where}: takes one or more kernels, not {kernels!r}")
+
+
+def _check_size(terms: int, factors: int, depth: int) -> None:
+    """What the core evaluates, and no more."""
+    if terms > MOST_TERMS or factors > MOST_FACTORS:
+        raise ValueError(
+            f"a kernel has at most {MOST_TERMS} terms and {MOST_FACTORS} factors, after products of sums are "
+            f"multiplied out; this one has more: leave some out"
+        )
+    if depth > DEEPEST:
+        raise ValueError(f"kernels are at most {DEEPEST} sums and products deep; give all to one Sum or Product")
 
 
 def _ratio(constant: float, mean: float) -> float:

@@ -43,7 +43,7 @@ from scipy import special
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.expansion import Expansion
-from river_okl._core.sample import Frame
+from river_okl._core.sample import Frame, plain
 from river_okl.checks import LARGEST_WEIGHT, check_kernel, check_target, check_weight, check_whole
 from river_okl.labels import with_label
 from river_okl.losses import derivative
@@ -138,6 +138,9 @@ class KernelModel(base.Estimator):
         """``_decision`` of every row of a frame."""
         return self._f.evaluate_many(frame)[:, 0]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {plain(name): _plain(value) for name, value in vars(self).items()}
+
     def mutate(self, new_attrs: dict[str, Any]) -> None:
         """Change parameters in place; the constructor's checks apply."""
         self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
@@ -200,6 +203,15 @@ class KernelModel(base.Estimator):
     def _check_many(self, targets: list[Any]) -> None:
         """Raise where one of these targets is wrong, before the first is learned."""
         raise NotImplementedError
+
+
+def _plain(value: Any) -> Any:
+    """An attribute as pickles have it: see ``plain``."""
+    if type(value) is list:
+        return [_plain(item) for item in value]
+    if type(value) is dict:
+        return {plain(name): _plain(item) for name, item in value.items()}
+    return plain(value)
 
 
 def _frame(frame: nw.DataFrame[Any]) -> Frame:

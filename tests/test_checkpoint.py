@@ -11,6 +11,7 @@ import json
 import math
 import os
 import pickle
+import stat
 import struct
 import subprocess
 import sys
@@ -270,8 +271,9 @@ class UsersClassifier(river_okl.RBPClassifier):
     ids=["a user's loss", "a user's class", "a pipeline", "a huge number"],
 )
 def test_what_no_checkpoint_can_hold_is_refused(model, message, tmp_path):
-    with pytest.raises(CheckpointError, match=message):
+    with pytest.raises(CheckpointError, match=message) as caught:
         river_okl.save(model, tmp_path / "model.okl")
+    assert "\n" not in str(caught.value)
     assert os.listdir(tmp_path) == []
 
 
@@ -327,6 +329,71 @@ def test_paths_are_strings_or_paths(tmp_path, monkeypatch):
         river_okl.load("other.okl")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs modes")
+def test_a_file_keeps_its_mode_and_a_new_one_has_the_usual(tmp_path):
+    path, other = tmp_path / "model.okl", tmp_path / "other"
+    for mode in (0o600, 0o640, 0o444):
+        river_okl.save(small(river_okl.RBPClassifier), path)
+        path.chmod(mode)
+        river_okl.save(learned(river_okl.RBPClassifier), path)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        path.unlink()
+    river_okl.save(small(river_okl.RBPClassifier), path)
+    other.touch()
+    assert path.stat().st_mode == other.stat().st_mode
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root gives files away")
+def test_a_file_keeps_its_owner(tmp_path):
+    path = tmp_path / "model.okl"
+    river_okl.save(small(river_okl.RBPClassifier), path)
+    os.chown(path, 12345, 54321)
+    river_okl.save(learned(river_okl.RBPClassifier), path)
+    assert (path.stat().st_uid, path.stat().st_gid) == (12345, 54321)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs modes")
+def test_what_was_private_is_never_public(tmp_path, monkeypatch):
+    """Not even while it is written."""
+    path = tmp_path / "model.okl"
+    river_okl.save(small(river_okl.RBPClassifier), path)
+    path.chmod(0o600)
+    modes, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (modes.append(stat.S_IMODE(os.fstat(fd).st_mode)), fsync(fd)))
+    river_okl.save(learned(river_okl.RBPClassifier), path)
+    assert modes[0] == 0o600
+
+
+def test_paths_of_bytes(tmp_path):
+    path = os.fsencode(tmp_path / "ü.okl")
+    river_okl.save(small(river_okl.RBPClassifier), path)
+    assert isinstance(river_okl.load(path), river_okl.RBPClassifier)
+    assert os.listdir(tmp_path) == ["ü.okl"]
+    (tmp_path / "ü.okl").write_bytes(b"")
+    with pytest.raises(CheckpointError, match=r"ü\.okl: truncated"):
+        river_okl.load(path)
+
+
+@pytest.mark.parametrize("path", ["folder", "nowhere/model.okl", "file/model.okl", "x" * 300 + ".okl"])
+def test_errors_name_the_path_of_the_user(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("file").touch()
+    with pytest.raises(OSError) as caught:
+        river_okl.save(small(river_okl.RBPClassifier), path)
+    assert caught.value.filename == path
+    assert "tmp" not in str(caught.value)
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pipe")
+def test_a_pipe_stays_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="regular file"):
+        river_okl.save(small(river_okl.RBPClassifier), tmp_path / "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
 # Wrong files ------------------------------------------------------------------------------------------------------
 
 
@@ -348,6 +415,10 @@ def good():
 
 def with_loss(data, loss):
     return edited(data, "parameters", "loss", loss)
+
+
+LINEAR, RBF = ({"object": [f"river_okl.kernels.{name}", [], {}]} for name in ("Linear", "RBF"))
+ENDLESS = {"object": ["river_okl.kernels.Product", 30 * [{"object": ["river_okl.kernels.Sum", [LINEAR, RBF], {}]}], {}]}
 
 
 @pytest.mark.parametrize(
@@ -372,6 +443,7 @@ def with_loss(data, loss):
         ("a function", lambda data: with_loss(data, {"object": ["os.system", ["ls"], {}]}), "os.system"),
         ("our function", lambda data: with_loss(data, {"object": ["river_okl.load", ["x"], {}]}), "river_okl.load"),
         ("not a loss", lambda data: with_loss(data, {"object": ["river_okl.kernels.RBF", [], {}]}), "loss"),
+        ("a kernel without end", lambda data: edited(data, "parameters", "kernel", ENDLESS), "16 terms"),
         ("an unknown parameter", lambda data: edited(data, "parameters", "depth", 3), "depth"),
         ("not a document", lambda data: assembled([1, 2], b""), "document"),
         ("NaN in JSON", lambda data: edited(data, "parameters", "c", math.nan), "NaN"),

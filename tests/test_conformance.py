@@ -108,6 +108,31 @@ def test_the_seed_and_the_stream_decide_the_model(cls, options):
     assert pickle.dumps(pickle.loads(pickle.dumps(first))) == pickle.dumps(pickle.loads(pickle.dumps(second)))
 
 
+def anew(value):
+    """An equal value of other objects, as another process would have it."""
+    if isinstance(value, str):
+        return "".join(list(value))
+    if isinstance(value, tuple):
+        return tuple([anew(part) for part in value])
+    return {anew(name): v for name, v in value.items()} if isinstance(value, dict) else value
+
+
+@each_variant
+def test_pickles_of_equal_models_are_equal(cls, options, tmp_path):
+    """Pickles refer to what they had before by identity, and texts of a model may be one object or several."""
+    names = ["nearest", "budget", ("budget", "x"), "_f", "yes"]
+    labels = {-1.0: "kernel", 1.0: "yes"} if task(cls) == streams.CLASSIFICATION else {}
+    stream = [
+        ({names[i]: v for i, v in enumerate(x.values()) if i < 5}, labels.get(y, y))
+        for x, y in streams.emerging(task(cls), n=60)
+    ]
+    first = learn(small(cls, **options), stream)
+    second = learn(small(cls, **anew(options)), [(anew(x), anew(y)) for x, y in stream])
+    river_okl.save(first, tmp_path / "model.okl")
+    third, fourth = river_okl.load(tmp_path / "model.okl"), pickle.loads(pickle.dumps(first))
+    assert pickle.dumps(first) == pickle.dumps(second) == pickle.dumps(third) == pickle.dumps(fourth)
+
+
 @each_variant
 @pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
 def test_a_pickle_goes_on_identically(cls, options, kind):

@@ -6,6 +6,7 @@ Their numbers are compared with one-line definitions in test_core.py.
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import pickle
 
@@ -98,6 +99,43 @@ def test_compositions_that_are_refused():
             weight * kernels.RBF()
     with pytest.raises(NotImplementedError, match="compose"):
         kernels.Kernel()._terms()
+
+
+def too_large():
+    """Kernels of many terms, each written in a few characters."""
+    pair = kernels.RBF(1.0) + kernels.Linear()
+    yield lambda: kernels.Product(*[pair] * 30)  # 2^30 terms of 30 factors
+    yield lambda: kernels.Product(*[pair] * 5)
+    yield lambda: kernels.Product(*[kernels.RBF(1.0)] * 33)
+    yield lambda: functools.reduce(lambda kernel, _: kernel + kernel, range(1000), kernels.RBF())
+    yield lambda: functools.reduce(lambda kernel, _: kernel + kernels.RBF(), range(1000), kernels.RBF())
+    yield lambda: functools.reduce(lambda kernel, _: kernel * kernel, range(1000), pair)
+    yield lambda: sum([kernels.RBF()] * 17)
+    yield lambda: kernels.RBF(tuple(range(1, 18)))
+
+
+@pytest.mark.parametrize("make", list(too_large()))
+def test_terms_are_counted_before_they_are_multiplied_out(make):
+    with pytest.raises(ValueError, match="at most 16 terms and 32 factors"):
+        make()
+
+
+def test_kernels_are_not_nested_for_ever():
+    with pytest.raises(ValueError, match="32 sums and products deep"):
+        functools.reduce(lambda kernel, _: 2.0 * kernel, range(1000), kernels.RBF())
+
+
+@pytest.mark.parametrize("kernel", [*ALL, kernels.Product(*[kernels.RBF(1.0) + kernels.Linear()] * 3)], ids=str)
+def test_the_count_is_that_of_the_terms(kernel):
+    terms = kernel._terms()
+    assert kernel._size()[:2] == (len(terms), sum(len(factors) for _, factors in terms))
+
+
+def test_a_sum_of_a_list():
+    a, b = kernels.RBF(1.0), kernels.Linear()
+    assert sum([a, b]) == a + b
+    with pytest.raises(TypeError, match="kernels"):
+        1 + a
 
 
 def test_the_bandwidth_in_use_is_readable():

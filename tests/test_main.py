@@ -436,6 +436,8 @@ def test_nothing_that_a_name_says_is_run(text):
         (["OLRDClassifier(budget=0)"], "OLRDClassifier(budget=0): budget is 0; it must be at least 1"),
         (["OLRDClassifier(bugdet=5)"], "OLRDClassifier(bugdet=5): got an unexpected keyword argument 'bugdet'"),
         (["OLRDClassifier(RBF(gamma=-1))"], "OLRDClassifier(RBF(gamma=-1)): RBF: gamma is -1; it must be positive"),
+        ([f"OLRDClassifier({' * '.join(['(RBF() + Linear())'] * 30)})"], "at most 16 terms"),
+        ([f"OLRDClassifier({' + '.join(['RBF()'] * 2000)})"], "nested too deep"),
         (["OLRDClassifier(RFB())"], "'RFB()' is not known; did you mean RBF"),
         (["OLRDClassifier(budget=)"], "neither a name nor a name with parameters"),
         (["OLRDRegressor"], "OLRDRegressor is no classifier"),

@@ -6,6 +6,8 @@ Term = tuple[float, tuple[Factor, ...]]
 SIMD_VARIANTS: tuple[str, ...]
 SIMD: str
 FACTOR_KINDS: tuple[int, int, int]
+MOST_TERMS: int
+MOST_FACTORS: int
 
 class Kernel:
     @property

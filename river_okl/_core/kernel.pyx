@@ -8,9 +8,13 @@ from river_okl._core.sample cimport LARGEST, Sample
 import math
 import os
 
+from river_okl._core.sample import plain
+
 cdef enum:
     LANES = 8               # doubles in the widest vector
     BANDWIDTH_SAMPLES = 200
+
+MOST_TERMS, MOST_FACTORS = 16, 32  # as kernel.pxd and ``self_similarity`` have room for
 
 SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_loops(name.encode()) != NULL)
 """The variants of the vector loops that this build and processor have, the widest last."""
@@ -38,8 +42,8 @@ cdef class Kernel:
 
     def __init__(self, tuple terms):
         cdef int t, f = 0
-        if not 1 <= len(terms) <= 16 or sum(len(factors) for _, factors in terms) > 32:
-            raise ValueError("a kernel has at most 16 terms and 32 factors, after products of sums are multiplied out")
+        if not 1 <= len(terms) <= MOST_TERMS or sum(len(factors) for _, factors in terms) > MOST_FACTORS:
+            raise ValueError(f"a kernel has at most {MOST_TERMS} terms and {MOST_FACTORS} factors")
         self.terms = terms
         for t, (weight, factors) in enumerate(terms):
             self.c_terms[t].weight = weight
@@ -127,7 +131,7 @@ cdef class Kernel:
     def __getstate__(self):
         return (
             bool(self.adapting),
-            self.previous,
+            None if self.previous is None else {plain(name): value for name, value in self.previous.items()},
             self.seen,
             self.next_update,
             self.sum_squares,

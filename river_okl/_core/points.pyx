@@ -41,7 +41,7 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.rows cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
 from river_okl._core.sample cimport LARGEST, LARGEST_SELF, Frame, Sample, number
 
-from river_okl._core.sample import refuse
+from river_okl._core.sample import plain, refuse
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
@@ -788,7 +788,7 @@ cdef class Points:
             feature = &self.features[j]
             if feature.key == NULL:
                 continue
-            names.append(<object> feature.key)
+            names.append(plain(<object> feature.key))
             slots.append(j)
             ranks.append(feature.rank if feature.dense != NULL else -1)
             if feature.dense != NULL:

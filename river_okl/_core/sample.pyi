@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 def refuse(key: Any, value: Any) -> NoReturn: ...
+def plain(name: Any) -> Any: ...
 
 class Frame:
     names: list[Any]

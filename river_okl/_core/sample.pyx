@@ -3,6 +3,8 @@
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.math cimport fabs
 
+import sys
+
 
 def refuse(key, value):
     """The error for a feature value that no model can learn from."""
@@ -65,3 +67,10 @@ cdef class Frame:
     def items(self):
         """The items of the row pointed at, as a dict would give them."""
         return [(name, self.matrix[self.row, j]) for j, name in enumerate(self.names)]
+
+
+def plain(name):
+    """A name as pickles have it: equal strings are one object, and equal tuples never are, as pickles count objects."""
+    if type(name) is str:
+        return sys.intern(name)
+    return tuple([plain(part) for part in name]) if type(name) is tuple else name

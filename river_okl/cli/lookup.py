@@ -95,6 +95,8 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
         return _make(known[name], *args, **{k: v for k, v in defaults.items() if k in taken} | kwargs)
     except Mistake as mistake:
         raise Mistake(f"{text}: {mistake}") from None
+    except RecursionError:
+        raise Mistake(f"{text[:50]}...: nested too deep") from None
 
 
 def _dotted(node: ast.expr) -> str:
@@ -130,8 +132,10 @@ def _value(node: ast.expr, known: Names) -> Any:
             if isinstance(a, kernels.Kernel) or isinstance(b, kernels.Kernel):
                 try:
                     return a + b if isinstance(operator, ast.Add) else a * b
-                except (TypeError, ValueError, AttributeError):
+                except (TypeError, AttributeError):
                     raise Mistake(f"{ast.unparse(node)!r} is no kernel") from None
+                except ValueError as error:
+                    raise Mistake(str(error)) from None
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
