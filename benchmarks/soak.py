@@ -145,7 +145,7 @@ class Worst:
         if f.keeps_values:
             size = float((K @ np.abs(alpha)).max()) or 1.0
             self.see("values", np.abs(f.values - (K @ alpha)[:, 0]).max() / size)
-        if f.gram_state() is not None:
+        if f.keeps_inverse:
             self.see("inverse", np.abs(f.inverse.astype(LONG) @ K - np.eye(len(f))).max())
             for x in PROBES:
                 f.evaluate(x)

@@ -148,11 +148,15 @@ def thresholds(report: timing.Report) -> None:
         shutil.copytree(ROOT / "benchmarks", copy / "benchmarks", ignore=shutil.ignore_patterns("cache", "results"))
         for name in ("setup.py", "pyproject.toml"):
             shutil.copy(ROOT / name, copy)
-        core = copy / "river_okl" / "_core" / "points.pyx"
-        text, changed = re.subn(r"\n    SPARSE_BELOW = \d+.*", "", core.read_text())  # one build serves all values
-        assert changed == 1
-        setting = 'import os\ncdef Py_ssize_t SPARSE_BELOW = int(os.environ["SPARSE_BELOW"])\n\ncdef class Points:'
-        core.write_text(text.replace("cdef class Points:", setting, 1))
+        core = copy / "river_okl" / "_core"
+        text, changed = re.subn(r"\n    SPARSE_BELOW = \d+.*", "", (core / "points.pxd").read_text())
+        assert changed == 1  # it becomes a variable: one build serves all values
+        (core / "points.pxd").write_text(
+            text.replace("cdef class Points:", "cdef Py_ssize_t SPARSE_BELOW\n\n\ncdef class Points:", 1)
+        )
+        setting = 'import os\nSPARSE_BELOW = int(os.environ["SPARSE_BELOW"])\n\n\ncdef class Points:'
+        text = (core / "points.pyx").read_text()
+        (core / "points.pyx").write_text(text.replace("cdef class Points:", setting, 1))
         build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
         subprocess.run(build, cwd=copy, check=True, capture_output=True)
         for _ in range(3):  # in turn, so that what else the machine does meets all of them

@@ -37,10 +37,10 @@ class AveragedExpansion(KernelModel):
         return (1.0, -1.0 / (self._t + 1)) if self.averaged else (1.0,)
 
     def _score(self, p: float) -> float:
-        return p - self._f.output(1) / (self._t + 1) if self.averaged else p
+        return self._f.value(self._weights()) if self.averaged else p
 
     def _decision(self, x: Any) -> float:
-        return self._f.combine(x, self._weights())
+        return self._f.evaluate(x, self._weights())
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
         return self._f.evaluate_many(frame, self._weights())[:, 0]
@@ -145,17 +145,11 @@ class SuffixAverage(KernelModel):
         """The average at the sample that f and g have evaluated last."""
         if not self.suffix:
             return p
-        f, g = self._f, self._g
-        a, b, c = self._weights()
-        value = a * p + b * f.output(1) + c * f.output(2)
-        if len(g):
-            a, b = self._weights_left()
-            value += a * g.output(0) + b * g.output(1)
-        return value
+        return self._f.value(self._weights()) + self._g.value(self._weights_left())
 
     def _decision(self, x: Any) -> float:
-        value = self._f.combine(x, self._weights())
-        return value + self._g.combine(x, self._weights_left()) if self.suffix else value
+        value = self._f.evaluate(x, self._weights())
+        return value + self._g.evaluate(x, self._weights_left()) if self.suffix else value
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
         values = self._f.evaluate_many(frame, self._weights())[:, 0]

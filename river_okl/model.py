@@ -280,7 +280,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         if f.n_classes == 0:
             p = f.observe(x)
         else:
-            target, p = 1.0, f.observe_class(x, int(target))
+            target, p = 1.0, f.observe(x, int(target))
         self._calibration.update(target * self._score(p))
         return target, p
 

@@ -605,7 +605,7 @@ def test_positions_and_births():
     f.add(1.0)
     assert max(f.births) == 6
     for i in (-1, 3, 100):
-        for call in (f.remove, f.point, f.at, f.row_of, lambda i: f.shift(i, 1.0), lambda i: f.set(i, 1.0)):
+        for call in (f.remove, f.point, f.value_of, f.row_of, lambda i: f.shift(i, 1.0), lambda i: f.set(i, 1.0)):
             with pytest.raises(IndexError, match="position"):
                 call(i)
 
@@ -648,13 +648,18 @@ def test_outputs_share_the_support_vectors():
     f.evaluate(x)
     row = f.row
     for o in range(3):
-        assert f.output(o) == pytest.approx(float(row @ f.coefficients_of(o)), rel=1e-12)
+        assert f.value((0.0,) * o + (1.0,)) == pytest.approx(float(row @ f.coefficients_of(o)), rel=1e-12)
         alone = float(f.coefficients_of(o) @ f.gram() @ f.coefficients_of(o))
         assert f.norms2[o] == pytest.approx(alone, rel=1e-10)
-    assert f.outputs == [f.output(o) for o in range(3)]
+    assert f.value() == f.evaluate(x)
+    assert f.value((1.0, -0.5, 2.0)) == f.evaluate(x, (1.0, -0.5, 2.0))
     f._check()
+    frame = Frame(["a"], np.zeros((1, 1)))
+    for read in (f.value, lambda w: f.evaluate(x, w), lambda w: f.evaluate_many(frame, w)):
+        with pytest.raises(IndexError, match="4 weights for 3 outputs"):
+            read((1.0,) * 4)
     with pytest.raises(IndexError, match="output"):
-        f.output(5)
+        f.add(1.0, 5)
 
 
 # The memo ---------------------------------------------------------------------------------------------------------
@@ -757,7 +762,7 @@ def test_combinations_of_outputs_are_the_same_for_a_frame_bit_for_bit(classes):
     many = f.evaluate_many(frame, weights)
     assert many.shape == (11, classes or 1)
     for row, found in zip(frame, many, strict=True):
-        one = f.scores(row, weights) if classes else [f.combine(row, weights)]
+        one = f.scores(row, weights) if classes else [f.evaluate(row, weights)]
         assert one == found.tolist()
         columns = f.columns.reshape(20, classes or 1, 3) @ weights
         np.testing.assert_allclose(found, f.row @ columns, rtol=1e-12, atol=1e-13)

@@ -1,19 +1,24 @@
 """The function that every algorithm of river_okl manipulates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
-The support vectors z_i and their kernel rows are those of ``points.pyx``; here are the coefficients.  What is kept, for
-support vectors i < n and outputs o (``_check`` recomputes all of it by brute force):
+It is composed: where the z_i are is the business of ``points.pyx``, their kernel rows that of ``rows.pyx``, K and K⁻¹ that
+of ``gram.pyx``; here are the coefficients.  What is kept, for support vectors i < n and outputs o (``_check`` recomputes
+all of it by brute force):
 
     f_o           Σ_i scale · coef[o, i] · κ(z_i, ·)
     norms[o]      ‖f_o‖²            where asked for (``norm=True``)
     values[i]     f_0(z_i)/scale    where asked for (``values=True``)
     gram          K and K⁻¹         where asked for (``inverse=True``)
 
-Where a sample is the one of the last call, its kernel row is reused; where no coefficient moved either, the value.
+The last sample is the one that ``evaluate``, ``scores`` or ``observe`` was given last; ``add``, ``project``, ``absorb``,
+``value``, ``row`` and ``self_similarity`` are about it, and raise where there is none or another thread has shown it.  It
+is still the last sample after points came or went.  Where a sample is the last one again, its kernel row is reused; where
+no coefficient moved either, the value.
 
 More than two classes.  After ``split_classes`` an output is not one function f but one per class, F_c, and a sample of class
 y sees f along the direction u = (e_y - e_r)/√2, r the class that rivals y most: its value is (F_y - F_r)/√2, and f ← f + c
 κ(x, ·) moves F_y by c/√2 and F_r by -c/√2.  As ‖u‖ = 1, all that an algorithm for labels ±1 computes (margins, κ(x, x), ‖f‖²)
-means the same, with y = +1; and with two classes F = ±f/√2 it is the same model.
+means the same, with y = +1; and with two classes F = ±f/√2 it is the same model.  The direction is ``unit`` · (+1 for
+``along[0]``, -1 for ``along[1]``), and 1 for the one function that there is before.
 """
 
 from libc.math cimport fabs, sqrt
@@ -24,18 +29,19 @@ import math
 import numpy as np
 
 from river_okl._core.gram cimport Gram
-from river_okl._core.kernel cimport loops
+from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.points cimport Points, Tile, copy_array, fill, take_row
-from river_okl._core.rows cimport TILE
-from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample
+from river_okl._core.points cimport LANES, MOST_POINTS, SPARSE_BELOW, Points, copy_array, fill
+from river_okl._core.loops cimport TILE
+from river_okl._core.rows cimport Rows, Tile
+from river_okl._core.sample cimport Frame, Sample, take_row
 
-from river_okl._core.points import checked_array, checked_whole
+from river_okl._core.states import checked_functions, checked_points
 
 cdef double SQRT_HALF = 0.5**0.5
 
 
-cdef class Expansion(Points):
+cdef class Expansion:
     """f = Σ α_i κ(z_i, ·) over river samples.
 
     Parameters
@@ -56,36 +62,50 @@ cdef class Expansion(Points):
         Keep K and K⁻¹, for ``project`` and ``absorb``.
     """
 
+    cdef Points points
+    cdef Rows rows
+    cdef Gram gram_                     # or None
+    cdef readonly object budget
+    cdef readonly bint spare
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_classes  # 0: one function per output; else columns are output by output, class by class
     cdef Py_ssize_t n_columns           # n_outputs, times n_classes if there are any
-    cdef Py_ssize_t target, rival       # the classes that the last sample is between
     cdef readonly bint keeps_norm, keeps_values
-    cdef Gram gram_
     cdef double scale_
     cdef double **coef              # [n_columns][capacity]; column class · n_outputs + output
     cdef double *norms              # [n_columns]
     cdef double *peaks              # [n_columns] the largest of each norm since they were computed from scratch
     cdef double *values_
-    cdef Py_ssize_t moves           # changes of f since norms and values were last computed from scratch
+    cdef Py_ssize_t changes         # of f since norms and values were last computed from scratch
     cdef bint stale                 # norms and values wait to be computed from scratch
 
     # scratch: what is known of the last sample; never pickled
+    cdef Py_ssize_t along[2]        # its direction: classes
+    cdef int n_along                # of which there are one or two
+    cdef double unit
     cdef bint *sums_valid
     cdef double *sums               # [n_columns] Σ coef κ(z_i, x), without the scale
     cdef double residue             # δ² of the last sample, where residue_valid
     cdef bint residue_valid
 
     def __cinit__(self):
-        self.scale_ = 1.0
+        self.scale_ = self.unit = 1.0
+        self.n_along = 1
 
     def __init__(self, tuple kernel, *, budget=None, bint spare=False, Py_ssize_t n_outputs=1, bint norm=False, bint values=False, bint inverse=False):
         if n_outputs < 1:
             raise ValueError(f"n_outputs is {n_outputs}; it must be at least 1")
-        self.start(kernel, budget, spare)
+        if self.points is not None:
+            raise RuntimeError("an Expansion is initialised once")
+        if budget is not None and not 1 <= budget <= MOST_POINTS:
+            raise ValueError(f"budget is {budget!r}: it must be a whole number from 1 to {MOST_POINTS:,}")
+        self.budget = budget
+        self.spare = spare
+        self.points = Points(None if budget is None else min(budget + spare, MOST_POINTS))
+        self.rows = Rows(self.points, Kernel(kernel))
+        self.gram_ = Gram() if inverse else None
         self.keeps_norm = norm
         self.keeps_values = values
-        self.gram_ = Gram() if inverse else None
         self.n_outputs = n_outputs
         self.reserve_columns(n_outputs)
 
@@ -102,170 +122,234 @@ cdef class Expansion(Points):
         okl_free(self.sums)
 
     def __sizeof__(self):
-        total = Points.__sizeof__(self) + self.n_columns * 40 + self.capacity * 8 * (self.n_columns + self.keeps_values)
+        cdef Py_ssize_t columns = self.n_columns + self.keeps_values
+        total = object.__sizeof__(self) + self.n_columns * 40 + self.points.capacity * 8 * columns
+        total += self.points.__sizeof__() + self.rows.__sizeof__()
         return total + self.gram_.__sizeof__() if self.gram_ is not None else total
 
-    # Values -----------------------------------------------------------------------------------------------------------
+    def __len__(self):
+        return self.points.n
 
-    cdef double sum(self, Py_ssize_t o) noexcept:
-        """Σ_i coef[o, i] κ(z_i, x) for the last sample."""
-        if not self.sums_valid[o]:
-            self.sums[o] = loops.inner(self.row_, self.coef[o], self.padded())
-            self.sums_valid[o] = True
-        return self.sums[o]
+    # The support vectors and their kernel rows ------------------------------------------------------------------------
 
-    cdef double value(self, Py_ssize_t output) noexcept:
-        """An output at the last sample, without the scale: along the sample's direction where there are classes."""
-        if self.n_classes == 0:
-            return self.sum(output)
-        return SQRT_HALF * (
-            self.sum(self.target * self.n_outputs + output) - self.sum(self.rival * self.n_outputs + output)
-        )
+    @property
+    def kernel(self):
+        """The kernel as the core has it."""
+        return self.rows.kernel
 
-    cdef void forget_sums(self) noexcept:
-        memset(self.sums_valid, 0, self.n_columns * sizeof(bint))
+    @property
+    def keeps_inverse(self):
+        """Whether K and K⁻¹ are kept."""
+        return self.gram_ is not None
 
-    cpdef double evaluate(self, sample) except? -1.0:
-        """f(x), of output 0; x is remembered for ``add``, ``project``, ``row``, ``outputs`` and ``self_similarity``."""
-        self.enter()
-        try:
-            if self.look_at(sample):
-                self.residue_valid = False
-                self.forget_sums()
-            return self.scale_ * self.sum(0) if self.n else 0.0
-        finally:
-            self.busy = False
+    @property
+    def memo(self):
+        """Whether the row of the last sample is kept; tests switch it off."""
+        return self.rows.memo
 
-    cpdef double observe(self, sample) except? -1.0:
-        """``evaluate`` for a sample that is about to be learned: it counts for a kernel that takes γ from the stream."""
-        self.residue_valid = False  # as in a model that is loaded between two samples: solving has side effects
-        if self.spare:
-            self.finish_interrupted()
-        cdef double value = self.evaluate(sample)
-        if not self.kernel.adapting:
-            return value
-        if self.kernel.observe(&self.samples[self.last]):
-            self.kernel_moved()
-            value = self.evaluate(sample)
-        return value
+    @memo.setter
+    def memo(self, bint value):
+        self.rows.memo = value
 
-    cpdef double observe_class(self, sample, Py_ssize_t target) except? -1.0:
-        """``observe`` for a sample of a class: its margin (F_y - F_r)/√2 over the rival class, the first of the largest."""
-        cdef Py_ssize_t c
-        if not 0 <= target < self.n_classes:
-            raise IndexError(f"class {target} of {self.n_classes}")
-        self.observe(sample)
-        self.target = target
-        self.rival = 1 if target == 0 else 0
-        for c in range(self.n_classes):
-            if c != target and self.sum(c * self.n_outputs) > self.sum(self.rival * self.n_outputs):
-                self.rival = c
-        return self.scale_ * self.value(0)
+    @property
+    def births(self):
+        """When each support vector joined, as a number that counts additions."""
+        return self.points.births
 
-    cpdef double combine(self, sample, tuple weights) except? -1.0:
-        """Σ weight · output, in one call, so that no other thread's sample comes between."""
-        self.evaluate(sample)
-        return self.combined(0, weights)
+    def oldest(self):
+        """The position of the support vector that joined first."""
+        return self.points.oldest()
 
-    def scores(self, sample, tuple weights=(1.0,)):
-        """``combine`` for every class."""
-        cdef Py_ssize_t c
-        self.evaluate(sample)
-        return [self.combined(c, weights) for c in range(self.n_classes)]
+    def point(self, Py_ssize_t i):
+        """z_i in the user's feature names."""
+        return self.points.point(i)
+
+    @property
+    def self_similarity(self):
+        """κ(x, x) of the last sample."""
+        self.rows.seen()
+        return self.rows.self_similarity
+
+    @property
+    def row(self):
+        """κ(z_i, x) of the last sample for every support vector, those that have joined since included."""
+        self.rows.seen()
+        return copy_array(self.rows.row, self.points.n)
+
+    @property
+    def self_similarities(self):
+        """κ(z_i, z_i) of every support vector."""
+        return self.rows.similarities()
+
+    def row_of(self, Py_ssize_t i):
+        """κ(z_i, z_j) for every support vector j."""
+        return self.rows.row_of(i)
+
+    def rows_of(self, positions):
+        """``row_of`` each of these positions: an array (positions, support vectors)."""
+        return self.rows.rows_of(positions)
+
+    def gram(self):
+        """K, computed."""
+        return self.rows.gram()
+
+    # Values at a sample -----------------------------------------------------------------------------------------------
+
+    cdef int look(self, sample) except -1:
+        """The last sample is this one.  Requires ``points.enter``."""
+        if self.rows.look(sample):
+            self.residue_valid = False
+            self.forget_sums()
+        return 0
+
+    cdef double sum(self, Py_ssize_t column) noexcept:
+        """Σ_i coef[column, i] κ(z_i, x) for the last sample."""
+        if not self.sums_valid[column]:
+            self.sums[column] = loops.inner(self.rows.row, self.coef[column], self.points.padded())
+            self.sums_valid[column] = True
+        return self.sums[column]
+
+    cdef inline Py_ssize_t column(self, int k, Py_ssize_t output) noexcept:
+        """Where the k-th class of the direction has its coefficients."""
+        return self.along[k] * self.n_outputs + output
+
+    cdef inline double signed_unit(self, int k) noexcept:
+        """How far the direction points to its k-th class."""
+        return self.unit if k == 0 else -self.unit
+
+    cdef double sum_along(self, Py_ssize_t output) noexcept:
+        """An output at the last sample, along its direction, without the scale."""
+        cdef double total = self.sum(self.column(0, output))
+        if self.n_along > 1:
+            total -= self.sum(self.column(1, output))
+        return self.unit * total
 
     cdef double combined(self, Py_ssize_t c, tuple weights) except? -1.0:
         """Σ weight · output of class c at the last sample."""
         cdef Py_ssize_t o
         cdef double total = 0.0
+        self.check_weights(weights)
         for o in range(len(weights)):
             total += <double> weights[o] * self.sum(c * self.n_outputs + o)
+        return self.scale_ * total
+
+    cdef int check_weights(self, tuple weights) except -1:
+        if len(weights) > self.n_outputs:
+            raise IndexError(f"{len(weights)} weights for {self.n_outputs} outputs")
+        return 0
+
+    cdef void forget_sums(self) noexcept:
+        memset(self.sums_valid, 0, self.n_columns * sizeof(bint))
+
+    cpdef double evaluate(self, sample, tuple weights=None) except? -1.0:
+        """Σ weight · output at x (None: output 0), of the first class if there are classes; x is the last sample then."""
+        self.points.enter()
+        try:
+            self.look(sample)
+            if weights is not None:
+                return self.combined(0, weights)
+            return self.scale_ * self.sum(0) if self.points.n else 0.0
+        finally:
+            self.points.leave()
+
+    def scores(self, sample, tuple weights=(1.0,)):
+        """``evaluate`` for every class."""
+        cdef Py_ssize_t c
+        self.points.enter()
+        try:
+            self.look(sample)
+            return [self.combined(c, weights) for c in range(self.n_classes)]
+        finally:
+            self.points.leave()
+
+    cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
+        """f(x) of a sample that is about to be learned, along its direction; x is the last sample then.
+
+        It counts for a kernel that takes γ from the stream. With classes, ``target`` is that of x, and its value the margin
+        (F_y - F_r)/√2 over the rival class, the first of the largest.
+        """
+        cdef double value
+        if self.n_classes > 0 or target >= 0:
+            if not 0 <= target < self.n_classes:
+                raise IndexError(f"class {target} of {self.n_classes}")
+        self.residue_valid = False  # as in a model that is loaded between two samples: solving has side effects
+        if self.spare:
+            self.finish_interrupted()
+        value = self.evaluate(sample)
+        if self.rows.kernel.adapting and self.rows.kernel.observe(&self.rows.samples[self.rows.last]):
+            self.kernel_moved()
+            value = self.evaluate(sample)
+        if self.n_classes == 0:
+            return value
+        self.face(target)
+        return self.scale_ * self.sum_along(0)
+
+    cdef void face(self, Py_ssize_t target) noexcept:
+        """The direction of the last sample, whose class is the target."""
+        cdef Py_ssize_t c, rival = 1 if target == 0 else 0
+        for c in range(self.n_classes):
+            if c != target and self.sum(c * self.n_outputs) > self.sum(rival * self.n_outputs):
+                rival = c
+        self.along[0] = target
+        self.along[1] = rival
+
+    cpdef double value(self, tuple weights=(1.0,)) except? -1.0:
+        """Σ weight · output at the last sample, along its direction, for what f has become since."""
+        cdef Py_ssize_t o
+        cdef double total = 0.0
+        self.rows.seen()
+        self.check_weights(weights)
+        for o in range(len(weights)):
+            total += <double> weights[o] * self.sum_along(o)
         return self.scale_ * total
 
     def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
         """Σ weight · output at every row of a frame, for every class: an array (rows, classes or 1).
 
-        Equal to ``evaluate``, ``combine`` and ``scores`` bit for bit.
+        Equal to ``evaluate`` and ``scores`` bit for bit; there is no last sample then.
         """
-        cdef Py_ssize_t i, rows = len(frame), tiled = 0
+        cdef Py_ssize_t i, s, rows = len(frame), tiled
         out = np.zeros((rows, max(1, self.n_classes)))
         cdef double[:, ::1] view = out
         cdef const double[::1] factors = np.array(weights)
-        cdef Sample *x
-        cdef Sample sample
+        cdef Sample x
         cdef Tile tile
-        self.enter()
+        self.check_weights(weights)
+        self.points.enter()
         try:
-            x = &self.samples[1 - self.last]
-            self.has_sample = False
-            self.learner = self.busy_thread
-            if rows:
-                frame.row = 0
-                self.encode(frame, x)
-                self.refresh_slots(x)
-            sample = x[0]
-            for i in range(rows):
-                take_row(&sample, frame, i)
-                if not fabs(self.kernel.self_similarity(sample.square)) <= LARGEST_SELF:
-                    raise ValueError(f"row {i}: the kernel with itself is more than {LARGEST_SELF:g}: scale the features")
-            if rows >= TILE and self.n and self.kernel.has_distance and self.by_distances(&sample):
-                tiled = rows // TILE * TILE
-                room = self.make_tile(&tile)
+            tiled = self.rows.start_frame(frame, &x)
+            room = self.rows.make_tile(&tile) if tiled else None
             with nogil:
                 for i in range(tiled // TILE):
-                    self.evaluate_tile(&sample, frame, i * TILE, &tile, factors, view)
+                    self.rows.measure_tile(&x, frame, i * TILE, &tile)
+                    for s in range(TILE):
+                        self.rows.tile_row(&tile, s, self.rows.row)
+                        self.combine_row(factors, view, i * TILE + s)
                 for i in range(tiled, rows):
-                    take_row(&sample, frame, i)
-                    if self.n:
-                        self.compute_row(&sample, self.row_)
+                    take_row(&x, frame, i)
+                    if self.points.n:
+                        self.rows.compute(&x, self.rows.row)
                         self.combine_row(factors, view, i)
         finally:
-            self.busy = False
+            self.points.leave()
         return out
 
-    cdef void evaluate_tile(
-        self, Sample *x, Frame frame, Py_ssize_t first, Tile *tile, const double[::1] weights, double[:, ::1] out
-    ) noexcept nogil:
-        """TILE rows of a frame at once."""
-        cdef Py_ssize_t s
-        self.lay_out_dense()
-        for s in range(TILE):
-            take_row(x, frame, first + s)
-            tile.squares[s] = x.square
-            tile.rests[s] = self.lay_out(x, tile.numbers[s], tile.dots[s])
-        self.finish_tile(tile)
-        for s in range(TILE):
-            self.tile_row(tile, s, self.row_)
-            self.combine_row(weights, out, first + s)
-
     cdef void combine_row(self, const double[::1] weights, double[:, ::1] out, Py_ssize_t i) noexcept nogil:
-        """out[i, :] = ``combined`` at the sample whose row stands in ``row_``."""
+        """out[i, :] = ``combined`` at the sample whose row stands in ``rows.row``."""
         cdef Py_ssize_t c, o
         for c in range(out.shape[1]):
             for o in range(weights.shape[0]):
-                out[i, c] += weights[o] * loops.inner(self.row_, self.coef[c * self.n_outputs + o], self.padded())
+                out[i, c] += weights[o] * loops.inner(self.rows.row, self.coef[c * self.n_outputs + o], self.points.padded())
             out[i, c] *= self.scale_
-
-    @property
-    def outputs(self):
-        """Every output at the last sample."""
-        cdef Py_ssize_t o
-        self.learned_sample()
-        return [self.scale_ * self.value(o) for o in range(self.n_outputs)]
-
-    cpdef double output(self, Py_ssize_t o) except? -1.0:
-        """Output o at the last sample."""
-        self.learned_sample()
-        self.check_output(o)
-        return self.scale_ * self.value(o)
 
     # Norms and values -------------------------------------------------------------------------------------------------
 
     cdef int finish_interrupted(self) except -1:
         """What was added by a step that was interrupted before it made room leaves again."""
         cdef Py_ssize_t i, newest = 0
-        while self.budget is not None and self.n > self.budget:
-            for i in range(self.n):
-                if self.birth[i] > self.birth[newest]:
+        while self.budget is not None and self.points.n > self.budget:
+            for i in range(self.points.n):
+                if self.points.birth[i] > self.points.birth[newest]:
                     newest = i
             self.remove(newest)
         return 0
@@ -273,14 +357,12 @@ cdef class Expansion(Points):
     cdef int kernel_moved(self) except -1:
         """Everything that was computed with the old γ is computed again."""
         cdef Py_ssize_t i
-        for i in range(self.n):
-            self.self_[i] = self.kernel.self_similarity(self.square[i])
-        self.row_fresh = False
+        self.rows.kernel_moved()
         if self.gram_ is not None:
             self.gram_.clear()
-            for i in range(self.n):
-                self.compute_row_of(i, self.other_row)
-                self.gram_.append_row(self.other_row, self.self_[i])
+            for i in range(self.points.n):
+                self.rows.compute_of(i, self.rows.other)
+                self.gram_.append_row(self.rows.other, self.rows.self_[i])
             self.gram_.rebuild()
         self.stale = True
         return 0
@@ -296,36 +378,36 @@ cdef class Expansion(Points):
         if not self.stale:
             return 0
         self.stale = False
-        self.moves = 0
+        self.changes = 0
         if not (self.keeps_norm or self.keeps_values):
             return 0
         memset(self.norms, 0, self.n_columns * 8)
         if self.gram_ is not None:
             for o in range(self.n_columns):
-                self.gram_.times(self.coef[o], False, self.other_row)
-                for i in range(self.n):
-                    self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * self.other_row[i]
+                self.gram_.times(self.coef[o], False, self.rows.other)
+                for i in range(self.points.n):
+                    self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * self.rows.other[i]
                     if o == 0 and self.keeps_values:
-                        self.values_[i] = self.other_row[i]
+                        self.values_[i] = self.rows.other[i]
             memcpy(self.peaks, self.norms, self.n_columns * 8)
             return 0
-        for i in range(self.n):
-            self.compute_row_of(i, self.other_row)
+        for i in range(self.points.n):
+            self.rows.compute_of(i, self.rows.other)
             for o in range(self.n_columns):
-                value = loops.inner(self.other_row, self.coef[o], self.padded())
+                value = loops.inner(self.rows.other, self.coef[o], self.points.padded())
                 self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * value
                 if o == 0 and self.keeps_values:
                     self.values_[i] = value
         memcpy(self.peaks, self.norms, self.n_columns * 8)
         return 0
 
-    cdef int moved(self) except -1:
-        """f changed: sums are no longer valid.  Norms and values are computed from scratch now and then (amortised, a
+    cdef int changed(self) except -1:
+        """f is another one: sums are no longer valid.  Norms and values are computed from scratch now and then (amortised, a
         small part of an evaluation), so that rounding does not pile up, and where a norm is all but cancelled."""
         cdef Py_ssize_t o
         self.forget_sums()
-        self.moves += 1
-        if self.moves >= 64 * self.n + 1024:
+        self.changes += 1
+        if self.changes >= 64 * self.points.n + 1024:
             self.stale = True
         for o in range(self.n_columns):
             self.peaks[o] = max(self.peaks[o], self.norms[o])
@@ -336,60 +418,58 @@ cdef class Expansion(Points):
     # Changing f -------------------------------------------------------------------------------------------------------
 
     cpdef int add(self, double c, Py_ssize_t output=0) except -1:
-        """f ← f + c κ(x, ·) with the last sample x as a new support vector; the other outputs get coefficient 0."""
-        cdef Sample *x
+        """f ← f + c κ(x, ·) with the last sample x as a new support vector, the last; the other outputs get coefficient 0."""
         cdef Py_ssize_t i, o, n
+        cdef double similarity
         self.check_output(output)
-        self.enter()  # before anything is read: who waits for another thread may find another sample
+        self.points.enter()  # before anything is read: who waits for another thread may find another sample
         try:
-            x, n = self.learned_sample(), self.n
-            if self.budget is not None and n >= self.budget + self.spare:
+            self.rows.seen()
+            n, similarity = self.points.n, self.rows.self_similarity
+            if n >= self.points.limit:
                 raise RuntimeError(f"the budget of {self.budget} support vectors is full")
             if self.gram_ is not None:
                 self.solve()
-            if n == self.capacity:
+            if n == self.points.capacity:
                 self.grow()
-            self.store_point(x)
+            if self.tracks():  # the values at x of what f is now
+                self.sum_along(output)
+                self.sum(0)
+            self.points.store(&self.rows.samples[self.rows.last])
+            self.rows.added()
         finally:
-            self.settle_sparse_squares()
-            self.busy = False
+            self.points.leave()
         if self.tracks():
-            self.norm_moves(output, c, x.self_similarity)
+            self.update_norms(output, c, similarity)
         if self.gram_ is not None:
-            self.gram_.grow(self.row_, x.self_similarity, self.residue)
+            self.gram_.grow(self.rows.row, similarity, self.residue)
         for o in range(self.n_columns):
             self.coef[o][n] = 0.0
         self.move(n, c / self.scale_, output)
-        self.row_[n] = x.self_similarity
         if self.keeps_values and not self.stale:
-            self.values_[n] = self.sum(0)
+            self.values_[n] = self.sums[0]
             if output == 0:
                 for i in range(n + 1):
-                    self.values_[i] += c / self.scale_ * self.row_[i]
-        self.n = n + 1
-        self.row_fresh = self.residue_valid = False
-        self.moved()
+                    self.values_[i] += c / self.scale_ * self.rows.row[i]
+        self.residue_valid = False
+        self.changed()
         return 0
 
-    cdef void norm_moves(self, Py_ssize_t output, double c, double k) noexcept:
-        """‖f + c κ(x, ·)‖² = ‖f‖² + 2 c f(x) + c² κ(x, x), x the last sample."""
+    cdef void update_norms(self, Py_ssize_t output, double c, double k) noexcept:
+        """‖f + c κ(x, ·)‖² = ‖f‖² + 2 c f(x) + c² κ(x, x), x the last sample, along its direction.  Requires its sums."""
         cdef Py_ssize_t column
-        if self.n_classes == 0:
-            self.norms[output] += c * (2.0 * self.scale_ * self.sum(output) + c * k)
-            return
-        c *= SQRT_HALF
-        column = self.target * self.n_outputs + output
-        self.norms[column] += c * (2.0 * self.scale_ * self.sum(column) + c * k)
-        column = self.rival * self.n_outputs + output
-        self.norms[column] -= c * (2.0 * self.scale_ * self.sum(column) - c * k)
+        cdef double step
+        cdef int a
+        for a in range(self.n_along):
+            column = self.column(a, output)
+            step = self.signed_unit(a) * c
+            self.norms[column] += step * (2.0 * self.scale_ * self.sums[column] + step * k)
 
     cdef inline void move(self, Py_ssize_t i, double c, Py_ssize_t output) noexcept:
-        """The coefficient of i, without the scale, moves by c."""
-        if self.n_classes == 0:
-            self.coef[output][i] += c
-        else:
-            self.coef[self.target * self.n_outputs + output][i] += SQRT_HALF * c
-            self.coef[self.rival * self.n_outputs + output][i] -= SQRT_HALF * c
+        """The coefficient of i, without the scale, moves by c along the direction of the last sample."""
+        cdef int a
+        for a in range(self.n_along):
+            self.coef[self.column(a, output)][i] += self.signed_unit(a) * c
 
     cpdef int scale(self, double c) except -1:
         """f ← c f, every output, in O(1): one common factor, folded into the coefficients before it leaves range."""
@@ -400,7 +480,7 @@ cdef class Expansion(Points):
             self.peaks[o] = self.peaks[o] * c * c
         if not 1e-100 < fabs(self.scale_) < 1e100:
             for o in range(self.n_columns):
-                for i in range(self.n):
+                for i in range(self.points.n):
                     self.coef[o][i] *= self.scale_
             self.scale_ = 1.0
             self.forget_sums()
@@ -417,27 +497,27 @@ cdef class Expansion(Points):
         return 0
 
     cpdef int shift(self, Py_ssize_t i, double c, Py_ssize_t output=0) except -1:
-        """α_i ← α_i + c"""
+        """α_i ← α_i + c; with classes, along the direction of the last sample."""
         cdef Py_ssize_t j
         cdef double value
-        self.check_position(i)
+        self.points.check_position(i)
         self.check_output(output)
         if self.n_classes > 0:
             self.stale = True
         if self.tracks():
-            self.compute_row_of(i, self.other_row)
-            value = loops.inner(self.other_row, self.coef[output], self.padded())
-            self.norms[output] += c * (2.0 * self.scale_ * value + c * self.self_[i])
+            self.rows.compute_of(i, self.rows.other)
+            value = loops.inner(self.rows.other, self.coef[output], self.points.padded())
+            self.norms[output] += c * (2.0 * self.scale_ * value + c * self.rows.self_[i])
             if self.keeps_values and output == 0:
-                for j in range(self.n):
-                    self.values_[j] += c / self.scale_ * self.other_row[j]
+                for j in range(self.points.n):
+                    self.values_[j] += c / self.scale_ * self.rows.other[j]
         self.move(i, c / self.scale_, output)
-        self.moved()
+        self.changed()
         return 0
 
     cpdef int set(self, Py_ssize_t i, double c, Py_ssize_t output=0) except -1:
         """α_i ← c"""
-        self.check_position(i)
+        self.points.check_position(i)
         self.check_output(output)
         self.refuse_classes()
         self.shift(i, c - self.scale_ * self.coef[output][i], output)
@@ -451,7 +531,7 @@ cdef class Expansion(Points):
         cdef double limit = largest / fabs(self.scale_)
         cdef double *coef = self.coef[0]
         cdef bint clipped = False
-        for i in range(self.n):
+        for i in range(self.points.n):
             if self.n_classes == 0:
                 if fabs(coef[i]) > limit:
                     coef[i] = limit if coef[i] > 0.0 else -limit
@@ -464,31 +544,31 @@ cdef class Expansion(Points):
                 clipped = True
         if clipped:
             self.stale = True
-            self.moved()
+            self.changed()
         return 0
 
     cpdef int remove(self, Py_ssize_t i) except -1:
         """Support vector i and its term leave; the last support vector takes position i."""
         cdef Py_ssize_t j, o, last
         cdef double value
-        self.enter()
+        self.points.enter()
         try:
-            self.check_position(i)
-            last = self.n - 1
+            self.points.check_position(i)
+            last = self.points.n - 1
             if self.tracks():
-                self.reserve_items(self.n_dense)
-                self.lay_out_dense()
-                self.row_of_point(i, self.other_row)
+                self.rows.prepare_points()
+                self.rows.row_of_point(i, self.rows.other)
                 for o in range(self.n_columns):
-                    value = loops.inner(self.other_row, self.coef[o], self.padded())
-                    self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * (self.coef[o][i] * self.self_[i] - 2.0 * value)
+                    value = loops.inner(self.rows.other, self.coef[o], self.points.padded())
+                    self.norms[o] += self.scale_ * self.scale_ * self.coef[o][i] * (self.coef[o][i] * self.rows.self_[i] - 2.0 * value)
                 if self.keeps_values:
-                    for j in range(self.n):
-                        self.values_[j] -= self.coef[0][i] * self.other_row[j]
+                    for j in range(self.points.n):
+                        self.values_[j] -= self.coef[0][i] * self.rows.other[j]
                     self.values_[i] = self.values_[last]
-            self.drop_point(i)
+            self.points.drop(i)
+            self.rows.dropped(i)
         finally:
-            self.busy = False
+            self.points.leave()
         if self.gram_ is not None:
             self.gram_.shrink(i)
         for o in range(self.n_columns):
@@ -498,8 +578,8 @@ cdef class Expansion(Points):
         if last == 0:  # exactly nothing is left, whatever rounding says
             memset(self.norms, 0, self.n_columns * 8)
             memset(self.peaks, 0, self.n_columns * 8)
-        self.moved()
-        self.forget_emptied()
+        self.changed()
+        self.points.forget_emptied()
         return 0
 
     def keep(self, positions, gram=None):
@@ -511,24 +591,28 @@ cdef class Expansion(Points):
         staying = set(np.asarray(positions).tolist())
         columns = self.columns[positions] if gram is not None and not self.keeps_values else None
         self.stale = True
-        for i in range(self.n - 1, -1, -1):
+        for i in range(self.points.n - 1, -1, -1):
             if i not in staying:
                 self.remove(i)
-        if columns is not None and self.keeps_norm and self.n:
+        if columns is not None and self.keeps_norm and self.points.n:
             for o, norm in enumerate(((gram @ columns) * columns).sum(axis=0)):
                 self.norms[o] = self.peaks[o] = norm
-            self.moves = 0
+            self.changes = 0
             self.stale = False
 
     # Projection -------------------------------------------------------------------------------------------------------
 
     cdef int solve(self) except -1:
-        cdef Sample *x = self.learned_sample()
+        self.rows.seen()
+        self.require_gram()
+        if not self.residue_valid:
+            self.residue = self.gram_.solve(self.rows.row, self.rows.self_similarity)
+            self.residue_valid = True
+        return 0
+
+    cdef int require_gram(self) except -1:
         if self.gram_ is None:
             raise RuntimeError("this expansion keeps no inverse Gram")
-        if not self.residue_valid:
-            self.residue = self.gram_.solve(self.row_, x.self_similarity)
-            self.residue_valid = True
         return 0
 
     cpdef double project(self) except? -1.0:
@@ -537,26 +621,25 @@ cdef class Expansion(Points):
         return self.residue
 
     cpdef int absorb(self, double c, Py_ssize_t output=0) except -1:
-        """f ← f + c P κ(x, ·): the coefficients get c d, d = K⁻¹k; nothing is added."""
+        """f ← f + c P κ(x, ·), x the last sample: the coefficients get c d, d = K⁻¹k; nothing is added."""
         cdef Py_ssize_t i, column
         cdef double step
         cdef double *image
+        cdef double *d
+        cdef int a
         self.check_output(output)
         self.solve()
+        d = self.gram_.solution
         if self.tracks():  # ‖f + c Pκ‖² with the d that is there: <f, Pκ> = αᵀKd, ‖Pκ‖² = dᵀKd
             image = self.gram_.gram_times_solution()
-            for i in range(self.n):
-                if self.n_classes == 0:
-                    self.norms[output] += c * (2.0 * self.scale_ * self.coef[output][i] + c * self.gram_.solution[i]) * image[i]
-                else:
-                    step = SQRT_HALF * c
-                    column = self.target * self.n_outputs + output
-                    self.norms[column] += step * (2.0 * self.scale_ * self.coef[column][i] + step * self.gram_.solution[i]) * image[i]
-                    column = self.rival * self.n_outputs + output
-                    self.norms[column] -= step * (2.0 * self.scale_ * self.coef[column][i] - step * self.gram_.solution[i]) * image[i]
-        for i in range(self.n):
-            self.move(i, c / self.scale_ * self.gram_.solution[i], output)
-        self.moved()
+            for a in range(self.n_along):
+                column = self.column(a, output)
+                step = self.signed_unit(a) * c
+                for i in range(self.points.n):
+                    self.norms[column] += step * (2.0 * self.scale_ * self.coef[column][i] + step * d[i]) * image[i]
+        for i in range(self.points.n):
+            self.move(i, c / self.scale_ * d[i], output)
+        self.changed()
         if self.keeps_values:
             self.stale = True
         return 0
@@ -565,7 +648,7 @@ cdef class Expansion(Points):
     def projection(self):
         """d = K⁻¹ k of the last sample: P κ(x, ·) = Σ d_i κ(z_i, ·)."""
         self.solve()
-        return copy_array(self.gram_.solution, self.n)
+        return copy_array(self.gram_.solution, self.points.n)
 
     def inverse_times(self, vector):
         """K⁻¹ v"""
@@ -576,41 +659,26 @@ cdef class Expansion(Points):
         return self.times(vector, False)
 
     cdef times(self, vector, bint inverted):
-        if self.gram_ is None:
-            raise RuntimeError("this expansion keeps no inverse Gram")
+        self.require_gram()
         cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
-        if v.shape[0] != self.n:
-            raise ValueError(f"a vector of {v.shape[0]} numbers for {self.n} support vectors")
-        cdef double[::1] out = np.empty(max(self.n, 1))
-        if self.n:
+        if v.shape[0] != self.points.n:
+            raise ValueError(f"a vector of {v.shape[0]} numbers for {self.points.n} support vectors")
+        cdef double[::1] out = np.empty(max(self.points.n, 1))
+        if self.points.n:
             self.gram_.times(&v[0], inverted, &out[0])
-        return np.asarray(out)[: self.n]
+        return np.asarray(out)[: self.points.n]
 
     @property
     def inverse_diagonal(self):
         """The diagonal of K⁻¹: one over the δ² of every support vector given the others."""
-        cdef Py_ssize_t i
-        cdef double[::1] view
-        if self.gram_ is None:
-            raise RuntimeError("this expansion keeps no inverse Gram")
-        out = np.empty(self.n)
-        view = out
-        for i in range(self.n):
-            view[i] = self.gram_.inverse[i * self.gram_.capacity + i]
-        return out
+        self.require_gram()
+        return self.gram_.diagonal()
 
     @property
     def inverse(self):
         """K⁻¹, a copy."""
-        if self.gram_ is None:
-            raise RuntimeError("this expansion keeps no inverse Gram")
-        out = np.empty((self.n, self.n))
-        cdef double[:, ::1] view = out
-        cdef Py_ssize_t i, j, ld = self.gram_.capacity
-        for j in range(self.n):
-            for i in range(j + 1):
-                view[i, j] = view[j, i] = self.gram_.inverse[j * ld + i]
-        return out
+        self.require_gram()
+        return self.gram_.dense()
 
     # Reading f --------------------------------------------------------------------------------------------------------
 
@@ -634,7 +702,7 @@ cdef class Expansion(Points):
             return [max(0.0, self.norms[o]) for o in range(self.n_columns)]
         coefficients = list(self.columns.T)
         total = [0.0] * self.n_columns
-        for i in range(self.n):
+        for i in range(self.points.n):
             row = self.row_of(i)
             for o in range(self.n_columns):
                 total[o] += coefficients[o][i] * float(row @ coefficients[o])
@@ -653,7 +721,7 @@ cdef class Expansion(Points):
         """α of one output, a copy."""
         self.check_output(output)
         self.refuse_classes()
-        out = copy_array(self.coef[output], self.n)
+        out = copy_array(self.coef[output], self.points.n)
         out *= self.scale_
         return out
 
@@ -663,20 +731,20 @@ cdef class Expansion(Points):
         cdef Py_ssize_t i
         self.check_output(output)
         self.refuse_classes()
-        if v.shape[0] != self.n:
-            raise ValueError(f"{v.shape[0]} coefficients for {self.n} support vectors")
-        for i in range(self.n):
+        if v.shape[0] != self.points.n:
+            raise ValueError(f"{v.shape[0]} coefficients for {self.points.n} support vectors")
+        for i in range(self.points.n):
             self.coef[output][i] = v[i] / self.scale_
-        self.moved()
+        self.changed()
         self.stale = True
 
     @property
     def columns(self):
         """Every coefficient: a copy of shape (support vectors, outputs), or (support vectors, classes · outputs)."""
         cdef Py_ssize_t o
-        out = np.empty((self.n, self.n_columns))
+        out = np.empty((self.points.n, self.n_columns))
         for o in range(self.n_columns):
-            out[:, o] = copy_array(self.coef[o], self.n)
+            out[:, o] = copy_array(self.coef[o], self.points.n)
         out *= self.scale_
         return out
 
@@ -684,12 +752,12 @@ cdef class Expansion(Points):
     def columns(self, matrix):
         cdef double[:, ::1] v = np.ascontiguousarray(matrix, dtype=np.float64)
         cdef Py_ssize_t i, o
-        if v.shape[0] != self.n or v.shape[1] != self.n_columns:
-            raise ValueError(f"coefficients of shape {matrix.shape} for {(self.n, self.n_columns)}")
+        if v.shape[0] != self.points.n or v.shape[1] != self.n_columns:
+            raise ValueError(f"coefficients of shape {matrix.shape} for {(self.points.n, self.n_columns)}")
         for o in range(self.n_columns):
-            for i in range(self.n):
+            for i in range(self.points.n):
                 self.coef[o][i] = v[i, o] / self.scale_
-        self.moved()
+        self.changed()
         self.stale = True
 
     @property
@@ -697,9 +765,9 @@ cdef class Expansion(Points):
         """|α_i| of output 0, over all classes: √Σ α².  ‖α_i κ(z_i, ·)‖ is this times √κ(z_i, z_i)."""
         cdef Py_ssize_t i
         cdef double[::1] view
-        out = np.empty(self.n)
+        out = np.empty(self.points.n)
         view = out
-        for i in range(self.n):
+        for i in range(self.points.n):
             view[i] = sqrt(self.squared_size(i)) * fabs(self.scale_)
         return out
 
@@ -715,32 +783,32 @@ cdef class Expansion(Points):
     def values(self):
         """f(z_i) of every support vector."""
         if not self.keeps_values:
-            return np.array([self.at(i) for i in range(self.n)], dtype=np.float64)
+            return np.array([self.value_of(i) for i in range(self.points.n)], dtype=np.float64)
         self.settle()
-        out = copy_array(self.values_, self.n)
+        out = copy_array(self.values_, self.points.n)
         out *= self.scale_
         return out
 
-    cpdef double at(self, Py_ssize_t i) except? -1.0:
-        """f(z_i)"""
-        self.check_position(i)
-        self.compute_row_of(i, self.other_row)
-        return self.scale_ * loops.inner(self.other_row, self.coef[0], self.padded())
+    cpdef double value_of(self, Py_ssize_t i) except? -1.0:
+        """f(z_i), of output 0."""
+        self.points.check_position(i)
+        self.rows.compute_of(i, self.rows.other)
+        return self.scale_ * loops.inner(self.rows.other, self.coef[0], self.points.padded())
 
     cpdef Py_ssize_t smallest(self) except -1:
         """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
         cdef Py_ssize_t i, best = 0
         cdef double size, least
-        self.check_position(0)
-        least = self.squared_size(0) * self.self_[0]
-        for i in range(1, self.n):
-            size = self.squared_size(i) * self.self_[i]
+        self.points.check_position(0)
+        least = self.squared_size(0) * self.rows.self_[0]
+        for i in range(1, self.points.n):
+            size = self.squared_size(i) * self.rows.self_[i]
             if size < least:
                 least = size
         best = -1
-        for i in range(self.n):
-            size = self.squared_size(i) * self.self_[i]
-            if size <= least * (1.0 + 1e-9) and (best < 0 or self.birth[i] < self.birth[best]):
+        for i in range(self.points.n):
+            size = self.squared_size(i) * self.rows.self_[i]
+            if size <= least * (1.0 + 1e-9) and (best < 0 or self.points.birth[i] < self.points.birth[best]):
                 best = i
         return best
 
@@ -768,7 +836,7 @@ cdef class Expansion(Points):
         for o in range(self.n_outputs):
             negative = self.coef[o]
             positive = self.coef[self.n_outputs + o]
-            for i in range(self.n):
+            for i in range(self.points.n):
                 positive[i] = SQRT_HALF * negative[i]
                 negative[i] = -positive[i]
             self.norms[o] *= 0.5
@@ -776,6 +844,12 @@ cdef class Expansion(Points):
             self.norms[self.n_outputs + o] = self.norms[o]
             self.peaks[self.n_outputs + o] = self.peaks[o]
         self.n_classes = 2
+        self.start_directions()
+
+    cdef void start_directions(self) noexcept:
+        """There are classes: until ``observe`` says between which of them x is, nothing moves."""
+        self.along[0] = self.along[1] = 0
+        self.n_along, self.unit = 2, SQRT_HALF
         self.forget_sums()
 
     def add_class(self):
@@ -794,104 +868,67 @@ cdef class Expansion(Points):
         self.sums = <double *> aligned_resize(self.sums, old, n_columns, 8)
         self.sums_valid = <bint *> aligned_resize(self.sums_valid, old, n_columns, sizeof(bint))
         for o in range(old, n_columns):
-            self.coef[o] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+            self.coef[o] = <double *> aligned_resize(NULL, 0, self.points.capacity, 8)
             self.n_columns = o + 1
         return 0
 
     cdef int grow(self) except -1:
-        cdef Py_ssize_t o, capacity = self.more_room(), old = self.capacity
+        """Room for more support vectors, everywhere."""
+        cdef Py_ssize_t o, capacity = self.points.next_capacity(), old = self.points.capacity
         for o in range(self.n_columns):
             self.coef[o] = <double *> aligned_resize(self.coef[o], old, capacity, 8)
         if self.keeps_values:
             self.values_ = <double *> aligned_resize(self.values_, old, capacity, 8)
         if self.gram_ is not None:
             self.gram_.reserve(capacity)
-        return self.grow_points(capacity)
+        self.rows.reserve(capacity)
+        return self.points.grow(capacity)
 
     # Pickling ---------------------------------------------------------------------------------------------------------
 
     def __getstate__(self):
-        return self.points_state() | {
-            "coef": b"".join(copy_array(self.coef[o], self.n).tobytes() for o in range(self.n_columns)),
+        return self.points.state() | {
+            "self": self.self_similarities.tobytes(),
+            "coef": b"".join(copy_array(self.coef[o], self.points.n).tobytes() for o in range(self.n_columns)),
             "scale": self.scale_,
             "norms": copy_array(self.norms, self.n_columns).tobytes(),
             "peaks": copy_array(self.peaks, self.n_columns).tobytes(),
-            "values": copy_array(self.values_, self.n).tobytes() if self.keeps_values else b"",
+            "values": copy_array(self.values_, self.points.n).tobytes() if self.keeps_values else b"",
             "n_classes": self.n_classes,
-            "moves": self.moves,
+            "moves": self.changes,
             "stale": bool(self.stale),
-            "gram": self.gram_state(),
+            "gram": None if self.gram_ is None else self.gram_.state(),
         }
 
-    def gram_state(self):
-        """K and K⁻¹ as bytes, or None."""
-        if self.gram_ is None:
-            return None
-        return (
-            packed_triangle(self.gram_.gram, self.gram_.capacity, self.n),
-            packed_triangle(self.gram_.inverse, self.gram_.capacity, self.n),
-            self.gram_.steps,
-            bool(self.gram_.fragile),
-        )
-
     def __setstate__(self, states):
-        cdef Py_ssize_t j, o, n, at = 0
+        cdef Py_ssize_t o, n
         kernel, state = states
-        if self.n or self.capacity or self.n_slots:
+        if self.points.n_slots or self.points.capacity:
             raise RuntimeError("state is set on a new Expansion only")
-        checked = self.checked_points(state)
+        checked = checked_points(state, self.points.most, LANES, SPARSE_BELOW)
         n = len(checked["birth"])
-        self.check_functions(state, n)
-        self.kernel.__setstate__(kernel)
+        checked_functions(state, n, self.n_outputs, values=self.keeps_values, inverse=self.gram_ is not None)
+        self.rows.kernel.__setstate__(kernel)
         if state["n_classes"]:
             self.reserve_columns(self.n_outputs * <Py_ssize_t> state["n_classes"])
             self.n_classes = state["n_classes"]
-        while self.capacity < state["capacity"]:
+            self.start_directions()
+        while self.points.capacity < state["capacity"]:
             self.grow()
-        self.restore_points(state, checked)
-        for o in range(self.n_columns if n else 0):
-            fill(self.coef[o], state["coef"][o * n * 8 : (o + 1) * n * 8], n * 8)
+        self.points.restore(state, checked)
+        if n:
+            fill(self.rows.self_, state["self"], n * 8)
+            for o in range(self.n_columns):
+                fill(self.coef[o], state["coef"][o * n * 8 : (o + 1) * n * 8], n * 8)
+            if self.keeps_values:
+                fill(self.values_, state["values"], n * 8)
         self.scale_ = state["scale"]
         fill(self.norms, state["norms"], self.n_columns * 8)
         fill(self.peaks, state["peaks"], self.n_columns * 8)
-        if self.keeps_values and n:
-            fill(self.values_, state["values"], n * 8)
-        self.moves = state["moves"]
+        self.changes = state["moves"]
         self.stale = state["stale"]
         if self.gram_ is not None:
-            at = 0
-            for j in range(n):
-                fill(self.gram_.gram + j * self.gram_.capacity, state["gram"][0][at : at + 8 * (j + 1)], 8 * (j + 1))
-                fill(self.gram_.inverse + j * self.gram_.capacity, state["gram"][1][at : at + 8 * (j + 1)], 8 * (j + 1))
-                at += 8 * (j + 1)
-            self.gram_.n = n
-            self.gram_.steps = state["gram"][2]
-            self.gram_.fragile = state["gram"][3]
-
-    cdef check_functions(self, dict state, Py_ssize_t n):
-        """As ``checked_points``; that norms belong to their coefficients, and the inverse to its matrix, is believed."""
-        if type(state["scale"]) is not float or not 1e-100 < abs(state["scale"]) < 1e100:
-            raise ValueError(f"scale is {state['scale']!r}")
-        checked_whole(state, "moves", 0, 2**62)
-        if type(state["stale"]) is not bool:
-            raise ValueError(f"stale is {state['stale']!r}")
-        if checked_whole(state, "n_classes", 0, 2**20) == 1 or (state["n_classes"] and self.keeps_values):
-            raise ValueError(f"n_classes is {state['n_classes']}")
-        n_columns = self.n_outputs * max(1, state["n_classes"])
-        checked_array(state, "coef", np.float64, n * n_columns)
-        checked_array(state, "norms", np.float64, n_columns)
-        checked_array(state, "peaks", np.float64, n_columns)
-        checked_array(state, "values", np.float64, n if self.keeps_values else 0)
-        if (state["gram"] is None) != (self.gram_ is None):
-            raise ValueError("an inverse Gram that does not match")
-        if self.gram_ is not None:
-            gram, inverse, steps, fragile = state["gram"]
-            state = {"gram": gram, "inverse": inverse, "steps": steps}
-            checked_array(state, "gram", np.float64, n * (n + 1) // 2)
-            checked_array(state, "inverse", np.float64, n * (n + 1) // 2)
-            checked_whole(state, "steps", 0, 2**62)
-            if type(fragile) is not bool:
-                raise ValueError(f"fragile is {fragile!r}")
+            self.gram_.restore(state["gram"], n)
 
     def __reduce__(self):
         options = (
@@ -900,11 +937,11 @@ cdef class Expansion(Points):
         return _new, options, (self.kernel.__getstate__(), self.__getstate__())
 
     def _check(self):
-        """The invariants at the head of this file and of points.pyx, by brute force."""
-        cdef Py_ssize_t i, j, o, n = self.n
-        gram, slack = self.check_points()
+        """The invariants at the head of this file, of points.pyx, rows.pyx and gram.pyx, by brute force."""
+        cdef Py_ssize_t i, o, n = self.points.n
+        gram, slack = self.rows.check()
         for o in range(self.n_columns):
-            assert all(self.coef[o][i] == 0.0 for i in range(n, self.capacity))
+            assert all(self.coef[o][i] == 0.0 for i in range(n, self.points.capacity))
         for o in range(self.n_columns):
             alpha = self.columns[:, o]
             size = 1e-9 * float(np.abs(alpha) @ np.abs(gram) @ np.abs(alpha)) + slack * float(np.abs(alpha).sum()) ** 2
@@ -913,11 +950,8 @@ cdef class Expansion(Points):
                 size = 1e-9 * float((np.abs(gram) @ np.abs(alpha)).max(initial=0.0)) + slack * float(np.abs(alpha).sum())
                 np.testing.assert_allclose(self.values, gram @ alpha, rtol=1e-6, atol=size + 1e-300)
         if self.gram_ is not None:
-            assert self.gram_.n == n
-            stored = np.array([[self.gram_.gram[max(i, j) * self.gram_.capacity + min(i, j)] for j in range(n)] for i in range(n)])
-            np.testing.assert_allclose(stored.reshape(n, n), gram, rtol=1e-9, atol=10 * slack + 1e-12)
-            assert np.isfinite(self.inverse).all()
-            if self.has_sample and self.row_fresh and n:
+            self.gram_.check(gram, slack)
+            if self.rows.has_sample and self.rows.fresh and n:
                 # in the direction of an eigenvalue λ a jitter ε leaves ε / (λ + ε) of k, itself at most √(λ k_tt)
                 residual = np.abs(self.row - gram @ self.projection).max()
                 assert residual <= 0.5 * math.sqrt(1e-8) * gram.max(), "d = K⁻¹k solves K d = k"
@@ -926,8 +960,3 @@ cdef class Expansion(Points):
 def _new(terms, budget, spare, n_outputs, norm, values, inverse):
     return Expansion(terms, budget=budget, spare=spare, n_outputs=n_outputs, norm=norm, values=values, inverse=inverse)
 
-
-cdef bytes packed_triangle(const double *a, Py_ssize_t ld, Py_ssize_t n):
-    """The upper triangle of a column-major matrix, column after column."""
-    cdef Py_ssize_t j
-    return b"".join([copy_array(a + j * ld, j + 1).tobytes() for j in range(n)])

@@ -19,3 +19,8 @@ cdef class Gram:
     cdef double measure(self, const double *k) noexcept
     cdef double refine(self, const double *k) noexcept
     cdef void times(self, const double *v, bint inverted, double *out) noexcept
+    cdef object dense(self)
+    cdef object diagonal(self)
+    cdef tuple state(self)
+    cdef int restore(self, tuple state, Py_ssize_t n) except -1
+    cdef object check(self, gram, double slack)

@@ -1,6 +1,6 @@
 """The Gram matrix of the support vectors and its inverse, kept through additions and removals.
 
-Invariants (checked by ``Expansion._check``):
+Invariants (``check`` tries them):
 
     gram[i, j] = κ(z_i, z_j)      gram · inverse = I, up to what the floor on δ² below gives up
 
@@ -22,7 +22,9 @@ from libc.math cimport fabs
 from libc.string cimport memcpy
 
 from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.points cimport copy_array, fill
 
+import numpy as np
 import scipy.linalg.cython_blas as _blas
 import scipy.linalg.cython_lapack as _lapack
 
@@ -245,3 +247,58 @@ cdef class Gram:
     cdef void times(self, const double *v, bint inverted, double *out) noexcept:
         """out = K v, or K⁻¹ v"""
         multiply(self.inverse if inverted else self.gram, self.capacity, self.n, 1.0, v, 0.0, out)
+
+    # As a whole -------------------------------------------------------------------------------------------------------
+
+    cdef object dense(self):
+        """K⁻¹, a copy."""
+        return unpacked(self.inverse, self.capacity, self.n)
+
+    cdef object diagonal(self):
+        """The diagonal of K⁻¹: one over the δ² of every point given the others."""
+        cdef Py_ssize_t i
+        cdef double[::1] view
+        out = np.empty(self.n)
+        view = out
+        for i in range(self.n):
+            view[i] = self.inverse[i * self.capacity + i]
+        return out
+
+    cdef tuple state(self):
+        """K and K⁻¹ as bytes, and what is known of them."""
+        return packed(self.gram, self.capacity, self.n), packed(self.inverse, self.capacity, self.n), self.steps, bool(self.fragile)
+
+    cdef int restore(self, tuple state, Py_ssize_t n) except -1:
+        """The matrices of a ``state`` of n points.  Requires their capacity, and a state that was checked."""
+        cdef Py_ssize_t j, at = 0
+        gram, inverse, self.steps, self.fragile = state
+        for j in range(n):
+            fill(self.gram + j * self.capacity, gram[at : at + 8 * (j + 1)], 8 * (j + 1))
+            fill(self.inverse + j * self.capacity, inverse[at : at + 8 * (j + 1)], 8 * (j + 1))
+            at += 8 * (j + 1)
+        self.n = n
+        return 0
+
+    cdef object check(self, gram, double slack):
+        """K is this matrix, and K⁻¹ is finite."""
+        assert self.n == len(gram)
+        np.testing.assert_allclose(unpacked(self.gram, self.capacity, self.n), gram, rtol=1e-9, atol=10 * slack + 1e-12)
+        assert np.isfinite(self.dense()).all()
+
+
+cdef bytes packed(const double *a, Py_ssize_t ld, Py_ssize_t n):
+    """The upper triangle of a column-major matrix, column after column."""
+    cdef Py_ssize_t j
+    return b"".join([copy_array(a + j * ld, j + 1).tobytes() for j in range(n)])
+
+
+cdef object unpacked(const double *a, Py_ssize_t ld, Py_ssize_t n):
+    """All of a symmetric matrix of which the upper triangle is stored."""
+    cdef Py_ssize_t i, j
+    cdef double[:, ::1] view
+    out = np.empty((n, n))
+    view = out
+    for j in range(n):
+        for i in range(j + 1):
+            view[i, j] = view[j, i] = a[j * ld + i]
+    return out

@@ -1,4 +1,4 @@
-from river_okl._core.rows cimport Factor, Loops, Program, Term
+from river_okl._core.loops cimport Factor, Loops, Program, Term
 from river_okl._core.sample cimport Sample
 
 cdef const Loops *loops  # in use

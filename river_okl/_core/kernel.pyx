@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 
-from river_okl._core.rows cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, Loops, Program, Term, find_loops
+from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, Loops, Program, Term, find_loops
 from river_okl._core.sample cimport LARGEST, Sample
 
 import math

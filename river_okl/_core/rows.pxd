@@ -1,31 +1,62 @@
-"""What Cython sees of rows.h."""
+from river_okl._core.kernel cimport Kernel
+from river_okl._core.loops cimport TILE
+from river_okl._core.points cimport Points
+from river_okl._core.sample cimport Frame, Sample
 
-cdef extern from "rows.h":
-    enum: EXP_SQUARED_DISTANCE
-    enum: EXP_DISTANCE
-    enum: DOT_POWER
-    enum: TILE
 
-    ctypedef struct Factor:
-        int kind
-        int degree
-        double gamma
-        double coef0
+cdef struct Tile:
+    # TILE samples that are evaluated together.
+    double *numbers[TILE]   # for the dense features
+    double *dots[TILE]      # dot products with posting lists; then squared distances
+    double squares[TILE]
+    double rests[TILE]      # the squares of what is not in the dense features
 
-    ctypedef struct Term:
-        double weight
-        int n_factors
 
-    ctypedef struct Program:
-        int n_terms
-        const Term *terms
-        const Factor *factors
+cdef class Rows:
+    cdef readonly Points points
+    cdef readonly Kernel kernel
+    cdef Py_ssize_t capacity        # that of the points
+    cdef double *self_              # [capacity] κ(z_i, z_i)
 
-    ctypedef struct Loops:
-        void (*dots)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) noexcept nogil
-        void (*distances)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) noexcept nogil
-        void (*distances_tile)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out, Py_ssize_t stride) noexcept nogil
-        void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n, double *out) noexcept nogil
-        double (*inner)(const double *a, const double *b, Py_ssize_t n) noexcept nogil
+    # scratch, never pickled: the last sample and its row
+    cdef Sample samples[2]
+    cdef int last                   # which of the two is the last sample
+    cdef double self_similarity     # κ(x, x) of the last sample x
+    cdef double *row                # [capacity] κ(z_i, x)
+    cdef bint has_sample, fresh     # fresh: no point came or went and γ stayed since the row was computed
+    cdef unsigned long reader       # the thread whose sample it is
+    cdef public bint memo           # tests switch the memo off
+    cdef double *other              # [capacity] the row of a point, for whoever asked last
+    cdef double *dots               # [capacity] dot products, or squared distances
+    cdef const double **pointers    # dense rows of the features of a sample, and its numbers
+    cdef double *numbers
+    cdef Py_ssize_t items_allocated
 
-    const Loops *find_loops(const char *name)
+    cdef int reserve(self, Py_ssize_t capacity) except -1
+    cdef int reserve_items(self, Py_ssize_t size) except -1
+    # The last sample
+    cdef bint look(self, object sample) except -1
+    cdef Sample *seen(self) except NULL
+    cdef void added(self) noexcept
+    cdef void dropped(self, Py_ssize_t p) noexcept
+    cdef void kernel_moved(self) noexcept
+    # Rows
+    cdef void compute(self, Sample *x, double *out) noexcept nogil
+    cdef bint by_distances(self, Sample *x) noexcept nogil
+    cdef void lay_out_dense(self) noexcept nogil
+    cdef void clear_dots(self, double *dots) noexcept nogil
+    cdef double lay_out(self, Sample *x, double *numbers, double *dots) noexcept nogil
+    cdef double lay_out_point(self, Py_ssize_t p, double *numbers, double *dots) noexcept nogil
+    cdef void start_distances(self, double rest, double *dots) noexcept nogil
+    cdef void finish(self, double rest, double square, double *out) noexcept nogil
+    cdef int compute_of(self, Py_ssize_t p, double *out) except -1
+    cdef int prepare_points(self) except -1
+    cdef void row_of_point(self, Py_ssize_t p, double *out) noexcept nogil
+    # Many at once
+    cdef object make_tile(self, Tile *tile)
+    cdef Py_ssize_t start_frame(self, Frame frame, Sample *x) except -1
+    cdef void measure_tile(self, Sample *x, Frame frame, Py_ssize_t first, Tile *tile) noexcept nogil
+    cdef void finish_tile(self, Tile *tile) noexcept nogil
+    cdef void tile_row(self, Tile *tile, Py_ssize_t s, double *out) noexcept nogil
+    # State
+    cdef tuple check(self)

@@ -11,13 +11,14 @@ cdef extern from *:
 
 
 cdef struct Sample:
-    # An encoded sample: its items in their order, with the slot of each feature (-1: no support vector has it).
+    # An encoded sample: its items in their order, with the slot of each feature (-1: no point has it).  Zeroed at first;
+    # who owns it calls free_sample.  Who changes `numbers` calls set_square.
     Py_ssize_t size, allocated
     PyObject **keys             # owned; those beyond `size` are of an earlier sample, kept as a guess for the next
     int32_t *slots
     double *numbers
     Py_ssize_t version          # of the vocabulary when `slots` was looked up
-    double square, self_similarity
+    double square               # of its norm
 
 
 cdef class Frame:
@@ -26,4 +27,9 @@ cdef class Frame:
     cdef Py_ssize_t row
 
 
+cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1
+cdef void free_sample(Sample *x) noexcept
+cdef void set_square(Sample *x) noexcept nogil
+cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil
+cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil
 cdef double number(object key, object value) except? -1.0

@@ -1,7 +1,13 @@
-"""What comes in: features checked to be numbers, and the rows of a frame as samples without dicts."""
+"""What comes in: features checked to be numbers, encoded samples, and the rows of a frame as samples without dicts."""
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
 from libc.math cimport fabs
+from libc.stdint cimport int32_t
+from libc.string cimport memcmp
+
+from river_okl._core.memory cimport aligned_resize, okl_free
 
 import sys
 
@@ -34,6 +40,47 @@ cdef double number(object key, object value) except? -1.0:
     if not fabs(v) <= LARGEST:
         refuse(key, value)
     return v
+
+
+cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1:
+    """Room for this many items; those that are there stay."""
+    cdef Py_ssize_t allocated
+    if size > x.allocated:
+        allocated = max(size, 2 * x.allocated, 8)
+        x.keys = <PyObject **> aligned_resize(x.keys, x.allocated, allocated, sizeof(PyObject *))
+        x.slots = <int32_t *> aligned_resize(x.slots, x.allocated, allocated, 4)
+        x.numbers = <double *> aligned_resize(x.numbers, x.allocated, allocated, 8)
+        x.allocated = allocated
+    return 0
+
+
+cdef void free_sample(Sample *x) noexcept:
+    """What a sample owns."""
+    cdef Py_ssize_t i
+    for i in range(x.allocated):
+        Py_XDECREF(x.keys[i])
+    okl_free(x.keys)
+    okl_free(x.slots)
+    okl_free(x.numbers)
+    x.size = x.allocated = 0
+    x.keys, x.slots, x.numbers = NULL, NULL, NULL
+
+
+cdef void set_square(Sample *x) noexcept nogil:
+    """The square of the numbers that are there now."""
+    cdef Py_ssize_t j
+    x.square = 0.0
+    for j in range(x.size):
+        x.square += x.numbers[j] * x.numbers[j]
+
+
+cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
+    """Whether the items of two samples are the same, in the same order."""
+    if a.size != b.size:
+        return False
+    return a.size == 0 or (  # no buffers to compare, perhaps
+        memcmp(a.numbers, b.numbers, a.size * 8) == 0 and memcmp(a.keys, b.keys, a.size * sizeof(PyObject *)) == 0
+    )
 
 
 cdef class Frame:
@@ -74,3 +121,9 @@ def plain(name):
     if type(name) is str:
         return sys.intern(name)
     return tuple([plain(part) for part in name]) if type(name) is tuple else name
+
+
+cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil:
+    """Row i in place of the numbers of an encoded frame."""
+    x.numbers = <double *> &frame.matrix[i, 0] if x.size else NULL
+    set_square(x)

@@ -165,7 +165,7 @@ class BDUOLClassifier(KernelClassifier):
             return
         if len(f) == self.budget:
             _discard(f, self.C, self.maintenance)
-            loss = 1.0 - y * f.output(0)
+            loss = 1.0 - y * f.value()
             if loss <= NO_LOSS:
                 return
         _double_update(f, y, loss, w, self.C, self.rho)

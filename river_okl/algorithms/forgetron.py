@@ -67,7 +67,7 @@ class ForgetronClassifier(KernelClassifier):
         if len(f) > self.budget:
             r = f.oldest()
             alpha = float(f.coefficients[r])
-            delta, mu = abs(alpha), math.copysign(1.0, alpha) * f.at(r)  # y_r is the sign of α_r
+            delta, mu = abs(alpha), math.copysign(1.0, alpha) * f.value_of(r)  # y_r is the sign of α_r
             phi = _shrinkage(delta, mu, self._damage - SPENT * self._mistakes)
             self._damage += (delta * phi) ** 2 + 2.0 * delta * phi * (1.0 - phi * mu)
             f.scale(phi)

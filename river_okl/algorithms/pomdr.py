@@ -147,7 +147,7 @@ class POMDRClassifier(KernelClassifier):
 
     def _score(self, p: float) -> float:
         """With the hint at the sample that it has evaluated last."""
-        return p + self._rate() * self._hints.output(0) / max(1, len(self._hints))
+        return p + self._rate() * self._hints.value() / max(1, len(self._hints))
 
     def _decision(self, x: Any) -> float:
         return self._f.evaluate(x) + self._rate() * self._hints.evaluate(x) / max(1, len(self._hints))

@@ -1,0 +1,416 @@
+"""Kernel rows: κ(z_i, x) of a sample, or of one of the points, over all points.  One ``Rows`` for each pair of points and
+kernel; what the points are stands in ``points.pyx``, and what is done with a row in ``expansion.pyx``.
+
+What is kept, for points i < n (``check`` recomputes it by brute force):
+
+    self[i]       κ(z_i, z_i)
+    row[i]        κ(z_i, x) of the last sample x that ``look`` has seen, kept in step with the points
+
+Where a sample has (nearly) all the features with dense rows, the row is ‖x-z_i‖² as a sum of squared differences: the
+same cost, and no cancellation for unscaled features with large offsets.  Otherwise ‖x-z‖² = ‖x‖² + ‖z‖² - 2 x·z, whose
+error is a few ulp of the squares.
+
+The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``look`` encodes x and, where it is the last
+sample and no point came or went, keeps the kernel row.  The comparison is of keys and numbers, so changing the dict in
+between is safe.
+"""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+import math
+
+import numpy as np
+
+from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
+from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.points cimport LANES, Feature, Points, copy_array, find, scatter
+from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, take_row
+
+cdef extern from "Python.h":
+    unsigned long PyThread_get_thread_ident()
+
+cdef enum:
+    NOGIL_ABOVE = 200000    # multiply-adds, about 50 µs: longer calls release the GIL
+
+
+cdef class Rows:
+    """The kernel rows of ``points``.
+
+    Parameters
+    ----------
+    points
+        The points; who adds one or drops one tells ``reserve``, ``added`` and ``dropped``.
+    kernel
+        The kernel.
+    """
+
+    def __cinit__(self, Points points not None, Kernel kernel not None):
+        self.points = points
+        self.kernel = kernel
+        self.memo = True
+
+    def __dealloc__(self):
+        free_sample(&self.samples[0])
+        free_sample(&self.samples[1])
+        okl_free(self.self_)
+        okl_free(self.row)
+        okl_free(self.other)
+        okl_free(self.dots)
+        okl_free(self.pointers)
+        okl_free(self.numbers)
+
+    def __sizeof__(self):
+        total = object.__sizeof__(self) + self.capacity * 4 * 8 + self.items_allocated * 16
+        return total + (self.samples[0].allocated + self.samples[1].allocated) * (sizeof(void *) + 4 + 8)
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for the rows of as many points, before the points have it."""
+        self.self_ = <double *> aligned_resize(self.self_, self.capacity, capacity, 8)
+        self.row = <double *> aligned_resize(self.row, self.capacity, capacity, 8)
+        self.other = <double *> aligned_resize(self.other, self.capacity, capacity, 8)
+        self.dots = <double *> aligned_resize(self.dots, self.capacity, capacity, 8)
+        self.capacity = capacity
+        return 0
+
+    cdef int reserve_items(self, Py_ssize_t size) except -1:
+        """Room to lay out a sample of as many features, or all dense ones."""
+        cdef Py_ssize_t allocated
+        size = max(size, self.points.n_dense)
+        if size > self.items_allocated:
+            allocated = max(size, 2 * self.items_allocated, 8)
+            self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
+            self.numbers = <double *> aligned_resize(self.numbers, 0, allocated, 8)
+            self.items_allocated = allocated
+        return 0
+
+    # The last sample --------------------------------------------------------------------------------------------------
+
+    cdef bint look(self, object sample) except -1:
+        """x becomes the last sample: κ(x, x) and its row are there.  Returns whether they had to be computed.
+
+        Requires ``points.enter``.  Where this raises, the last sample is the one before.
+        """
+        cdef Sample *x = &self.samples[1 - self.last]
+        cdef double similarity
+        self.points.encode(sample, x)
+        similarity = self.kernel.self_similarity(x.square)
+        if not fabs(similarity) <= LARGEST_SELF:
+            raise ValueError(
+                f"the kernel of this sample with itself is {similarity:g}, more than {LARGEST_SELF:g}: scale the "
+                f"features (preprocessing.StandardScaler); the largest is {max(sample.items(), key=_magnitude)}"
+            )
+        self.reader = self.points.busy_thread
+        if self.has_sample and self.fresh and self.memo and same_sample(x, &self.samples[self.last]):
+            return False
+        self.reserve_items(x.size)
+        self.last = 1 - self.last
+        self.self_similarity = similarity
+        self.points.refresh_slots(x)
+        if self.points.n * x.size > NOGIL_ABOVE:
+            with nogil:
+                self.compute(x, self.row)
+        elif self.points.n:
+            self.compute(x, self.row)
+        self.has_sample = self.fresh = True
+        return True
+
+    cdef Sample *seen(self) except NULL:
+        """The last sample, if this thread has shown it."""
+        if self.reader not in (0, PyThread_get_thread_ident()):
+            raise RuntimeError("two threads use the model while one learns: this sample is not learned; use a lock")
+        if not self.has_sample:
+            raise RuntimeError("evaluate a sample first")
+        return &self.samples[self.last]
+
+    cdef void added(self) noexcept:
+        """The last sample has become the last point."""
+        cdef Py_ssize_t last = self.points.n - 1
+        self.self_[last] = self.self_similarity
+        self.row[last] = self.self_similarity
+        self.fresh = False
+
+    cdef void dropped(self, Py_ssize_t p) noexcept:
+        """The point at p has left, and the last one has its position."""
+        cdef Py_ssize_t last = self.points.n
+        self.self_[p] = self.self_[last]
+        if self.has_sample:
+            self.row[p] = self.row[last]
+            self.row[last] = 0.0
+        self.fresh = False
+
+    cdef void kernel_moved(self) noexcept:
+        """γ is another one: κ(z_i, z_i) again, and the row at the next ``look``."""
+        cdef Py_ssize_t i
+        for i in range(self.points.n):
+            self.self_[i] = self.kernel.self_similarity(self.points.square[i])
+        self.fresh = False
+
+    # Rows -------------------------------------------------------------------------------------------------------------
+
+    cdef void compute(self, Sample *x, double *out) noexcept nogil:
+        """out[i] = κ(z_i, x) for an encoded sample with today's slots.  Requires points, and ``reserve_items``."""
+        cdef Py_ssize_t i, m = 0, n = self.points.padded()
+        cdef Feature *feature
+        if self.by_distances(x):
+            self.lay_out_dense()
+            self.finish(self.lay_out(x, self.numbers, self.dots), x.square, out)
+            return
+        memset(self.dots, 0, n * 8)
+        for i in range(x.size):
+            if x.slots[i] >= 0 and x.numbers[i] != 0.0:
+                feature = &self.points.features[x.slots[i]]
+                if feature.dense == NULL:
+                    scatter(feature, x.numbers[i], self.dots)
+                else:
+                    self.pointers[m] = feature.dense
+                    self.numbers[m] = x.numbers[i]
+                    m += 1
+        loops.dots(self.pointers, self.numbers, m, n, self.dots)
+        loops.kernel_row(&self.kernel.program, self.dots, False, self.points.square, x.square, n, out)
+
+    cdef bint by_distances(self, Sample *x) noexcept nogil:
+        """Whether x has (nearly) all the features with dense rows."""
+        cdef Py_ssize_t i, m = 0
+        for i in range(x.size):
+            m += x.slots[i] >= 0 and self.points.features[x.slots[i]].dense != NULL
+        return 5 * m + 8 >= 4 * self.points.n_dense
+
+    cdef void lay_out_dense(self) noexcept nogil:
+        """The row of every dense feature."""
+        cdef Py_ssize_t j
+        for j in range(self.points.n_dense):
+            self.pointers[j] = self.points.features[self.points.dense_slots[j]].dense
+
+    cdef void clear_dots(self, double *dots) noexcept nogil:
+        """Room for the dot products with posting lists, or of a kernel of dot products alone."""
+        if self.points.n_features > self.points.n_dense or not self.kernel.has_distance:
+            memset(dots, 0, self.points.padded() * 8)
+
+    cdef double lay_out(self, Sample *x, double *numbers, double *dots) noexcept nogil:
+        """The numbers of x for the dense features, and the dot products of the others; returns the square of those."""
+        cdef Py_ssize_t i
+        cdef Feature *feature
+        cdef double rest = 0.0
+        if self.points.n_dense:  # else there may be no room
+            memset(numbers, 0, self.points.n_dense * 8)
+        self.clear_dots(dots)
+        for i in range(x.size):
+            feature = &self.points.features[x.slots[i]] if x.slots[i] >= 0 else NULL
+            if feature != NULL and feature.dense != NULL:
+                numbers[feature.rank] = x.numbers[i]
+            else:
+                rest += x.numbers[i] * x.numbers[i]
+                if feature != NULL:
+                    scatter(feature, x.numbers[i], dots)
+        return rest
+
+    cdef void start_distances(self, double rest, double *dots) noexcept nogil:
+        """The part of ‖x-z_i‖² that is not from dense features, in place of its dot products."""
+        cdef Py_ssize_t i, n = self.points.padded()
+        cdef const double *sparse_square = self.points.sparse_square
+        if self.points.n_features == self.points.n_dense:  # no posting lists: their squares and dot products are 0
+            for i in range(n):
+                dots[i] = rest
+        else:
+            for i in range(n):
+                dots[i] = max(0.0, rest + sparse_square[i] - 2.0 * dots[i])
+
+    cdef void finish(self, double rest, double square, double *out) noexcept nogil:
+        """Kernel values from the laid-out dense features, and from posting lists through their dot products."""
+        cdef Py_ssize_t n = self.points.padded()
+        if self.kernel.has_distance:
+            self.start_distances(rest, self.dots)
+            loops.distances(self.pointers, self.numbers, self.points.n_dense, n, self.dots)
+        else:  # a distance would lose the digits of the dot product of a long and a short vector
+            loops.dots(self.pointers, self.numbers, self.points.n_dense, n, self.dots)
+        loops.kernel_row(&self.kernel.program, self.dots, self.kernel.has_distance, self.points.square, square, n, out)
+
+    cdef double lay_out_point(self, Py_ssize_t p, double *numbers, double *dots) noexcept nogil:
+        """``lay_out`` for z_p; the dense features are laid out before."""
+        cdef Py_ssize_t j
+        cdef Feature *feature
+        cdef double v, rest = 0.0
+        self.clear_dots(dots)
+        for j in range(self.points.owned[p].size):
+            feature = &self.points.features[self.points.owned[p].slots[j]]
+            v = feature.amounts[find(feature.owners, <int32_t> p)]
+            rest += v * v
+            scatter(feature, v, dots)
+        for j in range(self.points.n_dense):
+            numbers[j] = self.pointers[j][p]
+        return rest
+
+    cdef int compute_of(self, Py_ssize_t p, double *out) except -1:
+        """out[i] = κ(z_i, z_p) for a position that is there."""
+        self.points.enter()
+        try:
+            self.prepare_points()
+            self.row_of_point(p, out)
+        finally:
+            self.points.leave()
+        return 0
+
+    cdef int prepare_points(self) except -1:
+        """What ``row_of_point`` requires, beside ``points.enter``."""
+        self.reserve_items(0)
+        self.lay_out_dense()
+        return 0
+
+    cdef void row_of_point(self, Py_ssize_t p, double *out) noexcept nogil:
+        """out[i] = κ(z_i, z_p), after ``prepare_points``."""
+        self.finish(self.lay_out_point(p, self.numbers, self.dots), self.points.square[p], out)
+        out[p] = self.self_[p]
+
+    # Many at once -----------------------------------------------------------------------------------------------------
+
+    cdef Py_ssize_t start_frame(self, Frame frame, Sample *x) except -1:
+        """x is for ``take_row`` of this frame.  Returns how many rows, from the first, go by tiles.
+
+        Requires ``points.enter``; there is no last sample until the next ``look``.
+        """
+        cdef Py_ssize_t i, rows = len(frame)
+        self.has_sample = False
+        self.reader = self.points.busy_thread
+        if rows:
+            frame.row = 0
+            self.points.encode(frame, &self.samples[1 - self.last])
+            self.points.refresh_slots(&self.samples[1 - self.last])
+        x[0] = self.samples[1 - self.last]
+        self.reserve_items(x.size)
+        for i in range(rows):
+            take_row(x, frame, i)
+            if not fabs(self.kernel.self_similarity(x.square)) <= LARGEST_SELF:
+                raise ValueError(f"row {i}: the kernel with itself is more than {LARGEST_SELF:g}: scale the features")
+        if rows >= TILE and self.points.n and self.kernel.has_distance and self.by_distances(x):
+            return rows // TILE * TILE
+        return 0
+
+    cdef object make_tile(self, Tile *tile):
+        """Room for TILE samples and their rows, which lasts as long as the object that is returned."""
+        cdef Py_ssize_t s, n = self.points.padded()
+        room = np.empty(TILE * (self.points.n_dense + n) + LANES)
+        cdef double[::1] view = room
+        cdef double *start = &view[0] + (64 - <size_t> &view[0] % 64) % 64 // 8
+        for s in range(TILE):
+            tile.dots[s] = start + s * n
+            tile.numbers[s] = start + TILE * n + s * self.points.n_dense
+        return room
+
+    cdef void measure_tile(self, Sample *x, Frame frame, Py_ssize_t first, Tile *tile) noexcept nogil:
+        """The distances of TILE rows of a frame, for ``tile_row``."""
+        cdef Py_ssize_t s
+        self.lay_out_dense()
+        for s in range(TILE):
+            take_row(x, frame, first + s)
+            tile.squares[s] = x.square
+            tile.rests[s] = self.lay_out(x, tile.numbers[s], tile.dots[s])
+        self.finish_tile(tile)
+
+    cdef void finish_tile(self, Tile *tile) noexcept nogil:
+        """The squared distances of the samples that are laid out."""
+        cdef Py_ssize_t s, n = self.points.padded()
+        for s in range(TILE):
+            self.start_distances(tile.rests[s], tile.dots[s])
+        loops.distances_tile(self.pointers, tile.numbers[0], self.points.n_dense, n, tile.dots[0], n)
+
+    cdef void tile_row(self, Tile *tile, Py_ssize_t s, double *out) noexcept nogil:
+        """The kernel row of sample s of a tile."""
+        cdef Py_ssize_t n = self.points.padded()
+        loops.kernel_row(&self.kernel.program, tile.dots[s], True, self.points.square, tile.squares[s], n, out)
+
+    # For Python -------------------------------------------------------------------------------------------------------
+
+    def similarities(self):
+        """κ(z_i, z_i) of every point, a copy."""
+        return copy_array(self.self_, self.points.n)
+
+    def row_of(self, Py_ssize_t i):
+        """κ(z_i, z_j) for every point j."""
+        self.points.check_position(i)
+        self.compute_of(i, self.other)
+        return copy_array(self.other, self.points.n)
+
+    def rows_of(self, positions):
+        """``row_of`` each of these positions: an array (positions, points)."""
+        cdef const int64_t[::1] chosen = np.array(positions, dtype=np.int64)
+        cdef Py_ssize_t j = 0, s
+        cdef double[:, ::1] view
+        cdef Tile tile
+        self.points.enter()  # before anything is read: who waits for another thread may find other points
+        try:
+            for s in range(chosen.shape[0]):
+                self.points.check_position(chosen[s])
+            out = np.empty((chosen.shape[0], self.points.n))
+            view = out
+            self.prepare_points()
+            room = self.make_tile(&tile)
+            with nogil:
+                while j + TILE <= chosen.shape[0] and self.kernel.has_distance:
+                    for s in range(TILE):
+                        tile.squares[s] = self.points.square[chosen[j + s]]
+                        tile.rests[s] = self.lay_out_point(chosen[j + s], tile.numbers[s], tile.dots[s])
+                    self.finish_tile(&tile)
+                    for s in range(TILE):
+                        self.tile_row(&tile, s, self.other)
+                        self.other[chosen[j + s]] = self.self_[chosen[j + s]]
+                        memcpy(&view[j + s, 0], self.other, self.points.n * 8)
+                    j += TILE
+                while j < chosen.shape[0]:
+                    self.row_of_point(chosen[j], self.other)
+                    memcpy(&view[j, 0], self.other, self.points.n * 8)
+                    j += 1
+        finally:
+            self.points.leave()
+        return out
+
+    def gram(self):
+        """K, computed."""
+        out = self.rows_of(range(self.points.n))
+        cdef double[:, ::1] view = out
+        cdef Py_ssize_t i, j
+        for i in range(self.points.n):
+            for j in range(i):
+                view[j, i] = view[i, j]
+        return out
+
+    # The invariants at the head of this file, by brute force ----------------------------------------------------------
+
+    cdef tuple check(self):
+        """K by brute force, and how far distances that come from dot products may be off."""
+        points = self.points.check()
+        n = len(points)
+        factors = iter(self.kernel.gammas)
+        gammas = [[next(factors) for _ in fs] for _, fs in self.kernel.terms]
+
+        def kappa(x, z):
+            dot = math.fsum(v * z.get(key, 0.0) for key, v in x.items())
+            distance = math.fsum((x.get(key, 0.0) - z.get(key, 0.0)) ** 2 for key in x.keys() | z.keys())
+            total = 0.0
+            for (weight, fs), gs in zip(self.kernel.terms, gammas):
+                product = weight
+                for (kind, degree, _, coef0, _), gamma in zip(fs, gs):
+                    if kind == DOT_POWER:
+                        product *= (gamma * dot + coef0) ** degree
+                    else:
+                        product *= math.exp(-gamma * (distance if kind == EXP_SQUARED_DISTANCE else math.sqrt(distance)))
+                total += product
+            return total
+
+        gram = np.array([[kappa(x, z) for z in points] for x in points]).reshape(n, n)
+        # ‖x-z‖² comes from ‖x‖² + ‖z‖² - 2 x·z: it is wrong by up to a few ulp of the squares, its root by the root of that
+        # (only where posting lists are involved)
+        squares = [math.fsum(v * v for v in point.values()) for point in points]
+        slack = 1e-14 * max(squares, default=0.0) * max((1.0,) + self.kernel.gammas)
+        if any(kind == EXP_DISTANCE for _, fs in self.kernel.terms for kind, *_ in fs):
+            slack = math.sqrt(slack)
+        close = dict(rtol=1e-9, atol=10 * slack + 1e-12)
+        np.testing.assert_allclose(self.gram(), gram, **close)
+        np.testing.assert_allclose(self.similarities(), np.diag(gram), **close)
+        return gram, slack
+
+
+def _magnitude(item):
+    return abs(float(item[1]))

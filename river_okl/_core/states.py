@@ -1,0 +1,132 @@
+"""What a state must be before memory is filled from it: it may come from a damaged or malicious file.
+
+What would corrupt memory is looked for here, and what could never have come from a ``state`` of the core; that the
+numbers belong together (norms to their coefficients, an inverse to its matrix) is believed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = NDArray[Any]
+
+LARGEST = 1e50  # of a feature, as in sample.pxd
+LARGEST_SELF = 1e100  # of κ(x, x)
+
+
+def checked_array(
+    state: dict[str, Any],
+    name: str,
+    dtype: Any,
+    size: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+) -> Arrays:
+    """An array of a state, every number in range."""
+    data = state[name]
+    if not isinstance(data, bytes) or len(data) % np.dtype(dtype).itemsize:
+        raise ValueError(f"{name} is no array")
+    a: Arrays = np.frombuffer(data, dtype)
+    if size is not None and a.size != size:
+        raise ValueError(f"{name} has {a.size} numbers, not {size}")
+    if a.size and not (np.isfinite(a).all() and (low is None or low <= a.min()) and (high is None or a.max() <= high)):
+        raise ValueError(f"{name} has numbers out of range")
+    return a
+
+
+def checked_whole(state: dict[str, Any], name: str, low: int, high: int) -> int:
+    """A whole number of a state, in range."""
+    value = state[name]
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"{name} is {value!r}")
+    return value
+
+
+def checked_flag(name: str, value: Any) -> bool:
+    """A bool, and not what would pass for one."""
+    if type(value) is not bool:
+        raise ValueError(f"{name} is {value!r}")
+    return value
+
+
+def checked_points(state: dict[str, Any], most: int | None, lanes: int, sparse_below: int) -> dict[str, Arrays]:
+    """The arrays of the state of ``Points``."""
+    square = checked_array(state, "square", np.float64, low=0.0)
+    names, n = state["names"], square.size
+    capacity, born = checked_whole(state, "capacity", n, 2**31), checked_whole(state, "born", n, 2**62)
+    room = 0
+    while room < capacity:
+        room = max(lanes, 2 * room)
+        if most is not None and room > most:
+            room = (most + lanes - 1) // lanes * lanes
+            break
+    if room != capacity or (most is not None and n > most):
+        raise ValueError(f"capacity is {capacity} for {n} support vectors, of which there are at most {most}")
+    if type(names) is not list or len(set(names)) != len(names):
+        raise ValueError("a feature is there twice")
+    slots = checked_array(state, "slots", np.int32, len(names), 0)
+    free = checked_array(state, "free_slots", np.int32, low=0)
+    if not np.array_equal(np.sort(np.concatenate([slots, free])), np.arange(slots.size + free.size)):
+        raise ValueError("the slots of the features do not match")
+    counts = checked_array(state, "counts", np.int64, len(names), 1, n)
+    ranks = checked_array(state, "ranks", np.int64, len(names), -1)
+    dense = ranks >= 0
+    if not np.array_equal(np.sort(ranks[dense]), np.arange(dense.sum())):
+        raise ValueError("the ranks of the dense features do not match")
+    if not np.where(dense, counts * (2 * sparse_below) >= capacity, counts * sparse_below < capacity).all():
+        raise ValueError("the counts of the features do not match")
+    cells = int(counts.sum())
+    owners = checked_array(state, "owners", np.int32, cells, 0, n - 1)
+    amounts = checked_array(state, "amounts", np.float64, cells, -LARGEST, LARGEST)
+    columns = np.repeat(np.arange(len(names)), counts)
+    if not amounts.all() or not ((np.diff(owners) > 0) | (np.diff(columns) > 0)).all():
+        raise ValueError("the values of the features do not match")
+    sparse = ~dense[columns]
+    lists = np.argsort(owners[sparse], kind="stable")
+    posts = np.stack([owners[sparse][lists], slots[columns[sparse]][lists]])
+    owned = checked_array(state, "owned", np.int32, posts.shape[1])
+    lists = np.stack([posts[0], owned])
+    if not np.array_equal(lists[:, np.lexsort(lists[::-1])], posts[:, np.lexsort(posts[::-1])]):
+        raise ValueError("the posting lists of the support vectors do not match")
+    birth = checked_array(state, "birth", np.int64, n, 0, born - 1)
+    if np.unique(birth).size != n:
+        raise ValueError("two support vectors joined at once")
+    checked_array(state, "sparse_square", np.float64, n)
+    return {
+        "slots": slots,
+        "free_slots": free,
+        "counts": counts,
+        "ranks": ranks,
+        "owners": owners,
+        "amounts": amounts,
+        "owned": owned,
+        "birth": birth,
+    }
+
+
+def checked_functions(state: dict[str, Any], n: int, n_outputs: int, *, values: bool, inverse: bool) -> None:
+    """What an ``Expansion`` keeps of n points: their κ(z, z), coefficients, norms and values, and the Gram matrix."""
+    if type(state["scale"]) is not float or not 1e-100 < abs(state["scale"]) < 1e100:
+        raise ValueError(f"scale is {state['scale']!r}")
+    checked_array(state, "self", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
+    checked_whole(state, "moves", 0, 2**62)
+    checked_flag("stale", state["stale"])
+    n_classes = checked_whole(state, "n_classes", 0, 2**20)
+    if n_classes == 1 or (n_classes and values):
+        raise ValueError(f"n_classes is {n_classes}")
+    n_columns = n_outputs * max(1, n_classes)
+    checked_array(state, "coef", np.float64, n * n_columns)
+    checked_array(state, "norms", np.float64, n_columns)
+    checked_array(state, "peaks", np.float64, n_columns)
+    checked_array(state, "values", np.float64, n if values else 0)
+    if (state["gram"] is None) == inverse:
+        raise ValueError("an inverse Gram that does not match")
+    if inverse:
+        gram = dict(zip(("gram", "inverse", "steps", "fragile"), state["gram"], strict=True))
+        checked_array(gram, "gram", np.float64, n * (n + 1) // 2)
+        checked_array(gram, "inverse", np.float64, n * (n + 1) // 2)
+        checked_whole(gram, "steps", 0, 2**62)
+        checked_flag("fragile", gram["fragile"])
