@@ -1,14 +1,27 @@
 """The pictures of README.md, into docs/.
 
 python -m benchmarks.figures
+
+The pictures of what is measured in `untuned.py` are made by it.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import pathlib
+import random
+import statistics
+from collections.abc import Callable, Iterable
+from typing import Any
 
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
 from river import datasets, preprocessing
+from river.datasets import synth
 
+import river_okl
 from river_okl import AhpatronClassifier
 from river_okl.cli import plot
 from river_okl.cli.command import main
@@ -24,6 +37,99 @@ def surface() -> None:
         model.learn_one(x, y)
     axes = plot.decision_surface(model, samples[:2000])
     axes.figure.savefig(DOCS / "surface.png", dpi=110)
+
+
+def watched(model: Any, samples: Iterable[Any], look: Callable[[Any], dict[Any, float]], every: int) -> Any:
+    """Names, the numbers of samples, and what `look` says of the model then: a row for each name."""
+    seen: list[tuple[int, dict[Any, float]]] = []
+    for n, (x, y) in enumerate(samples, start=1):
+        model.learn_one(x, y)
+        if n % every == 0:
+            seen.append((n, dict(look(model))))
+    names = list(dict.fromkeys(name for _, values in seen for name in values))
+    return names, [n for n, _ in seen], np.array([[values.get(name, 0.0) for _, values in seen] for name in names])
+
+
+def beliefs(samples: Iterable[Any]) -> None:
+    """What the mixture believes along Elec2: the weights of its experts, on top of each other."""
+    names, at, weights = watched(river_okl.OKLClassifier(), samples, lambda model: model.experts, 100)
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    ax = figure.add_subplot()
+    colors = [f"C{i}" for i in range(10)] if len(names) <= 10 else matplotlib.colormaps["tab20"].colors
+    ax.stackplot(at, weights, labels=[str(name) for name in names], colors=colors)
+    ax.set(xlabel="samples of Elec2", ylabel="weight", ylim=(0, 1), xlim=(at[0], at[-1]))
+    figure.legend(loc="outside right center", frameon=False, fontsize="small", reverse=True)
+    figure.savefig(DOCS / "beliefs.png", dpi=110)
+
+
+def features() -> None:
+    """Which features matter on Agrawal, where function 3 gives way to function 6 after 10,000 samples."""
+    streams = [synth.Agrawal(classification_function=k, seed=42).take(10_000) for k in (3, 6)]
+    samples = ((x, bool(y)) for x, y in itertools.chain(*streams))
+    names, at, weights = watched(river_okl.OKLClassifier(), samples, lambda model: model.feature_weights, 100)
+    figure = Figure(figsize=(9, 3.5), layout="constrained")
+    ax = figure.add_subplot()
+    share = weights / weights.sum(axis=0)
+    image = ax.imshow(share, aspect="auto", cmap="viridis", extent=(0, at[-1], len(names) - 0.5, -0.5), vmin=0)
+    ax.set(xlabel="samples", yticks=range(len(names)), yticklabels=[str(name) for name in names])
+    ax.axvline(10_000, color="white", linestyle="--")
+    figure.colorbar(image, ax=ax, label="share of the feature weights")
+    figure.savefig(DOCS / "features.png", dpi=110)
+
+
+def band() -> None:
+    """A regression's mean and 90 % interval on a stream of one feature that changes after 2,000 samples."""
+    rng = random.Random(1)
+    model, recent = river_okl.OKLRegressor(), []
+    figure = Figure(figsize=(12, 3.2), layout="constrained")
+    panels = dict(zip((2_000, 2_050, 2_200, 4_000), figure.subplots(1, 4, sharey=True), strict=True))
+    for n in range(1, 4_001):
+        u = rng.uniform(-3, 3)
+        y = (math.sin(2 * u) if n <= 2_000 else 1.0 - math.cos(u)) + rng.gauss(0, 0.2)
+        model.learn_one({"x": u}, y)
+        recent = [*recent[-49:], (u, y)]
+        if n in panels:
+            across = np.linspace(-3, 3, 200)
+            normals = [model.predict_one({"x": float(v)}, with_dist=True) for v in across]
+            mu, sigma = (np.array([getattr(normal, name) for normal in normals]) for name in ("mu", "sigma"))
+            ax = panels[n]
+            ax.fill_between(across, mu - 1.645 * sigma, mu + 1.645 * sigma, color=plot.COLORS[5], alpha=0.4)
+            ax.plot(across, mu, color=plot.COLORS[0])
+            ax.scatter(*zip(*recent, strict=True), s=8, color="black", linewidths=0)
+            title = f"after {n:,} samples" + ("" if n <= 2_000 else f", {n - 2_000:,} after the change")
+            ax.set(title=title, xlabel="x")
+    figure.savefig(DOCS / "band.png", dpi=110)
+
+
+def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
+    """Mean accuracy over the streams against the geometric mean of the microseconds."""
+    streams = sorted({name for (name, _), row in found.items() if "accuracy" in row} & set(timed["streams"]))
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    ax = figure.add_subplot()
+    for model in dict.fromkeys(model for _, model in found):
+        if all("accuracy" in found.get((name, model), {}) for name in streams):
+            accuracy = statistics.fmean(found[name, model]["accuracy"] for name in streams)
+            us = statistics.geometric_mean(timed["streams"][name]["us"][model] for name in streams)
+            color = plot.COLORS[1 if model in ("OKL", "Ahpatron") else 0]
+            ax.scatter([us], [accuracy], color=color, s=40)
+            ax.annotate(model, (us, accuracy), xytext=(6, 4), textcoords="offset points", fontsize="small")
+    ax.set(
+        xscale="log", xlabel="µs per sample, predict and learn", ylabel=f"accuracy, %, mean of {len(streams)} streams"
+    )
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(DOCS / "untuned.png", dpi=110)
+
+
+def untuned(found: dict[tuple[str, str], Any], timed: dict[str, Any] | None, elec2: Iterable[Any]) -> None:
+    """The pictures of `benchmarks.untuned`."""
+    DOCS.mkdir(exist_ok=True)
+    if timed:
+        dots(found, timed)
+    if hasattr(river_okl, "OKLClassifier"):
+        beliefs(elec2)
+        features()
+        band()
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ SHORT = {
     ),
     "olk": (
         ["--datasets", "waveform", "covtype", "--algorithms", "RBP", "OLRD"],
-        {"| waveform | 159 |": 2, "| waveform | 2531 |": 2, "| waveform | OLRD |": 7, "- covtype: not found": 1},
+        {"| waveform | 159 |": 2, "| waveform | 2,531 |": 2, "| waveform | OLRD |": 7, "- covtype: not found": 1},
     ),
     "nbsgd": (
         ["--datasets", "dna", "ijcnn1", "--algorithms", "BPA-S", "RBP"],

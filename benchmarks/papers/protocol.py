@@ -1,7 +1,8 @@
 """What the papers' experiments have in common: data, runs, a cache of their results, tables.
 
-A `Run` says everything that its result depends on, so its JSON text is the key of the cache. `Bench` is what a script
-works with: it knows the command line, turns runs into results and writes the tables.
+A `Run` names what its result depends on, and its key is made of the content of that: the class, the data, this file's
+way of measuring. `Bench` is what a script works with: it knows the command line, turns runs into results and writes the
+tables.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import contextlib
 import functools
 import inspect
 import itertools
-import json
 import math
 import multiprocessing
 import pathlib
@@ -22,19 +22,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import river
 from river import optim
 from river.datasets import synth
 
 import river_okl
+from benchmarks import runner
 from river_okl import datasets, kernels, losses
 
-HERE = pathlib.Path(__file__).parents[1]
 SHARED_MACHINE = (
     "Seconds were measured on a machine with two cores that was busy with other work; they tell orders of magnitude."
 )
 
 Sample = tuple[dict[Any, float], Any]
-Result = dict[str, Any]
+Result = runner.Row
 
 
 # Data -----------------------------------------------------------------------------------------------
@@ -91,6 +92,7 @@ SOURCES: dict[str, Callable[[], Iterable[Sample]]] = {
     "gaussian": _gaussian,
     "waveform": _waveform,
 }
+GENERATED = {"gaussian": _gaussian, "waveform": _waveform}
 
 
 def why_not(name: str) -> str | None:
@@ -100,7 +102,7 @@ def why_not(name: str) -> str | None:
         return "no data set class knows it"
     if stem == "susy":
         dataset: Any = datasets.LIBSVM("SUSY")
-    elif stem in ("gaussian", "waveform"):
+    elif stem in GENERATED:
         return None
     else:
         dataset = SOURCES[stem]()
@@ -186,7 +188,9 @@ class Run(NamedTuple):
 
     @property
     def key(self) -> str:
-        return json.dumps({"version": river_okl.__version__, **self._asdict()}, sort_keys=True)
+        sets = [self.data, self.test] if isinstance(self.test, str) and self.test != "rest" else [self.data]
+        cls = find(self.algorithm)
+        return runner.digest(self._asdict(), runner.code(cls) if cls else None, list(map(_content, sets)), _measuring())
 
 
 EXTRA: dict[str, type] = {}
@@ -320,8 +324,25 @@ def _batch(run: Run, samples: list[Sample]) -> Result:
     return {"seconds": seconds, "error": error, "n_support_vectors": len(model.support_)}
 
 
-def _cached(run: Run) -> tuple[str, Result]:
+def _keyed(run: Run) -> tuple[str, Result]:
     return run.key, execute(run)
+
+
+@functools.cache
+def _content(name: str) -> str:
+    """What a data set is: the bytes of its files, or the code that generates it."""
+    stem = name.partition("/")[0]
+    if stem in GENERATED:
+        return runner.digest(river.__version__, inspect.getsource(GENERATED[stem]), inspect.getsource(datasets))
+    files = getattr(SOURCES[stem](), "paths", None)
+    return runner.digest(*(path.read_bytes() for path in files)) if files else runner.digest(repr(load(name)).encode())
+
+
+@functools.cache
+def _measuring() -> str:
+    """The functions above, on which every result depends."""
+    made_of = (load, _scaled, permutation, build, OneVsRest, execute, _split, _progressive, _tested, _batch)
+    return runner.digest(*map(inspect.getsource, made_of))
 
 
 # The bench ------------------------------------------------------------------------------------------
@@ -370,20 +391,15 @@ class Bench:
         parser.add_argument("--rows", type=int, help="use only so many samples of each set")
         parser.add_argument("--jobs", type=int, default=2)
         parser.add_argument("--fresh", action="store_true", help="do not use results in the cache")
-        parser.add_argument("--output", type=pathlib.Path, default=HERE / "results")
-        parser.add_argument("--cache", type=pathlib.Path, default=HERE / "cache")
+        parser.add_argument("--output", type=pathlib.Path, default=runner.RESULTS)
+        parser.add_argument("--cache", type=pathlib.Path, default=runner.CACHE)
         self.args = parser.parse_args(argv)
         self.name = name
         self.seeds = list(range(self.args.permutations))
         self.skipped: dict[str, str] = {}
         self._lines = [f"# {title}", ""]
-        self._known: dict[str, Result] = {}
-        self._path = self.args.cache / f"{name}.jsonl"
-        if self._path.is_file() and not self.args.fresh:
-            for line in self._path.read_text().splitlines():
-                with contextlib.suppress(json.JSONDecodeError):  # the last line of an interrupted run
-                    entry = json.loads(line)
-                    self._known[entry["key"]] = entry["result"]
+        self._cache = runner.Cache(self.args.cache / f"{name}.jsonl", self.args.fresh)
+        self._commits: set[str] = set()
 
     @property
     def datasets(self) -> list[str]:
@@ -414,18 +430,18 @@ class Bench:
         """The results of runs, from the cache where they are known."""
         runs = [run._replace(rows=self.rows(run.rows)) for run in runs]
         # By data and seed: a worker keeps the permutation that it has in memory.
+        keys = [run.key for run in runs]
         todo = sorted(
-            {run.key: run for run in runs if run.key not in self._known}.values(),
+            {key: run for key, run in zip(keys, runs, strict=True) if key not in self._cache.rows}.values(),
             key=lambda run: (run.data, str(run.seed)),
         )
         if todo:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self._path, "a") as file, _results(todo, self.args.jobs) as results:
+            with _results(todo, self.args.jobs) as results:
                 for key, result in _progress(results, len(todo), self.name):
-                    self._known[key] = result
-                    file.write(json.dumps({"key": key, "result": result}) + "\n")
-                    file.flush()
-        return [self._known[run.key] for run in runs]
+                    self._cache.keep(key, **result)
+        rows = [self._cache.rows[key] for key in keys]
+        self._commits.update(row["commit"] for row in rows)
+        return rows
 
     def over_permutations(self, run: Run, seeds: Sequence[int] | None = None) -> list[Result]:
         """The run on each permutation."""
@@ -444,19 +460,15 @@ class Bench:
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         rows = list(rows)
-        if not rows:
-            self.say("", "Nothing that was asked for is in this table.", "")
-            return
-        self.say("", f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}")
-        for row in rows:
-            self.say(f"| {' | '.join('' if cell is None else str(cell) for cell in row)} |")
-        self.say("")
+        self.say("", runner.table(head, rows) if rows else "Nothing that was asked for is in this table.", "")
 
     def write(self) -> pathlib.Path:
         """Write the results as markdown, and show them."""
         if self.skipped:
             self.say("", "Skipped:", "")
             self.say(*(f"- {name}: {reason}" for name, reason in self.skipped.items()))
+        if self._commits:
+            self.say("", f"Measured at {', '.join(sorted(self._commits))}.")
         self.args.output.mkdir(parents=True, exist_ok=True)
         path: pathlib.Path = self.args.output / f"{self.name}.md"
         text = "\n".join(self._lines).replace("\n\n\n", "\n\n") + "\n"
@@ -475,11 +487,11 @@ class Bench:
 @contextlib.contextmanager
 def _results(runs: list[Run], jobs: int) -> Iterator[Iterable[tuple[str, Result]]]:
     if jobs == 1 or len(runs) == 1:
-        yield map(_cached, runs)
+        yield map(_keyed, runs)
     else:
         # Forked workers know EXTRA, which a script fills.
         with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            yield pool.imap_unordered(_cached, runs)
+            yield pool.imap_unordered(_keyed, runs)
 
 
 def _progress(items: Iterable[Any], total: int, name: str) -> Iterator[Any]:

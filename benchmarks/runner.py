@@ -1,0 +1,182 @@
+"""What every benchmark shares: results are kept by the content of what was measured, and tables have one writer.
+
+A result is kept in a file of lines (JSON) under a key, the SHA-256 of what it depends on: for a class of river_okl its
+source and that of all it imports here, for one of River's the version of River; and the samples, not their name.  What
+changes a result changes its key, and an interrupted command goes on where it was.  Each line has the commit that it was
+measured at.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import hashlib
+import inspect
+import json
+import os
+import pathlib
+import platform
+import subprocess
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import river
+from river import base
+
+import river_okl
+
+HERE = pathlib.Path(__file__).parent
+RESULTS = HERE / "results"
+CACHE = HERE / "cache"
+PACKAGE = pathlib.Path(river_okl.__file__).parent
+
+OURS = ("river_okl.", "benchmarks.")
+
+Row = dict[str, Any]
+
+
+# What a result depends on ---------------------------------------------------------------------------
+
+
+def digest(*parts: Any) -> str:
+    """A short name for the content of texts, bytes and what JSON can say."""
+    out = hashlib.sha256()
+    for part in parts:
+        out.update(part if isinstance(part, bytes) else json.dumps(part, sort_keys=True, default=repr).encode())
+        out.update(b"\0")
+    return out.hexdigest()[:20]
+
+
+@functools.cache
+def _imports(path: pathlib.Path) -> frozenset[pathlib.Path]:
+    """The files of the package that a file of it imports; of the compiled core, all."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.update([node.module, *(f"{node.module}.{alias.name}" for alias in node.names)])
+    found: set[pathlib.Path] = set()
+    for name in names:
+        if name.startswith("river_okl._core"):
+            core = list((PACKAGE / "_core").iterdir())
+            found.update([p for p in core if p.suffix in (".pyx", ".pxd", ".h")] or [p for p in core if p.is_file()])
+        elif name.startswith("river_okl."):
+            module = PACKAGE.joinpath(*name.split(".")[1:])
+            found.update(p for p in (module.with_suffix(".py"), module / "__init__.py") if p.is_file())
+    return frozenset(found)
+
+
+@functools.cache
+def code(cls: type) -> str:
+    """The content of a class: its source, that of its bases, and all they import from here; or River's version."""
+    todo = {pathlib.Path(inspect.getsourcefile(c) or "") for c in cls.__mro__ if c.__module__.startswith(OURS)}
+    known: set[pathlib.Path] = set()
+    while todo:
+        known.add(path := todo.pop())
+        if path.suffix == ".py":
+            todo |= _imports(path) - known
+    return (
+        digest(river.__version__, *(path.read_bytes() for path in sorted(known)))
+        if known
+        else f"river {river.__version__}"
+    )
+
+
+def content(part: Any) -> Any:
+    """What a model is: of each part its class, the class's code, and its parameters."""
+    if isinstance(part, dict):
+        return {str(name): content(value) for name, value in part.items()}
+    if hasattr(part, "steps"):  # a pipeline
+        return [content(step) for step in part.steps.values()]
+    if isinstance(part, base.Base):
+        return [
+            type(part).__qualname__,
+            code(type(part)),
+            {k: content(getattr(part, k, None)) for k in part._get_params()},
+        ]
+    return repr(part)
+
+
+@functools.cache
+def commit() -> str:
+    """The commit of the working tree; with a plus where a source differs from it."""
+
+    def git(*args: str) -> str:
+        return subprocess.run(["git", *args], cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "--short=9", "HEAD") + ("+" if git("status", "--porcelain", "-uno", "--", "..") else "")
+    except (OSError, subprocess.CalledProcessError):  # an unpacked source distribution
+        return river_okl.__version__
+
+
+# What is known already ------------------------------------------------------------------------------
+
+
+class Cache:
+    """Results by key, in a file that grows by a line for each."""
+
+    def __init__(self, path: pathlib.Path, fresh: bool = False):
+        self.path = path
+        self.rows: dict[str, Row] = {}
+        if path.is_file() and not fresh:
+            for line in path.read_text().splitlines():
+                with contextlib.suppress(json.JSONDecodeError):  # the last line of an interrupted run
+                    row = json.loads(line)
+                    self.rows[row["key"]] = row
+
+    def keep(self, key: str, **row: Any) -> Row:
+        self.rows[key] = {"key": key, "commit": commit(), **row}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "a+b") as file:
+            cut = file.tell() and (file.seek(-1, os.SEEK_END), file.read())[1] != b"\n"  # the line that was interrupted
+            file.write(b"\n" * bool(cut) + json.dumps(self.rows[key]).encode() + b"\n")
+        return self.rows[key]
+
+
+# Tables ---------------------------------------------------------------------------------------------
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A Markdown table; all columns but the first are right-aligned, floats get three significant digits."""
+    lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
+    lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
+    return "\n".join(lines)
+
+
+def cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "\\|")
+
+
+class Report:
+    """A Markdown file of sections; what is measured again replaces its own section alone."""
+
+    def __init__(self, path: pathlib.Path, title: str):
+        self.path, self.title = path, title
+        self.sections: dict[str, str] = {}
+        if path.exists():
+            _, *sections = path.read_text().split("\n## ")
+            for section in sections:
+                heading, _, text = section.partition("\n")
+                self.sections[heading] = text.strip()
+
+    def write(self, heading: str, text: str) -> None:
+        print(f"\n## {heading}\n\n{text}", flush=True)
+        self.sections[heading] = text
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        body = "\n\n".join(f"## {h}\n\n{t}" for h, t in sorted(self.sections.items()))
+        self.path.write_text(f"# {self.title}\n\n{body}\n")
+
+
+def machine() -> str:
+    """Where this was measured."""
+    with contextlib.suppress(OSError, StopIteration), open("/proc/cpuinfo") as file:
+        model = next(line.split(":")[1].strip() for line in file if "model name" in line)
+        return f"{os.cpu_count()} cores of {model}, Python {platform.python_version()}, River {river.__version__}."
+    return f"Python {platform.python_version()}, River {river.__version__}."

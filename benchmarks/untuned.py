@@ -1,0 +1,421 @@
+"""Everything with its defaults: the class to start with, and River's models, on the same streams.
+
+    python -m benchmarks.untuned
+
+writes `results/untuned.md` and its pictures.  Each sample is predicted, then learned; the first 20,000 samples of a
+stream count.  River's models, and `Ahpatron`, are behind a StandardScaler; on phishing and dna, whose files leave out
+zeros, these are put back before it, and on a9a and w8a, which are wide and sparse, models are bare.  `OKL` takes every
+stream as it comes.  Linear models and bagging learn more than two classes one against the rest; linear regressors are
+behind a TargetStandardScaler, too.  Seeds are 1.
+
+A pair of a stream and a model is measured once and kept by its content (`runner.py`); one that takes longer than
+`--limit` seconds of the processor's time counts as far as it came, and the tables say so.  `--cells`, `--times`,
+`--pictures` do a part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import inspect
+import itertools
+import json
+import math
+import pathlib
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from river import datasets as river_datasets
+from river import (
+    dummy,
+    ensemble,
+    forest,
+    linear_model,
+    multiclass,
+    naive_bayes,
+    neighbors,
+    preprocessing,
+    stream,
+    tree,
+)
+from river.datasets import synth
+
+import river_okl
+from benchmarks import figures, runner
+from river_okl import datasets
+
+ROWS = 20_000
+WARM = 2_000  # samples after which intervals are judged
+Z90 = 1.6448536269514722
+CLIPS = (1e-4, 1e-15)
+
+Sample = tuple[dict[Any, Any], Any]
+
+
+# Streams --------------------------------------------------------------------------------------------
+
+
+def _shuffled(samples: Iterable[Sample]) -> list[Sample]:
+    samples = list(samples)
+    random.Random(1).shuffle(samples)
+    return samples
+
+
+def _elec2() -> Iterator[Sample]:
+    path = datasets.LIBSVM("a9a").paths[0].parents[1] / "streams" / "elec2.csv"
+    names = ["date", "day", "period", "nswprice", "nswdemand", "vicprice", "vicdemand", "transfer"]
+    return ((x, y == "UP") for x, y in stream.iter_csv(path, target="class", converters=dict.fromkeys(names, float)))
+
+
+def _dna() -> Iterator[Sample]:
+    return itertools.chain(datasets.LIBSVM("dna.scale"), datasets.LIBSVM("dna.scale", "test"))
+
+
+def _bool(samples: Iterable[Sample]) -> Iterator[Sample]:
+    return ((x, bool(y)) for x, y in samples)
+
+
+class Stream(NamedTuple):
+    samples: Callable[[], Iterable[Sample]]
+    classes: int = 2  # 0: a regression
+    sparse: bool = False  # no scaler
+    features: int = 0  # named 1, 2, ...; those of a sparse file that is made dense for the scaler
+
+
+# The generators' parameters are River's defaults but where these have no noise (SEA, LED), do not drift under a name
+# that says so (Hyperplane, RandomRBFDrift, FriedmanDrift), or are solved by one feature (Agrawal).
+STREAMS = {
+    "a9a": Stream(lambda: datasets.LIBSVM("a9a"), sparse=True),
+    "w8a": Stream(lambda: _shuffled(datasets.LIBSVM("w8a")), sparse=True),
+    "cod-rna": Stream(lambda: _shuffled(datasets.LIBSVM("cod-rna"))),
+    "phishing": Stream(lambda: datasets.LIBSVM("phishing"), features=68),
+    "spambase": Stream(lambda: _shuffled(datasets.Spambase())),
+    "elec2": Stream(_elec2),
+    "german": Stream(lambda: datasets.LIBSVM("german.numer"), features=24),
+    "Bananas": Stream(river_datasets.Bananas),
+    "Phishing": Stream(river_datasets.Phishing),
+    "SEA": Stream(lambda: _bool(synth.SEA(noise=0.1, seed=42))),
+    "Agrawal": Stream(lambda: _bool(synth.Agrawal(classification_function=3, seed=42))),
+    "Hyperplane": Stream(lambda: _bool(synth.Hyperplane(mag_change=0.001, seed=42))),
+    "RandomRBF": Stream(lambda: _bool(synth.RandomRBF(seed_model=42, seed_sample=42))),
+    "RandomRBFDrift": Stream(lambda: _bool(synth.RandomRBFDrift(change_speed=0.001, seed_model=42, seed_sample=42))),
+    "LED": Stream(lambda: synth.LED(noise_percentage=0.1, seed=42), classes=10),
+    "ImageSegments": Stream(river_datasets.ImageSegments, classes=7),
+    "dna": Stream(_dna, classes=3, features=180),
+    "cadata": Stream(lambda: datasets.LIBSVM("cadata"), classes=0),
+    "space_ga": Stream(lambda: datasets.LIBSVM("space_ga"), classes=0),
+    "TrumpApproval": Stream(river_datasets.TrumpApproval, classes=0),
+    "Friedman": Stream(lambda: synth.Friedman(seed=42), classes=0),
+    "FriedmanDrift": Stream(
+        lambda: synth.FriedmanDrift("gsg", position=(7_000, 14_000), transition_window=2_000, seed=42), classes=0
+    ),
+    "Planes2D": Stream(lambda: synth.Planes2D(seed=42), classes=0),
+    "Mv": Stream(lambda: synth.Mv(seed=42), classes=0),
+    "ChickWeights": Stream(river_datasets.ChickWeights, classes=0),
+}
+
+
+@functools.lru_cache(maxsize=2)
+def load(name: str, raw: bool) -> list[Sample]:
+    """The samples; unless they are wanted raw with the zeros that the file leaves out, which the scaler needs."""
+    samples, zeros = STREAMS[name].samples(), dict.fromkeys(range(1, STREAMS[name].features + 1), 0.0)
+    return [(x if raw else {**zeros, **x}, y) for x, y in itertools.islice(samples, ROWS)]
+
+
+# Models ---------------------------------------------------------------------------------------------
+
+
+class Model(NamedTuple):
+    make: Callable[[], Any]
+    linear: bool = False  # one against the rest for many classes; a scaled target
+    raw: bool = False  # scales by itself
+
+
+def _ours(name: str) -> dict[str, Model]:
+    """The class by this name if it is there."""
+    cls = getattr(river_okl, name, None)
+    return {name.replace("Classifier", "").replace("Regressor", ""): Model(cls, raw=True)} if cls else {}
+
+
+# In the order of measuring: the cheap ones, and those that are often the best.
+CLASSIFIERS = {
+    **_ours("OKLClassifier"),
+    "NoChange": Model(dummy.NoChangeClassifier),
+    "LogisticRegression": Model(linear_model.LogisticRegression, linear=True),
+    "PA": Model(linear_model.PAClassifier, linear=True),
+    "Ahpatron": Model(river_okl.AhpatronClassifier),
+    "GaussianNB": Model(naive_bayes.GaussianNB),
+    "HoeffdingTree": Model(tree.HoeffdingTreeClassifier),
+    "ARF(10)": Model(lambda: forest.ARFClassifier(seed=1)),
+    "KNN": Model(lambda: neighbors.KNNClassifier(engine=neighbors.SWINN(seed=1))),
+    "AMF": Model(lambda: forest.AMFClassifier(seed=1)),
+    "HoeffdingAdaptiveTree": Model(lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=1)),
+    "SRP(10)": Model(lambda: ensemble.SRPClassifier(seed=1)),
+    "Bagging(LR)": Model(lambda: ensemble.BaggingClassifier(linear_model.LogisticRegression(), seed=1), linear=True),
+}
+REGRESSORS = {
+    **_ours("OKLRegressor"),
+    "LinearRegression": Model(linear_model.LinearRegression, linear=True),
+    "PA": Model(linear_model.PARegressor, linear=True),
+    "BayesianLinearRegression": Model(linear_model.BayesianLinearRegression, linear=True),
+    "HoeffdingTree": Model(tree.HoeffdingTreeRegressor),
+    "HoeffdingAdaptiveTree": Model(lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=1)),
+    "ARF(10)": Model(lambda: forest.ARFRegressor(seed=1)),
+    "AMF": Model(lambda: forest.AMFRegressor(seed=1)),
+    "KNN": Model(lambda: neighbors.KNNRegressor(engine=neighbors.SWINN(seed=1))),
+}
+
+
+def models(name: str) -> dict[str, Model]:
+    return CLASSIFIERS if STREAMS[name].classes else REGRESSORS
+
+
+def build(name: str, model: str) -> Any:
+    """The model as it meets the stream of this name."""
+    what, how = STREAMS[name], models(name)[model]
+    out = how.make()
+    if how.linear and what.classes > 2:
+        out = multiclass.OneVsRestClassifier(out)
+    if how.linear and not what.classes:
+        out = preprocessing.TargetStandardScaler(out)
+    return out if how.raw or what.sparse else preprocessing.StandardScaler() | out
+
+
+# Accuracy -------------------------------------------------------------------------------------------
+
+
+def classify(model: Any, samples: Sequence[Sample], classes: int, limit: float) -> runner.Row:
+    """Mistakes and log-loss of the model's own probabilities, clipped as `CLIPS` say."""
+    last = model[-1] if hasattr(model, "steps") else model
+    derived = type(last).predict_one.__module__.startswith("river.base")  # the label of the greatest probability
+    right = n = 0
+    losses = dict.fromkeys(CLIPS, 0.0)
+    start = time.thread_time()
+    for x, y in samples:
+        p = model.predict_proba_one(x)
+        label = (max(p, key=p.get) if p else None) if derived else model.predict_one(x)
+        true = p.get(y, 0.0) if p else 1.0 / classes
+        for clip in CLIPS:
+            losses[clip] -= math.log(min(max(true, clip), 1.0 - clip) if true == true else clip)
+        right += label == y
+        model.learn_one(x, y)
+        n += 1
+        if time.thread_time() - start > limit:
+            break
+    return {
+        "rows": n,
+        "seconds": time.thread_time() - start,
+        "accuracy": 100.0 * right / n,
+        "loss": losses[CLIPS[0]] / n,
+        "river_loss": losses[CLIPS[1]] / n,
+    }
+
+
+def regress(model: Any, samples: Sequence[Sample], classes: int, limit: float) -> runner.Row:
+    """The mean absolute error; and how often the target is within the 90 % interval, of a model that has one."""
+    knows = type(model).__module__.startswith("river_okl")
+    error, n, inside = 0.0, 0, 0
+    start = time.thread_time()
+    for x, y in samples:
+        p = model.predict_one(x)
+        if knows and n >= WARM:
+            normal = model.predict_one(x, with_dist=True)
+            inside += abs(y - normal.mu) <= Z90 * normal.sigma
+        error += abs(y - (p or 0.0))
+        model.learn_one(x, y)
+        n += 1
+        if time.thread_time() - start > limit:
+            break
+    coverage = 100.0 * inside / (n - WARM) if knows and n > WARM else None
+    return {"rows": n, "seconds": time.thread_time() - start, "mae": error / n, "coverage": coverage}
+
+
+MEASURE = runner.digest(inspect.getsource(classify), inspect.getsource(regress), CLIPS, WARM)
+
+
+@functools.cache
+def samples_digest(name: str, raw: bool) -> str:
+    return runner.digest(repr(load(name, raw)).encode())
+
+
+def key(name: str, model: str) -> str:
+    raw = models(name)[model].raw and STREAMS[name].features > 0
+    return runner.digest(samples_digest(name, raw), runner.content(build(name, model)), MEASURE)
+
+
+def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str] | None, limit: float) -> None:
+    """Measure what is not known: the cheap models on all streams first."""
+    for model in dict.fromkeys([*CLASSIFIERS, *REGRESSORS]):
+        for name in streams:
+            if model not in models(name) or (wanted and model not in wanted):
+                continue
+            known = cache.rows.get(k := key(name, model))
+            samples = load(name, models(name)[model].raw)
+            if known and (known["rows"] == len(samples) or known["limit"] >= limit):
+                continue
+            measure = classify if STREAMS[name].classes else regress
+            candidate = build(name, model)
+            try:
+                result = measure(candidate, samples, STREAMS[name].classes, limit)
+                result["bytes"] = candidate._raw_memory_usage
+            except Exception as error:  # a model that a stream breaks has its cell, too
+                result = {"rows": 0, "seconds": 0.0, "failed": repr(error)}
+            cache.keep(k, stream=name, model=model, of=len(samples), limit=limit, **result)
+            print(f"{model} on {name}: {result}", flush=True)
+
+
+# Time -----------------------------------------------------------------------------------------------
+
+
+def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str] | None, rows: int, limit: float) -> None:
+    """µs of predict_one and learn_one from raw dicts: all models in turns of 100 samples over the start of a stream.
+
+    A model that has used `limit` seconds stops there; its time is that of the samples it saw.
+    """
+    measured: dict[str, Any] = {"commit": runner.commit(), "rows": rows, "machine": runner.machine(), "streams": {}}
+    for name in streams:
+        contenders = {model: build(name, model) for model in models(name) if not wanted or model in wanted}
+        seconds, seen = dict.fromkeys(contenders, 0.0), dict.fromkeys(contenders, 0)
+        for start in range(0, min(rows, len(load(name, True))), 100):
+            for model, contender in contenders.items():
+                if seconds[model] > limit:
+                    continue
+                block = load(name, models(name)[model].raw)[start : start + 100]
+                before = time.thread_time()
+                for x, y in block:
+                    contender.predict_one(x)
+                    contender.learn_one(x, y)
+                seconds[model] += time.thread_time() - before
+                seen[model] += len(block)
+        measured["streams"][name] = {
+            "features": statistics.fmean(len(x) for x, _ in load(name, True)[:rows]),
+            "us": {model: 1e6 * seconds[model] / seen[model] for model in contenders},
+        }
+        print(name, measured["streams"][name], flush=True)
+        path.write_text(json.dumps(measured))
+
+
+# Tables ---------------------------------------------------------------------------------------------
+
+Results = dict[tuple[str, str], runner.Row]  # by stream and model
+
+
+def results(cache: runner.Cache, streams: Sequence[str]) -> Results:
+    keys = {(name, model): key(name, model) for name in streams for model in models(name)}
+    return {pair: cache.rows[k] for pair, k in keys.items() if k in cache.rows}
+
+
+def ranks(values: dict[str, float]) -> dict[str, float]:
+    """1 for the least; equals share the mean of their places."""
+    return {
+        model: statistics.fmean(i for i, other in enumerate(sorted(values.values()), start=1) if other == value)
+        for model, value in values.items()
+    }
+
+
+def compare(found: Results, streams: Sequence[str], field: str, shown: Callable[[float], str], best: str) -> str:
+    """One column a model: its numbers, bold where it is the best, and below them the mean rank and how often."""
+    sign = -1.0 if best == "most" else 1.0
+    those = [m for m in models(streams[0]) if any((name, m) in found for name in streams)]
+    lines, places, firsts, near = [], {m: [] for m in those}, dict.fromkeys(those, 0), dict.fromkeys(those, 0)
+    for name in streams:
+        rows = {m: found[name, m] for m in those if field in found.get((name, m), {})}
+        values = {m: sign * row[field] for m, row in rows.items() if math.isfinite(row[field])}
+        least = min(values.values(), default=math.nan)
+        for m, place in ranks(values).items():
+            places[m].append(place)
+            firsts[m] += values[m] == least
+            near[m] += values[m] <= least + 0.2
+        cells = []
+        for m in those:
+            text = shown(sign * values[m]) if m in values else "failed" if (name, m) in found else ""
+            text = f"**{text}**" if m in values and values[m] == least else text
+            cells.append(text + ("*" if m in values and rows[m]["rows"] < rows[m]["of"] else ""))
+        lines.append([name, *cells])
+    whole = [m for m in those if len(places[m]) == len(streams)]
+    mean = {m: shown(statistics.fmean(found[name, m][field] for name in streams)) for m in whole}
+    if field != "mae":
+        lines.append(["mean", *(mean.get(m, "") for m in those)])
+    lines.append(["mean rank", *(f"{statistics.fmean(places[m]):.1f}" for m in those)])
+    lines.append([f"best of {len(streams)}", *(firsts[m] for m in those)])
+    if field == "accuracy":
+        lines.append(["within 0.2 of the best", *(near[m] for m in those)])
+    return runner.table(["stream", *those], lines)
+
+
+def short(found: Results) -> str:
+    """Which pairs did not see the whole stream."""
+    those = [f"{m} on {name} {row['rows']:,}" for (name, m), row in found.items() if row["rows"] < row["of"]]
+    return f"\n\n\\* stopped by the limit of time, after so many rows: {'; '.join(those)}." if those else ""
+
+
+def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -> None:
+    classified = [name for name in STREAMS if STREAMS[name].classes and any(s == name for s, _ in found)]
+    regressed = [name for name in STREAMS if not STREAMS[name].classes and any(s == name for s, _ in found)]
+    commits = ", ".join(sorted({row["commit"] for row in found.values()}))
+    for heading, streams, field, shown, best in (
+        ("1. Accuracy, %", classified, "accuracy", "{:.1f}".format, "most"),
+        ("2. Log-loss", classified, "loss", "{:.3f}".format, "least"),
+        ("3. Log-loss, clipped at 1e-15 as River does", classified, "river_loss", "{:.3f}".format, "least"),
+        ("4. Regression: mean absolute error", regressed, "mae", runner.cell, "least"),
+    ):
+        if streams:
+            text = compare(found, streams, field, shown, best)
+            text += short({pair: row for pair, row in found.items() if pair[0] in streams})
+            report.write(heading, f"{text}\n\nMeasured at {commits}.")
+    covered = [(name, row["coverage"]) for (name, _), row in found.items() if row.get("coverage") is not None]
+    if covered:
+        text = runner.table(["stream", "inside, %"], [(name, f"{value:.1f}") for name, value in covered])
+        report.write(f"5. 90 % intervals of OKL, after {WARM:,} samples", text)
+    sizes = [
+        [m, *(found[name, m]["bytes"] / 1e3 if "bytes" in found.get((name, m), {}) else None for name in classified)]
+        for m in CLASSIFIERS
+    ]
+    report.write("6. Memory at the end of the stream, kB by River's meter", runner.table(["model", *classified], sizes))
+    if timed:
+        head = f"The first {timed['rows']:,} rows, at {timed['commit']}, {timed['machine']}\n\n"
+        rows, ratios = [], []
+        for name, entry in timed["streams"].items():
+            us = entry["us"]
+            rows.append([name, entry["features"], *(us.get(m) for m in ALL)])
+            if "OKL" in us:
+                ratios.append([name, us["OKL"], *(us[m] / us["OKL"] for m in ("ARF(10)", "HoeffdingTree") if m in us)])
+        report.write("7. Time of predict_one and learn_one, µs", head + runner.table(["stream", "d", *ALL], rows))
+        if ratios:
+            names = ["stream", "OKL, µs", "ARF(10) takes, times", "HoeffdingTree takes, times"]
+            report.write("8. Times as long as OKL", head + runner.table(names, ratios))
+
+
+ALL = list(dict.fromkeys([*CLASSIFIERS, *REGRESSORS]))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser("python -m benchmarks.untuned", description=__doc__.splitlines()[0])
+    parser.add_argument("--cache", type=pathlib.Path, default=runner.CACHE)
+    parser.add_argument("--output", type=pathlib.Path, default=runner.RESULTS)
+    parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS), metavar="NAME")
+    parser.add_argument("--models", nargs="+", choices=ALL, metavar="NAME", help=", ".join(ALL))
+    parser.add_argument("--limit", type=float, default=360.0, help="seconds of a pair of stream and model at most")
+    parser.add_argument("--rows", type=int, default=3_000, help="of a stream that are timed")
+    parser.add_argument("--only", choices=("cells", "times", "tables", "pictures"), help="one part of the work")
+    options = parser.parse_args(argv)
+    cache = runner.Cache(options.cache / "untuned.jsonl")
+    timed = options.cache / "untuned-times.json"
+    if options.only in (None, "cells"):
+        cells(cache, options.streams, options.models, options.limit)
+    if options.only in (None, "times"):
+        options.cache.mkdir(parents=True, exist_ok=True)
+        times(timed, options.streams, options.models, options.rows, limit=20.0)
+    known = json.loads(timed.read_text()) if timed.is_file() else None
+    if options.only in (None, "tables"):
+        title = "Everything with its defaults: `python -m benchmarks.untuned`"
+        write(results(cache, options.streams), known, runner.Report(options.output / "untuned.md", title))
+    if options.only in (None, "pictures"):
+        figures.untuned(results(cache, options.streams), known, load("elec2", True))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""What the benchmarks share: results are kept by content; and the tables that say which model is the best."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+
+import pytest
+from river import linear_model, preprocessing
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+
+from benchmarks import runner, untuned
+from river_okl import AhpatronClassifier, BPAClassifier
+
+
+def test_a_class_is_known_by_its_file_and_what_it_imports(tmp_path, monkeypatch):
+    package = tmp_path / "river_okl"
+    (package / "_core").mkdir(parents=True)
+    files = {
+        "a.py": "from river_okl import checks\nfrom river_okl._core.points import Points",
+        "checks.py": "LEAST = 0",
+        "other.py": "",
+        "_core/points.pyx": "",
+        "_core/rows.h": "",
+    }
+    for name, text in files.items():
+        (package / name).write_text(text)
+    monkeypatch.setattr(runner, "PACKAGE", package)
+
+    class Model:
+        __module__ = "river_okl.a"
+
+    monkeypatch.setattr(runner.inspect, "getsourcefile", lambda cls: str(package / "a.py"))
+
+    def code():
+        runner.code.cache_clear(), runner._imports.cache_clear()
+        return runner.code(Model)
+
+    seen = {code()}
+    for name in files:
+        before = code()
+        (package / name).write_text(files[name] + "\n# changed")
+        assert (code() == before) == (name == "other.py"), name
+        seen.add(code())
+    assert len(seen) == len(files)
+    runner.code.cache_clear(), runner._imports.cache_clear()
+
+
+def test_content():
+    """Parameters, also of inner models, and the classes are content; that a model has learned is not."""
+    models = [
+        AhpatronClassifier(),
+        AhpatronClassifier(budget=50),
+        BPAClassifier(),
+        preprocessing.StandardScaler() | AhpatronClassifier(),
+        preprocessing.StandardScaler() | AhpatronClassifier(budget=50),
+        linear_model.LogisticRegression(),
+        linear_model.LogisticRegression(l2=0.1),
+    ]
+    keys = [runner.digest(runner.content(model)) for model in models]
+    assert len(set(keys)) == len(models)
+    models[0].learn_one({"a": 1.0}, True)
+    assert runner.digest(runner.content(models[0])) == keys[0]
+
+
+def test_cache_goes_on_after_an_interruption(tmp_path):
+    path = tmp_path / "results.jsonl"
+    runner.Cache(path).keep("one", error=1.0)
+    with open(path, "a") as file:
+        file.write('{"key": "two", "err')  # the process was killed
+    cache = runner.Cache(path)
+    assert cache.rows == {"one": {"key": "one", "commit": runner.commit(), "error": 1.0}}
+    cache.keep("three", error=3.0)
+    assert set(runner.Cache(path).rows) == {"one", "three"}
+    assert not runner.Cache(path, fresh=True).rows
+
+
+def test_table():
+    text = runner.table(["model", "n", "error"], [["a | b", 12345, 0.12345], ["c", None, 1234.5]])
+    assert text.splitlines()[1:] == [
+        "| --- | ---: | ---: |",
+        "| a \\| b | 12,345 | 0.123 |",
+        "| c |  | 1,234 |",
+    ]
+
+
+def test_report_replaces_a_section(tmp_path):
+    path = tmp_path / "results.md"
+    runner.Report(path, "Results").write("2. Later", "old")
+    runner.Report(path, "Results").write("1. First", "one")
+    runner.Report(path, "Results").write("2. Later", "new")
+    assert path.read_text() == "# Results\n\n## 1. First\n\none\n\n## 2. Later\n\nnew\n"
+
+
+def test_comparison():
+    """Equals share a rank, a model that is not whole has no mean, one that was stopped a star."""
+    found = {
+        ("Bananas", "NoChange"): {"rows": 10, "of": 10, "accuracy": 90.0},
+        ("Bananas", "PA"): {"rows": 10, "of": 10, "accuracy": 90.0},
+        ("Bananas", "KNN"): {"rows": 10, "of": 10, "accuracy": 80.0},
+        ("SEA", "NoChange"): {"rows": 10, "of": 10, "accuracy": 50.0},
+        ("SEA", "PA"): {"rows": 5, "of": 10, "accuracy": 49.9},
+    }
+    text = untuned.compare(found, ["Bananas", "SEA"], "accuracy", "{:.1f}".format, "most")
+    assert text.splitlines() == [
+        "| stream | NoChange | PA | KNN |",
+        "| --- | ---: | ---: | ---: |",
+        "| Bananas | **90.0** | **90.0** | 80.0 |",
+        "| SEA | **50.0** | 49.9* |  |",
+        "| mean | 70.0 | 70.0 |  |",
+        "| mean rank | 1.2 | 1.8 | 3.0 |",
+        "| best of 2 | 2 | 1 | 0 |",
+        "| within 0.2 of the best | 2 | 2 | 0 |",
+    ]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(untuned, "ROWS", 300)
+    for cached in (untuned.load, untuned.samples_digest):
+        cached.cache_clear()
+    yield
+    for cached in (untuned.load, untuned.samples_digest):
+        cached.cache_clear()
+
+
+def test_untuned(small, tmp_path, monkeypatch):
+    options = ["--streams", "Bananas", "LED", "Friedman", "--models", "LogisticRegression", "PA", "Ahpatron"]
+    options += ["--cache", str(tmp_path / "cache"), "--output", str(tmp_path), "--only"]
+    untuned.main([*options, "cells"])
+    lines = (tmp_path / "cache" / "untuned.jsonl").read_text().splitlines()
+    assert {(row["stream"], row["model"]) for row in map(json.loads, lines)} == {
+        ("Bananas", "LogisticRegression"),
+        ("Bananas", "PA"),
+        ("Bananas", "Ahpatron"),
+        ("LED", "LogisticRegression"),
+        ("LED", "PA"),
+        ("LED", "Ahpatron"),
+        ("Friedman", "PA"),
+    }
+    assert all(row["commit"] == runner.commit() and row["rows"] == 300 for row in map(json.loads, lines))
+
+    def again(*_):
+        raise AssertionError("measured twice")
+
+    monkeypatch.setattr(untuned, "classify", again)
+    monkeypatch.setattr(untuned, "regress", again)
+    untuned.main([*options, "cells"])
+    untuned.main([*options, "times"])
+    untuned.main([*options, "tables"])
+    text = (tmp_path / "untuned.md").read_text()
+    assert "## 1. Accuracy" in text and "## 4. Regression" in text and "## 7. Time" in text
+    assert runner.commit() in text
+
+
+@pytest.mark.parametrize(
+    "name", ["Bananas", "SEA", "Agrawal", "RandomRBFDrift", "LED", "ImageSegments", "FriedmanDrift"]
+)
+def test_streams(small, name):
+    """The targets are of the kind that the table of streams says."""
+    labels, classes = {y for _, y in untuned.load(name, True)}, untuned.STREAMS[name].classes
+    assert labels == {False, True} if classes == 2 else 2 < len(labels) <= classes if classes else len(labels) > 50
