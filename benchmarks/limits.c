@@ -1,10 +1,7 @@
-/* What this machine can do at most, and the core's own vector loops, for benchmarks/speed.py (compiled when it runs).
+/* What this machine can do at most, for benchmarks/speed.py (compiled when it runs).
  *
  * Every function repeats its work `times` times and returns the seconds of processor time that this took. */
 #define _GNU_SOURCE
-#include "rows.h"
-
-#include <stdlib.h>
 #include <time.h>
 
 static double now(void) {
@@ -52,91 +49,5 @@ double triad_seconds(double *restrict a, const double *restrict b, const double 
         for (long i = 0; i < n; i++) a[i] = b[i] + 3.0 * c[i];
         KEEP;
     }
-    return now() - start;
-}
-
-/* One Gaussian kernel row over n support vectors and m features, part by part: 0 distances, 1 exp, 2 inner product. */
-double part_seconds(const char *variant, int part, const double *z, const double *x, long n, long m, double *row,
-                    double *out, long times) {
-    const Loops *loops = find_loops(variant);
-    const double **rows = malloc(m * sizeof *rows);
-    Factor factor = {EXP_SQUARED_DISTANCE, 1, 0.01, 0.0};
-    Term term = {1.0, 1};
-    Program kernel = {1, &term, &factor};
-    volatile double sink;
-    for (long j = 0; j < m; j++) rows[j] = z + j * n;
-    double start = now();
-    for (long k = 0; k < times; k++) {
-        if (part == 0) {
-            memset(row, 0, n * sizeof *row);
-            loops->distances(rows, x, m, n, row);
-        } else if (part == 1)
-            loops->kernel_row(&kernel, row, 1, out, 0.0, n, out);
-        else
-            sink = loops->inner(row, out, n);
-        KEEP;
-    }
-    start = now() - start;
-    free(rows);
-    (void)sink;
-    return start;
-}
-
-/* The same row in single precision, in the simplest loops that the compiler turns into the widest vectors:
- * 0 distances, 1 a Gaussian by a polynomial of degree 7, 2 inner product. */
-double single_seconds(int part, const float *z, const float *x, long n, long m, float *restrict row,
-                      float *restrict out, long times) {
-    float total = 0.0f;
-    double start = now();
-    for (long k = 0; k < times; k++) {
-        if (part == 0) {
-            for (long i = 0; i < n; i += 128) {
-                typedef float vec __attribute__((vector_size(64)));
-                long width = n - i < 128 ? n - i : 128;
-                if (width == 128) {
-                    vec s[8] = {{0}};
-                    for (long j = 0; j < m; j++)
-                        for (int q = 0; q < 8; q++) {
-                            vec d = x[j] - *(const vec *)(z + j * n + i + 16 * q);
-                            s[q] += d * d;
-                        }
-                    for (int q = 0; q < 8; q++) *(vec *)(row + i + 16 * q) = s[q];
-                } else
-                    for (long l = i; l < i + width; l += 16) {
-                        vec s = {0};
-                        for (long j = 0; j < m; j++) {
-                            vec d = x[j] - *(const vec *)(z + j * n + l);
-                            s += d * d;
-                        }
-                        *(vec *)(row + l) = s;
-                    }
-            }
-        } else if (part == 1) {
-            for (long i = 0; i < n; i++) {
-                float t = -0.01f * row[i];
-                t = t > -87.0f ? t : -87.0f;
-                float shifted = t * 1.44269504f + 12582912.0f, whole = shifted - 12582912.0f;
-                float r = t - whole * 0.693359375f + whole * 2.12194440e-4f;
-                float p = 1.0f / 5040.0f;
-                p = p * r + 1.0f / 720.0f; p = p * r + 1.0f / 120.0f; p = p * r + 1.0f / 24.0f;
-                p = p * r + 1.0f / 6.0f; p = p * r + 0.5f; p = p * r + 1.0f; p = p * r + 1.0f;
-                int32_t bits, shift;
-                memcpy(&bits, &p, 4);
-                memcpy(&shift, &shifted, 4);
-                bits += (int32_t)((uint32_t)shift << 23);
-                memcpy(out + i, &bits, 4);
-            }
-        } else {
-            typedef float vec __attribute__((vector_size(64)));
-            vec s[4] = {{0}};
-            for (long i = 0; i + 64 <= n; i += 64)
-                for (int q = 0; q < 4; q++) s[q] += *(const vec *)(row + i + 16 * q) * *(const vec *)(out + i + 16 * q);
-            s[0] += s[1] + s[2] + s[3];
-            total += s[0][0];
-        }
-        KEEP;
-    }
-    volatile float sink = total;
-    (void)sink;
     return now() - start;
 }

@@ -157,8 +157,8 @@ def cell(value: Any) -> str:
 class Report:
     """A Markdown file of sections; what is measured again replaces its own section alone."""
 
-    def __init__(self, path: pathlib.Path, title: str):
-        self.path, self.title = path, title
+    def __init__(self, path: pathlib.Path, title: str, intro: str = ""):
+        self.path, self.title, self.intro = path, title, intro
         self.sections: dict[str, str] = {}
         if path.exists():
             _, *sections = path.read_text().split("\n## ")
@@ -170,8 +170,8 @@ class Report:
         print(f"\n## {heading}\n\n{text}", flush=True)
         self.sections[heading] = text
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        body = "\n\n".join(f"## {h}\n\n{t}" for h, t in sorted(self.sections.items()))
-        self.path.write_text(f"# {self.title}\n\n{body}\n")
+        parts = [f"# {self.title}", self.intro, *(f"## {h}\n\n{t}" for h, t in sorted(self.sections.items()))]
+        self.path.write_text("\n\n".join(filter(None, parts)) + "\n")
 
 
 def machine() -> str:

@@ -26,13 +26,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse
-from river import base, dummy, evaluate, forest, linear_model, metrics, neighbors, tree
+from river import (
+    base,
+    datasets,
+    dummy,
+    evaluate,
+    forest,
+    linear_model,
+    metrics,
+    multiclass,
+    neighbors,
+    preprocessing,
+    tree,
+)
+from river.datasets import synth
 from scipy.linalg import blas, lapack
 
 import river_okl
+from benchmarks import runner
 from river_okl import kernels
 from river_okl._core.expansion import Expansion
-from river_okl._core.kernel import SIMD
 from river_okl._core.sample import Frame
 
 FAST = ("RBPClassifier", "OLRDClassifier", "BOGDClassifier", "SPAClassifier", "AhpatronClassifier")
@@ -202,7 +215,7 @@ def progressive_times(kind: type, budget: int, d: int, rounds: int) -> tuple[tim
     return timing.Times(out), {name: size(run.model) for name, run in runs.items()}
 
 
-def progressive(report: timing.Report, rounds: int = 5) -> None:
+def progressive(report: runner.Report, rounds: int = 5) -> None:
     settings = [(100, 10), (100, 20), (1000, 10), (1000, 20)]
     for kind, other in ((base.Classifier, "river LogisticRegression"), (base.Regressor, "river LinearRegression")):
         measured = [progressive_times(kind, budget, d, rounds) for budget, d in settings]
@@ -215,7 +228,7 @@ def progressive(report: timing.Report, rounds: int = 5) -> None:
             for times, sizes in measured:
                 row += [times[name], sizes[name], times.ratio(name, other)]
             rows.append(row)
-        text = timing.table(head, rows)
+        text = runner.table(head, rows)
         title = "classification" if kind is base.Classifier else "regression"
         report.write(
             f"1a. evaluate.progressive_val_score, {title}",
@@ -223,38 +236,6 @@ def progressive(report: timing.Report, rounds: int = 5) -> None:
             f"Each round is on samples that are new, and classes without a budget start each of them from the same model.\n\n"
             + text,
         )
-
-
-def targets(report: timing.Report, rounds: int = 9) -> None:
-    other, rows = "river LogisticRegression", []
-    for noise in (0.0, NOISE):
-        measured = []
-        for budget, d in ((100, 10), (100, 20), (1000, 20)):
-            warm, stream = labelled(40 * budget + 4000, d, noise=noise), labelled(2000 * rounds, d, seed=5, noise=noise)
-            models = {name: of_budget(getattr(river_okl, name), budget) for name in FAST}
-            models |= {other: linear_model.LogisticRegression(), "river PriorClassifier": dummy.PriorClassifier()}
-            runs = {
-                name: ProgressiveRun(filled(model, warm, budget), stream, metrics.Accuracy, 2000)
-                for name, model in models.items()
-            }
-            out: dict[str, list[float]] = {name: [] for name in runs}
-            for _ in range(rounds):
-                for name, run in runs.items():
-                    out[name].append(run.microseconds())
-            measured.append((timing.Times(out), {name: size(run.model) for name, run in runs.items()}))
-        (small, _), (middle, _), (large, sizes) = measured
-        for name in models:
-            row: list[object] = [f"{name}, {noise:.0%} wrong", small[name], middle[name], large[name], sizes[name]]
-            row += [middle.ratio(name, other), large.ratio(name, other), small.ratio(name, "river PriorClassifier")]
-            rows.append(row)
-    rows.append(["target", None, None, None, None, 0.5, 0.8, 2.0])
-    head = ["µs per sample", "B=100, d=10", "B=100, d=20", "B=1000, d=20", "SVs"]
-    head += ["B=100, d=20 / LogisticRegression", "B=1000, d=20 / LogisticRegression", "B=100, d=10 / PriorClassifier"]
-    report.write(
-        "1a. evaluate.progressive_val_score, the targets",
-        "On labels that are all right and on a stream with some wrong, where most samples are updates.\n\n"
-        + timing.table(head, rows),
-    )
 
 
 # 1b. The core alone -------------------------------------------------------------------------------
@@ -308,7 +289,7 @@ def each(call: Callable[[Any], object], arguments: list[Any]) -> Callable[[], No
     return action
 
 
-def core(report: timing.Report) -> None:
+def core(report: runner.Report) -> None:
     peak = timing.fma_limit()
     rows: list[list[object]] = []
     for n in (100, 400, 1000, 5000):
@@ -335,7 +316,7 @@ def core(report: timing.Report) -> None:
             ]
             rows.append([*row, 8 * pace, limit, f"{8 * pace / limit:.0%}", f"{size / 1024:.0f}"])
     head = ["B x d, dense", "core µs", "NumPy µs", "ratio", "GFMA/s", "of the peak", "GB/s", "reading alone, GB/s"]
-    text = timing.table([*head, "of that", "KiB of Z"], rows)
+    text = runner.table([*head, "of that", "KiB of Z"], rows)
 
     rows = []
     for n, active, d in (
@@ -369,12 +350,12 @@ def core(report: timing.Report) -> None:
         ]
         rows.append([*row, n * active / times["core"] / 1e3])
     head = ["sparse", "core µs", "NumPy µs", "ratio", "SciPy CSR µs", "ratio", "numbers of the points, 10⁹/s"]
-    text += "\n\n" + timing.table(head, rows)
+    text += "\n\n" + runner.table(head, rows)
     limits = [
         [f"{kib} KiB", timing.load_limit(kib * 1024), timing.triad_limit(kib * 1024)]
         for kib in (24, 160, 960, 4800, 65536)
     ]
-    text += "\n\n" + timing.table(["limits of the machine", "reading, GB/s", "triad, GB/s"], limits)
+    text += "\n\n" + runner.table(["limits of the machine", "reading, GB/s", "triad, GB/s"], limits)
     report.write(
         "1b. The core alone",
         f"`Expansion.evaluate(dict)` of a Gaussian beside NumPy's matrix product and exp (row-major). A call computes B·d differences and "
@@ -386,7 +367,7 @@ def core(report: timing.Report) -> None:
 # 1c. Batches --------------------------------------------------------------------------------------
 
 
-def batches(report: timing.Report) -> None:
+def batches(report: runner.Report) -> None:
     rows = []
     for n, d in ((100, 20), (1000, 20), (1000, 123), (5000, 20)):
         model = filled(river_okl.OLRDClassifier(budget=n, seed=1), labelled(40 * n, d), n)
@@ -436,7 +417,7 @@ def batches(report: timing.Report) -> None:
         "predict_one of dicts",
         "/ predict_many",
     ]
-    text = timing.table([*head, "predict_one of the frame's rows", "/ predict_many"], rows)
+    text = runner.table([*head, "predict_one of the frame's rows", "/ predict_many"], rows)
 
     rows = []
     for cls in (river_okl.RBPClassifier, river_okl.OLRDClassifier, river_okl.AhpatronClassifier):
@@ -465,7 +446,7 @@ def batches(report: timing.Report) -> None:
             row = [f"{cls.__name__}, B={n}, d=20", times["learn_one"], times["learn_batch"], times["learn_many"]]
             rows.append([*row, times.ratio("learn_many", "learn_one")])
     head = ["µs per sample", "learn_one", "learn_batch of dicts", "learn_many of a frame", "learn_many / learn_one"]
-    text += "\n\n" + timing.table(head, rows)
+    text += "\n\n" + runner.table(head, rows)
     report.write(
         "1c. Batches",
         "`predict_many` equals `predict_one` bit for bit, and `learn_one`, `learn_batch` and `learn_many` give models whose pickles are equal "
@@ -497,7 +478,7 @@ def curve(axis: Any, points: list[tuple[float, float]], label: str, title: str) 
     axis.grid(True, which="both", alpha=0.3)
 
 
-def growth(report: timing.Report, longest: int = 10_000_000) -> None:
+def growth(report: runner.Report, longest: int = 10_000_000) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -510,17 +491,17 @@ def growth(report: timing.Report, longest: int = 10_000_000) -> None:
     for d, points in found.items():
         curve(axes[0, 0], points, f"{d} features", "support vectors")
     rows = [[f"{n:,}", *(points[i][1] for points in found.values())] for i, n in enumerate(budgets)]
-    text = timing.table(["support vectors", "µs, d=10", "µs, d=100"], rows)
+    text = runner.table(["support vectors", "µs, d=10", "µs, d=100"], rows)
 
     widths = [1, 3, 10, 30, 100, 300, 1000, 3000]
     points = [(d, learning_time(expansion(dense(1000, d)), dense(50, d, seed=1))) for d in widths]
     curve(axes[0, 1], points, "dense", "features (B = 1000)")
-    text += "\n\n" + timing.table(["features, dense, B=1000", "µs"], [[f"{d:,}", t] for d, t in points])
+    text += "\n\n" + runner.table(["features, dense, B=1000", "µs"], [[f"{d:,}", t] for d, t in points])
 
     widths = [1, 3, 10, 30, 100, 300]
     points = [(a, learning_time(expansion(sparse(1000, a, 100_000)), sparse(50, a, 100_000, seed=1))) for a in widths]
     curve(axes[1, 0], points, "of 100,000", "active features (B = 1000)")
-    text += "\n\n" + timing.table(["active features of 100,000, B=1000", "µs"], [[f"{a}", t] for a, t in points])
+    text += "\n\n" + runner.table(["active features of 100,000, B=1000", "µs"], [[f"{a}", t] for a, t in points])
 
     lengths = [10**k for k in range(3, 8) if 10**k <= longest]
     streams = {"RBPClassifier": labelled(20_000, 10), "OLRDClassifier": labelled(20_000, 10)}
@@ -539,12 +520,12 @@ def growth(report: timing.Report, longest: int = 10_000_000) -> None:
         curve(axes[1, 1], points, name, "samples so far (B = 100, d = 10)")
         axes[1, 1].set_ylim(0.3, 30)
         rows.append([f"{name}, µs per sample up to", *(t for _, t in points)])
-    text += "\n\n" + timing.table(["", *(f"{n:,} samples" for n in lengths)], rows)
+    text += "\n\n" + runner.table(["", *(f"{n:,} samples" for n in lengths)], rows)
     for axis in axes.flat:
         axis.legend()
     figure.tight_layout()
-    timing.RESULTS.mkdir(exist_ok=True)
-    figure.savefig(timing.RESULTS / "growth.png", dpi=120)
+    runner.RESULTS.mkdir(exist_ok=True)
+    figure.savefig(runner.RESULTS / "growth.png", dpi=120)
     pyplot.close(figure)
 
     rows = []
@@ -569,7 +550,7 @@ def growth(report: timing.Report, longest: int = 10_000_000) -> None:
                 rows.append([name, len(blocks) * len(stream), first, last, last / first])
             else:
                 rows.append([name, len(blocks) * len(stream), blocks[0], blocks[-1], blocks[-1] / blocks[0]])
-    text += "\n\n" + timing.table(
+    text += "\n\n" + runner.table(
         ["bounded classes, B=100, d=10", "samples", "µs, first third", "µs, last third", "ratio"], rows
     )
     report.write(
@@ -589,7 +570,7 @@ def resident() -> float:
         return int(file.read().split()[1]) * resource.getpagesize() / 1e6
 
 
-def memory(report: timing.Report) -> None:
+def memory(report: runner.Report) -> None:
     rows: list[list[object]] = []
     for n in (100, 1000, 20_000):
         for d in (10, 20, 123):
@@ -615,7 +596,7 @@ def memory(report: timing.Report) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     report.write(
         "1e. Memory",
-        timing.table(head, rows)
+        runner.table(head, rows)
         + f"\n\nA support vector is its d numbers, its coefficient, ‖z‖², κ(z, z), its birth and the list of its posting lists; the "
         f"scratch of a kernel row comes on top once. Peak of this process, data and libraries included: {peak:.0f} MB.",
     )
@@ -624,7 +605,7 @@ def memory(report: timing.Report) -> None:
 # 2. What needs matrices ---------------------------------------------------------------------------
 
 
-def matrices(report: timing.Report, n: int = 1000, d: int = 20) -> None:
+def matrices(report: runner.Report, n: int = 1000, d: int = 20) -> None:
     rng = np.random.default_rng(0)
     A = np.asfortranarray(np.eye(n) + 0.001 * rng.normal(size=(n, n)))
     v, out, tiny = rng.normal(size=n), np.zeros(n), 1e-12
@@ -728,206 +709,11 @@ def matrices(report: timing.Report, n: int = 1000, d: int = 20) -> None:
         f"B = {n}, d = {d}: `learn_one` after `predict_one`, on samples that the model gets wrong, beside the BLAS and LAPACK calls that "
         f"the step cannot do without, called bare in the same run (gram: NumPy's product and exp; dposv with the copy that it overwrites; dgemv of 200 x "
         f"1000). BDUOL's approximate projection takes five steps of conjugate gradients, and the exact one ten of Newton's method besides. Target: 2 x.\n\n"
-        + timing.table(["step", "µs", "needs", "bare µs", "ratio"], rows),
+        + runner.table(["step", "µs", "needs", "bare µs", "ratio"], rows),
     )
 
 
-# 4. Single precision ------------------------------------------------------------------------------
-
-
-def single(report: timing.Report) -> None:
-    import ctypes
-
-    rows: list[list[object]] = []
-    library = timing.library()
-    for n, d in ((128, 20), (1024, 20), (1024, 123), (5120, 20), (5120, 123)):
-        times = max(20, 20_000_000 // (n * d))
-        z, x, row, out = timing.aligned(n * d), timing.aligned(d), timing.aligned(n), timing.aligned(n)
-        z32, x32 = timing.aligned(n * d, np.float32), timing.aligned(d, np.float32)
-        row32, out32 = timing.aligned(n, np.float32), timing.aligned(n, np.float32)
-        size = (ctypes.c_long(n), ctypes.c_long(d))
-        measured: dict[str, list[float]] = {"double": [], "single": []}
-        for _ in range(9):
-            for name in measured:
-                total = 0.0
-                for part in range(3):
-                    if name == "double":
-                        arguments = (
-                            timing.address(z),
-                            timing.address(x),
-                            *size,
-                            timing.address(row),
-                            timing.address(out),
-                        )
-                        total += library.part_seconds(SIMD.encode(), part, *arguments, ctypes.c_long(times))
-                    else:
-                        arguments = (
-                            timing.address(z32),
-                            timing.address(x32),
-                            *size,
-                            timing.address(row32),
-                            timing.address(out32),
-                        )
-                        total += library.single_seconds(part, *arguments, ctypes.c_long(times))
-                measured[name].append(total / times * 1e6)
-        loop = timing.Times(measured)
-        saved = loop["double"] - loop["single"]
-        row: list[object] = [f"B={n}, d={d}", loop["double"], loop["single"], loop.ratio("double", "single")]
-        for name in ("RBPClassifier", "SPAClassifier", "OLRDClassifier"):
-            model = filled(of_budget(getattr(river_okl, name), n), labelled(40 * n, d), n)
-            run = ProgressiveRun(model, labelled(7000, d, seed=5), metrics.Accuracy, 1000)
-            whole = float(np.median([run.microseconds() for _ in range(7)]))
-            row += [whole, whole / (whole - (2 if name.startswith("OLRD") else 1) * saved)]
-        rows.append(row)
-    head = [
-        "a kernel row",
-        "double µs",
-        "single µs",
-        "gain of the row",
-        *("RBP, µs", "gain", "SPA, µs", "gain", "OLRD, µs", "gain"),
-    ]
-    report.write(
-        "4. Single precision",
-        "The row of the core beside the same loops in single precision (exp by a polynomial of degree 7), and what a sample "
-        "of progressive_val_score would gain at most, at one row for each sample, or two for OLRD, which keeps its norm. The rule: an "
-        "option if it gains 1.5 x at B ≥ 1000.\n\n" + timing.table(head, rows),
-    )
-
-
-# 5. Where the time goes ---------------------------------------------------------------------------
-
-
-class Nothing(base.Classifier):
-    """What river's loop costs without a model."""
-
-    def predict_one(self, x: Any) -> bool:
-        return True
-
-    def learn_one(self, x: Any, y: Any) -> None:
-        pass
-
-
-def breakdown(report: timing.Report) -> None:
-    import ctypes
-
-    library = timing.library()
-    settings = [(100, 10), (100, 20), (1000, 10), (1000, 20)]
-    columns = []
-    for n, d in settings:
-        stream = labelled(1000, d, seed=5)
-        model = filled(river_okl.OLRDClassifier(kernels.RBF(gamma=1.0 / d), budget=n, seed=1), labelled(40 * n, d), n)
-        f = copy.deepcopy(model._f)
-        samples = [x for x, _ in stream]
-        known = Expansion(f.kernel.terms)  # one support vector: features are known, rows cost nothing
-        known.evaluate(samples[0])
-        known.add(1.0)
-
-        def every(call: Callable[[Any], object], samples: Any = samples) -> Callable[[], None]:
-            def action() -> None:
-                for x in samples:
-                    call(x)
-
-            return action
-
-        def twice(call: Callable[[Any], object], samples: Any = samples) -> Callable[[], None]:
-            def action() -> None:
-                for x in samples:
-                    call(x)
-                    call(x)
-
-            return action
-
-        def replace(f: Any = f) -> None:
-            f.evaluate(samples[0])  # noqa: B023
-            for i in range(200):
-                f.remove(i % n)  # noqa: B023
-                f.add(0.1)
-
-        def both(model: Any = model, stream: Any = stream) -> None:
-            for x, y in stream:
-                model.predict_one(x)
-                model.learn_one(x, y)
-
-        def progressive_run(model: Any, stream: Any = stream) -> None:
-            evaluate.progressive_val_score(stream, model, metrics.Accuracy())
-
-        times = timing.interleaved(
-            {
-                "nothing": every(lambda x: None),
-                "encode": every(known.evaluate),
-                "evaluate": every(f.evaluate),
-                "evaluate twice": twice(f.evaluate),
-                "predict_one": every(model.predict_one),
-                "both": both,
-                "progressive": functools.partial(progressive_run, model),
-                "river": functools.partial(progressive_run, Nothing()),
-            },
-            per=1000,
-            rounds=11,
-        )
-        change = timing.interleaved({"replace": replace}, per=200)["replace"]
-        z, x, row, out = timing.aligned(n * d), timing.aligned(d), timing.aligned(n), timing.aligned(n)
-        padded = (n + 7) // 8 * 8
-        z, row, out = timing.aligned(padded * d), timing.aligned(padded), timing.aligned(padded)
-        parts = []
-        for part in range(3):
-            repeats = 20_000
-            spent = [
-                library.part_seconds(
-                    SIMD.encode(),
-                    part,
-                    *map(timing.address, (z, x)),
-                    ctypes.c_long(padded),
-                    ctypes.c_long(d),
-                    *map(timing.address, (row, out)),
-                    ctypes.c_long(repeats),
-                )
-                for _ in range(5)
-            ]
-            parts.append(float(np.median(spent)) / repeats * 1e6)
-        call = times["nothing"]
-        encode = times["encode"] - call
-        evaluation = times["evaluate"] - call
-        hit = times["evaluate twice"] - times["evaluate"]
-        predict = times["predict_one"] - times["evaluate"]
-        learn = times["both"] - times["predict_one"] - hit
-        columns.append(
-            [
-                times["progressive"],
-                times["river"],
-                times["both"],
-                encode,
-                evaluation - encode - sum(parts),
-                *parts,
-                predict,
-                hit,
-                learn,
-                change,
-            ]
-        )
-    labels = [
-        "progressive_val_score, all of it",
-        "of that river's loop, with a model that does nothing",
-        "predict_one and learn_one in a bare loop",
-        "encode: read the dict, look up the features",
-        "lay out the row, bookkeeping",
-        "row: squared distances",
-        "exp",
-        "inner product",
-        "predict_one in Python around evaluate",
-        "learn_one: encode again, compare, reuse the row",
-        "learn_one: Python, label, calibration, and updates as often as they come",
-        "(one replacement: remove and add)",
-    ]
-    rows = [[label, *(column[i] for column in columns)] for i, label in enumerate(labels)]
-    report.write(
-        "5. Where the time goes",
-        "OLRDClassifier, dense, a tenth of the labels wrong. Measured by subtraction; row, exp and inner product are the core's loops "
-        "alone.\n\n" + timing.table(["µs per sample", *(f"B={n}, d={d}" for n, d in settings)], rows),
-    )
-
-
-# 6. Threads ---------------------------------------------------------------------------------------
+# 3. Threads ---------------------------------------------------------------------------------------
 
 
 def together(actions: list[Callable[[], object]]) -> float:
@@ -948,7 +734,7 @@ def together(actions: list[Callable[[], object]]) -> float:
     return time.perf_counter() - start
 
 
-def threads(report: timing.Report) -> None:
+def threads(report: runner.Report) -> None:
     rows: list[list[object]] = []
 
     def work_many(n: int, d: int) -> Callable[[], object]:
@@ -979,24 +765,96 @@ def threads(report: timing.Report) -> None:
             [f"{name}, B={n:,}, d={d}", float(np.median(alone)) * 1e3, float(np.median(speedups)), max(speedups)]
         )
     report.write(
-        "6. Two threads",
+        "3. Two threads",
         "Two models in two threads on two cores against one after the other: 2 is all that can be had, 1 nothing. Wall-clock time. "
         "A call on less than 200,000 numbers keeps the GIL.\n\n"
-        + timing.table(["", "ms of one thread alone", "speed-up, median", "best"], rows),
+        + runner.table(["", "ms of one thread alone", "speed-up, median", "best"], rows),
     )
 
 
+# 4. More than two classes -------------------------------------------------------------------------
+
+
+def classes(report: runner.Report, budget: int = 200) -> None:
+    """One support set with a column per class, against one model for each class."""
+    streams = {
+        "ImageSegments, 7 classes": list(datasets.ImageSegments()),
+        "LED, 10 classes": list(synth.LED(seed=1, noise_percentage=0.1, irrelevant_features=True).take(2500)),
+    }
+    rows: list[list[object]] = []
+    for stream, samples in streams.items():
+        scaler, scaled = preprocessing.StandardScaler(), []
+        for x, y in samples:
+            scaler.learn_one(x)
+            scaled.append((scaler.transform_one(x), y))
+        for name, cls in ours(base.Classifier):
+            if not cls(**{})._multiclass or name.startswith(("Kernel", "OLK", "OLRU", "NBSGD")):
+                continue
+            each = multiclass.OneVsRestClassifier(of_budget(cls, budget))
+            models, right, spent = (of_budget(cls, budget), each), [0, 0], [0.0, 0.0]
+            for block in (scaled[i : i + 100] for i in range(0, len(scaled), 100)):
+                for i, model in enumerate(models):
+                    start, found = time.thread_time(), []
+                    for x, y in block:
+                        found.append(model.predict_one(x))
+                        model.learn_one(x, y)
+                    spent[i] += time.thread_time() - start
+                    right[i] += sum(p == y for p, (_, y) in zip(found, block, strict=True))
+            native, theirs = (s / len(scaled) * 1e6 for s in spent)
+            shares = [f"{r / len(scaled):.1%}" for r in right]
+            rows.append([f"{name}, {stream}", *shares, native, theirs, theirs / native])
+    head = [f"B = {budget}", "native", "OneVsRest", "native µs", "OneVsRest µs", "ratio"]
+    report.write("4. More than two classes", runner.table(head, rows))
+
+
+# 5. Wide and ever-new features --------------------------------------------------------------------
+
+
+def wide(report: runner.Report, n: int = 1_000_000, d: int = 1_000_000, active: int = 30) -> None:
+    rows: list[list[object]] = []
+    for cls in (river_okl.OLRDClassifier, river_okl.AhpatronClassifier):
+        model, rng = cls(kernels.RBF(gamma=0.1), budget=100), np.random.default_rng(0)
+        start = time.thread_time()
+        for i in range(n):
+            x = {f"user{i}": 1.0, f"word{i}": 1.0, f"link{i}": 1.0}  # never seen before, never seen again
+            model.predict_one(x)
+            model.learn_one(x, bool(rng.random() < 0.5))
+            if (i + 1) % (n // 5) == 0:
+                spent = (time.thread_time() - start) / (n // 5) * 1e6
+                rows.append([cls.__name__, i + 1, model._raw_memory_usage / 1e3, resident(), size(model), spent])
+                start = time.thread_time()
+    head = [
+        "three names never seen in each sample",
+        "samples so far",
+        "model, KB",
+        "process, MB",
+        "SVs",
+        "µs per sample",
+    ]
+    text = runner.table(head, rows)
+    samples, rng, budget, rows = sparse(20_000, active, d), np.random.default_rng(0), 1000, []
+    before, model = resident(), river_okl.OLRDClassifier(kernels.RBF(gamma=0.05), budget=1000, seed=1)
+    for i, x in enumerate(samples):
+        if i == len(samples) // 2:
+            start = time.thread_time()
+        model.predict_one(x)
+        model.learn_one(x, bool(rng.random() < 0.5))  # so that every second sample and more replaces a support vector
+    spent = (time.thread_time() - start) / (len(samples) // 2) * 1e6
+    rows.append([size(model), model._raw_memory_usage / 1e6, resident() - before, 8e-6 * budget * d, spent])
+    head = [f"{d:,} features, {active} in a sample: SVs", "model, MB", "process grew, MB", "a dense matrix, MB", "µs"]
+    report.write("5. Wide and ever-new features", text + "\n\n" + runner.table(head, rows))
+
+
 SECTIONS = {
-    "targets": targets,
     "progressive": progressive,
     "core": core,
     "batches": batches,
     "growth": growth,
     "memory": memory,
     "matrices": matrices,
-    "single": single,
-    "breakdown": breakdown,
     "threads": threads,
+    "classes": classes,
+    "wide": wide,
 }
 
 
@@ -1005,7 +863,7 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), metavar="PART", help=", ".join(SECTIONS)
     )
-    report = timing.Report("speed", "Speed")
+    report = runner.Report(runner.RESULTS / "speed.md", "Speed", timing.machine())
     for name in parser.parse_args().only:
         SECTIONS[name](report)
 

@@ -17,22 +17,19 @@ import functools
 import gc
 import math
 import pathlib
-import platform
 import statistics
 import subprocess
-import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 import scipy
 
-import river_okl
+from benchmarks import runner
 from river_okl._core import kernel
 
 HERE = pathlib.Path(__file__).parent
-RESULTS = HERE / "results"
 
 Action = Callable[[], object]
 
@@ -86,12 +83,10 @@ def interleaved(actions: dict[str, Action], *, rounds: int = 9, milliseconds: fl
 def library() -> ctypes.CDLL:
     """limits.c, compiled with the flags of the package and the processor's own instructions."""
     target = pathlib.Path(tempfile.mkdtemp()) / "limits.so"
-    core = pathlib.Path(river_okl.__file__).parent / "_core"
     flags = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w"]
-    include = [f"-I{core}", f"-I{sysconfig.get_paths()['include']}"]
-    subprocess.run(["cc", *flags, *include, str(HERE / "limits.c"), "-o", str(target)], check=True)
+    subprocess.run(["cc", *flags, str(HERE / "limits.c"), "-o", str(target)], check=True)
     loaded = ctypes.CDLL(str(target))
-    for name in ("fma_seconds", "load_seconds", "triad_seconds", "part_seconds", "single_seconds"):
+    for name in ("fma_seconds", "load_seconds", "triad_seconds"):
         getattr(loaded, name).restype = ctypes.c_double
     return loaded
 
@@ -135,52 +130,10 @@ def triad_limit(n_bytes: int) -> float:
     return max(24 * n * times / call(ctypes.c_long(n), ctypes.c_long(times)) for _ in range(5)) / 1e9
 
 
-# Tables -------------------------------------------------------------------------------------------
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A Markdown table; numbers are right-aligned and get three significant digits."""
-    head = list(head)
-    lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
-    lines += [f"| {' | '.join(cell(c) for c in row)} |" for row in rows]
-    return "\n".join(lines)
-
-
-def cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-class Report:
-    """A Markdown file of sections; what is measured again replaces its own section alone."""
-
-    def __init__(self, name: str, title: str):
-        self.path = RESULTS / f"{name}.md"
-        self.title = title
-        self.sections: dict[str, str] = {}
-        if self.path.exists():
-            _, *sections = self.path.read_text().split("\n## ")
-            for section in sections:
-                heading, _, text = section.partition("\n")
-                self.sections[heading] = text.strip()
-
-    def write(self, heading: str, text: str) -> None:
-        print(f"\n## {heading}\n\n{text}", flush=True)
-        self.sections[heading] = text
-        RESULTS.mkdir(exist_ok=True)
-        body = "\n\n".join(f"## {h}\n\n{t}" for h, t in sorted(self.sections.items()))
-        self.path.write_text(f"# {self.title}\n\n{machine()}\n\n{body}\n")
-
-
 def machine() -> str:
-    """Where this was measured, in one paragraph."""
-    with open("/proc/cpuinfo") as file:
-        model = next((line.split(":")[1].strip() for line in file if "model name" in line), "?")
+    """Where and how this was measured, in one paragraph."""
     return (
-        f"Measured on {os.cpu_count()} cores of {model}, Python {platform.python_version()}, NumPy {np.__version__}, SciPy "
-        f"{scipy.__version__}, the {kernel.SIMD} variant of the loops. Times are medians of interleaved rounds, in processor time of the one "
-        f"thread that works (NumPy and BLAS have one thread too); ratios are taken within a round."
+        f"Measured on {runner.machine()} NumPy {np.__version__}, SciPy {scipy.__version__}, the {kernel.SIMD} variant of the loops. "
+        f"Times are medians of interleaved rounds, in processor time of the one thread that works (NumPy and BLAS have one thread "
+        f"too); ratios are taken within a round."
     )

@@ -9,8 +9,7 @@ stream as it comes.  Linear models and bagging learn more than two classes one a
 behind a TargetStandardScaler, too.  Seeds are 1.
 
 A pair of a stream and a model is measured once and kept by its content (`runner.py`); one that takes longer than
-`--limit` seconds of the processor's time counts as far as it came, and the tables say so.  `--cells`, `--times`,
-`--pictures` do a part.
+`--limit` seconds of the processor's time counts as far as it came, and the tables say so.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from river import datasets as river_datasets
 from river import (
+    base,
     dummy,
     ensemble,
     forest,
@@ -41,10 +40,11 @@ from river import (
     stream,
     tree,
 )
+from river import datasets as river_datasets
 from river.datasets import synth
 
 import river_okl
-from benchmarks import figures, runner
+from benchmarks import runner
 from river_okl import datasets
 
 ROWS = 20_000
@@ -130,7 +130,7 @@ def load(name: str, raw: bool) -> list[Sample]:
 
 class Model(NamedTuple):
     make: Callable[[], Any]
-    linear: bool = False  # one against the rest for many classes; a scaled target
+    linear: bool = False  # one against the rest for many classes, and a scaled target
     raw: bool = False  # scales by itself
 
 
@@ -169,8 +169,24 @@ REGRESSORS = {
 }
 
 
+def _every(kind: type) -> dict[str, Model]:
+    """All other classes of ours, with their seeds."""
+    out = {}
+    for name in river_okl.__all__:
+        cls = getattr(river_okl, name)
+        if inspect.isclass(cls) and issubclass(cls, kind) and not name.startswith(("OKL", "Ahpatron")):
+            seeded = "seed" in inspect.signature(cls).parameters
+            several = kind is base.Classifier and cls()._multiclass
+            out[name] = Model(functools.partial(cls, seed=1) if seeded else cls, linear=not several)
+    return out
+
+
+# With --every, and in a table of their own.
+EVERY = {"classifiers": _every(base.Classifier), "regressors": _every(base.Regressor)}
+
+
 def models(name: str) -> dict[str, Model]:
-    return CLASSIFIERS if STREAMS[name].classes else REGRESSORS
+    return CLASSIFIERS | EVERY["classifiers"] if STREAMS[name].classes else REGRESSORS | EVERY["regressors"]
 
 
 def build(name: str, model: str) -> Any:
@@ -182,6 +198,10 @@ def build(name: str, model: str) -> Any:
     if how.linear and not what.classes:
         out = preprocessing.TargetStandardScaler(out)
     return out if how.raw or what.sparse else preprocessing.StandardScaler() | out
+
+
+ALL = list(dict.fromkeys([*CLASSIFIERS, *REGRESSORS, *EVERY["classifiers"], *EVERY["regressors"]]))
+RACE = [name for name in ALL if name in CLASSIFIERS or name in REGRESSORS]
 
 
 # Accuracy -------------------------------------------------------------------------------------------
@@ -246,11 +266,11 @@ def key(name: str, model: str) -> str:
     return runner.digest(samples_digest(name, raw), runner.content(build(name, model)), MEASURE)
 
 
-def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str] | None, limit: float) -> None:
+def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
     """Measure what is not known: the cheap models on all streams first."""
-    for model in dict.fromkeys([*CLASSIFIERS, *REGRESSORS]):
+    for model in wanted:
         for name in streams:
-            if model not in models(name) or (wanted and model not in wanted):
+            if model not in models(name):
                 continue
             known = cache.rows.get(k := key(name, model))
             samples = load(name, models(name)[model].raw)
@@ -270,14 +290,14 @@ def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str] | N
 # Time -----------------------------------------------------------------------------------------------
 
 
-def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str] | None, rows: int, limit: float) -> None:
+def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], rows: int, limit: float) -> None:
     """µs of predict_one and learn_one from raw dicts: all models in turns of 100 samples over the start of a stream.
 
     A model that has used `limit` seconds stops there; its time is that of the samples it saw.
     """
     measured: dict[str, Any] = {"commit": runner.commit(), "rows": rows, "machine": runner.machine(), "streams": {}}
     for name in streams:
-        contenders = {model: build(name, model) for model in models(name) if not wanted or model in wanted}
+        contenders = {model: build(name, model) for model in models(name) if model in wanted}
         seconds, seen = dict.fromkeys(contenders, 0.0), dict.fromkeys(contenders, 0)
         for start in range(0, min(rows, len(load(name, True))), 100):
             for model, contender in contenders.items():
@@ -303,8 +323,8 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str] | No
 Results = dict[tuple[str, str], runner.Row]  # by stream and model
 
 
-def results(cache: runner.Cache, streams: Sequence[str]) -> Results:
-    keys = {(name, model): key(name, model) for name in streams for model in models(name)}
+def results(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str]) -> Results:
+    keys = {(name, model): key(name, model) for name in streams for model in models(name) if model in wanted}
     return {pair: cache.rows[k] for pair, k in keys.items() if k in cache.rows}
 
 
@@ -316,10 +336,12 @@ def ranks(values: dict[str, float]) -> dict[str, float]:
     }
 
 
-def compare(found: Results, streams: Sequence[str], field: str, shown: Callable[[float], str], best: str) -> str:
+def compare(
+    found: Results, streams: Sequence[str], those: Iterable[str], field: str, shown: Callable[[float], str]
+) -> str:
     """One column a model: its numbers, bold where it is the best, and below them the mean rank and how often."""
-    sign = -1.0 if best == "most" else 1.0
-    those = [m for m in models(streams[0]) if any((name, m) in found for name in streams)]
+    sign = -1.0 if field == "accuracy" else 1.0
+    those = [m for m in those if any((name, m) in found for name in streams)]
     lines, places, firsts, near = [], {m: [] for m in those}, dict.fromkeys(those, 0), dict.fromkeys(those, 0)
     for name in streams:
         rows = {m: found[name, m] for m in those if field in found.get((name, m), {})}
@@ -328,7 +350,7 @@ def compare(found: Results, streams: Sequence[str], field: str, shown: Callable[
         for m, place in ranks(values).items():
             places[m].append(place)
             firsts[m] += values[m] == least
-            near[m] += values[m] <= least + 0.2
+            near[m] += values[m] <= least + 0.2 + 1e-9
         cells = []
         for m in those:
             text = shown(sign * values[m]) if m in values else "failed" if (name, m) in found else ""
@@ -346,6 +368,21 @@ def compare(found: Results, streams: Sequence[str], field: str, shown: Callable[
     return runner.table(["stream", *those], lines)
 
 
+def every(found: Results, streams: Sequence[str], those: Iterable[str], field: str) -> str:
+    """One row a class of ours, and the time of its cells, their scalers included."""
+    lines = []
+    for m in those:
+        rows = [found.get((name, m)) for name in streams]
+        if not all(rows) or (m in RACE and m not in ("OKL", "Ahpatron")):
+            continue
+        values = [row.get(field, math.inf) for row in rows]
+        us = statistics.geometric_mean(1e6 * row["seconds"] / row["rows"] for row in rows)
+        mean = f"{statistics.fmean(values):.1f}" if field == "accuracy" else None
+        shown = [f"{value:.1f}" if field == "accuracy" else runner.cell(value) for value in values]
+        lines.append([m, us, mean, *shown])
+    return runner.table(["class", "µs", "mean", *streams], lines)
+
+
 def short(found: Results) -> str:
     """Which pairs did not see the whole stream."""
     those = [f"{m} on {name} {row['rows']:,}" for (name, m), row in found.items() if row["rows"] < row["of"]]
@@ -356,16 +393,22 @@ def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -
     classified = [name for name in STREAMS if STREAMS[name].classes and any(s == name for s, _ in found)]
     regressed = [name for name in STREAMS if not STREAMS[name].classes and any(s == name for s, _ in found)]
     commits = ", ".join(sorted({row["commit"] for row in found.values()}))
-    for heading, streams, field, shown, best in (
-        ("1. Accuracy, %", classified, "accuracy", "{:.1f}".format, "most"),
-        ("2. Log-loss", classified, "loss", "{:.3f}".format, "least"),
-        ("3. Log-loss, clipped at 1e-15 as River does", classified, "river_loss", "{:.3f}".format, "least"),
-        ("4. Regression: mean absolute error", regressed, "mae", runner.cell, "least"),
+    for heading, streams, those, field, shown in (
+        ("1. Accuracy, %", classified, CLASSIFIERS, "accuracy", "{:.1f}".format),
+        ("2. Log-loss", classified, CLASSIFIERS, "loss", "{:.3f}".format),
+        ("3. Log-loss, clipped at 1e-15 as River does", classified, CLASSIFIERS, "river_loss", "{:.3f}".format),
+        ("4. Regression: mean absolute error", regressed, REGRESSORS, "mae", runner.cell),
     ):
-        if streams:
-            text = compare(found, streams, field, shown, best)
-            text += short({pair: row for pair, row in found.items() if pair[0] in streams})
+        if any((name, model) in found for name in streams for model in those):
+            text = compare(found, streams, those, field, shown)
+            text += short({(name, m): row for (name, m), row in found.items() if name in streams and m in those})
             report.write(heading, f"{text}\n\nMeasured at {commits}.")
+    for heading, streams, kind, field in (
+        ("8. Every class: accuracy, %", classified, "classifiers", "accuracy"),
+        ("9. Every class: mean absolute error", regressed, "regressors", "mae"),
+    ):
+        if any((name, model) in found for name in streams for model in EVERY[kind]):
+            report.write(heading, every(found, streams, models(streams[0]), field))
     covered = [(name, row["coverage"]) for (name, _), row in found.items() if row.get("coverage") is not None]
     if covered:
         text = runner.table(["stream", "inside, %"], [(name, f"{value:.1f}") for name, value in covered])
@@ -373,23 +416,22 @@ def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -
     sizes = [
         [m, *(found[name, m]["bytes"] / 1e3 if "bytes" in found.get((name, m), {}) else None for name in classified)]
         for m in CLASSIFIERS
+        if any((name, m) in found for name in classified)
     ]
     report.write("6. Memory at the end of the stream, kB by River's meter", runner.table(["model", *classified], sizes))
     if timed:
-        head = f"The first {timed['rows']:,} rows, at {timed['commit']}, {timed['machine']}\n\n"
         rows, ratios = [], []
         for name, entry in timed["streams"].items():
             us = entry["us"]
-            rows.append([name, entry["features"], *(us.get(m) for m in ALL)])
+            rows.append([name, entry["features"], *(us.get(m) for m in RACE)])
             if "OKL" in us:
                 ratios.append([name, us["OKL"], *(us[m] / us["OKL"] for m in ("ARF(10)", "HoeffdingTree") if m in us)])
-        report.write("7. Time of predict_one and learn_one, µs", head + runner.table(["stream", "d", *ALL], rows))
+        text = f"The first {timed['rows']:,} rows, at {timed['commit']}, {timed['machine']}\n\n"
+        text += runner.table(["stream", "d", *RACE], rows)
         if ratios:
             names = ["stream", "OKL, µs", "ARF(10) takes, times", "HoeffdingTree takes, times"]
-            report.write("8. Times as long as OKL", head + runner.table(names, ratios))
-
-
-ALL = list(dict.fromkeys([*CLASSIFIERS, *REGRESSORS]))
+            text += "\n\n" + runner.table(names, ratios)
+        report.write("7. Time of predict_one and learn_one, µs", text)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -397,7 +439,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--cache", type=pathlib.Path, default=runner.CACHE)
     parser.add_argument("--output", type=pathlib.Path, default=runner.RESULTS)
     parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS), metavar="NAME")
-    parser.add_argument("--models", nargs="+", choices=ALL, metavar="NAME", help=", ".join(ALL))
+    parser.add_argument("--models", nargs="+", choices=ALL, default=RACE, metavar="NAME", help=", ".join(ALL))
+    parser.add_argument("--every", action="store_const", const=ALL, dest="models", help="with all classes of ours")
     parser.add_argument("--limit", type=float, default=360.0, help="seconds of a pair of stream and model at most")
     parser.add_argument("--rows", type=int, default=3_000, help="of a stream that are timed")
     parser.add_argument("--only", choices=("cells", "times", "tables", "pictures"), help="one part of the work")
@@ -412,9 +455,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     known = json.loads(timed.read_text()) if timed.is_file() else None
     if options.only in (None, "tables"):
         title = "Everything with its defaults: `python -m benchmarks.untuned`"
-        write(results(cache, options.streams), known, runner.Report(options.output / "untuned.md", title))
+        write(
+            results(cache, options.streams, options.models), known, runner.Report(options.output / "untuned.md", title)
+        )
     if options.only in (None, "pictures"):
-        figures.untuned(results(cache, options.streams), known, load("elec2", True))
+        from benchmarks import figures  # needs matplotlib
+
+        figures.untuned(results(cache, options.streams, RACE), known, load("elec2", True))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+collect_ignore = ["long"]  # python -m pytest tests/long
+
 
 @pytest.fixture(scope="session")
 def data_home():

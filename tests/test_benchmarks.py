@@ -103,7 +103,7 @@ def test_comparison():
         ("SEA", "NoChange"): {"rows": 10, "of": 10, "accuracy": 50.0},
         ("SEA", "PA"): {"rows": 5, "of": 10, "accuracy": 49.9},
     }
-    text = untuned.compare(found, ["Bananas", "SEA"], "accuracy", "{:.1f}".format, "most")
+    text = untuned.compare(found, ["Bananas", "SEA"], untuned.CLASSIFIERS, "accuracy", "{:.1f}".format)
     assert text.splitlines() == [
         "| stream | NoChange | PA | KNN |",
         "| --- | ---: | ---: | ---: |",

@@ -495,19 +495,11 @@ def _results(runs: list[Run], jobs: int) -> Iterator[Iterable[tuple[str, Result]
 
 
 def _progress(items: Iterable[Any], total: int, name: str) -> Iterator[Any]:
-    """Pass items on and show how many are done, by rich if it is installed and somebody looks."""
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import track
-    except ImportError:
-        for i, item in enumerate(items, start=1):
+    """Pass items on and show how many are done, if somebody looks."""
+    for i, item in enumerate(items, start=1):
+        if sys.stderr.isatty():
             print(f"\r{name}: {i} of {total} runs", end="\n" if i == total else "", file=sys.stderr)
-            yield item
-    else:
-        yield from track(items, description=name, total=total, console=Console(stderr=True))
+        yield item
 
 
 # Numbers --------------------------------------------------------------------------------------------

@@ -1,20 +1,17 @@
 """Resident memory over 10^6 samples, for every class in all its modes: flat, or something leaks.
 
-    python -m benchmarks.memory_growth [--samples 1000000] [--seconds 30] [MODEL ...]
+Resident memory in MB. New features come and go all the time. Every 100 samples there are refused ones: a NaN, a
+weight and a target or label that are none, a feature whose value and one whose name raises, and for classes with a
+loss a loss that raises. Every 2,000 samples there are a clone, a copy, a pickle and a checkpoint of the model, each
+dropped; a model without a bound is dropped itself every 1,000 and starts again. Where the samples take longer than
+the seconds (of the processor; a third of them for modes other than the defaults), fewer are run.
 
-New features come and go all the time.  Every 100 samples there are refused ones: a NaN, a weight and a target or label
-that are none, a feature whose value and one whose name raises, and for classes with a loss a loss that raises.  Every
-2,000 samples there are a clone, a copy, a pickle and a checkpoint of the model, each dropped; a model without a bound
-is dropped itself every 1,000 and starts again.  Where the samples take longer than the seconds (of the processor; a
-third of them for modes other than the defaults), fewer are run.
-
-What counts is the growth from the middle to the end, after a collection of garbage and ``malloc_trim``: caches and the
-allocator's pools are full by then, and 8 bytes lost per sample would be 4 MB.  Exit code 1 above 1 MB.
+What counts is the growth from the middle to the end, after a collection of garbage and `malloc_trim`: caches and the
+allocator's pools are full by then, and 8 bytes lost per sample would be 4 MB.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import copy
 import ctypes
@@ -24,13 +21,17 @@ import random
 import time
 from pathlib import Path
 
+import pytest
+
 from river_okl import checkpoint
 from tests.discovery import EVERY_VARIANT, bounded, decision, parameters, small, task
 from tests.streams import REGRESSION
 from tests.test_hostile import Failing, FailingRegression
 
+TITLE = "Memory"
+HEAD = ["class", "samples", "a tenth", "half", "end", "half to end, KB"]
+MOST = 1_000_000  # samples
 LEAK = 1.0  # MB
-RESULTS = Path(__file__).parent / "results" / "memory.md"
 
 
 class Raises:
@@ -65,11 +66,8 @@ def refused(model, x: dict, y, t: int) -> None:
         *(({**x, RaisesAsName(): 1.0}, y, 1.0), (x, y, -1.0), (x, None, 1.0), (x, [y], 1.0), (None, y, 1.0)),
     ]
     for sample, target, w in wrong:
-        try:
+        with pytest.raises((ValueError, TypeError)):
             model.learn_one(sample, target, w)
-        except (ValueError, TypeError):
-            continue
-        raise SystemExit(f"{type(model).__name__} did not refuse {sample}, {target}, {w}")
 
 
 def copies(model) -> None:
@@ -117,43 +115,12 @@ def run(cls: type, options: dict, n: int, seconds: float) -> tuple[int, list[flo
     return t + 1, sizes
 
 
-HEAD = """\
-# Memory
-
-Resident memory in MB with every class in its modes: {samples:,} samples, or as many as {seconds:g} s of the processor
-allow (other modes than the defaults: a third). New features, refused samples, losses that raise, clones, pickles and
-checkpoints all the time. Made by `python -m benchmarks.memory_growth --samples {samples} --seconds {seconds:g}`.
-
-| class | samples | a tenth | half | end | half to end, KB |
-| --- | ---: | ---: | ---: | ---: | ---: |
-"""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Resident memory over many samples, class by class.")
-    parser.add_argument("models", nargs="*", metavar="MODEL")
-    parser.add_argument("--samples", type=int, default=1_000_000)
-    parser.add_argument("--seconds", type=float, default=30.0, help="of the processor, for a model at most")
-    arguments = parser.parse_args()
-    text = HEAD.format(samples=arguments.samples, seconds=arguments.seconds)
-    print(text, end="")
-    worst = 0.0
-    for cls, options, name in EVERY_VARIANT:
-        if arguments.models and not name.startswith(tuple(arguments.models)):
-            continue
-        seconds = arguments.seconds if name.endswith("-default") else arguments.seconds / 3.0
-        n, sizes = run(cls, options, arguments.samples, seconds)
-        growth = sizes[-1] - sizes[5]
-        worst = max(worst, growth)
-        name = name.replace("-default", "")
-        line = f"| {name} | {n:,} | {sizes[1]:.1f} | {sizes[5]:.1f} | {sizes[-1]:.1f} | {1024 * growth:.0f} |"
-        print(line, flush=True)
-        text += line + "\n"
-    if not arguments.models:
-        RESULTS.write_text(text)
-    if worst > LEAK:
-        raise SystemExit(f"{worst:.1f} MB more at the end than in the middle")
-
-
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize(("cls", "options", "name"), EVERY_VARIANT, ids=[name for *_, name in EVERY_VARIANT])
+def test_memory_is_flat(cls, options, name, rows, request):
+    most = min(request.config.getoption("--samples"), MOST)
+    seconds = request.config.getoption("--seconds") / (1.0 if name.endswith("-default") else 3.0)
+    n, sizes = run(cls, options, most, seconds)
+    growth = sizes[-1] - sizes[5]
+    sizes_shown = [f"{sizes[i]:.1f}" for i in (1, 5, -1)]
+    rows.append([name.replace("-default", ""), n, *sizes_shown, f"{1024 * growth:.0f}"])
+    assert growth < LEAK

@@ -1,25 +1,23 @@
 """A long life: 10^7 samples through every class with a bound, its scores compared with sums in extended precision.
 
-    python -m benchmarks.soak [--samples 10000000] [--seconds 100] [--actions 1000000] [MODEL ...]
-
-Every mode of every class that has a bound, with 30 support vectors, on a stream that drifts; MODEL is a row's name or
-the beginning of one.  Where the samples take longer than the seconds (of the processor; a fifth of them for modes other
-than the defaults), fewer are run, and the table says how many.  Classes without a bound that average their past run for
-the seconds of a mode.  Ten times in the run, in NumPy's longdouble:
+Every mode of every class that has a bound, with 30 support vectors and three features, on a million samples again and
+again, in which the target drifts. Where the samples take longer than the seconds (of the processor; a fifth of them
+for modes other than the defaults), fewer are run. Classes without a bound that average their past run for the seconds
+of a mode. Ten times in the run, in NumPy's longdouble:
 
 * the scores of fixed probes again from the public support vectors (FOGD: from its weights; POMDR: with the hints from
-  the samples of the stream itself; averages: from when each support vector came, or from a twin that does not average);
+  the samples of the stream itself; averages: from when each support vector came, or from a twin that does not
+  average);
 * the norm, and f at the support vectors where the expansion keeps that;
 * the inverse Gram times K, less the identity, and how far K d is from k for the probes, which is what algorithms use;
-* the factor that all coefficients share, and ``_check``, all of the core's invariants.
+* the factor that all coefficients share, and `_check`, all of the core's invariants.
 
-The table has the worst of all.  Errors of scores are absolute, and relative to Σ|α_i κ(z_i, x)|.  At the end random
-actions on the core alone, with ``_check`` after each thousand.
+The table has the worst of all. Errors of scores are absolute, and relative to Σ|α_i κ(z_i, x)|, those of ‖f‖² and of
+the kept f(z_i) relative in the same way; the scale is the range of the common factor of the coefficients.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import math
@@ -27,9 +25,9 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
+import pytest
 
 from river_okl import kernels
 from river_okl.algorithms.fogd_nogd import frequencies
@@ -37,10 +35,11 @@ from tests.discovery import EVERY_VARIANT, bounded, decision, parameters, task
 from tests.streams import REGRESSION
 from tests.test_core import OPTIONS, act, expand
 
+TITLE = "A long life"
+HEAD = ["class", "samples", "µs", "SVs", "score", "relative", "‖f‖²", "f(z_i)", "K⁻¹K - I", "K d - k", "scale"]
 GAMMA, BUDGET = 0.5, 30
 POOL, CHUNK = 1_000_000, 10_000  # samples, again and again: to draw them takes longer than to learn them
 AGREED = 1e-6
-RESULTS = Path(__file__).parent / "results" / "soak.md"
 LONG = np.longdouble
 
 
@@ -155,73 +154,66 @@ class Worst:
 # Runs -----------------------------------------------------------------------------------------------------------------
 
 
-def run(make: Callable[[], object], terms: Callable, classes: int, samples: int, seconds: float) -> tuple:
-    """For models that forget their past: chunks of samples, and ten checks."""
-    model, worst, last = make(), Worst(), deque(maxlen=100)
-    pool = stream(task(type(model)) == REGRESSION, classes)
-    t = done = 0
-    start = time.process_time()
-    while t < samples:
+class Pace:
+    """When to check, ten times, and when it is over: by samples or by seconds, whichever comes first."""
+
+    def __init__(self, samples: int, seconds: float):
+        self.samples, self.seconds, self.start, self.done, self.over = samples, seconds, time.process_time(), 0, False
+
+    def due(self, t: int) -> bool:
+        progress = max(t / self.samples, (time.process_time() - self.start) / self.seconds)
+        self.over = progress >= 1.0
+        due = self.over or progress * 10 >= self.done + 1
+        self.done = int(progress * 10) if due else self.done
+        return due
+
+
+def run(model, terms: Callable, pool: list, samples: int, pace: Pace, worst: Worst) -> int:
+    """For models that forget their past: chunks of samples."""
+    last, t = deque(maxlen=100), 0
+    while not pace.over:
         chunk = pool[t % POOL : t % POOL + min(CHUNK, samples - t)]
         model.learn_batch(chunk)
         t += len(chunk)
         last.extend(chunk[-100:])
-        progress = max(t / samples, (time.process_time() - start) / seconds)
-        if progress * 10 >= done + 1 or progress >= 1.0:
-            done = int(progress * 10)
+        if pace.due(t):
             worst.check_scores(model, terms(model, list(last)) if terms is optimistic_terms else terms(model))
             if terms is fourier_terms:
                 w = model._w.astype(LONG)
                 worst.see("norm", abs(float(w @ w) - model.norm**2) / float(w @ w))
             else:
                 worst.check_expansion(model)
-        if progress >= 1.0:
-            break
-    return t, worst, model, (time.process_time() - start) / t
+    return t
 
 
-def run_averaged(make: Callable[[], object], terms: Callable, classes: int, samples: int, seconds: float) -> tuple:
+def run_averaged(model, terms: Callable, pool: list, samples: int, pace: Pace, worst: Worst) -> int:
     """For models that keep their past: sample by sample, to know when each support vector came."""
-    model, worst, births = make(), Worst(), []
-    pool = stream(task(type(model)) == REGRESSION, classes)
-    start, done = time.process_time(), 0
+    births: list[int] = []
     for t, (x, y) in enumerate(itertools.islice(itertools.cycle(pool), samples), 1):
         model.learn_one(x, y)
         if model.n_support_vectors > len(births):
             births.append(t)
-        if t % 100 and t < samples:
-            continue
-        progress = max(t / samples, (time.process_time() - start) / seconds)
-        if progress * 10 >= done + 1 or progress >= 1.0:
-            done = int(progress * 10)
+        if (t % 100 == 0 or t == samples) and pace.due(t):
             worst.check_scores(model, terms(model, births, t))
-        if progress >= 1.0:
-            break
-    return t, worst, model, (time.process_time() - start) / t
+            if pace.over:
+                break
+    return t
 
 
-def run_suffix(make: Callable[[], object], _: Callable, classes: int, samples: int, seconds: float) -> tuple:
+def run_suffix(model, _: Callable, pool: list, samples: int, pace: Pace, worst: Worst) -> int:
     """NBSGD's mean of the last half of its models: a twin goes through the same models, and is asked at every step."""
-    model, worst = make(), Worst()
-    pool = stream(task(type(model)) == REGRESSION, classes)
     twin = model.clone({"suffix": 0.0})
     totals = [np.zeros(len(PROBES), dtype=LONG)] * 2  # Σ_{s<T} of the twin's scores, T = 0, 1: w_1 = 0
-    start, done = time.process_time(), 0
     for t, (x, y) in enumerate(itertools.islice(itertools.cycle(pool), samples), 1):
         model.learn_one(x, y)
         twin.learn_one(x, y)
         totals.append(totals[-1] + [LONG(decision(twin, x)) for x in PROBES])
-        if t % 100 and t < samples:
-            continue
-        progress = max(t / samples, (time.process_time() - start) / seconds)
-        if progress * 10 >= done + 1 or progress >= 1.0:
-            done = int(progress * 10)
+        if (t % 100 == 0 or t == samples) and pace.due(t):
             n = math.ceil(model.suffix * (t + 1))
-            mean = (totals[-1] - totals[-1 - n]) / n
-            worst.check_scores(model, mean[:, None, None])
-        if progress >= 1.0:
-            break
-    return t, worst, model, (time.process_time() - start) / t
+            worst.check_scores(model, ((totals[-1] - totals[-1 - n]) / n)[:, None, None])
+            if pace.over:
+                break
+    return t
 
 
 def models() -> Iterator[tuple[str, Callable[[], object], Callable, Callable, int]]:
@@ -246,83 +238,37 @@ def models() -> Iterator[tuple[str, Callable[[], object], Callable, Callable, in
             yield f"{name}, four labels", functools.partial(cls, **everything), run, terms, 4
 
 
-def actions(n: int) -> list[str]:
-    """Random actions on the core alone, a share for each of its options."""
-    lines = []
-    for (name, options), wide in itertools.product(OPTIONS.items(), (False, True)):
-        rng, f = random.Random(5), expand(kernels.RBF(GAMMA), budget=BUDGET, n_outputs=2, **options)
-        share = n // (2 * len(OPTIONS))
-        for t in range(1, share + 1):
-            f = act(f, rng, options, [*range(60)] if wide else ["a", ("b", 1), 3, None, 2.5])
-            if t % 1000 == 0:
-                f._check()
-        f._check()
-        lines.append(f"{share:,} ({name}, {'60 features' if wide else '5 features'})")
-    return lines
+MODELS = list(models())
 
 
-def row(name: str, t: int, worst: Worst, model, duration: float) -> str:
-    cells = [name.replace("-default", ""), f"{t:,}", f"{1e6 * duration:.1f}", f"{model.n_support_vectors:,}"]
-    for key in ("score", "relative", "norm", "values", "inverse", "solved"):
-        cells.append(f"{worst.errors[key]:.1e}" if key in worst.errors else "-")
+@pytest.mark.parametrize(("name", "make", "runner", "terms", "classes"), MODELS, ids=[name for name, *_ in MODELS])
+def test_scores_after_a_long_life(name, make, runner, terms, classes, rows, request):
+    samples, seconds = request.config.getoption("--samples"), request.config.getoption("--seconds")
+    pace = Pace(samples, seconds if name.endswith("-default") and runner is run else seconds / 5.0)
+    model, worst = make(), Worst()
+    t = runner(model, terms, stream(task(type(model)) == REGRESSION, classes), samples, pace, worst)
+    errors = (worst.errors.get(key) for key in ("score", "relative", "norm", "values", "inverse", "solved"))
     scales = [scale for scale in worst.scales if scale != 1.0]
-    cells.append(f"{min(scales):.0e} … {max(scales):.0e}" if scales else "1" if worst.scales else "-")
-    return f"| {' | '.join(cells)} |"
-
-
-HEAD = """\
-# A long life
-
-{samples:,} samples through every class with a bound in its modes: {budget} support vectors, three features, a million
-samples again and again, in which the target drifts. Fewer where they take more than {seconds:g} s of the processor
-(other modes than the defaults: {fifth:g} s). Made by `{command}`.
-
-Errors are the largest of ten checks against extended precision: of the scores of five probes, absolute and relative to
-Σ|α_i κ(z_i, x)|; of ‖f‖² and of the kept f(z_i), relative in the same way; of K⁻¹K - I, and of K d - k for the probes.
-The scale is the range of the common factor of the coefficients at the checks. `_check`, which recomputes all that the
-core keeps, passed at each of them.
-
-| class | samples | µs | SVs | score | relative | ‖f‖² | f(z_i) | K⁻¹K - I | K d - k | scale |
-| --- | ---: | ---: | ---: | --- | --- | --- | --- | --- | --- | --- |
-"""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Scores after a long life, against extended precision.")
-    parser.add_argument("models", nargs="*", metavar="MODEL")
-    parser.add_argument("--samples", type=int, default=10_000_000)
-    parser.add_argument("--seconds", type=float, default=100.0, help="of the processor, for a model at most")
-    parser.add_argument("--actions", type=int, default=1_000_000, help="on the core alone")
-    arguments = parser.parse_args()
-    command = f"python -m benchmarks.soak --samples {arguments.samples} --seconds {arguments.seconds:g}"
-    text = HEAD.format(
-        samples=arguments.samples,
-        budget=BUDGET,
-        seconds=arguments.seconds,
-        fifth=arguments.seconds / 5,
-        command=command,
+    rows.append(
+        [
+            name.replace("-default", ""),
+            t,
+            f"{1e6 * (time.process_time() - pace.start) / t:.1f}",
+            model.n_support_vectors,
+            *("-" if error is None else f"{error:.1e}" for error in errors),
+            f"{min(scales):.0e} … {max(scales):.0e}" if scales else "1" if worst.scales else "-",
+        ]
     )
-    print(text, end="")
-    worst = 0.0
-    for name, make, runner, terms, classes in models():
-        if arguments.models and not name.startswith(tuple(arguments.models)):
-            continue
-        seconds = arguments.seconds if name.endswith("-default") and runner is run else arguments.seconds / 5.0
-        result = runner(make, terms, classes, arguments.samples, seconds)
-        line = row(name, *result)
-        print(line, flush=True)
-        text += line + "\n"
-        worst = max(worst, *(result[1].errors.get(key, 0.0) for key in ("relative", "norm", "values")))
-    if arguments.actions:
-        done = "; ".join(actions(arguments.actions))
-        done = f"\nRandom actions on the core alone, `_check` after each thousand: {done}.\n"
-        print(done)
-        text += done
-    if not arguments.models:
-        RESULTS.write_text(text)
-    if not worst <= AGREED:
-        raise SystemExit(f"an error of {worst:.1e}")
+    assert max(worst.errors.get(key, 0.0) for key in ("relative", "norm", "values")) <= AGREED
 
 
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_actions_on_the_core(name, wide, request):
+    """Random ones, with all of the core's invariants after each thousand."""
+    rng, f = random.Random(5), expand(kernels.RBF(GAMMA), budget=BUDGET, n_outputs=2, **OPTIONS[name])
+    for t in range(1, request.config.getoption("--samples") // 100 + 1):
+        f = act(f, rng, OPTIONS[name], [*range(60)] if wide else ["a", ("b", 1), 3, None, 2.5])
+        if t % 1000 == 0:
+            f._check()
+    f._check()
