@@ -24,6 +24,8 @@ The map of the house::
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+import river_okl._core  # noqa: F401  (an error that says what to do where it is not compiled)
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:

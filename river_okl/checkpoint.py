@@ -42,6 +42,7 @@ from river import base, optim
 import river_okl
 from river_okl import kernels, losses
 from river_okl._core.expansion import Expansion
+from river_okl.labels import Labels
 
 __all__ = ["CheckpointError", "load", "save"]
 
@@ -342,6 +343,8 @@ class _Writer:
             return {"random": [version, list(numbers), gauss]}
         if kind is np.ndarray and value.ndim and value.dtype.newbyteorder("<").str in ARRAY_DTYPES:
             return self.array(value)
+        if kind is Labels:
+            return {"labels": [self.name(name, where) for name in value.names]}
         if kind is Expansion:
             return {"expansion": self.expansion(value)}
         if kind in self.parts:
@@ -449,12 +452,26 @@ class _Reader:
         self.require(
             type(pairs) is list and all(type(pair) is list and len(pair) == 2 for pair in pairs), "its attributes"
         )
+        if isinstance(built.get("_labels"), Labels):
+            pairs = self.with_labels(pairs)
         self.require(sorted(map(str, (name for name, _ in pairs))) == sorted(built), "the names of its attributes")
         found = {name: self.attribute(value, built[name], name in parameters) for name, value in pairs}
         for name, value in found.items():
             self.require(name in parameters or _like(value, built[name]), f"{name} is {value!r:.100}")
         vars(thing).clear()  # the order of attributes is part of a pickle
         vars(thing).update((sys.intern(name), value) for name, value in found.items())
+
+    def with_labels(self, pairs: list[Any]) -> list[Any]:
+        """Labels as one object, where the file has them as two attributes, with a guess where only one was seen."""
+        found = dict(pairs)
+        if "_targets" not in found:
+            return pairs
+        names, seen = found["_labels"]["list"], [name for name, _ in found["_targets"]["dict"]]
+        if len(seen) < 2:
+            names = seen
+        return [
+            [name, {"labels": names} if name == "_labels" else value] for name, value in pairs if name != "_targets"
+        ]
 
     def attribute(self, value: Any, built: Any, is_parameter: bool) -> Any:
         if is_parameter or (type(value) is dict and value.keys() == {"built"}):
@@ -486,6 +503,12 @@ class _Reader:
             return float(content)
         if kind == "object":
             return self.object(content, depth)
+        if kind == "labels":
+            names = [self.name(name) for name in content]
+            Labels().check(names, "a checkpoint", multiclass=True)
+            labels = Labels(names)
+            self.require(labels.names == names, "the order of its labels")
+            return labels
         if kind == "expansion":
             return self.expansion(content)
         self.require(type(content) is list, f"{value!r:.100} is no typed value")

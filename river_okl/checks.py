@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+import random
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,28 @@ def check_weight(w: Any) -> None:
     check_positive("w", w, zero=True)
     if w > LARGEST_WEIGHT:
         raise ValueError(f"w is {w!r}; it must be at most {LARGEST_WEIGHT:g}")
+
+
+def check_weights(w: Any, n: int) -> list[float]:
+    """The weights of n samples: one number for all of them, or n numbers."""
+    if isinstance(w, str | bytes | Mapping) or not hasattr(w, "__iter__") or np.ndim(w) == 0:
+        check_weight(w)
+        return [float(w)] * n
+    weights = list(w)
+    for weight in weights:
+        check_weight(weight)
+    if len(weights) != n:
+        raise ValueError(f"w has {len(weights)} weights for {n} rows; give one for each row, or one number for all")
+    return [float(weight) for weight in weights]
+
+
+def check_seed(seed: Any) -> random.Random:
+    """A whole number or None, as the generator that it starts."""
+    if seed is None:
+        return random.Random()
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
+        raise TypeError(f"seed is {seed!r}; it must be a whole number, or None for a random one")
+    return random.Random(int(seed))
 
 
 def check_learning_rate(value: Any) -> None:

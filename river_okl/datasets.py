@@ -19,7 +19,6 @@ import lzma
 import math
 import os
 import pathlib
-import random
 import shutil
 import typing
 import urllib.request
@@ -28,6 +27,8 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from river.datasets import base
+
+from river_okl.checks import check_seed
 
 __all__ = ["LIBSVM", "SETS", "GaussianMixture", "LIBSVMSet", "Spambase"]
 
@@ -551,10 +552,11 @@ class GaussianMixture(base.SyntheticDataset):
         super().__init__(  # type: ignore[no-untyped-call]
             task=base.BINARY_CLF, n_features=2, n_classes=2
         )
+        check_seed(seed)
         self.seed = seed
 
     def __iter__(self) -> Iterator[tuple[dict[int, float], bool]]:
-        rng = random.Random(self.seed)
+        rng = check_seed(self.seed)
         while True:
             y = rng.random() < 0.6
             # Box and Muller: both coordinates at once, and random() alone is promised to give

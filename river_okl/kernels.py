@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Hashable
 from typing import Any
 
 from river import base
 
+from river_okl._core.expansion import Expansion
 from river_okl._core.kernel import FACTOR_KINDS, MOST_FACTORS, MOST_TERMS
 
 __all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum"]
@@ -52,6 +54,18 @@ class Kernel(base.Base):
     def _resolved(self, distance: float, square: float) -> Kernel:
         """This kernel on a stream with these means of ‖x-x'‖² and ‖x‖²: every gamma is a number."""
         raise NotImplementedError
+
+    def __call__(self, x: dict[Hashable, Any], z: dict[Hashable, Any]) -> float:
+        """κ(x, z), as a model computes it."""
+        terms = self._terms()
+        if any(constant for _, factors in terms for *_, constant in factors):
+            raise ValueError(
+                f"{self} takes a gamma from the stream of its model: give it as a number, or call model.kernel_in_use"
+            )
+        f = Expansion(terms)
+        f.evaluate(z)
+        f.add(1.0)
+        return f.evaluate(x)
 
     def __str__(self) -> str:
         params = ", ".join(f"{name}={value}" for name, value in self._get_params().items())
@@ -119,6 +133,8 @@ class RBF(Kernel):
     >>> from river_okl import kernels
     >>> kernels.RBF(gamma=0.5)
     RBF(gamma=0.5)
+    >>> round(kernels.RBF(gamma=0.5)({"a": 1.0}, {"b": 1.0}), 4)  # exp(-0.5 · 2)
+    0.3679
     >>> 0.8 * kernels.RBF() + 0.2 * kernels.Linear()
     0.8 * RBF(gamma=None) + 0.2 * Linear(gamma=1.0)
 

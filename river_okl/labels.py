@@ -2,39 +2,105 @@
 
 from __future__ import annotations
 
-import math
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from river_okl._core.sample import plain
 
-def with_label(
-    labels: list[Any], targets: dict[Any, float], y: Any, *, multiclass: bool, model: str
-) -> tuple[list[Any], dict[Any, float]]:
-    """Labels (negative, positive, ...) and the targets of those seen, with y among them."""
-    if y is None or (isinstance(y, float) and math.isnan(y)):
-        raise ValueError(f"the label is {y!r}; drop the samples that have none")
+MOST_LABELS = 10_000  # each costs a column of coefficients, and a part of the time of every sample
+
+
+class Labels:
+    """The labels that a stream has shown, and the position of each: 0 the negative one, 1 the positive one, 2, 3, ...
+
+    The positive one is True, 1 or +1 where that is among the first two, otherwise the second that came.
+
+    Parameters
+    ----------
+    names
+        Labels in the order of their positions, as in ``names`` of another object.
+
+    Examples
+    --------
+    >>> labels = Labels()
+    >>> for y in (True, False, "other"):
+    ...     labels.check([y], "classifier", multiclass=True)
+    ...     labels.add(y)
+    >>> labels.names, labels.positions[True]
+    ([False, True, 'other'], 1)
+
+    """
+
+    def __init__(self, names: Iterable[Any] = ()) -> None:
+        self.names: list[Any] = []
+        self.positions: dict[Any, int] = {}
+        for y in names:
+            self.add(y)
+
+    def __reduce__(self) -> tuple[type[Labels], tuple[list[Any]]]:
+        return Labels, ([plain(y) for y in self.names],)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def positive(self) -> Any:
+        """The label at position 1, or None."""
+        return next((y for y in self.names[:2] if self.positions[y] == 1), None)
+
+    def add(self, y: Any) -> None:
+        """A label takes its place; one that is known has it already.  ``check`` it before."""
+        n = len(self.names)
+        if y in self.positions:
+            return
+        if n == 0:
+            position = int(isinstance(y, numbers.Real | np.bool_) and y == 1)
+        elif n == 1:
+            position = 1 - self.positions[self.names[0]]
+        else:
+            position = n
+        self.positions[y] = position
+        self.names.insert(position, y)
+
+    def check(self, labels: Iterable[Any], model: str, *, multiclass: bool) -> None:
+        """Raise where one of these labels is none, or one too many for a model of this name; nothing changes."""
+        new: dict[Any, None] = {}
+        for y in labels:
+            check_label(y)
+            if y in self.positions or y in new:
+                continue
+            n = len(self) + len(new)
+            if n >= 2 and not multiclass:
+                first, second = [*self.names, *new][:2]
+                raise ValueError(
+                    f"{y!r} is a third label after {first!r} and {second!r}, and this {model} tells two apart: wrap it "
+                    f"in river.multiclass.OneVsRestClassifier"
+                )
+            if n >= MOST_LABELS:
+                raise ValueError(
+                    f"{y!r} is a new label after {MOST_LABELS:,} others, and {model} tells no more apart: if y is a "
+                    f"quantity, take a regressor; if it is an identifier, it is nothing to predict"
+                )
+            new[y] = None
+
+
+def check_label(y: Any) -> None:
+    """A label is one hashable value, and equal to itself: NaN, NA and NaT are none, and neither is None."""
     try:
         hash(y)
     except TypeError:
         raise TypeError(f"the label is {y!r}, a {type(y).__name__}; it must be one hashable value") from None
-    if len(targets) >= 2:
-        if not multiclass:
-            raise ValueError(
-                f"{y!r} is a third label after {labels[0]!r} and {labels[1]!r}, and this {model} "
-                f"tells two apart: wrap it in river.multiclass.OneVsRestClassifier"
-            )
-        labels = [*labels, y]
-        return labels, {label: float(number) for number, label in enumerate(labels)}
-    if targets:
-        ((other, sign),) = targets.items()
-        sign = -sign
-    else:  # the other label is a guess, until the stream shows it
-        sign = 1.0 if is_number(y) and y == 1 else -1.0
-        other = type(y)(0 if y == 1 else 1) if is_number(y) and y in (-1, 0, 1) else y
-    return ([y, other] if sign < 0 else [other, y]), {**targets, y: sign}
+    if _is_missing(y):
+        raise ValueError(f"the label is {y!r}; drop the samples that have none")
 
 
-def is_number(y: Any) -> bool:
-    return isinstance(y, numbers.Real | np.bool_)
+def _is_missing(y: Any) -> bool:
+    if isinstance(y, tuple | frozenset):
+        return any(map(_is_missing, y))
+    try:
+        return y is None or bool(y != y)
+    except TypeError:  # pandas' NA says neither yes nor no
+        return True

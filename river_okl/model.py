@@ -26,30 +26,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base, optim, utils
-from river.utils.dataframe import (
-    into_frame,
-    into_series,
-    to_native_frame,
-    to_native_series,
-    to_numpy,
-)
+from river.utils.dataframe import into_frame, into_series, to_native_series
 from scipy import special
 
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame, plain
-from river_okl.checks import LARGEST_WEIGHT, check_kernel, check_target, check_weight, check_whole
-from river_okl.labels import with_label
+from river_okl.checks import LARGEST_WEIGHT, check_kernel, check_target, check_weight, check_weights, check_whole
+from river_okl.frames import label_frame, label_series, rows_of
+from river_okl.labels import Labels
 from river_okl.losses import derivative
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
 
 __all__ = ["KernelClassifier", "KernelModel", "KernelRegressor"]
 
@@ -90,7 +82,7 @@ class KernelModel(base.Estimator):
         """
         f = self._f
         columns = f.columns[:, :: f.n_outputs].tolist()
-        labels = getattr(self, "_labels", [])
+        labels = self._labels.names if isinstance(self, KernelClassifier) else []
         return [
             (f.point(i), dict(zip(labels, columns[i], strict=True)) if f.n_classes else columns[i][0])
             for i in np.argsort(f.births)
@@ -186,16 +178,12 @@ class KernelModel(base.Estimator):
             A weight for each row, or one for all.
 
         """
-        frame = _frame(into_frame(X))
+        frame = rows_of(into_frame(X))
         targets = into_series(y).to_list()
         if len(targets) != len(frame):
             raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
         self._check_many(targets)
-        weights = [1.0] * len(frame)
-        if w is not None:
-            weights = np.broadcast_to(w, len(frame)).tolist()
-            for weight in weights:
-                check_weight(weight)
+        weights = check_weights(1.0 if w is None else w, len(frame))
         learn: Any = self.learn_one  # a row of a frame is as good as a dict, and not for the user's eyes
         for row, target, weight in zip(frame, targets, weights, strict=True):
             learn(row, target, weight)
@@ -212,11 +200,6 @@ def _plain(value: Any) -> Any:
     if type(value) is dict:
         return {plain(name): _plain(item) for name, item in value.items()}
     return plain(value)
-
-
-def _frame(frame: nw.DataFrame[Any]) -> Frame:
-    """A dataframe as the core reads it."""
-    return Frame(frame.columns, np.ascontiguousarray(to_numpy(frame)))
 
 
 class KernelRegressor(KernelModel, base.MiniBatchRegressor):
@@ -236,7 +219,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
         frame = into_frame(X)
-        return to_native_series(self._decisions(_frame(frame)), name=None, like=frame)
+        return to_native_series(self._decisions(rows_of(frame)), name=None, like=frame)
 
     def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
@@ -260,8 +243,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
         super().__init__(kernel, **expansion)
-        self._labels: list[Any] = [False, True]  # negative, positive, and all others in the order of their arrival
-        self._targets: dict[Any, float] = {}  # of the labels seen: -1 or +1, or with more than two their number
+        self._labels = Labels()
         self._calibration = Calibration()
 
     @property
@@ -273,14 +255,14 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             check_weight(w)
         try:
-            target = self._targets[y]
+            position = self._labels.positions[y]
         except (KeyError, TypeError):
-            target = self._learn_label(x, y)
+            position = self._learn_label(x, y)
         f = self._f
         if f.n_classes == 0:
-            p = f.observe(x)
+            target, p = (1.0 if position else -1.0), f.observe(x)
         else:
-            target, p = 1.0, f.observe(x, int(target))
+            target, p = 1.0, f.observe(x, position)
         self._calibration.update(target * self._score(p))
         return target, p
 
@@ -288,48 +270,45 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         """The decision for the sample being learned, whose f(x) is p."""
         return p
 
-    def _learn_label(self, x: Any, y: Any) -> float:
+    def _learn_label(self, x: Any, y: Any) -> int:
         """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
-        labels, targets = self._with_label(self._labels, self._targets, y)
-        f = self._f
+        labels, f = self._labels, self._f
+        self._check_many([y])
         f.evaluate(x)
-        if len(targets) == 3:
+        if len(labels) == 2:
             f.split_classes()
-        if len(targets) >= 3:
+        if len(labels) >= 2:
             f.add_class()
-        self._labels, self._targets = labels, targets
-        return targets[y]
-
-    def _with_label(self, labels: list[Any], targets: dict[Any, float], y: Any) -> tuple[list[Any], dict[Any, float]]:
-        return with_label(labels, targets, y, multiclass=self._multiclass, model=type(self).__name__)
+        labels.add(y)
+        return labels.positions[y]
 
     def _check_many(self, targets: list[Any]) -> None:
-        labels, seen = self._labels, self._targets
         try:
             different: Iterable[Any] = dict.fromkeys(targets)
         except TypeError:  # a label that is not hashable
             different = targets
-        for y in different:
-            if not isinstance(y, Hashable) or y not in seen:
-                labels, seen = self._with_label(labels, seen, y)
+        self._labels.check(different, type(self).__name__, multiclass=self._multiclass)
 
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The score of the positive label, larger where the model is surer; of more than two classes, that of each."""
         if self._f.n_classes == 0:
             return self._decision(x)
-        return dict(zip(self._labels, self._f.scores(x, self._weights()), strict=True))
+        return dict(zip(self._labels.names, self._f.scores(x, self._weights()), strict=True))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """The predicted label."""
+        """The predicted label: one that the stream has shown, or None where it has shown none."""
+        names = self._labels.names
         if self._f.n_classes == 0:
-            return self._labels[self._decision(x) >= 0.0]
+            score = self._decision(x)
+            return names[score >= 0.0] if len(names) == 2 else (names or [None])[0]
         scores = self._f.scores(x, self._weights())
-        return self._labels[scores.index(max(scores))]
+        return names[scores.index(max(scores))]
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each label.
+        """The probability of each label that the stream has shown.
 
-        With the log loss it is the sigmoid of the score, otherwise a sigmoid whose slope is fitted to the stream.
+        With the log loss it is the sigmoid of the score, otherwise a sigmoid whose slope is fitted to the stream. A
+        class for two labels has False and True from the start, as River asks of it, until other labels come.
         """
         if self._f.n_classes == 0:
             return self._probabilities([self._decision(x)])
@@ -337,35 +316,42 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     def _probabilities(self, scores: list[float]) -> dict[Any, float]:
         """Probabilities from the score of the positive label, or from one for each class."""
+        names = self._labels.names
+        if len(names) < 2:
+            if self._multiclass or not all(isinstance(y, bool | np.bool_) for y in names):
+                return dict.fromkeys(names, 1.0)
+            if names:  # predicted whatever the score
+                scores = [max(scores[0], 0.0) if names[0] else min(scores[0], 0.0)]
+            names = [False, True]
         log_loss = isinstance(getattr(self, "loss", None) or self._default_loss, optim.losses.Log)
         factor = 1.0 if log_loss else self._calibration.factor()
         if len(scores) == 1:
-            negative, positive = self._labels
             p = sigmoid(factor * scores[0])
-            return {negative: 1.0 - p, positive: p} if negative != positive else {positive: 1.0}
+            return {names[0]: 1.0 - p, names[1]: p}
         each = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
-        return dict(zip(self._labels, each.tolist(), strict=True))
+        return dict(zip(names, each.tolist(), strict=True))
 
-    def _all_scores(self, frame: Frame) -> NDArray[np.float64]:
+    def _all_scores(self, rows: Frame) -> NDArray[np.float64]:
         """Scores for every row of a frame: one column for the positive label, or one for each class."""
         if self._f.n_classes == 0:
-            return self._decisions(frame)[:, None]
-        return self._f.evaluate_many(frame, self._weights())
+            return self._decisions(rows)[:, None]
+        return self._f.evaluate_many(rows, self._weights())
 
     def predict_many(self, X: Any) -> Any:
-        """The predicted labels of the rows of a frame."""
+        """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
         frame = into_frame(X)
-        scores = self._all_scores(_frame(frame))
-        numbers = scores[:, 0] >= 0.0 if self._f.n_classes == 0 else scores.argmax(axis=1)
-        if [type(label) for label in self._labels] == [bool, bool] and self._labels[1]:
-            return to_native_series(numbers, name=None, like=frame)
-        return to_native_series([self._labels[i] for i in numbers.tolist()], name=None, like=frame)
+        scores = self._all_scores(rows_of(frame))
+        names = self._labels.names
+        positions = None
+        if len(names) > 2:
+            positions = scores.argmax(axis=1)
+        elif names:
+            positions = (scores[:, 0] >= 0.0).astype(int) if len(names) == 2 else np.zeros(len(scores), int)
+        return label_series(names, positions, frame)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """The probabilities of the labels for the rows of a frame."""
+        """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
         frame = into_frame(X)
-        rows = [self._probabilities(scores) for scores in self._all_scores(_frame(frame)).tolist()]
-        columns = {
-            y: np.array([row[y] for row in rows]) for y in self._probabilities([0.0] * max(1, self._f.n_classes))
-        }
-        return to_native_frame(columns, like=frame)
+        rows = [self._probabilities(scores) for scores in self._all_scores(rows_of(frame)).tolist()]
+        labels = self._probabilities([0.0] * max(1, self._f.n_classes))
+        return label_frame({y: np.array([row[y] for row in rows]) for y in labels}, frame)

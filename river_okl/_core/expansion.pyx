@@ -741,11 +741,13 @@ cdef class Expansion:
     @property
     def columns(self):
         """Every coefficient: a copy of shape (support vectors, outputs), or (support vectors, classes · outputs)."""
-        cdef Py_ssize_t o
+        cdef Py_ssize_t i, o
+        cdef double[:, ::1] view
         out = np.empty((self.points.n, self.n_columns))
-        for o in range(self.n_columns):
-            out[:, o] = copy_array(self.coef[o], self.points.n)
-        out *= self.scale_
+        view = out
+        for i in range(self.points.n):
+            for o in range(self.n_columns):
+                view[i, o] = self.coef[o][i] * self.scale_
         return out
 
     @columns.setter

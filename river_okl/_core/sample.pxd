@@ -32,4 +32,4 @@ cdef void free_sample(Sample *x) noexcept
 cdef void set_square(Sample *x) noexcept nogil
 cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil
-cdef double number(object key, object value) except? -1.0
+cpdef double number(object key, object value) except? -1.0

@@ -14,7 +14,7 @@ import sys
 
 def refuse(key, value):
     """The error for a feature value that no model can learn from."""
-    if isinstance(value, (str, bytes)) or value is None or not hasattr(value, "__float__"):
+    if not is_number(value):
         raise TypeError(
             f"feature {key!r} is {value!r}, a {type(value).__name__}: kernels need numbers; drop it (compose.SelectType), "
             f"impute it (preprocessing.StatImputer) or encode it (preprocessing.OneHotEncoder)"
@@ -25,12 +25,12 @@ def refuse(key, value):
     )
 
 
-cdef double number(object key, object value) except? -1.0:
+cpdef double number(object key, object value) except? -1.0:
     """The value of a feature as a double, or an error that names the feature."""
     cdef double v = 0.0
     if PyFloat_CheckExact(value):
         v = PyFloat_AS_DOUBLE(value)
-    elif isinstance(value, (str, bytes)):
+    elif not isinstance(value, (float, int)) and not is_number(value):
         refuse(key, value)
     else:
         try:
@@ -81,6 +81,13 @@ cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
     return a.size == 0 or (  # no buffers to compare, perhaps
         memcmp(a.numbers, b.numbers, a.size * 8) == 0 and memcmp(a.keys, b.keys, a.size * sizeof(PyObject *)) == 0
     )
+
+
+cdef bint is_number(object value) except -1:
+    """Whether a value is a real number: ``float`` takes texts, bytes and NumPy's times and complex numbers as well."""
+    if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        return False
+    return getattr(getattr(value, "dtype", None), "kind", "f") in "biuf"
 
 
 cdef class Frame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Hashable
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl.checks import check_choice, check_learning_rate, check_positive, check_shrinkage, check_whole
+from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed, check_shrinkage, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import draw
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
@@ -46,7 +45,7 @@ class BOGD(KernelModel):
         self.seed = seed
         super().__init__(kernel, budget=budget)
         self._set_loss(loss)
-        self._rng = random.Random(seed)
+        self._rng = check_seed(seed)
         self._t = 0
 
     @property

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import math
 import numbers
-import random
 from collections.abc import Hashable
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.sample import Frame
-from river_okl.checks import check_gaussian, check_learning_rate, check_whole
+from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 from river_okl.rates import rate
@@ -107,7 +106,7 @@ class FOGD(KernelModel):
         self.seed = seed
         super().__init__(kernel)  # stays empty: it checks samples and knows γ
         self._set_loss(loss)
-        self._key = int(2.0**53 * random.Random(seed).random())
+        self._key = int(2.0**53 * check_seed(seed).random())
         self._w = np.zeros(2 * n_components)
         self._p = 0.0  # the prediction for the sample that is being learned
         self._t = 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Hashable
 from typing import Any
 
 from river import optim
 
 from river_okl.averaging import SuffixAverage
-from river_okl.checks import check_between, check_choice, check_gaussian, check_positive, check_whole
+from river_okl.checks import check_between, check_choice, check_gaussian, check_positive, check_seed, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import merge, project_on_nearest, project_on_others
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
@@ -114,7 +113,7 @@ class NBSGD(SuffixAverage, SGD):
         self.n_neighbors = n_neighbors
         self.suffix = suffix
         self.seed = seed
-        self._rng = random.Random(seed)
+        self._rng = check_seed(seed)
         self._start(kernel, loss, l2, inverse=maintenance == "projection", n_outputs=3 if suffix else 1)
         if suffix:
             self._check_suffix()

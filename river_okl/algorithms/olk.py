@@ -6,13 +6,12 @@ The classes of a pair differ in their task alone, so each update is written once
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Hashable
 from typing import Any
 
 from river import optim
 
-from river_okl.checks import check_between, check_choice, check_learning_rate, check_positive, check_whole
+from river_okl.checks import check_between, check_choice, check_learning_rate, check_positive, check_seed, check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 from river_okl.rates import rate
@@ -82,7 +81,7 @@ class OLRU(KernelModel):
         self.seed = seed
         super().__init__(kernel, norm=radius is not None)
         self._set_loss(loss)
-        self._rng = random.Random(seed)
+        self._rng = check_seed(seed)
         self._t = 0
 
     @property
@@ -139,7 +138,7 @@ class OLRD(KernelModel):
             norm=radius is not None and projection == "exact",
         )
         self._set_loss(loss)
-        self._rng = random.Random(seed)
+        self._rng = check_seed(seed)
         self._t = 0
 
     @property

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Hashable
 from typing import Any
 
 from river import optim
 
 from river_okl.averaging import AveragedExpansion
-from river_okl.checks import check_learning_rate, check_positive
+from river_okl.checks import check_learning_rate, check_positive, check_seed
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 from river_okl.rates import rate
@@ -81,7 +80,7 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
         self.seed = seed
         super().__init__(kernel, n_outputs=2 if averaged else 1)
         self._set_loss(loss)
-        self._rng = random.Random(seed)
+        self._rng = check_seed(seed)
         self._t = 0
 
     @property

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Hashable
 from typing import Any
 
+from river_okl.checks import check_seed
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 
@@ -92,7 +92,7 @@ class RBPClassifier(KernelClassifier):
         self.budget = budget
         self.seed = seed
         super().__init__(kernel, budget=budget)
-        self._rng = random.Random(seed)
+        self._rng = check_seed(seed)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         f = self._f

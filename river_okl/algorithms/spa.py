@@ -6,7 +6,6 @@ The two classes differ in their loss alone, so the update is written once.
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Hashable
 from typing import Any
 
@@ -14,7 +13,7 @@ from river import optim
 
 from river_okl.algorithms.pa import NO_LOSS
 from river_okl.averaging import AveragedExpansion
-from river_okl.checks import check_learning_rate, check_positive
+from river_okl.checks import check_learning_rate, check_positive, check_seed
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelRegressor
 from river_okl.rates import rate
@@ -46,7 +45,7 @@ class SPA(AveragedExpansion):
         self.averaged = averaged
         self.seed = seed
         super().__init__(kernel, n_outputs=2 if averaged else 1)
-        self._rng = random.Random(seed)
+        self._rng = check_seed(seed)
         self._t = 0
 
     @property

@@ -110,7 +110,7 @@ def decision_surface(
     ax.figure.colorbar(surface, ax=ax, label=label, ticks=MaxNLocator(6))
 
     if samples and isinstance(last, KernelClassifier):
-        positive = last._labels[1]
+        positive = last._labels.positive
         for is_positive, color in ((False, NEGATIVE), (True, POSITIVE)):
             dots = np.array([[x.get(a, 0.0), x.get(b, 0.0)] for x, y in samples if (y == positive) == is_positive])
             dots = dots.reshape(-1, 2)

@@ -1,0 +1,71 @@
+"""Dataframes in and out: columns of numbers for the core, and predictions in the kind of frame that came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from river.utils.dataframe import to_native_frame, to_native_series, to_numpy
+
+from river_okl._core.sample import Frame, number
+
+CATEGORIES = (nw.Categorical, nw.Enum)
+NOT_NUMPYS = (nw.Decimal, nw.Int128, nw.UInt128)
+
+
+def rows_of(frame: nw.DataFrame[Any]) -> Frame:
+    """The rows of a dataframe as samples: a number is what is one in a dict of ``learn_one``."""
+    schema = frame.schema
+    if all((dtype.is_numeric() or dtype == nw.Boolean) and dtype not in NOT_NUMPYS for dtype in schema.values()):
+        return Frame(list(schema), np.ascontiguousarray(to_numpy(frame)))
+    matrix = np.empty(frame.shape)
+    for j, (name, column) in enumerate(zip(schema, frame.iter_columns(), strict=True)):
+        matrix[:, j] = _numbers(name, column)
+    return Frame(list(schema), matrix)
+
+
+def _numbers(name: Any, column: Any) -> Any:
+    if column.dtype in CATEGORIES:  # the order of their codes means nothing
+        raise TypeError(
+            f"feature {name!r} is a column of categories: kernels need numbers; encode it (preprocessing.OneHotEncoder)"
+        )
+    if column.dtype not in NOT_NUMPYS:
+        array = column.to_numpy()
+        if array.dtype.kind in "biuf":
+            return array
+    return [number(name, value) for value in column.to_list()]
+
+
+def label_series(labels: list[Any], positions: NDArray[Any] | None, like: nw.DataFrame[Any]) -> Any:
+    """A series of predicted labels, or of None where there is no position."""
+    if positions is None:
+        return to_native_series([None] * len(like), name=None, like=like)
+    if [type(label) for label in labels] == [bool, bool]:
+        return to_native_series(positions == 1, name=None, like=like)
+    values = [labels[i] for i in positions.tolist()]
+    if like.implementation.is_pandas_like() or _is_one_type(labels):
+        return to_native_series(values, name=None, like=like)
+    if like.implementation.is_polars():  # a column of Python's objects holds any labels
+        return nw.new_series(name="", values=values, dtype=nw.Object, backend=like.implementation).to_native()
+    raise TypeError(f"labels {labels!r:.100} do not fit into one column of {like.implementation}: use predict_one")
+
+
+def _is_one_type(labels: Iterable[Any]) -> bool:
+    """Whether a typed column holds them."""
+    plain = [y.item() if isinstance(y, np.generic) else y for y in labels]
+    types = set(map(type, plain))
+    if types == {int}:
+        return all(-(2**63) <= y < 2**63 for y in plain)
+    return len(types) == 1 and types <= {str, bytes, float, bool}
+
+
+def label_frame(columns: dict[Any, NDArray[np.float64]], like: nw.DataFrame[Any]) -> Any:
+    """A frame with a column for each label."""
+    if not columns:
+        return to_native_frame(np.empty((len(like), 0)), columns=[], like=like)
+    if not like.implementation.is_pandas_like() and len(set(map(str, columns))) < len(columns):
+        raise ValueError(f"labels {list(columns)!r:.100} have the same names as columns: use predict_proba_one")
+    return to_native_frame(columns, like=like)

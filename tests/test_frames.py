@@ -1,0 +1,186 @@
+"""Frames: a column holds what a dict may hold, and predictions come back in the frame's kind."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import math
+
+import numpy as np
+import pytest
+
+import river_okl
+from river_okl._core.sample import number
+from tests.discovery import snapshot
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+DAY, SPAN = datetime.datetime(2020, 1, 1), datetime.timedelta(days=1)
+
+NUMBERS = {
+    "int": pd.Series([1, 2]),
+    "uint8": pd.Series([1, 2], dtype="uint8"),
+    "float32": pd.Series([0.5, 2.0], dtype="float32"),
+    "longdouble": pd.Series([0.5, 2.0], dtype="longdouble"),
+    "bool": pd.Series([True, False]),
+    "Int64": pd.Series([1, 2], dtype="Int64"),
+    "Float64": pd.Series([0.5, 2.0], dtype="Float64"),
+    "boolean": pd.Series([True, False], dtype="boolean"),
+    "sparse": pd.Series(pd.arrays.SparseArray([0, 1])),
+    "object": pd.Series([1, 2.5], dtype=object),
+    "objects": pd.Series([True, decimal.Decimal("0.25")], dtype=object),
+    "fractions": pd.Series([fractions.Fraction(1, 3), np.float16(2.0)], dtype=object),
+    "pl-int": pl.Series([1, 2]),
+    "pl-bool": pl.Series([True, False]),
+    "pl-decimal": pl.Series([decimal.Decimal("0.25"), decimal.Decimal(3)]),
+    "pl-int128": pl.Series([1, 2], dtype=pl.Int128),
+    "pl-object": pl.Series([1, 2.5], dtype=pl.Object),
+}
+
+NO_NUMBERS = {
+    "digits": pd.Series(["1", "2"]),
+    "digits-object": pd.Series(["1", "2"], dtype=object),
+    "one-text": pd.Series([1.0, "2"], dtype=object),
+    "one-None": pd.Series([1.0, None], dtype=object),
+    "datetime": pd.Series([DAY, DAY]),
+    "zone": pd.Series([DAY, DAY]).dt.tz_localize("UTC"),
+    "timedelta": pd.Series([SPAN, SPAN]),
+    "period": pd.Series(pd.period_range("2020", periods=2)),
+    "interval": pd.Series(pd.interval_range(0, 2)),
+    "complex": pd.Series([1.0 + 2.0j, 3.0]),
+    "complex-object": pd.Series([np.complex128(1.0), 3.0], dtype=object),
+    "categories": pd.Series(["1", "2"], dtype="category"),
+    "whole-categories": pd.Series([1, 2], dtype="category"),
+    "bytes": pd.Series([b"1", b"2"]),
+    "Int64": pd.Series([1, None], dtype="Int64"),
+    "Float64": pd.Series([1.0, None], dtype="Float64"),
+    "boolean": pd.Series([True, None], dtype="boolean"),
+    "NaN": pd.Series([1.0, math.nan]),
+    "inf": pd.Series([1.0, math.inf]),
+    "large": pd.Series([1, 10**60], dtype=object),
+    "larger": pd.Series([1, 10**400], dtype=object),
+    "lists": pd.Series([[1.0], [2.0]]),
+    "pl-digits": pl.Series(["1", "2"]),
+    "pl-date": pl.Series([DAY.date(), DAY.date()]),
+    "pl-datetime": pl.Series([DAY, DAY]),
+    "pl-duration": pl.Series([SPAN, SPAN]),
+    "pl-time": pl.Series([datetime.time(1), datetime.time(2)]),
+    "pl-categories": pl.Series(["1", "2"], dtype=pl.Categorical),
+    "pl-enum": pl.Series(["1", "2"], dtype=pl.Enum(["1", "2"])),
+    "pl-null": pl.Series([None, None]),
+    "pl-missing": pl.Series([1, None]),
+    "pl-bool": pl.Series([True, None]),
+    "pl-bytes": pl.Series([b"1", b"2"]),
+    "pl-list": pl.Series([[1.0], [2.0]]),
+    "pl-object": pl.Series([1, "2"], dtype=pl.Object),
+}
+
+
+def frame_with(column):
+    frame, series = (pd.DataFrame, pd.Series) if isinstance(column, pd.Series) else (pl.DataFrame, pl.Series)
+    return frame({"good": [1.0, 0.5], "odd": column, "also good": [2, 3]}), series([1.0, -1.0])
+
+
+def models():
+    yield river_okl.KernelPAClassifier()
+    yield river_okl.OLRDRegressor(seed=1)
+    yield river_okl.FOGDClassifier(seed=1)
+    yield river_okl.POMDRClassifier()
+
+
+@pytest.mark.parametrize("column", NUMBERS.values(), ids=NUMBERS)
+def test_numbers_of_every_type_are_what_they_are_one_by_one(column):
+    X, y = frame_with(column)
+    values = list(column)
+    for many in models():
+        one = many.clone()
+        for value, good, also, target in zip(values, [1.0, 0.5], [2, 3], [1.0, -1.0], strict=True):
+            one.learn_one({"good": good, "odd": value, "also good": also}, target)
+        many.learn_many(X, y)
+        assert snapshot(many) == snapshot(one)
+        many.predict_many(X)
+
+
+@pytest.mark.parametrize("column", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_what_is_no_number_is_refused_with_the_name_of_its_column(column):
+    X, y = frame_with(column)
+    for model in models():
+        model.learn_one({"good": 1.0}, 1.0)
+        before = snapshot(model)
+        calls = [lambda model=model: model.learn_many(X, y), lambda model=model: model.predict_many(X)]
+        if hasattr(model, "predict_proba_many"):
+            calls.append(lambda model=model: model.predict_proba_many(X))
+        for call in calls:
+            with pytest.raises((TypeError, ValueError), match=r"feature 'odd' is .*kernels need"):
+                call()
+        assert snapshot(model) == before
+
+
+ODD_VALUES = [
+    *("1", b"1", bytearray(b"1"), memoryview(b"1"), 1j, np.complex128(1.0), DAY, SPAN),
+    *(np.datetime64(1, "ns"), np.timedelta64(1, "ns"), pd.Timestamp(0), pd.Timedelta(1), pd.NA, pd.NaT),
+    *(np.array("1"), np.array(b"1"), np.str_("1"), np.void(b"1"), np.array([1.0, 2.0]), object()),
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: f"{type(value).__name__}-{value!r:.20}")
+def test_what_float_would_take_and_no_dict_may_hold(value):
+    model = river_okl.OLRDRegressor()
+    with pytest.raises((TypeError, ValueError), match=r"feature 'a' is .*kernels need"):
+        model.learn_one({"a": value}, 1.0)
+    with pytest.raises((TypeError, ValueError), match=r"feature 'a' is .*kernels need"):
+        model.predict_one({"a": value})
+
+
+@pytest.mark.parametrize(
+    "value", [1, True, np.bool_(True), np.float16(1.0), np.int8(1), np.array(1.0), decimal.Decimal(1), np.longdouble(1)]
+)
+def test_numbers_of_any_type(value):
+    assert number("a", value) == 1.0
+
+
+# Out ------------------------------------------------------------------------------------------------------------------
+
+LABELS = [
+    *((1, "x"), (True, 2), (1, 2.5), ("a", b"a"), (("a", 1), ("b", 2)), (1, (1,)), (2**70, 1), (0, 2**64)),
+    *(("a", "b"), (0, 1), (0.5, 1.5), (False, True), (b"a", b"b"), (np.str_("a"), np.str_("b"))),
+    (decimal.Decimal(1), datetime.date(2020, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=repr)
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_predicted_labels_are_those_of_predict_one(labels, frame):
+    model = river_okl.KernelPAClassifier()
+    X = frame({"a": [1.0, -1.0, 0.9]})
+    for x, y in zip((1.0, -1.0), labels, strict=True):
+        model.learn_one({"a": x}, y)
+    expected = [model.predict_one({"a": x}) for x in (1.0, -1.0, 0.9)]
+    assert expected == [labels[0], labels[1], labels[0]]
+    found = model.predict_many(X)
+    assert type(found) is type(X["a"])
+    assert found.to_list() == expected
+    many = model.predict_proba_many(X)
+    assert list(many.columns) == [y if frame is pd.DataFrame else str(y) for y in model.predict_proba_one({})]
+
+
+def test_labels_of_one_name_are_no_columns_of_polars():
+    model = river_okl.KernelPAClassifier()
+    for y in ("1", 1):
+        model.learn_one({"a": 1.0}, y)
+    with pytest.raises(ValueError, match=r"labels \['1', 1\] have the same names as columns: use predict_proba_one"):
+        model.predict_proba_many(pl.DataFrame({"a": [1.0]}))
+    assert model.predict_proba_many(pd.DataFrame({"a": [1.0]})).columns.tolist() == ["1", 1]
+
+
+def test_an_index_comes_back():
+    X = pd.DataFrame({"a": [1.0, 2.0]}, index=["r", "s"])
+    model = river_okl.KernelPAClassifier()
+    for y in (None, "a", "b", "c"):
+        if y:
+            model.learn_one({"a": 1.0}, y)
+        assert model.predict_many(X).index.tolist() == ["r", "s"]
+        assert model.predict_proba_many(X).index.tolist() == ["r", "s"]

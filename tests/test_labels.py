@@ -1,0 +1,307 @@
+"""Labels: what is said before there are any, what is none, how many there may be."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import pickle
+
+import numpy as np
+import pytest
+from river import datasets, evaluate, metrics, preprocessing
+
+import river_okl
+from river_okl import labels as module
+from river_okl.labels import Labels, check_label
+from tests.discovery import CLASSES, small, snapshot
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+CLASSIFIERS = {name: cls for name, cls in CLASSES.items() if name.endswith("Classifier")}
+each_classifier = pytest.mark.parametrize("cls", CLASSIFIERS.values(), ids=CLASSIFIERS)
+NATIVE = [cls for cls in CLASSIFIERS.values() if small(cls)._multiclass]
+each_native = pytest.mark.parametrize("cls", NATIVE, ids=lambda cls: cls.__name__)
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
+each_frame = pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+
+X = {"a": [1.0, -1.0, 0.0], "b": [0.0, 2.0, 0.0]}
+ROWS = [{"a": 1.0, "b": 0.0}, {"a": -1.0, "b": 2.0}, {}]
+
+
+# Before there are any, and with one --------------------------------------------------------------------------------
+
+
+@each_classifier
+@each_frame
+def test_before_the_first_label(cls, frame):
+    model = small(cls)
+    fresh = {} if model._multiclass else {False: 0.5, True: 0.5}  # River's checks ask for these of a binary class
+    before = snapshot(model)
+    for x in ROWS:
+        assert model.predict_one(x) is None
+        assert model.predict_proba_one(x) == fresh
+        assert model.decision_function_one(x) == 0.0
+        assert model.explain_one(x) == []
+        assert "0 others" in model.debug_one(x)
+    assert model.predict_many(frame(X)).to_list() == [None] * 3
+    assert type(model.predict_many(frame(X))) is type(frame(X)["a"])
+    many = model.predict_proba_many(frame(X))
+    assert list(many.columns) == [str(y) if frame is pl.DataFrame else y for y in fresh]
+    if frame is pd.DataFrame or fresh:
+        assert len(many) == 3
+    assert snapshot(model) == before
+
+
+ONE = [
+    *((cls, label) for cls in CLASSIFIERS.values() for label in ("a", False)),
+    *((river_okl.KernelPAClassifier, label) for label in (0, 1, -1, 7.5, ("t", 1), True, np.bool_(True), np.int64(3))),
+    *((river_okl.ForgetronClassifier, label) for label in (0, 1, -1, 7.5, ("t", 1), True, np.bool_(True), np.int64(3))),
+]
+
+
+@pytest.mark.parametrize(("cls", "label"), ONE, ids=lambda value: getattr(value, "__name__", repr(value)))
+def test_with_one_label_it_is_predicted_wherever(cls, label):
+    options = {} if cls is river_okl.FOGDClassifier else {"kernel": river_okl.kernels.Linear()}  # scores of both signs
+    model = small(cls, **options)
+    model.learn_one(ROWS[0], label)
+    model.learn_one(ROWS[1], label)
+    for x in [*ROWS, {"a": -9.0}, {"a": 9.0}]:
+        found, p = model.predict_one(x), model.predict_proba_one(x)
+        assert found == label and type(found) is type(label)
+        if isinstance(label, bool | np.bool_) and not model._multiclass:
+            assert p.keys() == {False, True} and sum(p.values()) == pytest.approx(1.0) and p[label] >= 0.5
+        else:
+            assert p == {label: 1.0}
+    assert model.predict_many(pd.DataFrame(X)).tolist() == [label] * 3
+    for (_, row), x in zip(model.predict_proba_many(pd.DataFrame(X)).iterrows(), ROWS, strict=True):
+        assert row.to_dict() == pytest.approx(model.predict_proba_one(x))
+
+
+@each_classifier
+def test_only_labels_that_were_seen(cls):
+    model, seen = small(cls), set()
+    names = ["x", "y", "z"] if model._multiclass else ["x", "y"]
+    for t, label in enumerate(names[:1] + names[:2] + names * 3):
+        x = {"a": math.sin(t), "b": math.cos(t * t)}
+        model.learn_one(x, label)
+        seen.add(label)
+        assert model.predict_proba_one({"a": -x["a"]}).keys() == seen
+        assert model.predict_one({"a": -x["a"]}) in seen
+    columns = model.predict_proba_many(pl.DataFrame(X)).columns
+    assert set(columns) == seen
+
+
+@each_classifier
+def test_a_refused_sample_leaves_no_label(cls):
+    model = small(cls)
+    before = snapshot(model)
+    with pytest.raises(ValueError, match="'a'"):
+        model.learn_one({"a": math.nan}, "refused")
+    assert snapshot(model) == before
+    assert model.predict_one({}) is None
+
+
+@pytest.mark.parametrize("cls", NATIVE[:3], ids=lambda cls: cls.__name__)
+def test_reports_with_texts_for_labels(cls):
+    """One phantom class, here True, would be a class more of a macro average and could not be sorted among texts."""
+    stream = list(datasets.ImageSegments().take(300))
+    model = preprocessing.StandardScaler() | cls()
+    confusion = metrics.ConfusionMatrix()
+    report, macro, by_hand = metrics.ClassificationReport(), metrics.MacroF1(confusion), metrics.MultiFBeta
+    evaluate.progressive_val_score(stream, model, macro + report)
+    labels = {y for _, y in stream}
+    assert set(confusion.classes) == labels
+    assert confusion.n_samples == len(stream) - 1  # the first has no prediction
+    per_class = by_hand(betas=dict.fromkeys(labels, 1.0), weights=None)
+    per_class.cm = confusion
+    assert macro.get() == pytest.approx(per_class.get())
+    for label in labels:
+        assert label in str(confusion) and label in str(report)
+    assert "True" not in str(report)
+
+
+@each_classifier
+def test_two_texts_are_two_classes_of_a_macro_average(cls):
+    model, metric = small(cls), metrics.MacroF1()
+    for t in range(60):
+        x, y = {"a": math.sin(t)}, "plus" if math.sin(t) > 0.0 else "minus"
+        found = model.predict_one(x)
+        if t:
+            metric.update(y, found)
+        else:
+            assert found is None
+        model.learn_one(x, y)
+    assert set(metric.cm.classes) == {"plus", "minus"}
+    str(metric.cm)
+
+
+# What is none --------------------------------------------------------------------------------------------------------
+
+MISSING = [
+    *(None, math.nan, np.float32("nan"), np.float64("nan"), decimal.Decimal("nan"), complex("nan")),
+    *(pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT")),
+    *(("a", math.nan), ("a", (pd.NA,)), (None,), frozenset([math.nan])),
+]
+NO_LABEL = [[1], {}, np.array([1, 2]), pd.Series([1]), np.ma.masked, decimal.Decimal("sNaN")]
+
+
+@pytest.mark.parametrize("label", MISSING, ids=repr)
+def test_missing_labels_are_refused(label):
+    with pytest.raises(ValueError, match="drop the samples that have none"):
+        check_label(label)
+    for cls in (river_okl.KernelPAClassifier, river_okl.ForgetronClassifier):
+        for known in ([], ["a"], ["a", "b"]):
+            model = small(cls)
+            for y in known:
+                model.learn_one(ROWS[0], y)
+            before = snapshot(model)
+            for learn in (
+                lambda model=model: model.learn_one(ROWS[1], label),
+                lambda model=model: model.learn_many(pd.DataFrame(ROWS[:2]), pd.Series(["a", label], dtype=object)),
+            ):
+                with pytest.raises(ValueError, match="drop the samples that have none"):
+                    learn()
+                assert snapshot(model) == before
+
+
+@each_classifier
+def test_no_class_makes_labels_of_nan(cls):
+    model = small(cls)
+    for label in (np.float32("nan"), pd.NA):
+        for _ in range(3):
+            with pytest.raises(ValueError, match="drop the samples"):
+                model.learn_one({"a": 1.0}, label)
+    assert model.predict_one({}) is None
+
+
+@pytest.mark.parametrize("label", NO_LABEL, ids=repr)
+def test_what_has_no_hash_is_no_label(label):
+    with pytest.raises(TypeError, match="one hashable value"):
+        check_label(label)
+    with pytest.raises(TypeError, match="one hashable value"):
+        river_okl.KernelPAClassifier().learn_one({"a": 1.0}, label)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        *(pd.Series([True, None], dtype="boolean"), pd.Series([1, None], dtype="Int64"), pd.Series([1, None])),
+        *(pd.Series(["a", None]), pd.Series(["a", None], dtype="category"), pd.Series(["a", None], dtype="string")),
+        pd.Series([pd.Timestamp(0), pd.NaT]),
+        *(pl.Series([True, None]), pl.Series(["a", None]), pl.Series([1.0, math.nan]), pl.Series([1, None])),
+    ],
+    ids=lambda series: f"{type(series).__module__.partition('.')[0]}-{series.dtype}",
+)
+def test_series_with_missing_labels_are_refused_before_anything_is_learned(labels):
+    frame = pd.DataFrame if isinstance(labels, pd.Series) else pl.DataFrame
+    model = river_okl.KernelPAClassifier()
+    before = snapshot(model)
+    with pytest.raises(ValueError, match="drop the samples that have none"):
+        model.learn_many(frame({"a": [1.0, 2.0]}), labels)
+    assert snapshot(model) == before
+
+
+@pytest.mark.parametrize("label", ["", (), "nan", b"x", datetime.date(2020, 1, 1), decimal.Decimal(1), 0.0], ids=repr)
+def test_other_labels_come_back_as_they_went_in(label):
+    model = river_okl.KernelPAClassifier()
+    model.learn_one({"a": 1.0}, label)
+    model.learn_one({"a": -1.0}, "other")
+    assert model.predict_one({"a": 1.0}) is label
+
+
+# How many ------------------------------------------------------------------------------------------------------------
+
+
+class Counted(str):
+    """A text that counts how often it is looked up."""
+
+    hashes = 0
+
+    def __hash__(self):
+        Counted.hashes += 1
+        return super().__hash__()
+
+
+@each_native
+def test_a_new_label_costs_nothing_for_the_others(cls):
+    model = small(cls, budget=2)
+    n, Counted.hashes = 300, 0
+    for i in range(n):
+        model.learn_one({"a": float(i % 7)}, Counted(i))
+    assert len(model.predict_proba_one({})) == n
+    assert Counted.hashes < 20 * n
+
+
+def test_there_is_an_end_to_labels(monkeypatch):
+    monkeypatch.setattr(module, "MOST_LABELS", 5)
+    model = river_okl.RBPClassifier(budget=2)
+    frame = pd.DataFrame({"a": range(7)})
+    before = snapshot(model)
+    with pytest.raises(ValueError, match="'6' is a new label after 5 others, and RBPClassifier"):
+        model.learn_many(frame, pd.Series(list("1234567")))
+    assert snapshot(model) == before
+    for y in "12345":
+        model.learn_one({"a": 1.0}, y)
+    before = snapshot(model)
+    with pytest.raises(ValueError, match="'6' is a new label after 5 others, and RBPClassifier"):
+        model.learn_one({"a": 1.0}, "6")
+    assert snapshot(model) == before
+    model.learn_one({"a": 1.0}, "5")
+
+
+def test_the_readme_says_how_many():
+    from pathlib import Path
+
+    readme = Path(__file__).parent.parent / "README.md"
+    assert f"{module.MOST_LABELS:,} labels" in " ".join(readme.read_text().split())
+
+
+# The object ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stream", "names"),
+    [
+        ([True, False], [False, True]),
+        ([False, True], [False, True]),
+        ([1, 0], [0, 1]),
+        ([-1, 1], [-1, 1]),
+        ([5, 1], [5, 1]),
+        ([1, 5], [5, 1]),
+        (["b", "a"], ["b", "a"]),
+        (["a", True], ["a", True]),
+        ([1, "a", 0, 2], ["a", 1, 0, 2]),
+        ([1], [1]),
+        ([], []),
+    ],
+)
+def test_positions(stream, names):
+    labels = Labels()
+    for y in stream * 2:
+        labels.check([y], "X", multiclass=True)
+        labels.add(y)
+    assert labels.names == names and len(labels) == len(names)
+    if len(names) > 1:
+        assert labels.positions == {y: i for i, y in enumerate(names)}
+        assert labels.positive == names[1]
+    again = pickle.loads(pickle.dumps(labels))
+    assert (again.names, again.positions) == (labels.names, labels.positions)
+    assert Labels(names).positions == labels.positions
+
+
+def test_the_positive_label_of_one():
+    assert Labels().positive is None
+    assert Labels(["a"]).positive is None
+    assert Labels([0]).positive is None
+    assert Labels([1]).positive == 1
+
+
+def test_checks_change_nothing():
+    labels = Labels(["a"])
+    labels.check(["a", "b", "a", "b"], "X", multiclass=False)
+    with pytest.raises(ValueError, match="'c' is a third label after 'a' and 'b', and this X"):
+        labels.check(["b", "c"], "X", multiclass=False)
+    labels.check(["b", "c"], "X", multiclass=True)
+    assert labels.names == ["a"]
