@@ -1,6 +1,6 @@
 cdef class Gram:
     cdef Py_ssize_t n, capacity
-    cdef double *gram            # K, upper triangle, column-major with leading dimension `capacity`
+    cdef double *gram            # K, lower triangle, row-major with leading dimension `capacity`
     cdef double *inverse         # K⁻¹, likewise
     cdef double *solution        # d = K⁻¹ k of the last solve
     cdef double *residual        # scratch

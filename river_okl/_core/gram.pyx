@@ -4,9 +4,8 @@ Invariants (``check`` tries them):
 
     gram[i, j] = κ(z_i, z_j)      gram · inverse = I, up to what the floor on δ² below gives up
 
-Only the upper triangles are stored, column-major, and every O(n²) step is one call of BLAS: ``solve`` is a
-``dsymv``, ``grow`` and ``shrink`` are a ``dsyr``.  The routines come from SciPy at run time through the
-capsules that it exports for Cython, so that SciPy is not needed to build.
+Only the lower triangles are stored, row by row, and every O(n²) step is one pass over a triangle (linalg.h): ``solve`` is
+a symmetric product, ``grow`` and ``shrink`` are an update of rank one.
 
 Ill-conditioned matrices.  A new point whose residue δ² = k_tt - kᵀK⁻¹k is below ``FLOOR`` · k_tt is dependent on
 the others up to rounding; where an algorithm adds it all the same, δ² is raised to the floor, which is the exact
@@ -16,17 +15,14 @@ against the true Gram, until K d = k to ``REFINED``, three times, or as long as 
 residual is measured: where it is above ``TOLERATED`` the inverse is rebuilt by Cholesky.
 """
 
-from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.math cimport fabs
-
 from libc.string cimport memcpy
 
+from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.points cimport copy_array, fill
 
 import numpy as np
-import scipy.linalg.cython_blas as _blas
-import scipy.linalg.cython_lapack as _lapack
 
 cdef enum:
     CHECK_EVERY = 64
@@ -34,27 +30,6 @@ cdef double FLOOR = 1e-8
 cdef double DOUBTFUL = 1e-4
 cdef double TOLERATED = 1e-5
 cdef double REFINED = 1e-11
-
-ctypedef void (*dsymv_t)(char *, int *, double *, double *, int *, double *, int *, double *, double *, int *) noexcept nogil
-ctypedef void (*dsyr_t)(char *, int *, double *, double *, int *, double *, int *) noexcept nogil
-ctypedef void (*dpotrf_t)(char *, int *, double *, int *, int *) noexcept nogil
-ctypedef void (*dpotri_t)(char *, int *, double *, int *, int *) noexcept nogil
-
-
-cdef void *_routine(module, name) except NULL:
-    capsule = module.__pyx_capi__[name]
-    return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
-
-
-cdef dsymv_t dsymv = <dsymv_t> _routine(_blas, "dsymv")
-cdef dsyr_t dsyr = <dsyr_t> _routine(_blas, "dsyr")
-cdef dpotrf_t dpotrf = <dpotrf_t> _routine(_lapack, "dpotrf")
-cdef dpotri_t dpotri = <dpotri_t> _routine(_lapack, "dpotri")
-
-
-cdef inline double at(const double *a, Py_ssize_t ld, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-    """a[i, j] of a symmetric matrix of which the upper triangle is stored."""
-    return a[j * ld + i] if i <= j else a[i * ld + j]
 
 
 cdef void copy_column(const double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t j, double *out) noexcept nogil:
@@ -73,14 +48,6 @@ cdef void move_last(double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t p) noexce
     for i in range(p + 1, last):
         a[i * ld + p] = a[last * ld + i]
     a[p * ld + p] = a[last * ld + last]
-
-
-cdef void multiply(double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep, double *out) noexcept nogil:
-    """out = scale · a v + keep · out"""
-    cdef int size = <int> n, lda = <int> ld, one = 1
-    cdef char upper = b'U'
-    if n > 0:
-        dsymv(&upper, &size, &scale, a, &lda, <double *> v, &one, &keep, out, &one)
 
 
 cdef class Gram:
@@ -123,20 +90,20 @@ cdef class Gram:
         """d = K⁻¹ k into ``solution``; returns δ² = max(0, k_self - kᵀd)."""
         cdef double residue, error, before
         cdef int refinements = 0, i
-        multiply(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
+        linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
         residue = self.residue(k, k_self)
         if self.n and (self.fragile or residue < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
             error = self.measure(k)
             if not error <= TOLERATED * k_self:
                 self.rebuild()
-                multiply(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
+                linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
                 error = self.measure(k)
             self.steps = 0 if self.steps >= CHECK_EVERY else self.steps
             while error > REFINED * k_self and refinements < 3:
                 before = error
                 error = self.refine(k)
                 if not error < before:  # K is indefinite by rounding and refinement leads away: without this step
-                    multiply(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
+                    linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
                     error = self.measure(k)
                     for i in range(refinements):
                         error = self.refine(k)
@@ -147,7 +114,7 @@ cdef class Gram:
 
     cdef double refine(self, const double *k) noexcept:
         """d ← d + K⁻¹ (k - K d), with k - K d in ``residual``"""
-        multiply(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
+        linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
         return self.measure(k)
 
     cdef double residue(self, const double *k, double k_self) noexcept:
@@ -162,13 +129,13 @@ cdef class Gram:
         cdef Py_ssize_t i
         cdef double worst = 0.0
         memcpy(self.residual, k, self.n * sizeof(double))
-        multiply(self.gram, self.capacity, self.n, -1.0, self.solution, 1.0, self.residual)
+        linalg.symmetric_times(self.gram, self.capacity, self.n, -1.0, self.solution, 1.0, self.residual)
         for i in range(self.n):
             worst = max(worst, fabs(self.residual[i]))
         return worst
 
     cdef double *gram_times_solution(self) noexcept:
-        multiply(self.gram, self.capacity, self.n, 1.0, self.solution, 0.0, self.residual)
+        linalg.symmetric_times(self.gram, self.capacity, self.n, 1.0, self.solution, 0.0, self.residual)
         return self.residual
 
     cdef int append_row(self, const double *k, double k_self) except -1:
@@ -184,14 +151,11 @@ cdef class Gram:
         K⁻¹ ← [K⁻¹ + d dᵀ/δ², -d/δ²; -dᵀ/δ², 1/δ²]
         """
         cdef Py_ssize_t i, n = self.n
-        cdef int size = <int> n, lda = <int> self.capacity, one = 1
-        cdef char upper = b'U'
         cdef double weight
         cdef double *column = self.inverse + n * self.capacity
         self.fragile = self.fragile or residue < DOUBTFUL * k_self
         weight = 1.0 / max(residue, FLOOR * (k_self if k_self > 0.0 else 1.0))
-        if n:
-            dsyr(&upper, &size, &weight, self.solution, &one, self.inverse, &lda)
+        linalg.rank_one(self.inverse, self.capacity, n, weight, self.solution)
         for i in range(n):
             column[i] = -weight * self.solution[i]
         column[n] = weight
@@ -202,12 +166,8 @@ cdef class Gram:
     cdef void shrink(self, Py_ssize_t i) noexcept:
         """Point i leaves and the last one takes its place: K⁻¹ ← K⁻¹ - b bᵀ/b_i with b its i-th column."""
         cdef Py_ssize_t n = self.n
-        cdef int size = <int> n, lda = <int> self.capacity, one = 1
-        cdef char upper = b'U'
-        cdef double weight
         copy_column(self.inverse, self.capacity, n, i, self.residual)
-        weight = -1.0 / self.residual[i]
-        dsyr(&upper, &size, &weight, self.residual, &one, self.inverse, &lda)
+        linalg.rank_one(self.inverse, self.capacity, n, -1.0 / self.residual[i], self.residual)
         move_last(self.inverse, self.capacity, n, i)
         move_last(self.gram, self.capacity, n, i)
         self.n -= 1
@@ -220,8 +180,7 @@ cdef class Gram:
     cdef int rebuild(self) except -1:
         """K⁻¹ from K by Cholesky; jitter on the diagonal grows from the floor until K is positive definite."""
         cdef Py_ssize_t i, j, n = self.n, ld = self.capacity
-        cdef int size = <int> n, lda = <int> ld, info
-        cdef char upper = b'U'
+        cdef bint positive
         cdef double jitter = 0.0
         cdef double largest = 0.0
         for j in range(n):
@@ -231,13 +190,13 @@ cdef class Gram:
             for j in range(n):
                 memcpy(self.inverse + j * ld, self.gram + j * ld, (j + 1) * sizeof(double))
                 self.inverse[j * ld + j] += jitter * largest
-            dpotrf(&upper, &size, self.inverse, &lda, &info)
-            if info == 0:
+            positive = linalg.cholesky(self.inverse, ld, n) == 0
+            if positive:
                 for j in range(n):  # a pivot below the floor is a dependent point that rounding let through
                     if self.inverse[j * ld + j] * self.inverse[j * ld + j] < 0.5 * FLOOR * largest:
-                        info = 1
-            if info == 0:
-                dpotri(&upper, &size, self.inverse, &lda, &info)
+                        positive = False
+            if positive:
+                linalg.inverse(self.inverse, ld, n)
                 break
             jitter = FLOOR if jitter == 0.0 else 10.0 * jitter
         self.fragile = jitter > 0.0
@@ -246,7 +205,7 @@ cdef class Gram:
 
     cdef void times(self, const double *v, bint inverted, double *out) noexcept:
         """out = K v, or K⁻¹ v"""
-        multiply(self.inverse if inverted else self.gram, self.capacity, self.n, 1.0, v, 0.0, out)
+        linalg.symmetric_times(self.inverse if inverted else self.gram, self.capacity, self.n, 1.0, v, 0.0, out)
 
     # As a whole -------------------------------------------------------------------------------------------------------
 
@@ -287,13 +246,13 @@ cdef class Gram:
 
 
 cdef bytes packed(const double *a, Py_ssize_t ld, Py_ssize_t n):
-    """The upper triangle of a column-major matrix, column after column."""
+    """The lower triangle of a matrix, row after row."""
     cdef Py_ssize_t j
     return b"".join([copy_array(a + j * ld, j + 1).tobytes() for j in range(n)])
 
 
 cdef object unpacked(const double *a, Py_ssize_t ld, Py_ssize_t n):
-    """All of a symmetric matrix of which the upper triangle is stored."""
+    """All of a symmetric matrix of which the lower triangle is stored."""
     cdef Py_ssize_t i, j
     cdef double[:, ::1] view
     out = np.empty((n, n))
