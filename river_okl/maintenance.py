@@ -6,7 +6,6 @@ import math
 import random
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
@@ -111,15 +110,3 @@ def merged(
         + 2.0 * alpha * alpha_p * from_m * from_p * np.expm1(-2.0 * distance * h * rest)
     )
     return h, alpha * from_m + alpha_p * from_p, np.maximum(0.0, loss)
-
-
-def solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: float = 0.0) -> NDArray[np.float64]:
-    """(K + ridge I)⁻¹ b by Cholesky; the ridge is raised where K is so indefinite by rounding that it has no factor."""
-    while True:
-        A = np.array(K, order="F")
-        A.flat[:: len(K) + 1] += ridge
-        solution: NDArray[np.float64]
-        _, solution, info = scipy.linalg.lapack.dposv(A, b, lower=True, overwrite_a=True)
-        if info == 0:
-            return solution
-        ridge = max(10.0 * ridge, 1e-15 * float(np.trace(K)))

@@ -95,7 +95,13 @@ def act(f, rng, options, names):
         f.remove(rng.randrange(n))
     elif n and action == "keep":
         positions = rng.sample(range(n), rng.randint(n // 2, n))
-        f.keep(positions, f.rows_of(positions)[:, positions] if rng.random() < 0.5 else None)
+        columns, rows = f.columns, f.rows_of(positions)
+        K, values = f.rows_among(positions)
+        np.testing.assert_array_equal(K, rows[:, positions])
+        np.testing.assert_allclose(
+            values, (rows @ columns).T, rtol=1e-9, atol=1e-12 * (abs(rows) @ abs(columns)).max(initial=0.0)
+        )
+        f.keep(positions, [a @ K @ a for a in columns[positions].T] if rng.random() < 0.5 else None)
     elif action == "coefficients":
         f.set_coefficients([rng.gauss(0, 1) for _ in range(n)], o)
     elif action == "pickle":
@@ -1180,4 +1186,4 @@ def test_every_variant_passes_this_file(variant):
 
 def test_an_unknown_variant_is_refused():
     with pytest.raises(AssertionError, match="baseline"):
-        run_python("import river_okl", RIVER_OKL_SIMD="mmx")
+        run_python("import river_okl._core.kernel", RIVER_OKL_SIMD="mmx")

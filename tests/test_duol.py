@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from river_okl import BDUOLClassifier, DUOLClassifier, KernelPAClassifier, kernels
-from river_okl.algorithms.duol import RIDGE, _box_quadratic, _discard, _solve_without, _two_variable_step
+from river_okl.algorithms.duol import _discard, _two_variable_step
+from river_okl.solvers import RIDGE, box_quadratic, solve_without
 from tests import streams
 
 STRATEGIES = ["removal", "projection", "approximate", "nearest"]
@@ -59,7 +60,7 @@ def test_the_box_quadratic_program(seed):
     low, high = -rng.random(n), rng.random(n)
     high[rng.random(n) < 0.2] = 0.0
     low[rng.random(n) < 0.1] = 0.0
-    beta = _box_quadratic(H, c, low, high, np.zeros(n))
+    beta = box_quadratic(H, c, low, high, np.zeros(n))
     assert (low <= beta).all()
     assert (beta <= high).all()
     # optimality: the gradient is 0 inside, and points out of the box at a bound
@@ -100,7 +101,7 @@ def test_the_projection_from_the_inverse(spread):
         c = K[j].copy()
         K += RIDGE * np.eye(len(K))
         rest = np.delete(np.arange(len(K)), j)
-        d = _solve_without(f, c, j)
+        d = solve_without(f, c, j)
         assert d[j] == 0.0
         expected = np.linalg.solve(K[np.ix_(rest, rest)], K[rest, j])
         np.testing.assert_allclose(d[rest], expected, rtol=0.0, atol=1e-6 * abs(expected).max())  # cond(K) = 1e9
@@ -121,7 +122,7 @@ def test_the_projection_where_the_inverse_leads_nowhere():
         def inverse_times(self, v):
             return -v
 
-    d = _solve_without(Indefinite(), K[1], 1)
+    d = solve_without(Indefinite(), K[1], 1)
     rest = (K + RIDGE * np.eye(3))[np.ix_([0, 2], [0, 2])]
     np.testing.assert_allclose(d[[0, 2]], np.linalg.solve(rest, K[1, [0, 2]]), rtol=1e-12, atol=1e-15)
     assert d[1] == 0.0

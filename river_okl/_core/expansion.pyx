@@ -36,6 +36,7 @@ from river_okl._core.loops cimport TILE
 from river_okl._core.rows cimport Rows, Tile
 from river_okl._core.sample cimport Frame, Sample, take_row
 
+from river_okl._core.linalg import dot
 from river_okl._core.states import checked_functions, checked_points
 
 cdef double SQRT_HALF = 0.5**0.5
@@ -188,6 +189,10 @@ cdef class Expansion:
     def rows_of(self, positions):
         """``row_of`` each of these positions: an array (positions, support vectors)."""
         return self.rows.rows_of(positions)
+
+    def rows_among(self, positions):
+        """K of these positions, and every f_o at them: arrays (positions, positions) and (outputs, positions)."""
+        return self.rows.rows_among(positions, np.ascontiguousarray(self.columns.T))
 
     def gram(self):
         """K, computed."""
@@ -582,21 +587,20 @@ cdef class Expansion:
         self.points.forget_emptied()
         return 0
 
-    def keep(self, positions, gram=None):
+    def keep(self, positions, norms=None):
         """Only these support vectors stay; the others are removed from the last position to the first.
 
-        ``gram`` is their K, in the order of the positions, where it is at hand: the norms then need no kernel rows.
+        ``norms`` is the ‖f_o‖² of every column that is left, where it is known.
         """
         cdef Py_ssize_t i, o
         staying = set(np.asarray(positions).tolist())
-        columns = self.columns[positions] if gram is not None and not self.keeps_values else None
         self.stale = True
         for i in range(self.points.n - 1, -1, -1):
             if i not in staying:
                 self.remove(i)
-        if columns is not None and self.keeps_norm and self.points.n:
-            for o, norm in enumerate(((gram @ columns) * columns).sum(axis=0)):
-                self.norms[o] = self.peaks[o] = norm
+        if norms is not None and self.keeps_norm and not self.keeps_values and self.points.n:
+            for o in range(self.n_columns):
+                self.norms[o] = self.peaks[o] = norms[o]
             self.changes = 0
             self.stale = False
 
@@ -700,12 +704,12 @@ cdef class Expansion:
         if self.keeps_norm:
             self.settle()
             return [max(0.0, self.norms[o]) for o in range(self.n_columns)]
-        coefficients = list(self.columns.T)
+        coefficients = list(np.ascontiguousarray(self.columns.T))
         total = [0.0] * self.n_columns
         for i in range(self.points.n):
             row = self.row_of(i)
             for o in range(self.n_columns):
-                total[o] += coefficients[o][i] * float(row @ coefficients[o])
+                total[o] += coefficients[o][i] * dot(row, coefficients[o])
         return [max(0.0, value) for value in total]
 
     @property

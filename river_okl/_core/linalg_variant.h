@@ -217,17 +217,18 @@ static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
             for (int c = 0; c < C; c++) packed[k * C + c] = k < c && c < columns ? block[c * ld + k] : 0.0;
         for (Py_ssize_t i = j + C; i < n; i += R) {
             const int rows = n - i < R ? (int)(n - i) : R;
+            double solved[R * C]; /* not in the tile: a vector that is loaded after a part of it was stored would wait */
             for (int r = 0; r < rows; r++) memcpy(tile + r * C, a + (i + r) * ld + j, sizeof(double) * C);
             for (int k = 0; k < C; k++) {
                 const vec y0 = *(const vec *)(packed + k * C), y1 = *(const vec *)(packed + k * C + W);
                 for (int r = 0; r < rows; r++) {
                     double *t = tile + r * C;
-                    const vec x = SET(t[k] *= inverses[k]);
+                    const vec x = SET(solved[r * C + k] = t[k] * inverses[k]);
                     STORE(t, LOAD(t) - x * y0);
                     STORE(t + W, LOAD(t + W) - x * y1);
                 }
             }
-            for (int r = 0; r < rows; r++) memcpy(a + (i + r) * ld + j, tile + r * C, sizeof(double) * C);
+            for (int r = 0; r < rows; r++) memcpy(a + (i + r) * ld + j, solved + r * C, sizeof(double) * C);
         }
     }
     return 0;

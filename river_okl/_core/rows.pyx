@@ -25,6 +25,7 @@ import numpy as np
 
 from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
+from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.points cimport LANES, Feature, Points, copy_array, find, scatter
 from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, take_row
@@ -335,16 +336,27 @@ cdef class Rows:
 
     def rows_of(self, positions):
         """``row_of`` each of these positions: an array (positions, points)."""
+        return self.collect(positions, False, np.empty((0, 0)))[0]
+
+    def rows_among(self, positions, columns):
+        """``rows_of`` without the other points: K of these positions, and Σ_j columns[o, j] κ(z_i, z_j), j over all points,
+        for every o and position i: arrays (positions, positions) and (outputs, positions)."""
+        return self.collect(positions, True, columns)
+
+    cdef tuple collect(self, positions, bint among, const double[:, ::1] columns):
         cdef const int64_t[::1] chosen = np.array(positions, dtype=np.int64)
         cdef Py_ssize_t j = 0, s
-        cdef double[:, ::1] view
+        cdef double[:, ::1] view, sums_view
         cdef Tile tile
         self.points.enter()  # before anything is read: who waits for another thread may find other points
         try:
             for s in range(chosen.shape[0]):
                 self.points.check_position(chosen[s])
-            out = np.empty((chosen.shape[0], self.points.n))
-            view = out
+            if columns.shape[0] and columns.shape[1] != self.points.n:
+                raise ValueError(f"columns of {columns.shape[1]} numbers for {self.points.n} points")
+            out = np.empty((chosen.shape[0], chosen.shape[0] if among else self.points.n))
+            sums = np.empty((columns.shape[0], chosen.shape[0]))
+            view, sums_view = out, sums
             self.prepare_points()
             room = self.make_tile(&tile)
             with nogil:
@@ -356,15 +368,31 @@ cdef class Rows:
                     for s in range(TILE):
                         self.tile_row(&tile, s, self.other)
                         self.other[chosen[j + s]] = self.self_[chosen[j + s]]
-                        memcpy(&view[j + s, 0], self.other, self.points.n * 8)
+                        self.collect_row(j + s, among, chosen, columns, view, sums_view)
                     j += TILE
                 while j < chosen.shape[0]:
                     self.row_of_point(chosen[j], self.other)
-                    memcpy(&view[j, 0], self.other, self.points.n * 8)
+                    self.collect_row(j, among, chosen, columns, view, sums_view)
                     j += 1
         finally:
             self.points.leave()
-        return out
+        return out, sums
+
+    cdef void collect_row(
+        self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out, double[:, ::1] sums
+    ) noexcept nogil:
+        """What ``collect`` keeps of the row of position j of the chosen ones, which stands in ``other``."""
+        cdef Py_ssize_t i, o
+        cdef double *target
+        cdef const int64_t *position
+        if among:
+            target, position = &out[j, 0], &chosen[0]
+            for i in range(chosen.shape[0]):
+                target[i] = self.other[position[i]]
+        else:
+            memcpy(&out[j, 0], self.other, self.points.n * 8)
+        for o in range(columns.shape[0]):
+            sums[o, j] = linalg.dot(self.other, &columns[o, 0], self.points.n)
 
     def gram(self):
         """K, computed."""

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.expansion import Expansion
+from river_okl._core.linalg import dot, symmetric_times
 from river_okl.checks import check_between, check_learning_rate, check_positive, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import TIE, solve_with_ridge
+from river_okl.maintenance import TIE
 from river_okl.model import KernelClassifier
 from river_okl.rates import rate
+from river_okl.solvers import solve_with_ridge
 
 CANCELLED = 1e-6  # of ‖f‖: a halved f below it is rounding, and stretching it to ‖f‖ would blow that up
 
@@ -145,7 +147,7 @@ class AhpatronClassifier(KernelClassifier):
     -----
     - At a halving the ⌊B/2⌋ support vectors with the largest |α| stay, of equal ones the older. The paper tunes the norm c_t U
       that f gets then; this is its Theorem 6, c_t = ‖f_t‖/U: f keeps its norm.
-    - The Gram matrix is of the support vectors that stay alone, solved by one Cholesky factorisation in LAPACK. The ridge
+    - The Gram matrix is of the support vectors that stay alone, solved by one Cholesky factorisation. The ridge
       makes duplicates harmless; where rounding makes the matrix indefinite all the same (a tiny ridge), it is raised
       until the factorisation exists.
     - A halved f below 1e-6 of the norm of f is rounding (what stayed has cancelled), and is not stretched.
@@ -222,16 +224,15 @@ class AhpatronClassifier(KernelClassifier):
 def _halve(f: Expansion, ridge: float) -> None:
     """f ← f̄, eq. (6) and (7), with c_t = ‖f‖/U."""
     norm = math.sqrt(f.norm2)
-    alpha = f.columns
     S2 = _largest_half(f.magnitudes, f.births)
-    K = f.rows_of(S2)
-    K2 = K[:, S2]
-    if len(S2):  # a budget of 1 starts again
-        alpha1 = alpha.copy()
-        alpha1[S2] = 0.0
-        alpha[S2] += solve_with_ridge(K2, K @ alpha1, ridge)  # eq. (9)
-        f.columns = alpha
-    f.keep(S2, K2)
+    K2, values = f.rows_among(S2)
+    alpha = f.columns
+    alpha2 = np.ascontiguousarray(alpha[S2].T)
+    lost = values - [symmetric_times(K2, a) for a in alpha2]  # K₂₁ α₁: at S₂, what f is by those who leave
+    alpha2 += solve_with_ridge(K2, lost, ridge)  # eq. (9)
+    alpha[S2] = alpha2.T
+    f.columns = alpha
+    f.keep(S2, [dot(a, symmetric_times(K2, a)) for a in alpha2])
     halved = math.sqrt(f.norm2)
     if halved > CANCELLED * norm:
         f.scale(norm / halved)

@@ -11,19 +11,16 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
 from river_okl.algorithms.pa import NO_LOSS
 from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
-from river_okl.maintenance import nearest, oldest_of_smallest, solve_with_ridge
+from river_okl.maintenance import nearest, oldest_of_smallest
 from river_okl.model import KernelClassifier
+from river_okl.solvers import box_quadratic, solve_without, with_ridge
 
 DEPENDENT = 1e-12  # of k_t k_b: a determinant below it is rounding
-RIDGE = 1e-8  # of the Gram's diagonal, where its solution is clipped: that makes it unique
-NEGLIGIBLE = 1e-9  # of the largest coefficient: conjugate gradients that move none by more are done
-MAX_STEPS = 100  # of conjugate gradients, or of Newton's method
 
 
 class DUOLClassifier(KernelClassifier):
@@ -228,85 +225,9 @@ def _discard(f: Expansion, C: float, maintenance: str) -> None:
         low, high = np.where(labels > 0.0, -gamma, -upper), np.where(labels > 0.0, upper, gamma)
         low[j] = high[j] = 0.0
         c = alpha[j] * f.row_of(j)
-        free = _solve_without(f, c, j)
+        free = solve_without(f, c, j)
         d = np.clip(free, low, high)
         if maintenance == "projection" and (d != free).any():
-            d = _box_quadratic(_with_ridge(f.gram()), c, low, high, d)
+            d = box_quadratic(with_ridge(f.gram()), c, low, high, d)
         f.coefficients = np.copysign(np.maximum(gamma + labels * d, 0.0), labels)
     f.remove(j)
-
-
-def _with_ridge(K: NDArray[np.float64]) -> NDArray[np.float64]:
-    K.flat[:: len(K) + 1] *= 1.0 + RIDGE
-    return K
-
-
-def _solve_without(f: Expansion, c: NDArray[np.float64], j: int) -> NDArray[np.float64]:
-    """The d with d_j = 0 that solves the other equations of K d = c, K with the ridge.
-
-    By conjugate gradients from the inverse that f keeps. That differs from the inverse of K by the ridge, by rounding, and
-    by what f itself adds to the diagonal at points that depend on others: all but a few eigenvalues of the product are 1.
-    """
-    ridge = RIDGE * f.self_similarities
-    unit = np.zeros(len(c))
-    unit[j] = 1.0
-    column = f.inverse_times(unit)
-
-    def approximately(r: NDArray[np.float64]) -> NDArray[np.float64]:
-        u = f.inverse_times(r)
-        u -= u[j] / column[j] * column
-        u[j] = 0.0
-        return u
-
-    d, r = np.zeros(len(c)), c.copy()
-    r[j] = 0.0
-    p = z = approximately(r)
-    rz = r @ z
-    for _ in range(MAX_STEPS):
-        Kp = f.gram_times(p) + ridge * p
-        Kp[j] = 0.0
-        curvature = p @ Kp
-        if not (rz > 0.0 and curvature > 0.0):
-            break
-        step = rz / curvature
-        d += step * p
-        if step * abs(p).max() <= NEGLIGIBLE * abs(d).max():
-            return d
-        r -= step * Kp
-        z = approximately(r)
-        rz, before = r @ z, rz
-        p = z + rz / before * p
-    K, c = _with_ridge(f.gram()), c.copy()
-    K[j], K[:, j], K[j, j], c[j] = 0.0, 0.0, 1.0, 0.0
-    return solve_with_ridge(K, c)
-
-
-def _box_quadratic(
-    H: NDArray[np.float64],
-    c: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    beta: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """argmin ½βᵀHβ - cᵀβ over low ≤ β ≤ high, H positive definite, from a β in the box.
-
-    Newton's method on the variables that are not held at a bound, along the projection of the step on the box.
-    """
-    negligible = 1e-13 * abs(c).max()
-    for _ in range(MAX_STEPS):
-        gradient = H @ beta - c
-        held = ((beta <= low) & (gradient >= -negligible)) | ((beta >= high) & (gradient <= negligible))
-        free = np.flatnonzero(~held)
-        if not len(free) or abs(gradient[free]).max() <= negligible:
-            break
-        step = np.zeros_like(beta)
-        step[free] = solve_with_ridge(H[np.ix_(free, free)], -gradient[free])
-        rate = 1.0
-        while True:
-            moved = np.clip(beta + rate * step, low, high) - beta
-            slope = float(gradient @ moved)
-            if slope + 0.5 * float(moved @ H @ moved) <= 1e-4 * slope or rate < 1e-12:
-                break
-            rate /= 2.0
-        beta = np.clip(beta + rate * step, low, high)
-    return beta
