@@ -1,0 +1,50 @@
+"""A sensor's temperature with 90 % intervals, while the machine beneath it wears out.
+
+    python examples/sensors.py [picture.png]
+
+The load decides how warm the machine becomes, not in proportion, and from the middle of the stream on it runs hotter.
+"""
+
+import math
+import random
+import sys
+
+from matplotlib.figure import Figure
+from river import conf, metrics, preprocessing
+
+import river_okl
+
+N = 4_000
+
+
+def readings(seed=1):
+    rng = random.Random(seed)
+    load = 0.5
+    for t in range(N):
+        load = min(1.0, max(0.0, 0.9 * load + 0.1 * (0.5 + 0.5 * math.sin(t / 40)) + rng.gauss(0, 0.05)))
+        wear = max(0.0, t / N - 0.5) * 20
+        temperature = 40 + 30 * load**3 + wear + rng.gauss(0, 1)
+        yield {"load": load, "daytime": math.sin(t / 40)}, temperature
+
+
+regressor = preprocessing.TargetStandardScaler(river_okl.BPARegressor(budget=100))
+model = conf.RegressionJackknife(preprocessing.StandardScaler() | regressor, confidence_level=0.9, window_size=500)
+mae, inside, rows = metrics.MAE(), 0, []
+for x, y in readings():
+    interval = model.predict_one(x, with_interval=True)
+    center = 0.5 * (interval.lower + interval.upper)
+    mae.update(y, center)
+    inside += interval.lower <= y <= interval.upper
+    rows.append((y, center, interval.lower, interval.upper))
+    model.learn_one(x, y)
+
+print(f"{mae}; {inside / N:.1%} of the readings are within their interval")
+first = N - 400
+truth, center, low, high = zip(*rows[first:], strict=True)
+axes = Figure(figsize=(8, 3.5), layout="constrained").add_subplot()
+axes.fill_between(range(first, N), low, high, alpha=0.3, label="90 % interval")
+axes.plot(range(first, N), center, label="prediction")
+axes.plot(range(first, N), truth, ".", markersize=3, color="black", label="reading")
+axes.set(xlabel="readings", ylabel="°C")
+axes.legend(loc="upper left")
+axes.figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "sensors.png", dpi=110)

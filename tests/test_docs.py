@@ -1,0 +1,99 @@
+"""README, the pages of docs/, CONTRIBUTING and examples/: what they show runs, and what they count is so.
+
+The doctests of the pages are run by pytest itself (pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+import river_okl
+from tests import reference, streams
+
+HERE = pathlib.Path(__file__).parent.parent
+PAGES = [HERE / "README.md", HERE / "CONTRIBUTING.md", *sorted((HERE / "docs").glob("*.md"))]
+EXAMPLES = sorted((HERE / "examples").glob("*.py"))
+
+
+def text(path):
+    return path.read_text(encoding="utf-8")
+
+
+def blocks(path, language):
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```$", text(path), re.M | re.S)
+
+
+def test_readme_is_read_in_a_minute():
+    readme = text(HERE / "README.md")
+    assert len(readme.split()) <= 900
+    quick_start = readme.partition("\n## Quick start\n")[2].partition("\n## ")[0]
+    assert quick_start.count("```sh\n") == 2 == readme.count("```sh\n")
+
+
+def test_the_tables_of_readme_are_those_of_the_results():
+    from benchmarks import readme
+
+    assert readme.table() in text(HERE / "README.md"), "python -m benchmarks.readme"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_lead_to_files(path):
+    for target in re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", text(path)):
+        assert not target or (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_code_blocks_are_of_a_kind_that_is_run(path):
+    kinds = set(re.findall(r"^ *```(\S+)$", text(path), re.M))
+    assert kinds <= {"python", "sh", "math"}
+    if path.name != "CONTRIBUTING.md":  # its template is run below
+        assert all(">>> " in block for block in blocks(path, "python"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [line for path in PAGES if path.parent.name == "docs" for b in blocks(path, "sh") for line in b.splitlines()],
+)
+def test_commands_of_the_pages_run(command):
+    python, *arguments = shlex.split(command)
+    assert python == "python"
+    subprocess.run([sys.executable, *arguments], check=True, capture_output=True, timeout=300, cwd=HERE)
+
+
+def test_the_template_is_short_and_is_its_twin():
+    of_class, of_twin = blocks(HERE / "CONTRIBUTING.md", "python")
+    assert len(of_class.splitlines()) < 40
+    names = {"__name__": "template"}
+    exec(of_class, names)
+    exec("\n".join(line.removeprefix("    ") for line in of_twin.splitlines()), names)
+    model = names["OldestPerceptronClassifier"](river_okl.kernels.RBF(0.5), budget=8)
+    twin = names["OldestPerceptronTwin"](reference.rbf(0.5), budget=8)
+    for x, y in streams.KINDS["sparse"]("classification"):
+        assert model.decision_function_one(x) == pytest.approx(twin.decision(x), abs=1e-9)
+        model.learn_one(x, y)
+        twin.learn(x, y)
+    assert model.n_support_vectors == 8
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_short_and_ends_with_a_picture(path, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert len(text(path).splitlines()) < 60
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-W", "error::DeprecationWarning:__main__", str(path), str(tmp_path / "picture.png")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "picture.png").read_bytes()[:4] == b"\x89PNG"
+    assert done.stdout
+
+
+def test_versions_agree():
+    assert f"\nversion: {river_okl.__version__}\n" in text(HERE / "CITATION.cff")
+    assert f"\n## {river_okl.__version__} - " in text(HERE / "CHANGELOG.md")
