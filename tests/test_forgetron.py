@@ -38,7 +38,7 @@ def test_phi_where_the_quadratic_is_known(mu):
 
 
 def test_no_coefficient_ever_grows_and_the_damage_is_paid_for():
-    """A widely copied implementation takes the other root and grows the coefficients."""
+    """The other root of the quadratic would let them grow."""
     rng = random.Random(5)
     model = ForgetronClassifier(kernels.RBF(0.5), budget=10)
     f, before, removals = model._f, {}, 0

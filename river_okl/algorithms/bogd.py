@@ -129,7 +129,6 @@ class BOGDClassifier(BOGD, KernelClassifier):
     - BOGD++ wants 1 - q_i proportional to |α_i|√κ(x_i, x_i), which can make some q_i negative (He & Kwok, 2014, say so).
       Those are 0 here, and the others share what is left in the same proportions until none is negative: the
       probabilities still sum to one and the step stays unbiased. Where only coefficients of 0 are left they share equally.
-    - A public implementation removes the oldest and does not rescale the others; that is a biased step.
     - Clipping (the paper's line 11) makes the step biased; it bounds the coefficients, which the rescaling makes grow.
     - With one support vector, removing replaces it.
     - Samples without a loss make f decay, too. A scheduler's step above 1/λ empties f.
@@ -182,7 +181,8 @@ class BOGDRegressor(BOGD, KernelRegressor):
     Notes
     -----
     - The paper is about classification; the rule is the same for any convex loss.
-    - See `BOGDClassifier` for the probabilities, the clipping and the decay.
+    - See `BOGDClassifier` for the probabilities. Clipping makes the step biased; it bounds the coefficients, which the
+      rescaling makes grow. A scheduler's step above 1/λ empties f.
     - river's squared loss is (p-y)², so its step is twice that of (p-y)²/2.
     - The sample weight multiplies the gradient, not the decay.
 

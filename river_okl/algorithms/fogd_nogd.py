@@ -240,8 +240,7 @@ class FOGDClassifier(FOGD, KernelClassifier):
 
     Notes
     -----
-    - z(x)·z(x') is the kernel up to an error of the order of 1/√D. A public implementation has the wrong sign in a cosine and
-      learns less than the majority class.
+    - z(x)·z(x') is the kernel up to an error of the order of 1/√D.
     - The frequencies of a feature are a function of the seed and its name, so that the order in which features appear
       does not matter, and they are not part of the model. A name that is neither a string, a number nor a tuple of such
       counts by its repr, which must be the same in each run.
@@ -287,7 +286,8 @@ class FOGDRegressor(FOGD, KernelRegressor):
 
     Notes
     -----
-    - See `FOGDClassifier` for the features.
+    - z(x)·z(x') is the kernel up to an error of the order of 1/√D; the frequencies of a feature are a function of the seed
+      and its name (`FOGDClassifier` says more).
     - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
     - The sample weight multiplies the gradient.
 
@@ -329,8 +329,7 @@ class NOGDClassifier(NOGD, KernelClassifier):
     Notes
     -----
     - At the switch w is such that wᵀz(x) is the best image of f of that rank (f itself but for the small eigenvalues). The
-      paper leaves w open; public programs start from 0, which forgets all that was learned, and one takes eigenvectors in
-      no order.
+      paper leaves w open; to start from 0 would forget all that was learned.
     - Eigenvalues below 1e-10 of the largest are left out of the k.
     - An update costs two products with the (B, k) matrix of the features, a prediction one kernel row.
     - Where gamma still moves after the switch (`RBF()` and fewer than 200 samples) the features are made anew from f.

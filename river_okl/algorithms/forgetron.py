@@ -29,8 +29,7 @@ class ForgetronClassifier(KernelClassifier):
     Notes
     -----
     - This is the self-tuned variant, §5 of the paper: φ is the largest in (0, 1] that keeps the damage Q within 15/32 M,
-      where M counts the mistakes. Widely copied programs take the wrong root where the quadratic opens downwards, and so
-      let coefficients grow; here none ever does.
+      where M counts the mistakes. No coefficient ever grows, also where the quadratic opens downwards.
     - μ is y_r f(x_r) with the new support vector in f and before f shrinks.
     - The sample weight multiplies the coefficient of the new support vector; a mistake counts as one whatever its weight.
     - The bound is proved for κ(x, x) ≤ 1.

@@ -220,7 +220,8 @@ class KernelSGDRegressor(KernelSGD, KernelRegressor):
 
     Notes
     -----
-    - See `KernelSGDClassifier` for the first steps and the ball.
+    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and they are large before.
+    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
     - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
@@ -276,7 +277,10 @@ class BSGDClassifier(BSGD, KernelClassifier):
       rather than from a golden section search; terms of opposite signs merge at h = 1, the partner's place. The merged
       point counts as the newest. It has the features of both, so that on a stream with ever-new feature names its memory
       grows; take another maintenance there.
-    - See `KernelSGDClassifier` for the first steps, the ball, the hinge loss and the sample weight.
+    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and scores are large before.
+    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
+    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples
     --------
@@ -319,7 +323,11 @@ class BSGDRegressor(BSGD, KernelRegressor):
 
     Notes
     -----
-    See `BSGDClassifier` for the maintenance and `KernelSGDRegressor` for the loss, the ball and the sample weight.
+    - See `BSGDClassifier` for the maintenance.
+    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and they are large before.
+    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
+    - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
+    - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples
     --------
@@ -386,8 +394,11 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
       `support_vectors` and `norm` are those of the last model.
     - Neighbours are nearest in feature space, which for an RBF kernel is the paper's input space. Their Gram matrix is
       solved by least squares, so duplicates do no harm.
-    - See `BSGDClassifier` for the maintenance and ties, `KernelSGDClassifier` for the first steps, the ball, the hinge loss
-      and the sample weight.
+    - See `BSGDClassifier` for the maintenance and its ties.
+    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and scores are large before.
+    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
+    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples
     --------
@@ -440,8 +451,11 @@ class NBSGDRegressor(NBSGD, KernelRegressor):
 
     Notes
     -----
-    See `NBSGDClassifier` for the average and the neighbours, `BSGDClassifier` for the maintenance, `KernelSGDRegressor` for
-    the loss, the ball and the sample weight.
+    - See `NBSGDClassifier` for the average, the neighbours and the maintenance.
+    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and they are large before.
+    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
+    - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
+    - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples
     --------

@@ -366,8 +366,8 @@ class OLRURegressor(OLRU, KernelRegressor):
 class OLRDClassifier(OLRD, KernelClassifier):
     """Online learning with random discarding, classification: gradient descent on a fixed budget that stays unbiased.
 
-    Where the budget is full a support vector drawn at random leaves and the others take over its weight. O(B) in
-    memory and time: the class to start with.
+    Where the budget is full a support vector drawn at random leaves and the others take over its weight: O(B) in
+    memory and time. Each removal makes the others larger, so give it a small learning rate or a radius.
 
     Parameters
     ----------
@@ -445,7 +445,8 @@ class OLRDRegressor(OLRD, KernelRegressor):
 
     Notes
     -----
-    - See `OLRDClassifier` for the approximate projection and for one support vector.
+    - The approximate projection enforces B²‖α‖∞² ≤ U², which eq. (22) of the paper needs, after every sample.
+    - With one support vector, discarding replaces it.
     - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
     - The sample weight multiplies the gradient.
 

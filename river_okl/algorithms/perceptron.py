@@ -56,7 +56,7 @@ class KernelPerceptronClassifier(KernelClassifier):
 class RBPClassifier(KernelClassifier):
     """The randomized budget perceptron: where the budget is full, a mistake replaces a support vector drawn at random.
 
-    The fastest budgeted class and the least accurate; take it where a microsecond matters more than a few percent.
+    Among the fastest classes, and a few percent behind the best; take it where a microsecond matters more than they do.
 
     Parameters
     ----------

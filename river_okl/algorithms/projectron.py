@@ -30,7 +30,7 @@ class ProjectronClassifier(KernelClassifier):
 
     Notes
     -----
-    - The paper tests ‖δ‖ ≤ η, not ‖δ‖² ≤ η; public programs differ.
+    - The paper tests ‖δ‖ ≤ η, not ‖δ‖² ≤ η.
     - A point with δ² < 1e-12 κ(x, x) is projected whatever the tolerance.
     - The paper has no budget; that of the experiments of Lu et al. (2016) is meant.
     - The sample weight multiplies the step.
@@ -85,7 +85,8 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
     Notes
     -----
     - The step on a margin error is τ = min(ℓ/‖Pκ‖², 2 (ℓ - ‖δ‖/η)/‖Pκ‖², 1), taken where ℓ - ‖δ‖/η > 0.
-    - See `ProjectronClassifier` for ‖δ‖, dependent points and the budget.
+    - The paper tests ‖δ‖ ≤ η, not ‖δ‖² ≤ η. A point with δ² < 1e-12 κ(x, x) is projected whatever the tolerance.
+    - The paper has no budget; that of the experiments of Lu et al. (2016) is meant.
     - The sample weight multiplies the step.
 
     Examples
