@@ -79,6 +79,10 @@ def test_the_kernel_comes_first_and_all_else_by_keyword(cls):
 @each_class
 def test_stochastic_classes_take_a_seed(cls):
     assert cls()._is_stochastic == ("seed" in parameters(cls))
+    if "seed" in parameters(cls):
+        stream = streams.dense(task(cls), n=40)
+        by_numpy, plain = (learn(small(cls, seed=seed), stream) for seed in (np.int64(7), 7))
+        assert decision(by_numpy, stream[0][0]) == decision(plain, stream[0][0])
 
 
 # Budgets ----------------------------------------------------------------------------------------------------------
@@ -571,7 +575,7 @@ NONSENSE = {
     "C": [*NUMBERS, 0.0, math.inf],
     "l2": [*NUMBERS, math.inf],
     "epsilon": [*NUMBERS, 1.5, math.inf],
-    "seed": [[], {}],
+    "seed": [[], {}, "a", b"a", 1.0, math.nan, True],
     "averaged": [],
     "mode": [3, -1, "I", None, 1.5, math.nan],
 }

@@ -618,3 +618,9 @@ def test_gaussian_mixture_is_a_river_dataset():
     for x, y in first:
         assert list(x) == [0, 1]
         assert type(y) is bool
+
+
+def test_a_seed_is_a_whole_number():
+    for seed in ("a", 1.5, True, []):
+        with pytest.raises(TypeError, match="seed is .*whole number"):
+            datasets.GaussianMixture(seed=seed)

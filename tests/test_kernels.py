@@ -146,3 +146,39 @@ def test_the_bandwidth_in_use_is_readable():
     assert model.kernel_in_use == kernels.RBF(3.0 / 4.0)
     fixed = river_okl.RBPClassifier(kernels.RBF(0.25))
     assert fixed.kernel_in_use == kernels.RBF(0.25)
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in ALL if kernel == kernel._resolved(1.0, 1.0)], ids=str)
+def test_kernels_are_functions(kernel):
+    x, z = {"a": 1.0, "b": -0.5}, {"b": 2, "c": 0.25}
+    model = river_okl.KernelPerceptronClassifier(kernel)
+    model.learn_one(z, True)
+    assert kernel(x, z) == model.decision_function_one(x)
+    assert kernel(x, z) == pytest.approx(kernel(z, x), rel=1e-15)
+    assert kernel({}, {}) == kernel({"a": 0.0}, {})
+
+
+def test_values_of_kernels():
+    x, z = {"a": 1.0, "b": -0.5}, {"b": 2, "c": 0.25}
+    assert kernels.RBF(0.5)(x, z) == pytest.approx(math.exp(-0.5 * (1.0 + 2.5**2 + 0.25**2)))
+    assert kernels.RBF(0.5)(x, x) == 1.0
+    assert kernels.Laplacian(0.5)(x, z) == pytest.approx(math.exp(-0.5 * math.sqrt(1.0 + 2.5**2 + 0.25**2)))
+    assert kernels.Polynomial(2, gamma=0.5, coef0=3.0)(x, z) == pytest.approx((0.5 * -1.0 + 3.0) ** 2)
+    assert (2.0 * kernels.Linear() + kernels.RBF(1.0))(x, z) == pytest.approx(-2.0 + kernels.RBF(1.0)(x, z))
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Linear(gamma=None), kernels.RBF(1.0) * kernels.RBF()], ids=str)
+def test_a_kernel_without_gamma_is_no_function(kernel):
+    with pytest.raises(ValueError, match=r"takes a gamma from the stream of its model: .*kernel_in_use"):
+        kernel({"a": 1.0}, {"a": 2.0})
+    model = river_okl.KernelPerceptronClassifier(kernel)
+    for i in range(5):
+        model.learn_one({"a": float(i)}, i % 2 == 0)
+    assert model.kernel_in_use({"a": 1.0}, {"a": 2.0}) != 0.0
+
+
+def test_a_kernel_refuses_what_a_model_does():
+    with pytest.raises(TypeError, match="feature 'a' is 'text'"):
+        kernels.RBF(1.0)({"a": "text"}, {})
+    with pytest.raises(ValueError, match="feature 'a' is nan"):
+        kernels.RBF(1.0)({}, {"a": math.nan})

@@ -9,6 +9,7 @@ import inspect
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -54,6 +55,17 @@ def test_the_optional_packages_are_not_imported():
     rivers = set(python("import river.datasets, river.optim, scipy.linalg, scipy.special" + show).split())
     assert "river_okl" in ours
     assert not {"matplotlib", "rich", "pandas", "polars", "sklearn"} & (ours - rivers)
+
+
+@pytest.mark.parametrize("statement", ["import river_okl", "from river_okl import RBPClassifier", "import river_okl.kernels"])
+def test_a_checkout_that_is_not_compiled_says_how_to(statement, tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "river_okl", ignore=shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__"))
+    done = subprocess.run(
+        [sys.executable, "-c", statement], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: river_okl is not compiled") and "build_ext --inplace" in last
 
 
 def test_it_works_without_pandas():
