@@ -6,6 +6,7 @@ import datetime
 import decimal
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -251,11 +252,9 @@ def test_there_is_an_end_to_labels(monkeypatch):
     model.learn_one({"a": 1.0}, "5")
 
 
-def test_the_readme_says_how_many():
-    from pathlib import Path
-
-    readme = Path(__file__).parent.parent / "README.md"
-    assert f"{module.MOST_LABELS:,} labels" in " ".join(readme.read_text().split())
+def test_the_guarantees_say_how_many():
+    text = (Path(__file__).parent.parent / "docs" / "guarantees.md").read_text()
+    assert f"{module.MOST_LABELS:,} labels" in " ".join(text.split())
 
 
 # The object ----------------------------------------------------------------------------------------------------------
