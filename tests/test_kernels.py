@@ -167,7 +167,9 @@ def test_values_of_kernels():
     assert (2.0 * kernels.Linear() + kernels.RBF(1.0))(x, z) == pytest.approx(-2.0 + kernels.RBF(1.0)(x, z))
 
 
-@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Linear(gamma=None), kernels.RBF(1.0) * kernels.RBF()], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(), kernels.Linear(gamma=None), kernels.RBF(1.0) * kernels.RBF()], ids=str
+)
 def test_a_kernel_without_gamma_is_no_function(kernel):
     with pytest.raises(ValueError, match=r"takes a gamma from the stream of its model: .*kernel_in_use"):
         kernel({"a": 1.0}, {"a": 2.0})

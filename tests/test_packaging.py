@@ -57,9 +57,12 @@ def test_the_optional_packages_are_not_imported():
     assert not {"matplotlib", "rich", "pandas", "polars", "sklearn"} & (ours - rivers)
 
 
-@pytest.mark.parametrize("statement", ["import river_okl", "from river_okl import RBPClassifier", "import river_okl.kernels"])
+@pytest.mark.parametrize(
+    "statement", ["import river_okl", "from river_okl import RBPClassifier", "import river_okl.kernels"]
+)
 def test_a_checkout_that_is_not_compiled_says_how_to(statement, tmp_path):
-    shutil.copytree(PACKAGE, tmp_path / "river_okl", ignore=shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__"))
+    compiled = shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__")
+    shutil.copytree(PACKAGE, tmp_path / "river_okl", ignore=compiled)
     done = subprocess.run(
         [sys.executable, "-c", statement], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
