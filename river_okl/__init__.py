@@ -15,7 +15,7 @@ The map of the house::
     rates.py        what a learning rate means
     maintenance.py  what several papers do to stay within a budget
     averaging.py    averages over the past of f
-    checkpoint.py   save and load without pickle
+    checkpoint/     save and load without pickle
     datasets.py     the papers' data sets
     cli/            the command: names and files of a user, the race, pictures
     _core/          compiled: expansion, its points and Gram matrix, kernel rows, samples, calibration

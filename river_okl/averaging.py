@@ -76,6 +76,29 @@ class SuffixAverage(KernelModel):
         self._constants_left: dict[int, float] = {}  # c of every a in g
         self._leavers: dict[int, int] = {}  # a of the point that left at step r
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        if not self.suffix:
+            return
+        t, low, left = self._t, self._low, self._positions_left
+        target = max(0, t + 1 - math.ceil(self.suffix * (t + 1)))
+        steps = [*self._steps, *self._steps_left, *self._leavers, *self._leavers.values()]
+        if not (
+            max(0, target - 1) <= low <= target
+            and 0.0 <= self._lower <= self._upper <= 1.0 + math.log(max(1, t))
+            and all(type(a) is int and 1 <= a <= t for a in steps)
+            and len(self._steps) == len(self._f)
+            and self._positions == {a: i for i, a in enumerate(self._steps)}
+            and len(self._positions) == len(self._steps)
+            and len(self._steps_left) == len(self._g)
+            and left == {a: i for i, a in enumerate(self._steps_left)}
+            and left.keys() == self._constants_left.keys()
+            and all(type(c) is float and math.isfinite(c) for c in self._constants_left.values())
+            and sorted(self._leavers.values()) == sorted(left)
+            and all(low < r for r in self._leavers)
+        ):
+            raise ValueError("the steps of an average that do not belong together")
+
     def _join(self) -> None:
         """The point that was added to f last joined at step t."""
         f, i = self._f, len(self._f) - 1

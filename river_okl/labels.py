@@ -43,6 +43,17 @@ class Labels:
     def __reduce__(self) -> tuple[type[Labels], tuple[list[Any]]]:
         return Labels, ([plain(y) for y in self.names],)
 
+    def state(self) -> dict[str, Any]:
+        return {"names": self.names}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        names = state["names"]
+        self.check(names, "a checkpoint", multiclass=True)
+        for y in names:
+            self.add(y)
+        if type(names) is not list or self.names != names:
+            raise ValueError(f"labels in another order: {names!r:.100}")
+
     def __len__(self) -> int:
         return len(self.names)
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ class KernelModel(base.Estimator):
 
     _f: Expansion
     _default_loss: optim.losses.Loss
+    _derived: ClassVar[tuple[str, ...]] = ("_derivative",)  # attributes that follow from the parameters
 
     def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
         check_kernel(kernel)
@@ -129,6 +130,9 @@ class KernelModel(base.Estimator):
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
         """``_decision`` of every row of a frame."""
         return self._f.evaluate_many(frame)[:, 0]
+
+    def _check_state(self) -> None:
+        """ValueError where attributes that come from a checkpoint do not belong together."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {plain(name): _plain(value) for name, value in vars(self).items()}
@@ -227,6 +231,11 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         y = check_target(y)
         return y, self._f.observe(x)
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._f.n_classes:
+            raise ValueError("a regressor with classes")
+
     def _check_many(self, targets: list[Any]) -> None:
         for y in targets:
             check_target(y)
@@ -250,6 +259,12 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         """Whether a third label is welcome: where an algorithm is all margins and steps, without coefficients of ±1."""
         return False
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        n, n_classes = len(self._labels), self._f.n_classes
+        if n_classes != (n if n > 2 else 0) or (n_classes and not self._multiclass):
+            raise ValueError(f"{n_classes} classes of an expansion for {n} labels")
 
     def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:

@@ -197,7 +197,7 @@ def test_f_is_kept_at_the_switch():
     """With every eigenvector it is f, from one sample to the next; with fewer its best image of that rank."""
     for rank in (20, 8):
         model, ogd, samples = grown(20, rank=rank)
-        while model._basis is None:
+        while not len(model._basis):
             x, y = samples.pop(0)
             model.learn_one(x, y)
             ogd.learn_one(x, y)

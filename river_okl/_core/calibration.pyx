@@ -8,6 +8,8 @@ classes and three streams: see benchmarks/probabilities.py.
 
 from libc.math cimport exp, sqrt
 
+import math
+
 cdef double MEMORY = 0.995      # of the fit: about the last 200 samples count
 cdef double SIZE_MEMORY = 0.95  # of m²
 cdef double PRIOR = 5.0         # curvature before the first sample: a starts at 2 and moves when the stream says so
@@ -41,6 +43,24 @@ cdef class Calibration:
         self.curvature = MEMORY * self.curvature + max(p * (1.0 - p), 1e-3) * u * u + (1.0 - MEMORY) * PRIOR
         self.slope = min(max(self.slope + (1.0 - p) * u / self.curvature, 1e-2), 1e2)
         return 0
+
+    def state(self):
+        """The fit by name, for a checkpoint."""
+        return {"slope": self.slope, "curvature": self.curvature, "mean_square": self.mean_square, "seen": self.seen}
+
+    def restore(self, state):
+        """The fit of a checkpoint, every number in range."""
+        slope, curvature, mean_square, seen = [state[name] for name in ("slope", "curvature", "mean_square", "seen")]
+        if (
+            not all(type(number) is float for number in (slope, curvature, mean_square))
+            or not 1e-2 <= slope <= 1e2
+            or not 0.0 < curvature < 1e100
+            or not 0.0 <= mean_square < math.inf
+            or type(seen) is not int
+            or not 0 <= seen <= 2**62
+        ):
+            raise ValueError(f"a calibration of {state}")
+        self.slope, self.curvature, self.mean_square, self.seen = slope, curvature, mean_square, seen
 
     def __getstate__(self):
         return (self.slope, self.curvature, self.mean_square, self.seen)

@@ -198,6 +198,8 @@ class AhpatronClassifier(KernelClassifier):
         if not isinstance(learning_rate, optim.base.Scheduler):
             _check_aggressiveness(epsilon, self._step())
 
+    _derived = (*KernelClassifier._derived, "_radius")
+
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}

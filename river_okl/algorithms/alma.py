@@ -68,6 +68,11 @@ class ALMAClassifier(KernelClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {"alpha", "B", "C"}
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._k < 1:
+            raise ValueError(f"_k is {self._k!r}")
+
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         f = self._f
         y, p = self._receive(x, y, w)

@@ -132,6 +132,19 @@ class _Neighbours:
         self.similarity = np.empty(0)  # κ with it
         self.gammas: tuple[float, ...] = ()  # of the kernel when the similarities were computed
 
+    def state(self) -> dict[str, Any]:
+        return {"nearest": self.nearest, "similarity": self.similarity, "gammas": self.gammas}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        nearest, similarity, gammas = state["nearest"], state["similarity"], state["gammas"]
+        right = all(isinstance(a, np.ndarray) and a.ndim == 1 for a in (nearest, similarity))
+        right = right and (nearest.dtype, similarity.dtype) == (self.nearest.dtype, self.similarity.dtype)
+        right = right and len(nearest) == len(similarity)
+        right = right and bool(((nearest >= -1) & (nearest < len(nearest))).all())
+        if not right or type(gammas) is not tuple or not all(type(gamma) is float for gamma in gammas):
+            raise ValueError("neighbours that are none")
+        self.nearest, self.similarity, self.gammas = nearest, similarity, gammas
+
     def of(self, f: Expansion) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """For every support vector the position of its nearest, and κ of the two."""
         if len(self.nearest) != len(f) or self.gammas != f.kernel.gammas:

@@ -176,7 +176,7 @@ class NOGD(KernelModel):
         self.learning_rate = learning_rate
         super().__init__(kernel, budget=budget)
         self._set_loss(loss)
-        self._basis: NDArray[np.float64] | None = None  # V_k D_k^(-1/2)
+        self._basis: NDArray[np.float64] = np.zeros((0, 0))  # V_k D_k^(-1/2)
         self._w = np.zeros(0)
         self._gammas: tuple[float, ...] = ()  # of the kernel when the basis was made
         self._t = 0
@@ -199,10 +199,26 @@ class NOGD(KernelModel):
                 self._approximate()
             return
         basis = self._basis
-        if basis is None or self._gammas != f.kernel.gammas:  # None: a step was interrupted in its solve
+        if not len(basis) or self._gammas != f.kernel.gammas:  # empty: a step was interrupted in its solve
             basis = self._approximate()
         self._w -= eta * g * (f.row @ basis)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
         f.coefficients = basis @ self._w  # f = wᵀz
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        rows, columns = self._basis.shape
+        right = columns == len(self._w) and rows in (0, len(self._f))
+        if not right or not all(type(gamma) is float for gamma in self._gammas):
+            raise ValueError(
+                f"a basis of {rows} × {columns} for {len(self._f)} support vectors, {len(self._w)} weights"
+            )
+
+    _state_version = 2
+
+    @staticmethod
+    def _upgrade_state(version: int, parameters: dict[str, Any], state: dict[str, Any]) -> None:
+        if version == 1 and state["_basis"] is None:  # while there is no basis
+            state["_basis"] = np.zeros((0, 0))
 
     def _approximate(self) -> NDArray[np.float64]:
         """From here on f is linear in z, starting from the best image of f of this rank."""

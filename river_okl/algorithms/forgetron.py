@@ -56,6 +56,11 @@ class ForgetronClassifier(KernelClassifier):
         self._mistakes = 0  # M
         self._damage = 0.0  # Q
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._damage > SPENT * self._mistakes * (1.0 + 1e-9):
+            raise ValueError(f"_damage is {self._damage!r} after {self._mistakes!r} mistakes")
+
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         f = self._f
         y, p = self._receive(x, y, w)

@@ -9,7 +9,15 @@ from typing import Any
 from river import optim
 
 from river_okl.averaging import SuffixAverage
-from river_okl.checks import check_between, check_choice, check_gaussian, check_positive, check_seed, check_whole
+from river_okl.checks import (
+    LARGEST_TARGET,
+    check_between,
+    check_choice,
+    check_gaussian,
+    check_positive,
+    check_seed,
+    check_whole,
+)
 from river_okl.kernels import Kernel
 from river_okl.maintenance import merge, project_on_nearest, project_on_others
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
@@ -17,6 +25,8 @@ from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
 class SGD(KernelModel):
     """Algorithms 1, 2 and 3 for both tasks: they differ in ``_maintain``."""
+
+    _derived = (*KernelModel._derived, "_in_ball")
 
     def _start(self, kernel: Kernel | None, loss: optim.losses.Loss | None, l2: float, **expansion: Any) -> None:
         check_positive("l2", l2)
@@ -42,6 +52,11 @@ class SGD(KernelModel):
 
     def _maintain(self) -> None:
         """A support vector was added."""
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if not 0.0 <= self._y_max <= LARGEST_TARGET:
+            raise ValueError(f"_y_max is {self._y_max!r}")
 
 
 class KernelSGD(SGD):

@@ -99,6 +99,11 @@ class POMDRClassifier(KernelClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {"radius"}
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._sum_delta < 0.0:
+            raise ValueError(f"_sum_delta is {self._sum_delta!r}")
+
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         f, hints = self._f, self._hints
         hints.evaluate(x)

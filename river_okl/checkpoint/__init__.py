@@ -1,0 +1,162 @@
+"""Checkpoints: a model in one file, without pickle, so that a file from a stranger can at worst be refused.
+
+    file.py       the bytes: head, document, arrays; how they get to the disk and back
+    values.py     plain values in the document: numbers, names, lists, arrays; what is no notation of JSON
+    models.py     objects of river_okl: what they were made with, and their state by name
+    wrappers.py   River's transformers and wrappers around them, one by one
+    formats.py    documents of earlier formats, brought up to date
+
+``load`` makes objects of known classes only, by calling them with the parameters of the file, which they check as they
+check a user's; no other name in the file is looked up.  Then each object takes its state, which is checked against what
+it was made with.  So a new class is covered by existing; see the head of models.py for one with parts of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from river import base
+
+from river_okl.checkpoint import models, wrappers
+from river_okl.checkpoint.file import (
+    VERSION,
+    CheckpointError,
+    Path,
+    damaged,
+    one_line,
+    pack,
+    read_file,
+    unpack,
+    write_file,
+)
+from river_okl.checkpoint.formats import up_to_date
+from river_okl.checkpoint.values import Reader, Writer, require
+
+__all__ = ["VERSION", "CheckpointError", "load", "save"]
+
+
+def save(model: Any, path: Path) -> None:
+    """Write a model to a file, from which ``load`` makes a model that goes on exactly as this one would.
+
+    The file is complete or not there at all: it is written beside the path, flushed to the disk and moved into place,
+    so that an interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).
+
+    Parameters
+    ----------
+    model
+        A model of one of the public classes, or one of River's transformers and wrappers with such models in it:
+        pipelines and unions, scalers, one-hot encoders, feature hashers, selections, one-vs-rest and one-vs-one,
+        bagging (with ADWIN, too) and retraining after drift. Feature names and labels must be str, int, bool, float or
+        tuples of these; kernel, loss and scheduler must be those of river_okl and river. (For all others use pickle.)
+    path
+        The file; one that exists is replaced, by one of the same mode and, where the system lets you, owner.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import river_okl
+    >>> from river import preprocessing
+
+    >>> model = preprocessing.StandardScaler() | river_okl.RBPClassifier(budget=10, seed=42)
+    >>> model.learn_one({"x": 1.0}, True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.okl")
+    ...     river_okl.save(model, path)
+    ...     river_okl.load(path).predict_one({"x": 1.0})
+    True
+
+    """
+    name = os.fsdecode(path)
+    data = _dump(model)
+    try:
+        same = _dump(_parse(data)) == data
+    except CheckpointError as error:
+        raise CheckpointError(f"no checkpoint can hold this {type(model).__name__}: {error}") from error
+    if not same:
+        raise CheckpointError(f"this {type(model).__name__} does not come back from a checkpoint as it is")
+    write_file(data, name)
+
+
+def load(path: Path) -> Any:
+    """The model that ``save`` wrote to a file.
+
+    Safe for files from strangers: nothing in them is run, and what cannot be right is refused.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    CheckpointError
+        Where the file is not a checkpoint, damaged, truncated, or of a newer version of river_okl. (OSError where it
+        cannot be read.)
+
+    """
+    name = os.fsdecode(path)
+    try:
+        return _parse(read_file(name))
+    except CheckpointError as error:
+        raise CheckpointError(f"{name}: {error}") from error.__cause__
+
+
+def _dump(model: Any) -> bytes:
+    """The bytes of a checkpoint."""
+    writer = Writer(_described)
+    if not _is_model(model):
+        raise CheckpointError(_refusal("it", model))
+    return pack(models.document(writer(model, "it")), writer.arrays)
+
+
+def _parse(data: bytes) -> Any:
+    """The model of a checkpoint's bytes."""
+    version, document, arrays = unpack(data)
+    try:
+        document = up_to_date(document, version)
+        reader = Reader(document.get("arrays"), arrays, len(data), _made)
+        model = reader(document.get("model"))
+        require(_is_model(model), "what it holds is no model")
+        return model
+    except CheckpointError:
+        raise
+    except MemoryError as error:
+        raise CheckpointError(f"more than there is memory for: {error}") from error
+    except Exception as error:  # whatever a constructor finds wrong
+        raise damaged(str(error) or type(error).__name__) from error
+
+
+def _is_model(thing: Any) -> bool:
+    return isinstance(thing, base.Estimator) and type(thing) in (*models.model_classes().values(), *wrappers.SPECS)
+
+
+def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
+    """An object by its class, what it was made with, and its state."""
+    kind = type(value)
+    if isinstance(value, base.Estimator):
+        if id(value) in write.met:
+            raise CheckpointError(f"{where} holds {one_line(value)} that is in the model twice; use pickle for it")
+        write.met.add(id(value))
+    if kind in wrappers.SPECS:
+        return wrappers.described(value, where, write)
+    if kind in models.class_names():
+        return models.described(value, where, write)
+    raise CheckpointError(_refusal(where, value))
+
+
+def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
+    """The object of such a description."""
+    if name in wrappers.CLASSES:
+        return wrappers.made(wrappers.CLASSES[name], content, read)
+    if name in models.classes():
+        return models.made(models.classes()[name], content, read)
+    raise CheckpointError(f"it uses {name!r:.100}, which is neither of this river_okl nor of what it knows of river")
+
+
+def _refusal(where: str, value: Any) -> str:
+    known = ", ".join(sorted(cls.__name__ for cls in wrappers.SPECS))
+    return (
+        f"{where} is {one_line(value)}, a {type(value).__name__}: a checkpoint holds the public classes of river_okl, "
+        f"kernels, losses and schedulers of river_okl and river, and river's {known}; use pickle for all others"
+    )

@@ -1,0 +1,164 @@
+"""The bytes of a checkpoint, and how they get to the disk and back.
+
+All numbers are little-endian::
+
+    8 bytes      \\x89 O K L \\r \\n \\x1a \\n, which a transfer as text would spoil
+    uint32       version of the format
+    uint64 × 2   bytes of the document, bytes of the arrays
+    32 bytes     SHA-256 of everything else
+    document     JSON: the model, and type and length of each array
+    arrays       the numbers, one array after another
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+import stat
+import struct
+from typing import Any, NoReturn
+
+from numpy.typing import NDArray
+
+import river_okl
+
+MAGIC = b"\x89OKL\r\n\x1a\n"
+VERSION = 2
+HEADER = struct.Struct("<8sIQQ32s")
+
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+class CheckpointError(ValueError):
+    """A model that no checkpoint can hold, or a file that is no checkpoint, damaged, truncated or too new."""
+
+
+def damaged(what: str) -> CheckpointError:
+    """The error for a file whose checksum is right and whose contents are not."""
+    return CheckpointError(f"damaged or written by hand: {' '.join(what.split()):.300}")
+
+
+def one_line(value: Any) -> str:
+    """What a value looks like, in one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+# Bytes ------------------------------------------------------------------------------------------------------------
+
+
+def pack(document: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
+    """The bytes of a document and its arrays."""
+    document = {**document, "arrays": [[array.dtype.str, array.size] for array in arrays]}
+    text = json.dumps(document, allow_nan=False, separators=(",", ":")).encode("ascii")
+    numbers = b"".join(array.tobytes() for array in arrays)
+    head = HEADER.pack(MAGIC, VERSION, len(text), len(numbers), bytes(32))
+    return HEADER.pack(MAGIC, VERSION, len(text), len(numbers), _digest(head, text + numbers)) + text + numbers
+
+
+def unpack(data: bytes) -> tuple[int, dict[str, Any], bytes]:
+    """The version of the format, the document, and the bytes of the arrays."""
+    head, body = data[: HEADER.size], data[HEADER.size :]
+    size = _n_body(head)
+    if len(body) != size:
+        what = "truncated" if len(body) < size else "damaged"
+        raise CheckpointError(f"{what}: {len(body):,} bytes where {size:,} belong")
+    _, version, n_document, _, digest = HEADER.unpack(head)
+    if _digest(head, body) != digest:
+        raise CheckpointError("damaged: its checksum is not that of its contents")
+    try:
+        document = json.loads(body[:n_document].decode("ascii"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise damaged(str(error)) from error
+    if type(document) is not dict:
+        raise damaged("its document is no object")
+    return version, document, body[n_document:]
+
+
+def _n_body(head: bytes) -> int:
+    """How much follows this header."""
+    if head[: len(MAGIC)] != MAGIC[: len(head)]:
+        raise CheckpointError("not a checkpoint of river_okl")
+    if len(head) < HEADER.size:
+        raise CheckpointError(f"truncated: it ends after {len(head)} bytes")
+    _, version, n_document, n_arrays, _ = HEADER.unpack(head)
+    if version > VERSION:
+        raise CheckpointError(
+            f"format {version}, and this river_okl ({river_okl.__version__}) reads up to format {VERSION}: upgrade it"
+        )
+    if version < 1:
+        raise CheckpointError(f"damaged: there is no format {version}")
+    return int(n_document) + int(n_arrays)
+
+
+def _digest(head: bytes, body: bytes) -> bytes:
+    return hashlib.sha256(head[: -hashlib.sha256().digest_size] + body).digest()
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+# The disk ---------------------------------------------------------------------------------------------------------
+
+
+def read_file(name: str) -> bytes:
+    """All of a checkpoint, and no more of anything else than it takes to see that."""
+    with open(name, "rb") as file:
+        head = file.read(HEADER.size)
+        n_body = _n_body(head)
+        return head + (file.read(n_body) if os.fstat(file.fileno()).st_size == HEADER.size + n_body else file.read())
+
+
+def write_file(data: bytes, name: str) -> None:
+    """A file that is complete or not there at all, also after a loss of power."""
+    target = os.path.realpath(name)
+    folder = os.path.dirname(target)
+    temporary = os.path.join(folder, f".okl-{secrets.token_hex(8)}.tmp")
+    try:
+        _write(data, temporary, _replaced(target))
+        os.replace(temporary, target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename is not None:
+            error.filename, error.filename2 = name, None  # what the user knows of
+        raise
+    if os.name == "posix":  # the name, too, has to reach the disk
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _replaced(target: str) -> os.stat_result | None:
+    """What there is to know of the file that will be replaced."""
+    try:
+        found = os.stat(target)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+    if not stat.S_ISREG(found.st_mode):  # /dev/stdout must not become a file
+        raise OSError(errno.EINVAL, "a checkpoint goes to a regular file, and this is none", target)
+    return found
+
+
+def _write(data: bytes, path: str, replaced: os.stat_result | None) -> None:
+    """A new file that has reached the disk; until it has the mode of the file it replaces, it is its writer's alone."""
+    mode = 0o666 if replaced is None else 0o600
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        if replaced is not None:
+            if os.name == "posix":
+                for owner, group in ((-1, replaced.st_gid), (replaced.st_uid, -1)):
+                    with contextlib.suppress(OSError):
+                        os.chown(path, owner, group)
+            os.chmod(path, stat.S_IMODE(replaced.st_mode))
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

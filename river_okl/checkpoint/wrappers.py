@@ -1,0 +1,428 @@
+"""River's transformers and wrappers in a document, one by one.
+
+Each has a ``Spec``: its parameters and its other attributes by name, and of what kind each value is.  River's
+constructors believe what they are given, so that every value is checked here, by type and range; then the constructor
+gets the parameters, and the attributes that it makes are filled.  What River makes of these (bound methods, the plan of
+a pipeline) is not written.  An object with an attribute that no spec knows is refused, not written without it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from river import base, compose, drift, ensemble, multiclass, preprocessing, stats
+
+from river_okl.checkpoint.file import CheckpointError, one_line
+from river_okl.checkpoint.values import Reader, Writer, is_name, require
+from river_okl.model import KernelClassifier
+
+# Kinds of values --------------------------------------------------------------------------------------------------
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+class Kind(NamedTuple):
+    """``into`` checks a value that was read and gives what the attribute holds; ``out`` is the way back."""
+
+    into: Callable[[Any], Any]
+    out: Callable[[Any], Any] = _as_it_is
+
+
+def _number(low: float = -math.inf, high: float = math.inf, infinite: bool = False) -> Kind:
+    def into(value: Any) -> Any:
+        real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        require(real and low <= value <= high and (infinite or math.isfinite(value)), f"{value!r:.100} as a number")
+        return value
+
+    return Kind(into)
+
+
+def _whole(low: int = 0, high: int = 2**62) -> Kind:
+    def into(value: Any) -> Any:
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        require(whole and low <= value <= high, f"{value!r:.100} as a whole number")
+        return value
+
+    return Kind(into)
+
+
+def _of(*types: type) -> Kind:
+    def into(value: Any) -> Any:
+        require(type(value) in types, f"{value!r:.100} as a {types[0].__name__}")
+        return value
+
+    return Kind(into)
+
+
+def _maybe(kind: Kind) -> Kind:
+    return Kind(
+        lambda value: None if value is None else kind.into(value),
+        lambda value: None if value is None else kind.out(value),
+    )
+
+
+def _only(one: Any) -> Kind:
+    def into(value: Any) -> Any:
+        require(value == one and type(value) is type(one), f"{value!r:.100} where only {one!r} can be")
+        return value
+
+    return Kind(into)
+
+
+def _dict(kind: Kind, name: Callable[[Any], bool] = is_name) -> Kind:
+    def into(values: Any) -> Any:
+        require(type(values) is dict and all(map(name, values)), f"{values!r:.100} as a dict")
+        return {key: kind.into(value) for key, value in values.items()}
+
+    return Kind(into, lambda values: {key: kind.out(value) for key, value in values.items()})
+
+
+def _list(kind: Kind) -> Kind:
+    def into(values: Any) -> Any:
+        require(type(values) is list, f"{values!r:.100} as a list")
+        return [kind.into(value) for value in values]
+
+    return Kind(into, lambda values: [kind.out(value) for value in values])
+
+
+def _seed(value: Any) -> Any:
+    require(value is None or (type(value) is int and 0 <= value < 2**32), f"{value!r:.100} as a seed")
+    return value
+
+
+def _state(make: Callable[[], Any], **attributes: Kind) -> Kind:
+    """A small object with just these attributes."""
+
+    def into(values: Any) -> Any:
+        require(type(values) is dict and values.keys() == attributes.keys(), f"{values!r:.100} as a {make.__name__}")
+        found = make()
+        for name, kind in attributes.items():
+            setattr(found, name, kind.into(values[name]))
+        return found
+
+    def out(thing: Any) -> Any:
+        if type(thing) is not make or vars(thing).keys() != attributes.keys():
+            raise CheckpointError(f"{one_line(thing)}, a {type(thing).__name__}, where a {make.__name__} was expected")
+        return {name: kind.out(getattr(thing, name)) for name, kind in attributes.items()}
+
+    return Kind(into, out)
+
+
+FLAG = _of(bool)
+RANDOM = _of(random.Random)
+SEED = Kind(_seed)
+MEAN = _state(stats.Mean, n=_number(0.0, 2.0**62), _mean=_number())
+VAR = _state(stats.Var, ddof=_only(1), mean=MEAN, _S=_number(0.0))
+MIN = _state(stats.Min, min=_number(infinite=True))
+MAX = _state(stats.Max, max=_number(infinite=True))
+
+
+# Roles ------------------------------------------------------------------------------------------------------------
+
+
+def _role(thing: Any) -> str:
+    """What a step or a wrapped model is for; the last step decides for a pipeline."""
+    if isinstance(thing, compose.Pipeline):
+        return _role(list(thing.steps.values())[-1]) if thing.steps else ""
+    roles = {"transformer": base.Transformer, "classifier": base.Classifier, "regressor": base.Regressor}
+    return next((role for role, cls in roles.items() if isinstance(thing, cls)), "")
+
+
+def _model(role: str) -> Kind:
+    def into(value: Any) -> Any:
+        require(_role(value) == role, f"{one_line(value)} as a {role}")
+        return value
+
+    return Kind(into)
+
+
+CLASSIFIER, REGRESSOR, TRANSFORMER = map(_model, ("classifier", "regressor", "transformer"))
+
+
+def _step(value: Any) -> Any:
+    require(_role(value) != "", f"{one_line(value)} as a step")
+    return value
+
+
+def _check_pipeline(pipeline: Any) -> None:
+    steps = list(pipeline.steps.values())
+    require(len(steps) > 0, "a pipeline without steps")
+    require(all(_role(step) == "transformer" for step in steps[:-1]), "a step in between that transforms nothing")
+
+
+def _check_union(union: Any) -> None:
+    require(len(union.transformers) > 0, "a union of nothing")
+
+
+def _check_binary(model: Any) -> None:
+    """One-vs-rest asks for the probability of True."""
+    while not isinstance(model, KernelClassifier):
+        if isinstance(model, compose.Pipeline):
+            model = list(model.steps.values())[-1]
+        elif isinstance(model, base.Wrapper):
+            model = model._wrapped_model
+        else:
+            return
+    require(all(type(label) is bool for label in model._labels.names), "one of the rest that tells other labels apart")
+
+
+def _check_one_vs_rest(model: Any) -> None:
+    for each in model.classifiers.values():
+        _check_binary(each)
+
+
+def _check_one_vs_one(model: Any) -> None:
+    sorted(model.classes)  # they are compared
+    for pair in model.classifiers:
+        require(type(pair) is tuple and len(pair) == 2 and set(pair) <= model.classes, f"{pair!r:.100} as a pair")
+
+
+def _check_bagging(model: Any) -> None:
+    require(len(model.data) == model.n_models, f"{len(model.data)} models where there should be {model.n_models}")
+
+
+def _check_adwin_bagging(model: Any) -> None:
+    _check_bagging(model)
+    require(len(model._drift_detectors) == model.n_models, "a detector for each model")
+
+
+def _check_retraining(model: Any) -> None:
+    warns = isinstance(model.drift_detector, base.drift_detector._BaseDriftAndWarningDetector)
+    require(warns or not model.train_in_background, "a detector that warns")
+
+
+def _check_ddm(detector: Any) -> None:
+    require(0.0 <= detector._p._mean <= 1.0, "a rate of errors")
+    none = [detector._p_min is None, detector._s_min is None, detector._ps_min == math.inf]
+    require(none in ([True] * 3, [False] * 3), "some minima and not others")
+
+
+# ADWIN ------------------------------------------------------------------------------------------------------------
+
+# The window of ADWIN is compiled; it gives and takes its state as bytes, and takes any. So the bytes are read and made
+# here: parameters, sums and counts, rows of buckets of 1, 2, 4, ... values, and the parameters again.
+HEAD = struct.Struct("<diiidddddd4iQ")
+ROW = struct.Struct("<QQQ")
+TAIL = struct.Struct("<diiiii")
+SUMS = {
+    "total": _number(),
+    "variance": _number(0.0),
+    "width": _number(0.0, 2.0**53),
+    "total_width": _number(0.0),
+    "max_n_buckets": _whole(0, 2**31 - 1),
+    "n_buckets": _whole(0, 2**31 - 1),
+    "ticks": _whole(0, 2**31 - 1),
+    "n_detections": _whole(0, 2**31 - 1),
+}
+BUCKETS = _list(_number())
+
+
+def _window_of(helper: Any) -> dict[str, Any]:
+    data = bytes(helper.__getstate__())
+    *made_with, total, variance, width, total_width, most, n_buckets, ticks, n_detections, n_rows = HEAD.unpack_from(
+        data
+    )
+    sums = (total, variance, width, total_width, most, n_buckets, ticks, n_detections)
+    rows, at, size = [], HEAD.size, made_with[2] + 1
+    numbers = struct.Struct(f"<{size}d")
+    for _ in range(n_rows):
+        used = ROW.unpack_from(data, at)[1]
+        totals = numbers.unpack_from(data, at + ROW.size)
+        variances = numbers.unpack_from(data, at + ROW.size + numbers.size + 8)
+        rows.append({"used": used, "totals": list(totals), "variances": list(variances)})
+        at += ROW.size + 2 * numbers.size + 8
+    window = {**dict(zip(SUMS, sums, strict=True)), "rows": rows}
+    if _bytes_of(window, made_with) != data:
+        raise CheckpointError("the window of this river's ADWIN is not laid out as a checkpoint knows it")
+    return window
+
+
+def _bytes_of(window: dict[str, Any], made_with: list[Any]) -> bytes:
+    delta, clock, size, zero, shortest, grace = made_with
+    data = HEAD.pack(*made_with, *(window[name] for name in SUMS), len(window["rows"]))
+    for row in window["rows"]:
+        numbers = struct.Struct(f"<{size + 1}d")
+        data += ROW.pack(size, row["used"], size + 1) + numbers.pack(*row["totals"])
+        data += struct.pack("<Q", size + 1) + numbers.pack(*row["variances"])
+    return data + TAIL.pack(delta, clock, size, zero, int(shortest), int(grace))
+
+
+def _check_adwin(detector: Any) -> None:
+    """The window that was read takes the place of the new one."""
+    window, size = detector._helper, detector.max_buckets
+    new = type(type(detector)()._helper)
+    require(type(window) is dict and window.keys() == {*SUMS, "rows"} and type(window["rows"]) is list, "a window")
+    for name, kind in SUMS.items():
+        window[name] = kind.into(window[name])
+    require(0 < len(window["rows"]) < 50, "the rows of a window")
+    for row in window["rows"]:
+        require(type(row) is dict and row.keys() == {"used", "totals", "variances"}, "a row of buckets")
+        require(type(row["used"]) is int and 0 <= row["used"] <= size, "the buckets in use")
+        for name in ("totals", "variances"):
+            require(len(BUCKETS.into(row[name])) == size + 1, "the buckets of a row")
+        require(min(row["variances"]) >= 0.0, "a negative variance")
+    require(window["width"] == sum(row["used"] << i for i, row in enumerate(window["rows"])), "the width of a window")
+    require(len(window["rows"]) == 1 or window["rows"][-1]["used"] > 0, "an empty row of buckets")
+    made_with = [detector.delta, detector.clock, size, 0, detector.min_window_length, detector.grace_period]
+    helper = new(*made_with[:3], *made_with[4:])
+    helper.__setstate__(_bytes_of(window, made_with))
+    require(_window_of(helper) == window, "a window that does not come back")
+    detector._helper = helper
+
+
+# The list ---------------------------------------------------------------------------------------------------------
+
+
+class Spec(NamedTuple):
+    """What there is of an object of River."""
+
+    parameters: dict[str, Kind]
+    state: dict[str, Kind]
+    made: tuple[str, ...] = ()  # attributes that the object makes of the others
+    check: Callable[[Any], None] = _as_it_is  # on what belongs together
+    absent: Callable[[Any], tuple[str, ...]] = lambda thing: ()  # of ``state``, with such parameters
+    n_models: bool = False  # the constructor makes as many models as it is told
+
+
+DETECTOR = {"_drift_detected": FLAG}
+WARNING = {"_warning_detected": FLAG}
+BAGGING = {"model": CLASSIFIER, "n_models": _whole(1), "seed": _maybe(_whole(-(2**63)))}
+CATEGORIES = _dict(_of(set, list))
+
+SPECS: dict[type, Spec] = {
+    compose.Pipeline: Spec(
+        {},
+        {"steps": _dict(Kind(_step))},
+        ("_plan", "_inference_transformers", "_last_step_cached", "_last_step_params"),
+        check=_check_pipeline,
+    ),
+    compose.TransformerUnion: Spec({}, {"transformers": _dict(TRANSFORMER)}, check=_check_union),
+    compose.Select: Spec({}, {"keys": _of(set)}),
+    preprocessing.StandardScaler: Spec(
+        {"with_std": FLAG, "window_size": _only(None)},
+        {"counts": _dict(_whole()), "means": _dict(_number()), "vars": _dict(_number(0.0))},
+    ),
+    preprocessing.MinMaxScaler: Spec({"window_size": _only(None)}, {"min": _dict(MIN), "max": _dict(MAX)}),
+    preprocessing.TargetStandardScaler: Spec({"regressor": REGRESSOR}, {"var": VAR}, ("func", "inverse_func")),
+    preprocessing.OneHotEncoder: Spec(
+        {"categories": _maybe(CATEGORIES), "drop_zeros": FLAG, "drop_first": FLAG},
+        {"values": _dict(_of(set)), "_zero_dict": _dict(_only(0), lambda name: type(name) is str)},
+        absent=lambda encoder: () if encoder.categories is None else ("values", "_zero_dict"),
+    ),
+    preprocessing.FeatureHasher: Spec(
+        {"n_features": _whole(1, 2**31 - 1), "seed": SEED, "alternate_sign": FLAG}, {"_seed": _whole(0, 2**32 - 1)}
+    ),
+    multiclass.OneVsRestClassifier: Spec(
+        {"classifier": CLASSIFIER},
+        {"classifiers": _dict(CLASSIFIER), "_y_name": _maybe(_of(str))},
+        check=_check_one_vs_rest,
+    ),
+    multiclass.OneVsOneClassifier: Spec(
+        {"classifier": CLASSIFIER},
+        {"classifiers": _dict(CLASSIFIER), "classes": _of(set)},
+        check=_check_one_vs_one,
+    ),
+    ensemble.BaggingClassifier: Spec(
+        BAGGING, {"data": _list(CLASSIFIER), "_rng": RANDOM}, check=_check_bagging, n_models=True
+    ),
+    ensemble.BaggingRegressor: Spec(
+        {**BAGGING, "model": REGRESSOR}, {"data": _list(REGRESSOR), "_rng": RANDOM}, check=_check_bagging, n_models=True
+    ),
+    ensemble.ADWINBaggingClassifier: Spec(
+        BAGGING,
+        {"data": _list(CLASSIFIER), "_rng": RANDOM, "_drift_detectors": _list(_of(drift.ADWIN))},
+        check=_check_adwin_bagging,
+        n_models=True,
+    ),
+    drift.DriftRetrainingClassifier: Spec(
+        {"model": CLASSIFIER, "drift_detector": _of(drift.binary.DDM, drift.ADWIN), "train_in_background": FLAG},
+        {"bkg_model": CLASSIFIER},
+        check=_check_retraining,
+        absent=lambda model: () if model.train_in_background else ("bkg_model",),
+    ),
+    drift.binary.DDM: Spec(
+        {"warm_start": _whole(0), "warning_threshold": _number(0.0), "drift_threshold": _number(0.0)},
+        DETECTOR
+        | WARNING
+        | {
+            "_p": MEAN,
+            "_p_min": _maybe(_number(0.0, 1.0)),
+            "_s_min": _maybe(_number(0.0)),
+            "_ps_min": _number(0.0, infinite=True),
+        },
+        check=_check_ddm,
+    ),
+    drift.ADWIN: Spec(
+        {
+            "delta": _number(1e-300, 1.0),
+            "clock": _whole(1, 2**31 - 1),
+            "max_buckets": _whole(1, 1000),
+            "min_window_length": _whole(0, 2**31 - 1),
+            "grace_period": _whole(0, 2**31 - 1),
+        },
+        {**DETECTOR, "_helper": Kind(_as_it_is, _window_of)},
+        check=_check_adwin,
+    ),
+}
+
+CLASSES = {f"river.{cls.__module__.split('.')[1]}.{cls.__name__}": cls for cls in SPECS}
+
+
+def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
+    """An object of the list."""
+    cls = type(thing)
+    spec = SPECS[cls]
+    state = {name: kind for name, kind in spec.state.items() if name not in spec.absent(thing)}
+    if unknown := vars(thing).keys() - spec.parameters.keys() - spec.state.keys() - {*spec.made}:
+        raise CheckpointError(
+            f"{where}: a {cls.__name__} with the attributes {', '.join(sorted(unknown))}, which no checkpoint knows"
+        )
+
+    def written(kinds: dict[str, Kind]) -> dict[str, Any]:
+        found = {}
+        for name, kind in kinds.items():
+            value = kind.out(getattr(thing, name))
+            try:
+                kind.into(value)
+            except ValueError as error:
+                raise CheckpointError(f"{name} of a {cls.__name__}: no checkpoint holds {error}") from None
+            found[name] = write(value, f"{name} of a {cls.__name__}")
+        return found
+
+    name = next(name for name, each in CLASSES.items() if each is cls)
+    return {"class": name, "parameters": written(spec.parameters), "state": written(state)}
+
+
+def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
+    """An object of the list."""
+    spec = SPECS[cls]
+    require(content.keys() == {"class", "parameters", "state"}, f"what a {cls.__name__} is")
+    parameters = read.named(content["parameters"], "parameters")
+    state = read.named(content["state"], "state")
+    require(parameters.keys() <= spec.parameters.keys(), f"the parameters of a {cls.__name__}")
+    parameters = {name: spec.parameters[name].into(value) for name, value in parameters.items()}
+    if spec.n_models:
+        require(type(state.get("data")) is list and len(state["data"]) == parameters.get("n_models"), "its models")
+    thing = cls(**parameters)
+    require(state.keys() == spec.state.keys() - {*spec.absent(thing)}, f"the state of a {cls.__name__}")
+    for name, value in state.items():
+        _fill(thing, name, spec.state[name].into(value))
+    spec.check(thing)
+    return thing
+
+
+def _fill(thing: Any, name: str, value: Any) -> None:
+    """Into the containers that the constructor made: they know what a missing key is worth."""
+    container = getattr(thing, name)
+    if isinstance(container, dict | set):
+        container.clear()
+        container.update(value)
+    else:
+        setattr(thing, name, value)
