@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
-from river_okl._core.linalg import cholesky, dot, solve_factored, symmetric_times
+from river_okl._core.linalg import cholesky, dot, solve_factored_rows, symmetric_times
 
 RIDGE = 1e-8  # of the Gram's diagonal, where its solution is clipped: that makes it unique
 NEGLIGIBLE = 1e-9  # of the largest coefficient: conjugate gradients that move none by more are done
@@ -26,8 +26,7 @@ def solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: floa
         A.flat[:: len(K) + 1] += ridge
         if cholesky(A):
             solution = np.array(b, order="C", ndmin=2)
-            for row in solution:
-                solve_factored(A, row)
+            solve_factored_rows(A, solution)
             return solution.reshape(b.shape)
         ridge = max(10.0 * ridge, 1e-15 * float(np.trace(K)))
 

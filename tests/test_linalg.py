@@ -107,6 +107,21 @@ def test_what_is_not_positive_definite_has_no_factor(n):
             assert not linalg.cholesky(K)
 
 
+@pytest.mark.parametrize("n", [0, 1, 5, 33])
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_rows_are_vectors_one_by_one(n, rows):
+    V, U = np.random.default_rng(n).normal(size=(2, rows, n))
+    A = positive(n)
+    assert linalg.symmetric_times_rows(A, V).tolist() == [linalg.symmetric_times(A, v).tolist() for v in V]
+    assert linalg.row_dots(V, U).tolist() == [linalg.dot(v, u) for v, u in zip(V, U, strict=True)]
+    assert linalg.cholesky(A)
+    expected = V.copy()
+    for v in expected:
+        linalg.solve_factored(A, v)
+    linalg.solve_factored_rows(A, V)
+    assert (expected == V).all()
+
+
 def test_wrong_shapes_are_refused():
     A, v = np.ones((3, 4)), np.ones(3)
     for call in (
@@ -118,6 +133,10 @@ def test_wrong_shapes_are_refused():
         lambda: linalg.times(A.T, v),
         lambda: linalg.times(A[::-1], np.ones(4)),
         lambda: linalg.solve_factored(np.eye(3), np.ones(2)),
+        lambda: linalg.symmetric_times_rows(np.eye(3), np.ones((3, 2))),
+        lambda: linalg.solve_factored_rows(np.eye(3), np.ones((3, 2))),
+        lambda: linalg.row_dots(A, np.ones((2, 4))),
+        lambda: linalg.row_dots(A, np.ones((3, 5))),
     ):
         with pytest.raises(ValueError):
             call()

@@ -67,6 +67,31 @@ def symmetric_times(const double[:, :] A, const double[::1] v):
     return out
 
 
+def symmetric_times_rows(const double[:, :] A, const double[:, ::1] V):
+    """``symmetric_times`` of every row of V."""
+    cdef Py_ssize_t ld = leading(A, True), i
+    check_length(V.shape[1], A.shape[0])
+    out = np.zeros((V.shape[0], V.shape[1]))
+    cdef double[:, ::1] view = out
+    if A.shape[0]:
+        for i in range(V.shape[0]):
+            linalg.symmetric_times(&A[0, 0], ld, A.shape[0], 1.0, &V[i, 0], 0.0, &view[i, 0])
+    return out
+
+
+def row_dots(const double[:, ::1] X, const double[:, ::1] Y):
+    """``dot`` of every row of X and that of Y."""
+    cdef Py_ssize_t i
+    check_length(Y.shape[0], X.shape[0])
+    check_length(Y.shape[1], X.shape[1])
+    out = np.zeros(X.shape[0])
+    cdef double[::1] view = out
+    if X.shape[1]:
+        for i in range(X.shape[0]):
+            view[i] = linalg.dot(&X[i, 0], &Y[i, 0], X.shape[1])
+    return out
+
+
 def rank_one(double[:, :] A, double weight, const double[::1] v):
     """A ← A + weight v vᵀ, the lower triangle in place."""
     cdef Py_ssize_t ld = leading(A, True)
@@ -87,6 +112,15 @@ def solve_factored(const double[:, :] L, double[::1] b):
     check_length(b.shape[0], L.shape[0])
     if L.shape[0]:
         solve(&L[0, 0], ld, L.shape[0], &b[0])
+
+
+def solve_factored_rows(const double[:, :] L, double[:, ::1] B):
+    """``solve_factored`` for every row of B."""
+    cdef Py_ssize_t ld = leading(L, True), i
+    check_length(B.shape[1], L.shape[0])
+    if L.shape[0]:
+        for i in range(B.shape[0]):
+            solve(&L[0, 0], ld, L.shape[0], &B[i, 0])
 
 
 def invert_factored(double[:, :] L):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.expansion import Expansion
-from river_okl._core.linalg import dot, symmetric_times
+from river_okl._core.linalg import row_dots, symmetric_times_rows
 from river_okl.checks import check_between, check_learning_rate, check_positive, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import TIE
@@ -230,11 +230,11 @@ def _halve(f: Expansion, ridge: float) -> None:
     K2, values = f.rows_among(S2)
     alpha = f.columns
     alpha2 = np.ascontiguousarray(alpha[S2].T)
-    lost = values - [symmetric_times(K2, a) for a in alpha2]  # K₂₁ α₁: at S₂, what f is by those who leave
+    lost = values - symmetric_times_rows(K2, alpha2)  # K₂₁ α₁: at S₂, what f is by those who leave
     alpha2 += solve_with_ridge(K2, lost, ridge)  # eq. (9)
     alpha[S2] = alpha2.T
     f.columns = alpha
-    f.keep(S2, [dot(a, symmetric_times(K2, a)) for a in alpha2])
+    f.keep(S2, row_dots(alpha2, symmetric_times_rows(K2, alpha2)))
     halved = math.sqrt(f.norm2)
     if halved > CANCELLED * norm:
         f.scale(norm / halved)
