@@ -9,16 +9,18 @@ The map of the house::
     algorithms/     one paper, one file: ``learn_one`` is its pseudo-code over an expansion f = Σ α_i κ(z_i, ·)
     model.py        river's protocol: predictions, mini-batches, what a model shows
     labels.py       which label is positive, and what is no label
+    frames.py       dataframes in and out
     checks.py       what parameters, weights and targets may be
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
     rates.py        what a learning rate means
     maintenance.py  what several papers do to stay within a budget
+    solvers.py      linear systems and quadratic programs of a budget's size
     averaging.py    averages over the past of f
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets
     cli/            the command: names and files of a user, the race, pictures
-    _core/          compiled: expansion, its points and Gram matrix, kernel rows, samples, calibration
+    _core/          compiled: expansion, its points and Gram matrix, kernel rows, samples, calibration, linear algebra
 """
 
 import importlib.util

@@ -49,6 +49,14 @@ def test_modules_say_what_is_public(module):
         assert inspect.getdoc(getattr(module, name)), name
 
 
+def test_the_map_of_the_house_shows_all_rooms():
+    rooms = {path.name for path in PACKAGE.glob("*.py")} | {
+        f"{path.name}/" for path in PACKAGE.iterdir() if path.is_dir()
+    }
+    shown = set(re.findall(r"^    (\w+(?:\.py|/)) ", river_okl.__doc__, re.M))
+    assert rooms - {"__init__.py", "__main__.py", "__pycache__/"} == shown
+
+
 def test_the_optional_packages_are_not_imported():
     show = "; import sys; print(*{name.partition('.')[0] for name in sys.modules})"
     ours = set(python("import river_okl" + show).split())
