@@ -7,7 +7,7 @@ from glob import glob
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-MODULES = ["calibration", "expansion", "gram", "kernel", "linalg", "points", "rows", "sample"]
+MODULES = ["calibration", "coefficients", "expansion", "gram", "kernel", "linalg", "norms", "points", "rows", "sample"]
 # Not -ffast-math, which breaks the exponential's argument reduction, and not -march=native: rows.h holds a variant
 # of the vector loops for each instruction set and picks one when it is imported.
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-math-errno", "-Wno-unused-function"]

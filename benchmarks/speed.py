@@ -428,7 +428,7 @@ def batches(report: runner.Report) -> None:
             model = filled(of_budget(cls, n), labelled(40 * n, 20), n)
             ways: dict[str, Callable[[Any], None]] = {
                 "learn_one": lambda m, stream=stream: [m.learn_one(x, y) for x, y in stream],
-                "learn_batch": lambda m, stream=stream: m.learn_batch(stream),
+                "learn_stream": lambda m, stream=stream: m.learn_stream(stream),
                 "learn_many": lambda m, frame=frame, targets=targets: m.learn_many(frame, targets),
             }
             states = []
@@ -443,13 +443,13 @@ def batches(report: runner.Report) -> None:
                     copied = copy.deepcopy(model)
                     out[name].append(timing.seconds(functools.partial(way, copied)) * 1e3)
             times = timing.Times(out)
-            row = [f"{cls.__name__}, B={n}, d=20", times["learn_one"], times["learn_batch"], times["learn_many"]]
+            row = [f"{cls.__name__}, B={n}, d=20", times["learn_one"], times["learn_stream"], times["learn_many"]]
             rows.append([*row, times.ratio("learn_many", "learn_one")])
-    head = ["µs per sample", "learn_one", "learn_batch of dicts", "learn_many of a frame", "learn_many / learn_one"]
+    head = ["µs per sample", "learn_one", "learn_stream of dicts", "learn_many of a frame", "learn_many / learn_one"]
     text += "\n\n" + runner.table(head, rows)
     report.write(
         "1c. Batches",
-        "`predict_many` equals `predict_one` bit for bit, and `learn_one`, `learn_batch` and `learn_many` give models whose pickles are equal "
+        "`predict_many` equals `predict_one` bit for bit, and `learn_one`, `learn_stream` and `learn_many` give models whose pickles are equal "
         "(both checked here). Targets: predict_many at most 1.5 x NumPy, and 4 x faster than predict_one at B = 1000.\n\n"
         + text,
     )

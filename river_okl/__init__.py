@@ -6,7 +6,7 @@ The map of the house::
                     ◀─float─
 
     api.py          the public names; this file shows them at their first use
-    algorithms/     one paper, one file: ``learn_one`` is its pseudo-code over an expansion f = Σ α_i κ(z_i, ·)
+    algorithms/     one paper, one file: ``_step`` is its pseudo-code over an expansion f = Σ α_i κ(z_i, ·)
     model.py        river's protocol: predictions, mini-batches, what a model shows
     labels.py       which label is positive, and what is no label
     frames.py       dataframes in and out
@@ -20,7 +20,8 @@ The map of the house::
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets
     cli/            the command: names and files of a user, the race, pictures
-    _core/          compiled: expansion, its points and Gram matrix, kernel rows, samples, calibration, linear algebra
+    _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
+                    samples, calibration, linear algebra, what a state must be
 """
 
 import importlib.util

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from river_okl._core.expansion import Expansion
-from river_okl._core.sample import Frame
-from river_okl.model import KernelModel
+from river_okl.model import Composite, KernelModel, Part
 
 
 class AveragedExpansion(KernelModel):
@@ -36,17 +31,14 @@ class AveragedExpansion(KernelModel):
     def _weights(self) -> tuple[float, ...]:
         return (1.0, -1.0 / (self._t + 1)) if self.averaged else (1.0,)
 
-    def _score(self, p: float) -> float:
-        return self._f.value(self._weights()) if self.averaged else p
-
     def _decision(self, x: Any) -> float:
         return self._f.evaluate(x, self._weights())
 
-    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        return self._f.evaluate_many(frame, self._weights())[:, 0]
+    def _predicted(self, p: float) -> float:
+        return self._f.value(self._weights()) if self.averaged else p
 
 
-class SuffixAverage(KernelModel):
+class SuffixAverage(Composite):
     """The mean of the last n = ⌈suffix · T⌉ of w_1, ..., w_T, for models w_{t+1} = (1/t) Σ_{i ∈ S_t} c_i κ_i.
 
     The c_i are constants, and points join S at a step and leave it at a step, for good. After t steps T = t + 1,
@@ -152,42 +144,26 @@ class SuffixAverage(KernelModel):
         _swap_remove(self._steps_left, self._positions_left, i)
         del self._constants_left[a]
 
-    def _weights(self) -> tuple[float, ...]:
-        """Of the outputs of f."""
-        if not self.suffix:
-            return (1.0,)
-        factor = self._t / (self._t + 1.0 - self._low)
-        return (factor * self._upper, factor, -factor * self._lower)
-
-    def _weights_left(self) -> tuple[float, float]:
-        """Of the outputs of g."""
-        factor = 1.0 / (self._t + 1.0 - self._low)
-        return (factor, -factor * self._lower)
-
-    def _score(self, p: float) -> float:
-        """The average at the sample that f and g have evaluated last."""
-        if not self.suffix:
-            return p
-        return self._f.value(self._weights()) + self._g.value(self._weights_left())
+    def _look(self, x: Any, number: int = -1) -> tuple[Expansion, float]:
+        if self.suffix:
+            self._g.observe(x)
+        return self._f, self._f.observe(x, number)
 
     def _decision(self, x: Any) -> float:
-        value = self._f.evaluate(x, self._weights())
-        return value + self._g.evaluate(x, self._weights_left()) if self.suffix else value
+        return super()._decision(x) if self.suffix else self._f.evaluate(x)
 
-    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        values = self._f.evaluate_many(frame, self._weights())[:, 0]
-        return values + self._g.evaluate_many(frame, self._weights_left())[:, 0] if self.suffix else values
+    def _predicted(self, p: float) -> float:
+        return super()._predicted(p) if self.suffix else p
 
-    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
-        explained = super().explain_one(x)
-        if self.suffix:
-            g = self._g
-            g.evaluate(x)
-            first, second = self._weights_left()
-            contributions = (first * g.coefficients_of(0) + second * g.coefficients_of(1)) * g.row
-            explained += [(g.point(i), float(c)) for i, c in enumerate(contributions)]
-            explained.sort(key=lambda term: -abs(term[1]))
-        return explained
+    def _parts(self) -> list[Part]:
+        if not self.suffix:
+            return [(self._f, (1.0,))]
+        n = self._t + 1.0 - self._low
+        factor, left = self._t / n, 1.0 / n
+        return [
+            (self._f, (factor * self._upper, factor, -factor * self._lower)),
+            (self._g, (left, -left * self._lower)),
+        ]
 
 
 def _swap_remove(keys: list[int], positions: dict[int, int], i: int) -> None:

@@ -1,21 +1,23 @@
 """River's protocol, once for all classes: labels, predictions, probabilities, mini-batches, what a model shows.
 
 A class of ``river_okl.algorithms`` derives from ``KernelClassifier`` or ``KernelRegressor``, makes its expansion in
-``__init__`` and writes its paper's update as ``learn_one``::
+``__init__`` and writes its paper's update as ``_step``::
 
     def __init__(self, kernel=None, *, budget=100):
         self.budget = budget
         super().__init__(kernel, budget=budget)
 
-    def learn_one(self, x, y, w=1.0):
-        y, p = self._receive(x, y, w)
+    def _step(self, f, y, p, w):
         if y * p > 0.0 or w == 0.0:
             return
-        ...
+        f.add(y * w)
 
-``_receive`` checks all input before anything moves, and gives y as ±1 and p = f(x).  Parameters are plain attributes
-that an algorithm reads at each step, so that those it names in ``_mutable_attributes`` can be changed by river's
-``mutate``.
+f is the expansion, which has just seen the sample; y is ±1 or the target, p = f(x), and w the weight of the sample.
+``learn_one`` checks all input before anything moves.  Parameters are plain attributes that an algorithm reads at each
+step, so that those it names in ``_mutable_attributes`` can be changed by river's ``mutate``.
+
+Where predictions are made of more than f(x), an algorithm is a ``Composite`` and says of what they are made in
+``_parts``, once for predictions, frames, calibration and explanations.
 
 A third label makes a classifier multi-class where its algorithm allows it (``_multiclass``): its expansion gets one
 function per class and shows each sample along the direction between its class and the strongest rival, so that the
@@ -43,7 +45,9 @@ from river_okl.frames import label_frame, label_series, rows_of
 from river_okl.labels import Labels
 from river_okl.losses import derivative
 
-__all__ = ["KernelClassifier", "KernelModel", "KernelRegressor"]
+__all__ = ["Composite", "KernelClassifier", "KernelModel", "KernelRegressor"]
+
+Part = tuple[Expansion, tuple[float, ...]]  # an expansion, and the weights of its outputs
 
 
 class KernelModel(base.Estimator):
@@ -94,25 +98,50 @@ class KernelModel(base.Estimator):
         """The norm of f in the kernel's Hilbert space."""
         return math.sqrt(self._f.norm2)
 
+    def _weights(self) -> tuple[float, ...]:
+        """The weights of the outputs of f in what is predicted."""
+        return (1.0,)
+
+    def _parts(self) -> list[Part]:
+        """What predictions are the sum of: expansions, each with the weights of its outputs."""
+        return [(self._f, self._weights())]
+
     def _decision(self, x: Any) -> float:
-        """The value that predictions are made of: f(x), or what a class averages instead."""
+        """What is predicted, where there are no classes."""
         return self._f.evaluate(x)
 
-    def _weights(self) -> tuple[float, ...]:
-        """The decision as a combination of the outputs of the expansion."""
-        return (1.0,)
+    def _look(self, x: Any, number: int = -1) -> tuple[Any, float]:
+        """A sample that is about to be learned: the function that ``_step`` changes, and its value p = f(x).
+
+        Where there are more than two classes, that of x has this number.
+        """
+        f = self._f
+        return f, f.observe(x, number)
+
+    def _predicted(self, p: float) -> float:
+        """``_decision`` for the sample that was looked at last, along its direction, where f(x) = p."""
+        return p
+
+    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
+        """The sum of the parts at every row of a frame: a column, or one for each class."""
+        parts: Any = (part.evaluate_many(frame, weights) for part, weights in self._parts())
+        values: NDArray[np.float64] = sum(parts)
+        return values
 
     def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
         """The support vectors with their contributions to the decision for x, the largest in size first.
 
         With more than two classes it is the score of the predicted class that is explained.
         """
-        f, weights = self._f, np.array(self._weights())
-        f.evaluate(x)
-        columns = f.columns.reshape(len(f), max(1, f.n_classes), f.n_outputs)[:, :, : len(weights)] @ weights
-        contributions = columns * f.row[:, None]
-        column = contributions[:, contributions.sum(axis=0).argmax()]
-        return [(f.point(i), float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
+        contributions, points = [], []
+        for f, weights in self._parts():
+            f.evaluate(x)
+            columns = f.columns.reshape(len(f), max(1, f.n_classes), f.n_outputs)[:, :, : len(weights)]
+            contributions.append(columns @ np.array(weights) * f.row[:, None])
+            points += [f.point(i) for i in range(len(f))]
+        each = np.concatenate(contributions)
+        column = each[:, each.sum(axis=0).argmax()]
+        return [(points[i], float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
 
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
         """A table of the five support vectors that contribute most to the decision for x."""
@@ -126,10 +155,6 @@ class KernelModel(base.Estimator):
             columns=[[*names, f"{len(others)} others", "Sum"], [f"{v: ,.{decimals}f}" for v in values]],
         )
         return str(table)
-
-    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        """``_decision`` of every row of a frame."""
-        return self._f.evaluate_many(frame)[:, 0]
 
     def _check_state(self) -> None:
         """ValueError where attributes that come from a checkpoint do not belong together."""
@@ -157,14 +182,11 @@ class KernelModel(base.Estimator):
         """
         raise NotImplementedError
 
-    def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
-        """A sample to be learned: y as the algorithm wants it, and f(x).
-
-        Everything that is wrong with x, y or w raises here, before the model moves.
-        """
+    def _step(self, f: Any, y: float, p: float, w: float) -> None:
+        """The update of the paper for a sample that f has seen: y is the target or ±1, p is f(x), w its weight."""
         raise NotImplementedError
 
-    def learn_batch(self, samples: Iterable[tuple[dict[Hashable, Any], Any]]) -> None:
+    def learn_stream(self, samples: Iterable[tuple[dict[Hashable, Any], Any]]) -> None:
         """Learn (x, y) pairs one after another."""
         for x, y in samples:
             self.learn_one(x, y)
@@ -197,6 +219,25 @@ class KernelModel(base.Estimator):
         raise NotImplementedError
 
 
+class Composite(KernelModel):
+    """A model whose predictions are the sum of its ``_parts``; ``_look`` shows x to all of them."""
+
+    def _parts(self) -> list[Part]:
+        raise NotImplementedError
+
+    def _decision(self, x: Any) -> float:
+        value = 0.0
+        for part, weights in self._parts():
+            value += part.evaluate(x, weights)
+        return value
+
+    def _predicted(self, p: float) -> float:
+        value = 0.0
+        for part, weights in self._parts():
+            value += part.value(weights)
+        return value
+
+
 def _plain(value: Any) -> Any:
     """An attribute as pickles have it: see ``plain``."""
     if type(value) is list:
@@ -223,13 +264,14 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
         frame = into_frame(X)
-        return to_native_series(self._decisions(rows_of(frame)), name=None, like=frame)
+        return to_native_series(self._decisions(rows_of(frame))[:, 0], name=None, like=frame)
 
-    def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             check_weight(w)
         y = check_target(y)
-        return y, self._f.observe(x)
+        f, p = self._look(x)
+        self._step(f, y, p, w)
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -266,24 +308,21 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         if n_classes != (n if n > 2 else 0) or (n_classes and not self._multiclass):
             raise ValueError(f"{n_classes} classes of an expansion for {n} labels")
 
-    def _receive(self, x: Any, y: Any, w: Any) -> tuple[float, float]:
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             check_weight(w)
         try:
             position = self._labels.positions[y]
         except (KeyError, TypeError):
             position = self._learn_label(x, y)
-        f = self._f
-        if f.n_classes == 0:
-            target, p = (1.0 if position else -1.0), f.observe(x)
+        if self._f.n_classes:  # along the direction of its class, which is positive
+            target = 1.0
+            f, p = self._look(x, position)
         else:
-            target, p = 1.0, f.observe(x, position)
-        self._calibration.update(target * self._score(p))
-        return target, p
-
-    def _score(self, p: float) -> float:
-        """The decision for the sample being learned, whose f(x) is p."""
-        return p
+            target = 1.0 if position else -1.0
+            f, p = self._look(x)
+        self._calibration.update(target * self._predicted(p))
+        self._step(f, target, p, w)
 
     def _learn_label(self, x: Any, y: Any) -> int:
         """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
@@ -304,19 +343,25 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             different = targets
         self._labels.check(different, type(self).__name__, multiclass=self._multiclass)
 
+    def _scores(self, x: Any) -> list[float]:
+        """The score of the positive label, or one for each class."""
+        if not self._f.n_classes:
+            return [self._decision(x)]
+        ((f, weights),) = self._parts()
+        return f.scores(x, weights)
+
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The score of the positive label, larger where the model is surer; of more than two classes, that of each."""
-        if self._f.n_classes == 0:
-            return self._decision(x)
-        return dict(zip(self._labels.names, self._f.scores(x, self._weights()), strict=True))
+        scores = self._scores(x)
+        return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=True))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """The predicted label: one that the stream has shown, or None where it has shown none."""
         names = self._labels.names
-        if self._f.n_classes == 0:
+        if not self._f.n_classes:
             score = self._decision(x)
             return names[score >= 0.0] if len(names) == 2 else (names or [None])[0]
-        scores = self._f.scores(x, self._weights())
+        scores = self._scores(x)
         return names[scores.index(max(scores))]
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
@@ -325,9 +370,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         With the log loss it is the sigmoid of the score, otherwise a sigmoid whose slope is fitted to the stream. A
         class for two labels has False and True from the start, as River asks of it, until other labels come.
         """
-        if self._f.n_classes == 0:
-            return self._probabilities([self._decision(x)])
-        return self._probabilities(self._f.scores(x, self._weights()))
+        return self._probabilities(self._scores(x))
 
     def _probabilities(self, scores: list[float]) -> dict[Any, float]:
         """Probabilities from the score of the positive label, or from one for each class."""
@@ -346,16 +389,10 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         each = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
         return dict(zip(names, each.tolist(), strict=True))
 
-    def _all_scores(self, rows: Frame) -> NDArray[np.float64]:
-        """Scores for every row of a frame: one column for the positive label, or one for each class."""
-        if self._f.n_classes == 0:
-            return self._decisions(rows)[:, None]
-        return self._f.evaluate_many(rows, self._weights())
-
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
         frame = into_frame(X)
-        scores = self._all_scores(rows_of(frame))
+        scores = self._decisions(rows_of(frame))
         names = self._labels.names
         positions = None
         if len(names) > 2:
@@ -367,6 +404,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
         frame = into_frame(X)
-        rows = [self._probabilities(scores) for scores in self._all_scores(rows_of(frame)).tolist()]
-        labels = self._probabilities([0.0] * max(1, self._f.n_classes))
+        scores = self._decisions(rows_of(frame))
+        rows = [self._probabilities(each) for each in scores.tolist()]
+        labels = self._probabilities([0.0] * scores.shape[1])
         return label_frame({y: np.array([row[y] for row in rows]) for y in labels}, frame)

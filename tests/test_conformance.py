@@ -494,10 +494,10 @@ def test_learn_many_takes_weights(cls):
 
 
 @each_class
-def test_learn_batch_is_one_by_one(cls):
+def test_learn_stream_is_one_by_one(cls):
     stream = streams.sparse(task(cls), n=60)
     batch = small(cls)
-    batch.learn_batch(iter(stream))
+    batch.learn_stream(iter(stream))
     assert snapshot(batch) == snapshot(learn(small(cls), stream))
 
 

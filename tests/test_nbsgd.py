@@ -125,7 +125,7 @@ def test_the_average_is_that_of_the_last_models(suffix, task):
 
 def test_explanations_of_an_average_add_up():
     model = NBSGDClassifier(RBF, l2=0.01, budget=10, beta=40.0, suffix=0.5, seed=2)
-    model.learn_batch(streams.dense("classification"))
+    model.learn_stream(streams.dense("classification"))
     for x, _ in streams.dense("classification", seed=9)[:20]:
         explained = model.explain_one(x)
         assert len(explained) == model.n_support_vectors + len(model._g)

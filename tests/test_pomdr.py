@@ -38,7 +38,7 @@ def test_the_hint_is_the_mean_over_the_last_samples():
 
 def test_explanations_hold_the_hint():
     model = POMDRClassifier(RBF, budget=20)
-    model.learn_batch(streams.dense("classification"))
+    model.learn_stream(streams.dense("classification"))
     for x, _ in streams.dense("classification", seed=9)[:10]:
         assert sum(c for _, c in model.explain_one(x)) == pytest.approx(model.decision_function_one(x))
 

@@ -104,7 +104,7 @@ def test_four_threads_predict_with_a_model_that_releases_the_gil(restless):
     """Rows of more than 200,000 multiply-adds are computed without it."""
     model = river_okl.OLKRegressor(kernel=kernels.RBF(0.5), learning_rate=0.1)
     stream = streams.dense("regression", 3000, d=100)
-    model.learn_batch(stream)
+    model.learn_stream(stream)
     assert model.n_support_vectors * 100 > 200_000
     frame = pd.DataFrame([x for x, _ in stream[:20]])
     expected = [model.predict_one(x) for x, _ in stream[:20]]
@@ -148,7 +148,7 @@ def test_learning_in_two_threads_is_refused_or_safe(cls, restless):
 def test_two_threads_learn_two_models(restless):
     def learn(i):
         model = small(river_okl.OLRDClassifier, seed=i)
-        model.learn_batch(streams.dense("classification", 500, seed=i))
+        model.learn_stream(streams.dense("classification", 500, seed=i))
         return snapshot(model)
 
     assert in_threads(4, learn) == [learn(i) for i in range(4)]

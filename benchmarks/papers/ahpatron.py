@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.papers import protocol
 from benchmarks.papers.protocol import Bench, Run, comparison, field, mean_sd, shown
+from river_okl._core.expansion import Expansion
 from river_okl.algorithms.projectron import ProjectronClassifier
 
 
@@ -24,11 +25,9 @@ class MarginProjectronClassifier(ProjectronClassifier):
     (Orabona et al. project a margin error with a smaller step, and never add it.)
     """
 
-    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p >= 1.0:
             return
-        f = self._f
         if f.project() <= self.tolerance**2:
             f.absorb(y)
         else:

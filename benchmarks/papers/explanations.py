@@ -17,6 +17,7 @@ from benchmarks.papers import protocol
 from benchmarks.papers.nbsgd import nbsgd_params
 from benchmarks.papers.protocol import EXTRA, Run, field, mean_sd
 from river_okl import BOGDClassifier, NOGDClassifier, RBPClassifier
+from river_okl._core.expansion import Expansion
 from river_okl.kernels import RBF
 
 
@@ -103,9 +104,7 @@ class ClockRBPClassifier(RBPClassifier):
         super().__init__(kernel, budget=budget, seed=seed)
         self._t = self._rank = 0
 
-    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if self._t % self.samples_per_second == 0:
             self._rank = int(self._rng.random() * self.budget)
         self._t += 1

@@ -1,3 +1,5 @@
+cimport cython
+@cython.final
 cdef class Gram:
     cdef Py_ssize_t n, capacity
     cdef double *gram            # K, lower triangle, row-major with leading dimension `capacity`
@@ -19,6 +21,7 @@ cdef class Gram:
     cdef double measure(self, const double *k) noexcept
     cdef double refine(self, const double *k) noexcept
     cdef void times(self, const double *v, bint inverted, double *out) noexcept
+    cdef object times_vector(self, vector, bint inverted)
     cdef object dense(self)
     cdef object diagonal(self)
     cdef tuple state(self)

@@ -15,6 +15,7 @@ against the true Gram, until K d = k to ``REFINED``, three times, or as long as 
 residual is measured: where it is above ``TOLERATED`` the inverse is rebuilt by Cholesky.
 """
 
+cimport cython
 from libc.math cimport fabs
 from libc.string cimport memcpy
 
@@ -50,6 +51,7 @@ cdef void move_last(double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t p) noexce
     a[p * ld + p] = a[last * ld + last]
 
 
+@cython.final
 cdef class Gram:
     def __cinit__(self):
         self.n = self.capacity = self.steps = 0
@@ -206,6 +208,16 @@ cdef class Gram:
     cdef void times(self, const double *v, bint inverted, double *out) noexcept:
         """out = K v, or K⁻¹ v"""
         linalg.symmetric_times(self.inverse if inverted else self.gram, self.capacity, self.n, 1.0, v, 0.0, out)
+
+    cdef object times_vector(self, vector, bint inverted):
+        """``times`` for whoever has an array."""
+        cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
+        if v.shape[0] != self.n:
+            raise ValueError(f"a vector of {v.shape[0]} numbers for {self.n} support vectors")
+        cdef double[::1] out = np.empty(max(self.n, 1))
+        if self.n:
+            self.times(&v[0], inverted, &out[0])
+        return np.asarray(out)[: self.n]
 
     # As a whole -------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,11 @@
+cimport cython
 from river_okl._core.loops cimport Factor, Loops, Program, Term
 from river_okl._core.sample cimport Sample
 
 cdef const Loops *loops  # in use
 
 
+@cython.final
 cdef class Kernel:
     cdef readonly tuple terms
     cdef Program program

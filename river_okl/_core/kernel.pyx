@@ -1,5 +1,6 @@
 """Kernels as the vector loops want them, and which variant of the loops is in use."""
 
+cimport cython
 from cpython.object cimport PyObject
 
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, Loops, Program, Term, find_loops
@@ -32,6 +33,7 @@ FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
 """exp(-γ ‖x-z‖²), exp(-γ ‖x-z‖) and (γ x·z + c)^degree, as rows.h numbers them."""
 
 
+@cython.final
 cdef class Kernel:
     """A kernel as the loops want it, and the scale of the stream where a gamma is left to it.
 

@@ -1,3 +1,4 @@
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
@@ -25,6 +26,7 @@ cdef struct Owned:
     Py_ssize_t size, allocated
 
 
+@cython.final
 cdef class Points:
     # A module that cimports this may read everything; it changes points through the methods below.
     cdef readonly object most       # points there may be; None: no limit
@@ -51,7 +53,11 @@ cdef class Points:
 
     # One thread at a time
     cdef int enter(self) except -1
-    cdef void leave(self) noexcept
+
+    cdef inline void leave(self) noexcept:
+        """The next thread may come in."""
+        self.busy = False
+
     # Samples
     cdef int encode(self, object sample, Sample *x) except -1
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1

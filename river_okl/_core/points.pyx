@@ -25,6 +25,7 @@ Positions: a new point is the last, n-1; where one leaves, the last takes its pl
 points does the same to them in the same step.
 """
 
+cimport cython
 from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
@@ -47,6 +48,7 @@ cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
 
 
+@cython.final
 cdef class Points:
     """Points of named features.
 
@@ -109,9 +111,6 @@ cdef class Points:
         self.busy = True
         self.busy_thread = PyThread_get_thread_ident()
         return 0
-
-    cdef void leave(self) noexcept:
-        self.busy = False
 
     # Encoding ---------------------------------------------------------------------------------------------------------
 

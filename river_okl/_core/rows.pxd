@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport int64_t
 
 from river_okl._core.kernel cimport Kernel
@@ -14,6 +15,7 @@ cdef struct Tile:
     double rests[TILE]      # the squares of what is not in the dense features
 
 
+@cython.final
 cdef class Rows:
     cdef readonly Points points
     cdef readonly Kernel kernel

@@ -15,6 +15,7 @@ sample and no point came or went, keeps the kernel row.  The comparison is of ke
 between is safe.
 """
 
+cimport cython
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -37,6 +38,7 @@ cdef enum:
     NOGIL_ABOVE = 200000    # multiply-adds, about 50 µs: longer calls release the GIL
 
 
+@cython.final
 cdef class Rows:
     """The kernel rows of ``points``.
 

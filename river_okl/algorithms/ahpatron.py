@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -103,19 +102,17 @@ class AVPClassifier(KernelClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         margin = y * p
         self._t += 1
         if margin >= 1.0 - self.epsilon or w == 0.0:  # line 6
             return
         self._mistakes += margin <= 0.0
-        f.add(self._step() * w * y)  # line 7
+        f.add(self._rate() * w * y)  # line 7
         if self.radius < math.inf:
             f.project_on_ball(self.radius)
 
-    def _step(self) -> float:
+    def _rate(self) -> float:
         """λ_t"""
         if isinstance(self.learning_rate, str):  # "adaptive"
             return self.radius / math.hypot(self.radius, math.sqrt(self._mistakes))  # Corollary 2
@@ -196,7 +193,7 @@ class AhpatronClassifier(KernelClassifier):
         self._radius = math.sqrt(budget) / 2.0 if radius is None else radius
         self._t = 0
         if not isinstance(learning_rate, optim.base.Scheduler):
-            _check_aggressiveness(epsilon, self._step())
+            _check_aggressiveness(epsilon, self._rate())
 
     _derived = (*KernelClassifier._derived, "_radius")
 
@@ -204,19 +201,17 @@ class AhpatronClassifier(KernelClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         margin = y * p
         self._t += 1
         if margin >= 1.0 - self.epsilon or w == 0.0:  # line 6
             return
         if len(f) == self.budget:
             _halve(f, self.ridge)
-        f.add(self._step() * w * y)  # line 7
+        f.add(self._rate() * w * y)  # line 7
         f.project_on_ball(self._radius)  # line 8, and eq. (8)
 
-    def _step(self) -> float:
+    def _rate(self) -> float:
         """λ, by default that of the paper's experiments."""
         if self.learning_rate is None:
             return self._radius / math.sqrt(4.0 * self.budget)

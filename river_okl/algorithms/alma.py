@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any
 
+from river_okl._core.expansion import Expansion
 from river_okl.checks import check_between, check_positive
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -73,9 +72,7 @@ class ALMAClassifier(KernelClassifier):
         if self._k < 1:
             raise ValueError(f"_k is {self._k!r}")
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if f.self_similarity <= 0.0 or w == 0.0:
             return
         length = math.sqrt(f.self_similarity)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
+from river_okl._core.expansion import Expansion
 from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed, check_shrinkage, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import draw
@@ -52,9 +50,7 @@ class BOGD(KernelModel):
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate", "l2", "max_coef"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         eta = rate(self.learning_rate, self._t)

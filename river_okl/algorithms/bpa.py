@@ -14,7 +14,6 @@ The two classes differ in their loss alone, so the update is written once.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -62,9 +61,7 @@ class BPA(KernelModel):
         """The loss at the prediction p, not positive where there is none, and the sign of the step that lessens it."""
         raise NotImplementedError
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return

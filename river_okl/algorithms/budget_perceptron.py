@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
-
 import numpy as np
 
+from river_okl._core.expansion import Expansion
 from river_okl.checks import check_positive
 from river_okl.kernels import Kernel
 from river_okl.maintenance import oldest_of_smallest
@@ -55,9 +53,7 @@ class BudgetPerceptronClassifier(KernelClassifier):
         self.tolerance = tolerance
         super().__init__(kernel, budget=budget, values=True)
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p > self.tolerance or w == 0.0:
             return
         if len(f) == self.budget:

@@ -7,8 +7,6 @@ In the dual f = Σ γ_i y_i κ(x_i, ·), 0 ≤ γ_i ≤ C.  The sign of a coeffi
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
@@ -74,9 +72,7 @@ class DUOLClassifier(KernelClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {"C"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss = 1.0 - y * p
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
@@ -154,9 +150,7 @@ class BDUOLClassifier(KernelClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {"C"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss = 1.0 - y * p
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return

@@ -14,6 +14,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from river import optim
 
+from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
 from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole
 from river_okl.kernels import Kernel
@@ -89,6 +90,8 @@ def canonical(name: Hashable) -> Hashable:
 class FOGD(KernelModel):
     """Fourier online gradient descent for both tasks."""
 
+    _state_version = 2
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -108,28 +111,28 @@ class FOGD(KernelModel):
         self._set_loss(loss)
         self._key = int(2.0**53 * check_seed(seed).random())
         self._w = np.zeros(2 * n_components)
-        self._p = 0.0  # the prediction for the sample that is being learned
         self._t = 0
 
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+    @staticmethod
+    def _upgrade_state(version: int, parameters: dict[str, Any], state: dict[str, Any]) -> None:
+        del state["_p"]  # 1: the prediction for the sample in hand, always 0 between two
+
+    def _look(self, x: Any, number: int = -1) -> tuple[NDArray[np.float64], float]:
+        """z(x) in place of f, with the γ that x is predicted with."""
         self._f.evaluate(x)  # refuses what is no sample
         z = self._features(x)
-        p = self._p = float(self._w @ z)
-        try:
-            y, _ = self._receive(x, y, w)
-        finally:
-            self._p = 0.0
+        self._f.observe(x)
+        return z, float(self._w @ z)
+
+    def _step(self, z: NDArray[np.float64], y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0:
             self._w -= rate(self.learning_rate, self._t) * g * z
-
-    def _score(self, p: float) -> float:
-        return self._p
 
     def _features(self, x: Any) -> NDArray[np.float64]:
         """z(x)"""
@@ -142,7 +145,7 @@ class FOGD(KernelModel):
         return float(self._w @ self._features(x))
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        return np.array([self._decision(row) for row in frame], dtype=np.float64)
+        return np.array([[self._decision(row)] for row in frame], dtype=np.float64).reshape(-1, 1)
 
     @property
     def norm(self) -> float:
@@ -185,9 +188,7 @@ class NOGD(KernelModel):
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         if g == 0.0:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any
 
+from river_okl._core.expansion import Expansion
 from river_okl.checks import check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -61,9 +60,7 @@ class ForgetronClassifier(KernelClassifier):
         if self._damage > SPENT * self._mistakes * (1.0 + 1e-9):
             raise ValueError(f"_damage is {self._damage!r} after {self._mistakes!r} mistakes")
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p > 0.0 or w == 0.0:  # no mistake
             return
         f.add(y * w)

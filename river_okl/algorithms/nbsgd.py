@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from typing import Any
 
 from river import optim
 
+from river_okl._core.expansion import Expansion
 from river_okl.averaging import SuffixAverage
 from river_okl.checks import (
     LARGEST_TARGET,
@@ -37,9 +37,7 @@ class SGD(KernelModel):
         super().__init__(kernel, norm=self._in_ball, **expansion)
         self._set_loss(loss)
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         self._y_max = max(self._y_max, abs(y))
@@ -138,12 +136,9 @@ class NBSGD(SuffixAverage, SGD):
     def _mutable_attributes(self) -> set[str]:
         return {"beta"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
+        super()._step(f, y, p, w)
         if self.suffix:
-            self._g.evaluate(x)
-        super().learn_one(x, y, w)
-        if self.suffix:
-            self._g.observe(x)
             self._advance()
 
     def _maintain(self) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
-
 from river import optim
 
+from river_okl._core.expansion import Expansion
 from river_okl.checks import check_learning_rate, check_shrinkage
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
@@ -36,9 +34,7 @@ class OGD(KernelModel):
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate", "l2"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         eta = rate(self.learning_rate, self._t)

@@ -6,11 +6,10 @@ The classes of a pair differ in their task alone, so each update is written once
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any
 
 from river import optim
 
+from river_okl._core.expansion import Expansion
 from river_okl.checks import check_between, check_choice, check_learning_rate, check_positive, check_seed, check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
@@ -42,9 +41,7 @@ class OLK(KernelModel):
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0:
@@ -88,9 +85,7 @@ class OLRU(KernelModel):
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate", "c"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         if g == 0.0:
@@ -145,9 +140,7 @@ class OLRD(KernelModel):
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any
 
 from river import optim
 
+from river_okl._core.expansion import Expansion
 from river_okl.averaging import AveragedExpansion
 from river_okl.checks import check_learning_rate, check_positive, check_seed
 from river_okl.kernels import Kernel
@@ -87,8 +86,7 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0 and self._rng.random() < min(1.0, abs(g) / self.bound):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any
 
+from river_okl._core.expansion import Expansion
 from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelRegressor
@@ -13,7 +12,7 @@ from river_okl.model import KernelClassifier, KernelRegressor
 NO_LOSS = 1e-9  # after an unclipped step y f(x) = 1 exactly, and rounding must not decide
 
 
-def _step(loss: float, k: float, C: float, mode: int) -> float:
+def _tau(loss: float, k: float, C: float, mode: int) -> float:
     """τ of PA, PA-I or PA-II (Crammer et al. 2006, figure 1)."""
     if mode == 0:
         return loss / k
@@ -69,13 +68,11 @@ class KernelPAClassifier(KernelClassifier):
     def _mutable_attributes(self) -> set[str]:
         return {"C"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss = 1.0 - y * p
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
-        f.add(y * w * _step(loss, f.self_similarity, self.C, self.mode))
+        f.add(y * w * _tau(loss, f.self_similarity, self.C, self.mode))
 
 
 class KernelPARegressor(KernelRegressor):
@@ -127,12 +124,10 @@ class KernelPARegressor(KernelRegressor):
     def _mutable_attributes(self) -> set[str]:
         return {"C", "eps"}
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         residual = y - p
         loss = abs(residual) - self.eps
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
-        step = _step(loss, f.self_similarity, self.C, self.mode)
+        step = _tau(loss, f.self_similarity, self.C, self.mode)
         f.add(math.copysign(w * step, residual))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
-
+from river_okl._core.expansion import Expansion
 from river_okl.checks import check_seed
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -45,9 +43,7 @@ class KernelPerceptronClassifier(KernelClassifier):
     def __init__(self, kernel: Kernel | None = None):
         super().__init__(kernel)
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p > 0.0 or w == 0.0:  # no mistake
             return
         f.add(y * w)
@@ -94,9 +90,7 @@ class RBPClassifier(KernelClassifier):
         super().__init__(kernel, budget=budget)
         self._rng = check_seed(seed)
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p > 0.0 or w == 0.0:  # no mistake
             return
         if len(f) == self.budget:

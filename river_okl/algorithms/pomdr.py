@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
-from river_okl._core.sample import Frame
 from river_okl.checks import check_between, check_positive, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import TIE
-from river_okl.model import KernelClassifier
+from river_okl.model import Composite, KernelClassifier, Part
 
 
-class POMDRClassifier(KernelClassifier):
+class POMDRClassifier(Composite, KernelClassifier):
     """Optimistic mirror descent with removal: a hint from the last samples corrects each prediction.
 
     Take it where neighbours in time resemble each other, so that the hint is worth its second, short kernel row;
@@ -104,11 +101,9 @@ class POMDRClassifier(KernelClassifier):
         if self._sum_delta < 0.0:
             raise ValueError(f"_sum_delta is {self._sum_delta!r}")
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f, hints = self._f, self._hints
-        hints.evaluate(x)
-        y, p = self._receive(x, y, w)
-        h = hints.observe(x) / max(1, len(hints))
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
+        hints = self._hints
+        h = hints.value() / max(1, len(hints))
         self._t += 1
         rate = self._rate()
         if y * (p + rate * h) < 1.0 and w > 0.0:
@@ -150,20 +145,9 @@ class POMDRClassifier(KernelClassifier):
         self._projecting = False
         self._sum_delta = 0.0
 
-    def _score(self, p: float) -> float:
-        """With the hint at the sample that it has evaluated last."""
-        return p + self._rate() * self._hints.value() / max(1, len(self._hints))
+    def _look(self, x: Any, number: int = -1) -> tuple[Expansion, float]:
+        self._hints.observe(x)
+        return self._f, self._f.observe(x, number)
 
-    def _decision(self, x: Any) -> float:
-        return self._f.evaluate(x) + self._rate() * self._hints.evaluate(x) / max(1, len(self._hints))
-
-    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        f, hints = self._f.evaluate_many(frame)[:, 0], self._hints.evaluate_many(frame)[:, 0]
-        return f + self._rate() * hints / max(1, len(self._hints))
-
-    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
-        hints = self._hints
-        hints.evaluate(x)
-        contributions = self._rate() / max(1, len(hints)) * hints.coefficients * hints.row
-        explained = super().explain_one(x) + [(hints.point(i), float(c)) for i, c in enumerate(contributions)]
-        return sorted(explained, key=lambda term: -abs(term[1]))
+    def _parts(self) -> list[Part]:
+        return [(self._f, (1.0,)), (self._hints, (self._rate() / max(1, len(self._hints)),))]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any
 
+from river_okl._core.expansion import Expansion
 from river_okl.checks import check_positive
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -59,8 +58,7 @@ class ProjectronClassifier(KernelClassifier):
         super().__init__(kernel, budget=budget, inverse=True)
         _check_tolerance(self)
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p > 0.0 or w == 0.0:  # no mistake
             return
         _project_or_add(self, y * w)
@@ -113,9 +111,7 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
         super().__init__(kernel, budget=budget, inverse=True)
         _check_tolerance(self)
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         margin = y * p
         if margin >= 1.0 or w == 0.0:
             return

@@ -6,11 +6,10 @@ The two classes differ in their loss alone, so the update is written once.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any
 
 from river import optim
 
+from river_okl._core.expansion import Expansion
 from river_okl.algorithms.pa import NO_LOSS
 from river_okl.averaging import AveragedExpansion
 from river_okl.checks import check_learning_rate, check_positive, check_seed
@@ -56,9 +55,7 @@ class SPA(AveragedExpansion):
         """The loss at the prediction p, not positive where there is none, and the sign of the step that lessens it."""
         raise NotImplementedError
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        f = self._f
-        y, p = self._receive(x, y, w)
+    def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)
         self._t += 1
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:

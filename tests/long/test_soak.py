@@ -173,7 +173,7 @@ def run(model, terms: Callable, pool: list, samples: int, pace: Pace, worst: Wor
     last, t = deque(maxlen=100), 0
     while not pace.over:
         chunk = pool[t % POOL : t % POOL + min(CHUNK, samples - t)]
-        model.learn_batch(chunk)
+        model.learn_stream(chunk)
         t += len(chunk)
         last.extend(chunk[-100:])
         if pace.due(t):

@@ -1,0 +1,209 @@
+"""The coefficients of an expansion over its points: it knows neither the points nor a kernel.
+
+    α[i] = scale · coef[column][i]      column = class · n_outputs + output
+
+Positions move with the points: the last takes the place of one that leaves.  Beyond the n points all is 0.
+
+More than two classes.  After ``split`` an output is not one function f but one per class, F_c, and a sample of class y sees
+f along the direction u = (e_y - e_r)/√2, r the class that rivals y most: its value is (F_y - F_r)/√2, and f ← f + c κ(x, ·)
+moves F_y by c/√2 and F_r by -c/√2.  As ‖u‖ = 1, all that an algorithm for labels ±1 computes (margins, κ(x, x), ‖f‖²) means
+the same, with y = +1; and with two classes F = ±f/√2 it is the same model.  The direction is ``unit`` · (+1 for
+``along[0]``, -1 for ``along[1]``); for the one function that there is before, 1 for its only class.
+"""
+
+cimport cython
+from libc.math cimport fabs, sqrt
+
+import numpy as np
+
+from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.points cimport copy_array, fill
+
+cdef double SQRT_HALF = 0.5**0.5
+
+
+@cython.final
+cdef class Coefficients:
+    """Columns of coefficients, one for each output and class."""
+
+    def __cinit__(self, Py_ssize_t n_outputs):
+        if n_outputs < 1:
+            raise ValueError(f"n_outputs is {n_outputs}; it must be at least 1")
+        self.scale = self.unit = 1.0
+        self.n_along = 1
+        self.n_outputs = n_outputs
+        self.reserve_columns(n_outputs)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t o
+        if self.coef != NULL:
+            for o in range(self.n_columns):
+                okl_free(self.coef[o])
+        okl_free(self.coef)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.n_columns * (sizeof(double *) + 8 * self.capacity)
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for as many points, before they have it."""
+        cdef Py_ssize_t o
+        for o in range(self.n_columns):
+            self.coef[o] = <double *> aligned_resize(self.coef[o], self.capacity, capacity, 8)
+        self.capacity = capacity
+        return 0
+
+    cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
+        """More columns, zero so far."""
+        cdef Py_ssize_t o
+        self.coef = <double **> aligned_resize(self.coef, self.n_columns, n_columns, sizeof(double *))
+        for o in range(self.n_columns, n_columns):
+            self.coef[o] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+            self.n_columns = o + 1
+        return 0
+
+    # Classes ----------------------------------------------------------------------------------------------------------
+
+    cdef int split(self, Py_ssize_t n) except -1:
+        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2."""
+        cdef Py_ssize_t o, i
+        self.refuse_classes()
+        self.reserve_columns(2 * self.n_outputs)
+        for o in range(self.n_outputs):
+            for i in range(n):
+                self.coef[self.n_outputs + o][i] = SQRT_HALF * self.coef[o][i]
+                self.coef[o][i] = -self.coef[self.n_outputs + o][i]
+        self.n_classes = 2
+        self.start_directions()
+        return 0
+
+    cdef void start_directions(self) noexcept:
+        """There are classes: until it is said between which of them a sample is, nothing moves."""
+        self.along[0] = self.along[1] = 0
+        self.n_along, self.unit = 2, SQRT_HALF
+
+    cdef int check_output(self, Py_ssize_t o) except -1:
+        if not 0 <= o < self.n_outputs:
+            raise IndexError(f"output {o} of {self.n_outputs}")
+        return 0
+
+    cdef int refuse_classes(self) except -1:
+        if self.n_classes > 0:
+            raise RuntimeError("with classes a support vector has no single coefficient: see columns")
+        return 0
+
+    # Changing them ----------------------------------------------------------------------------------------------------
+
+    cdef void clear(self, Py_ssize_t i) noexcept:
+        """A point has come to position i."""
+        cdef Py_ssize_t o
+        for o in range(self.n_columns):
+            self.coef[o][i] = 0.0
+
+    cdef void dropped(self, Py_ssize_t i, Py_ssize_t last) noexcept:
+        """The point at i has left, and the last one has its position."""
+        cdef Py_ssize_t o
+        for o in range(self.n_columns):
+            self.coef[o][i] = self.coef[o][last]
+            self.coef[o][last] = 0.0
+
+    cdef bint fold(self, Py_ssize_t n) noexcept:
+        """The scale goes into the coefficients where it leaves range; whether it did."""
+        cdef Py_ssize_t i, o
+        if 1e-100 < fabs(self.scale) < 1e100:
+            return False
+        for o in range(self.n_columns):
+            for i in range(n):
+                self.coef[o][i] *= self.scale
+        self.scale = 1.0
+        return True
+
+    cdef bint clip(self, double largest, Py_ssize_t n) noexcept:
+        """|α_i| ≤ largest for output 0, over all classes; what is longer is shortened.  Whether anything was."""
+        cdef Py_ssize_t i, c
+        cdef double size
+        cdef double limit = largest / fabs(self.scale)
+        cdef double *coef = self.coef[0]
+        cdef bint clipped = False
+        for i in range(n):
+            if self.n_classes == 0:
+                if fabs(coef[i]) > limit:
+                    coef[i] = limit if coef[i] > 0.0 else -limit
+                    clipped = True
+                continue
+            size = sqrt(self.squared_size(i))
+            if size > limit:
+                for c in range(self.n_classes):
+                    self.coef[c * self.n_outputs][i] *= limit / size
+                clipped = True
+        return clipped
+
+    # Reading and writing ----------------------------------------------------------------------------------------------
+
+    cdef double squared_size(self, Py_ssize_t i) noexcept:
+        """α_i² of output 0, over all classes, without the scale."""
+        cdef Py_ssize_t c
+        cdef double size = 0.0
+        for c in range(max(1, self.n_classes)):
+            size += self.coef[c * self.n_outputs][i] * self.coef[c * self.n_outputs][i]
+        return size
+
+    cdef object magnitudes(self, Py_ssize_t n):
+        """|α_i| of output 0, over all classes: √Σ α²."""
+        cdef Py_ssize_t i
+        cdef double[::1] view
+        out = np.empty(n)
+        view = out
+        for i in range(n):
+            view[i] = sqrt(self.squared_size(i)) * fabs(self.scale)
+        return out
+
+    cdef object read(self, Py_ssize_t column, Py_ssize_t n):
+        """α of a column, a copy."""
+        out = copy_array(self.coef[column], n)
+        out *= self.scale
+        return out
+
+    cdef int write(self, Py_ssize_t column, values, Py_ssize_t n) except -1:
+        """α ← values, for a column."""
+        cdef double[::1] v = np.ascontiguousarray(values, dtype=np.float64)
+        cdef Py_ssize_t i
+        if v.shape[0] != n:
+            raise ValueError(f"{v.shape[0]} coefficients for {n} support vectors")
+        for i in range(n):
+            self.coef[column][i] = v[i] / self.scale
+        return 0
+
+    cdef object read_all(self, Py_ssize_t n):
+        """Every coefficient, a copy: an array (points, columns)."""
+        cdef Py_ssize_t i, o
+        cdef double[:, ::1] view
+        out = np.empty((n, self.n_columns))
+        view = out
+        for i in range(n):
+            for o in range(self.n_columns):
+                view[i, o] = self.coef[o][i] * self.scale
+        return out
+
+    cdef int write_all(self, matrix, Py_ssize_t n) except -1:
+        """Every coefficient, from an array (points, columns)."""
+        cdef double[:, ::1] v = np.ascontiguousarray(matrix, dtype=np.float64)
+        cdef Py_ssize_t i, o
+        if v.shape[0] != n or v.shape[1] != self.n_columns:
+            raise ValueError(f"coefficients of shape {matrix.shape} for {(n, self.n_columns)}")
+        for o in range(self.n_columns):
+            for i in range(n):
+                self.coef[o][i] = v[i, o] / self.scale
+        return 0
+
+    cdef bytes state(self, Py_ssize_t n):
+        """Column after column, without the scale."""
+        cdef Py_ssize_t o
+        return b"".join([copy_array(self.coef[o], n).tobytes() for o in range(self.n_columns)])
+
+    cdef int restore(self, bytes state, double scale, Py_ssize_t n) except -1:
+        """Requires the columns and the capacity of the state."""
+        cdef Py_ssize_t o
+        self.scale = scale
+        for o in range(self.n_columns if n else 0):
+            fill(self.coef[o], state[o * n * 8 : (o + 1) * n * 8], n * 8)
+        return 0

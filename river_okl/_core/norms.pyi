@@ -1,0 +1,3 @@
+"""Types of the compiled norms, which only the compiled expansion uses."""
+
+class Norms: ...
