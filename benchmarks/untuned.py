@@ -78,6 +78,14 @@ def _bool(samples: Iterable[Sample]) -> Iterator[Sample]:
     return ((x, bool(y)) for x, y in samples)
 
 
+def _numbers(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """A word is a feature of its own, 1 where it stands."""
+    return (
+        ({(k, v) if isinstance(v, str) else k: 1.0 if isinstance(v, str) else v for k, v in x.items()}, y)
+        for x, y in samples
+    )
+
+
 class Stream(NamedTuple):
     samples: Callable[[], Iterable[Sample]]
     classes: int = 2  # 0: a regression
@@ -113,7 +121,7 @@ STREAMS = {
         lambda: synth.FriedmanDrift("gsg", position=(7_000, 14_000), transition_window=2_000, seed=42), classes=0
     ),
     "Planes2D": Stream(lambda: synth.Planes2D(seed=42), classes=0),
-    "Mv": Stream(lambda: synth.Mv(seed=42), classes=0),
+    "Mv": Stream(lambda: _numbers(synth.Mv(seed=42)), classes=0),
     "ChickWeights": Stream(river_datasets.ChickWeights, classes=0),
 }
 

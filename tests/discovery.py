@@ -18,6 +18,9 @@ CLASSES = {
     if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Estimator)
 }
 
+# Five that differ most: halvings and many classes, a target, no support vectors, an average of all models, hints.
+ODD = ("AhpatronClassifier", "BPARegressor", "FOGDClassifier", "NBSGDRegressor", "POMDRClassifier")
+
 # Parameters that choose a way of working, and all values that any class knows for them.
 MODES = {
     "maintenance": ("simple", "nearest", "projection", "removal", "approximate", "merging"),

@@ -621,23 +621,25 @@ class SPARegressor(SPAClassifier):
 def two_variable_step(loss_t, loss_b, k_t, k_b, w, gamma_b, C):
     """The (g, d) that maximises the gain in the dual over 0 <= g <= C, 0 <= gamma_b + d <= C.
 
-    Gain: g loss_t + d loss_b - (g^2 k_t + d^2 k_b + 2 g d w) / 2. The maximum of a concave
-    quadratic over a box is its stationary point, or lies on one of the four sides.
+    Gain: g loss_t + d loss_b - (g^2 k_t + d^2 k_b + 2 g d w) / 2. For a given g the best d is where its derivative
+    is 0, or an end of its interval. What is left is a concave function of g, whose slope is bisected.
     """
     low, high = -gamma_b, C - gamma_b
 
-    def gain(step):
-        g, d = step
-        return g * loss_t + d * loss_b - (g * g * k_t + d * d * k_b + 2 * g * d * w) / 2
+    def best(g):
+        return min(high, max(low, (loss_b - w * g) / k_b))
 
-    det = k_t * k_b - w * w
-    if det > 0:
-        g, d = (k_b * loss_t - w * loss_b) / det, (k_t * loss_b - w * loss_t) / det
-        if 0 <= g <= C and low <= d <= high:
-            return g, d
-    sides = [(g, min(high, max(low, (loss_b - w * g) / k_b))) for g in (0.0, C)]
-    sides += [(min(C, max(0.0, (loss_t - w * d) / k_t)), d) for d in (low, high)]
-    return max(sides, key=gain)
+    def slope(g):
+        return loss_t - g * k_t - w * best(g)
+
+    left, right = 0.0, C
+    if slope(left) <= 0:
+        return left, best(left)
+    if slope(right) >= 0:
+        return right, best(right)
+    while left < (middle := (left + right) / 2) < right:
+        left, right = (middle, right) if slope(middle) > 0 else (left, middle)
+    return middle, best(middle)
 
 
 class DUOLClassifier(Twin):

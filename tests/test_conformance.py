@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
 import math
 import pickle
+import pkgutil
 import random
 import subprocess
 import sys
@@ -16,19 +18,33 @@ import pytest
 from river import base, checks, optim, preprocessing
 
 import river_okl
-from river_okl import kernels
+from river_okl import algorithms, kernels
 from tests import streams
-from tests.discovery import CLASSES, EVERY_VARIANT, bounded, decision, parameters, small, snapshot, task
+from tests.discovery import CLASSES, EVERY_VARIANT, ODD, bounded, decision, parameters, small, snapshot, task
 
-each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
-each_variant = pytest.mark.parametrize(
-    ("cls", "options"), [pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT]
-)
 CLASSIFIERS = {name: cls for name, cls in CLASSES.items() if issubclass(cls, base.Classifier)}
-each_classifier = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSIFIERS.items()])
+EVERY_CLASS = [pytest.param(cls, id=name) for name, cls in CLASSES.items()]
+EVERY_CLASSIFIER = [pytest.param(cls, id=name) for name, cls in CLASSIFIERS.items()]
+VARIANTS = [pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT]
+each_class = pytest.mark.parametrize("cls", EVERY_CLASS)
+each_classifier = pytest.mark.parametrize("cls", EVERY_CLASSIFIER)
+each_variant = pytest.mark.parametrize(("cls", "options"), VARIANTS)
 each_bounded = pytest.mark.parametrize(
     "cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items() if bounded(cls)]
 )
+
+
+def crossed(argnames, cases, values, ids=repr):
+    """One value for each case, in turn, and every value for five odd classes: a sum, where a product finds no more."""
+    return pytest.mark.parametrize(
+        argnames,
+        [
+            pytest.param(*case.values, *value, id="-".join([case.id, *map(ids, value)]))
+            for i, case in enumerate(cases)
+            for j, value in enumerate(value if isinstance(value, tuple) else (value,) for value in values)
+            if j == i % len(values) or case.values[0].__name__ in ODD
+        ],
+    )
 
 
 def learn(model, stream):
@@ -42,8 +58,17 @@ def learned(cls, kind="dense", n=60, **options):
     return learn(small(cls, **options), streams.KINDS[kind](task(cls), n=n))
 
 
-def test_the_classes_are_found():
-    assert len(CLASSES) >= 11
+def test_no_class_is_forgotten():
+    """What an algorithm's file defines without an underscore is public, tested over and on a page of the README."""
+    defined = {
+        name
+        for module in pkgutil.iter_modules(algorithms.__path__, "river_okl.algorithms.")
+        for name, value in vars(importlib.import_module(module.name)).items()
+        if inspect.isclass(value) and value.__module__ == module.name and issubclass(value, base.Estimator)
+        if not name.startswith("_")
+    }
+    assert {name for name in defined if name.endswith(("Classifier", "Regressor"))} == set(CLASSES)
+    assert set(ODD) < set(CLASSES)
     assert all(issubclass(cls, base.Classifier | base.Regressor) for cls in CLASSES.values())
 
 
@@ -88,8 +113,7 @@ def test_stochastic_classes_take_a_seed(cls):
 # Budgets ----------------------------------------------------------------------------------------------------------
 
 
-@each_variant
-@pytest.mark.parametrize("kind", ["dense", "emerging", "duplicates"])
+@crossed(("cls", "options", "kind"), VARIANTS, ["dense", "emerging", "duplicates"], str)
 def test_the_budget_is_never_exceeded(cls, options, kind):
     if not bounded(cls):
         pytest.skip("no bound is promised")
@@ -137,8 +161,7 @@ def test_pickles_of_equal_models_are_equal(cls, options, tmp_path):
     assert pickle.dumps(first) == pickle.dumps(second) == pickle.dumps(third) == pickle.dumps(fourth)
 
 
-@each_variant
-@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
+@crossed(("cls", "options", "kind"), VARIANTS, ["dense", "sparse", "emerging"], str)
 def test_a_pickle_goes_on_identically(cls, options, kind):
     stream = streams.KINDS[kind](task(cls), n=120)
     model = learn(small(cls, **options), stream[:50])
@@ -160,8 +183,7 @@ def test_a_clone_starts_again(cls, options):
     assert snapshot(learn(model.clone(), stream)) == snapshot(model)
 
 
-@each_variant
-@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
+@crossed(("cls", "options", "kind"), VARIANTS, ["dense", "sparse", "emerging"], str)
 def test_predictions_change_nothing(cls, options, kind):
     """Neither that of the sample to be learned, which the row memo serves, nor any other; nor the memo itself."""
     stream = streams.KINDS[kind](task(cls), n=100)
@@ -213,11 +235,10 @@ def test_x_is_not_kept(cls):
 # Labels -----------------------------------------------------------------------------------------------------------
 
 
-@each_classifier
-@pytest.mark.parametrize(
-    ("negative", "positive"),
+@crossed(
+    ("cls", "negative", "positive"),
+    EVERY_CLASSIFIER,
     [(False, True), (0, 1), (-1, 1), (np.False_, np.True_), (-1.0, 1.0), ("ham", "spam"), ((1, 2), (3,))],
-    ids=repr,
 )
 def test_labels_come_back_as_they_went_in(cls, negative, positive):
     stream = streams.dense(streams.CLASSIFICATION, n=80)
@@ -264,11 +285,10 @@ def test_before_learning(cls):
 
 BINARY = {name: cls for name, cls in CLASSIFIERS.items() if not cls()._multiclass}
 MULTICLASS = {name: cls for name, cls in CLASSIFIERS.items() if cls()._multiclass}
-THREE_LABELS = pytest.mark.parametrize("labels", [(False, True, 2), ("a", "b", "c"), (0, 1, -1)], ids=repr)
+THREE_LABELS = [((False, True, 2),), (("a", "b", "c"),), ((0, 1, -1),)]
 
 
-@pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in BINARY.items()])
-@THREE_LABELS
+@crossed(("cls", "labels"), [case for case in EVERY_CLASSIFIER if case.id in BINARY], THREE_LABELS)
 def test_a_third_label_is_refused(cls, labels):
     model = small(cls)
     for x, y in streams.dense(streams.CLASSIFICATION, n=30):
@@ -288,8 +308,7 @@ def three_labels(labels, n=90):
     return [(x, labels[(y > 0) + (x["x3"] > 0.8)]) for x, y in streams.dense(streams.CLASSIFICATION, n=n)]
 
 
-@pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in MULTICLASS.items()])
-@THREE_LABELS
+@crossed(("cls", "labels"), [case for case in EVERY_CLASSIFIER if case.id in MULTICLASS], THREE_LABELS)
 def test_a_third_label_is_welcome(cls, labels):
     stream = three_labels(labels)
     model, restored = small(cls), None
@@ -321,8 +340,7 @@ def test_a_third_label_is_welcome(cls, labels):
 BAD_VALUES = [math.nan, math.inf, -math.inf, None, "text", b"bytes", 1e60, -1e51, [1.0], 1j, {}, 10**400]
 
 
-@each_class
-@pytest.mark.parametrize("value", BAD_VALUES, ids=lambda v: repr(v)[:12])
+@crossed(("cls", "value"), EVERY_CLASS, BAD_VALUES, lambda v: repr(v)[:12])
 def test_a_bad_feature_is_named_and_changes_nothing(cls, value):
     model = learned(cls)
     before, (x, y) = snapshot(model), streams.dense(task(cls), n=70)[65]
@@ -348,8 +366,7 @@ def test_a_bad_first_sample_leaves_a_fresh_model(cls):
     assert snapshot(model) == before
 
 
-@each_class
-@pytest.mark.parametrize("x", [None, 3, "text", [1.0, 2.0], (("a", 1.0),)], ids=repr)
+@crossed(("cls", "x"), EVERY_CLASS, [None, 3, "text", [1.0, 2.0], ((("a", 1.0),),)])
 def test_a_sample_is_a_dict(cls, x):
     model = learned(cls)
     before = snapshot(model)
@@ -371,8 +388,7 @@ def test_a_bad_target_is_refused(cls):
         assert snapshot(model) == before
 
 
-@each_class
-@pytest.mark.parametrize("w", [-1.0, math.nan, math.inf, "1", None, 1j, [1.0]], ids=repr)
+@crossed(("cls", "w"), EVERY_CLASS, [-1.0, math.nan, math.inf, "1", None, 1j, [1.0]])
 def test_a_bad_weight_is_refused(cls, w):
     model = learned(cls)
     before = snapshot(model)
@@ -457,8 +473,7 @@ def series_of(library, values):
     return pytest.importorskip(library).Series(values)
 
 
-@each_variant
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@crossed(("cls", "options", "library"), VARIANTS, ["pandas", "polars"], str)
 def test_many_is_one_by_one(cls, options, library):
     stream = streams.dense(task(cls), n=90)
     many, one = small(cls, **options), small(cls, **options)
@@ -692,11 +707,11 @@ def test_memory_is_flat_where_every_sample_has_fresh_names(cls):
         pytest.skip(GROWS_WITH_NAMES[cls.__name__])
     model, rng = small(cls, kernel=kernels.RBF(0.1)), random.Random(5)
     sizes = []
-    for t in range(20_000):
+    for t in range(5_000):
         x = {"bias": 1.0, f"user-{t}": rng.gauss(0, 1), f"word-{t}": 1.0}
         decision(model, {f"seen-{t}": 1.0})
         model.learn_one(x, rng.choice((-1.0, 1.0)))
-        if t % 4000 == 3999:
+        if t % 1000 == 999:
             sizes.append(size(model))
     assert max(sizes) <= sizes[0] + 2000
     if hasattr(model, "_f"):
@@ -706,7 +721,8 @@ def test_memory_is_flat_where_every_sample_has_fresh_names(cls):
 @each_variant
 def test_predicting_takes_no_memory(cls, options):
     model = learned(cls, **options)
-    decision(model, {f"f{i}": 1.0 for i in range(100)})
+    for t in (-2, -1):  # of the first sample of this length the buffers grow
+        decision(model, {f"new-{t}-{i}": float(i) for i in range(100)})
     before = size(model)
     for t in range(50):
         decision(model, {f"new-{t}-{i}": float(i) for i in range(100)})
@@ -722,8 +738,7 @@ NOT_FROM_SUPPORT_VECTORS = {
 }
 
 
-@each_variant
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@crossed(("cls", "options", "kind"), VARIANTS, ["dense", "sparse"], str)
 def test_the_support_vectors_are_the_decision(cls, options, kind):
     if cls.__name__ in NOT_FROM_SUPPORT_VECTORS:
         pytest.skip(NOT_FROM_SUPPORT_VECTORS[cls.__name__])
@@ -856,7 +871,8 @@ def test_it_learns_what_no_linear_model_can(cls, options):
                 right += (model.predict_one(x) == (radius > 1.25)) / 400
             model.learn_one(x, radius > 1.25)
     if issubclass(cls, base.Regressor):
-        assert error < 0.6  # the mean has 0.73
+        loose = cls.__name__.startswith(("BOGD", "OLRD", "SPA"))  # random removals, few samples learned
+        assert error < (0.5 if loose else 0.3)  # the mean has 0.72
     else:
         assert right > 0.8
 

@@ -1,4 +1,7 @@
-"""The compiled expansion: invariants after random actions, accuracy, bounds, pickles, threads, every SIMD variant."""
+"""The compiled expansion: invariants after random actions, accuracy, bounds, pickles, threads.
+
+CI runs it once for each variant of the vector loops (RIVER_OKL_SIMD); here they are compared with each other.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,9 @@ from hypothesis import strategies as st
 
 from river_okl import kernels
 from river_okl._core.expansion import Expansion
-from river_okl._core.kernel import SIMD, SIMD_VARIANTS
+from river_okl._core.kernel import SIMD_VARIANTS
 from river_okl._core.sample import Frame
 
-ONE_VARIANT = "RIVER_OKL_ONE_VARIANT" in os.environ  # set where this file runs itself for another variant
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # see benchmarks/README.md
 RBF = kernels.RBF(0.5)
 KERNELS = {
@@ -115,7 +117,7 @@ def size(f):
 
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(max_examples=2 if ONE_VARIANT else 6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(0, 2**32),
     n_outputs=st.integers(1, 3),
@@ -1077,7 +1079,6 @@ assert failed >= 3, failed
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
-@pytest.mark.skipif(ONE_VARIANT, reason="the same for each")
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer reserves 20 TB")
 def test_no_memory_is_an_error_and_the_expansion_stays_whole():
     done = subprocess.run([sys.executable, "-c", OUT_OF_MEMORY], capture_output=True, text=True, check=False)
@@ -1169,19 +1170,6 @@ def test_every_variant_computes_the_same():
     assert len(outcomes[0]) > 500
     for found in outcomes[1:]:
         np.testing.assert_allclose(found, outcomes[0], rtol=1e-12, atol=1e-11)
-
-
-@pytest.mark.parametrize("variant", [v for v in SIMD_VARIANTS if v != SIMD])
-@pytest.mark.skipif(ONE_VARIANT, reason="this is the run of one variant")
-def test_every_variant_passes_this_file(variant):
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k", "not every_variant"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "RIVER_OKL_SIMD": variant, "RIVER_OKL_ONE_VARIANT": "1"},
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout
 
 
 def test_an_unknown_variant_is_refused():

@@ -181,9 +181,12 @@ def cases():
             places = RADIAL_PLACES if family(name) in RBF_ONLY or options.get("maintenance") in RBF_ONLY else PLACES
             if c:  # another pair of places for each
                 places = [places[c % len(places)], places[(3 * c + 2) % len(places)]]
-            for kernel, stream in dict.fromkeys(places):
+            for p, (kernel, stream) in enumerate(dict.fromkeys(places)):
                 words = [f"{k}={label(v)}" for k, v in options.items() if k != "seed"]
-                yield pytest.param(name, options, kernel, stream, id="-".join([name, kernel, stream, *words]))
+                marks = [pytest.mark.fast] if c == p == 0 else []
+                yield pytest.param(
+                    name, options, kernel, stream, id="-".join([name, kernel, stream, *words]), marks=marks
+                )
 
 
 def label(value):

@@ -63,7 +63,7 @@ class AVPClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | AVPClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.88%
+    Accuracy: 88.9%
 
     References
     ----------
@@ -158,7 +158,7 @@ class AhpatronClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | AhpatronClassifier(budget=50)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 87.68%
+    Accuracy: 87.7%
 
     References
     ----------

@@ -41,7 +41,7 @@ class ALMAClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | ALMAClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 86.80%
+    Accuracy: 86.8%
 
     References
     ----------

@@ -138,7 +138,7 @@ class BOGDClassifier(BOGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | BOGDClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 87.04%
+    Accuracy: 87.0%
 
     References
     ----------
@@ -189,7 +189,7 @@ class BOGDRegressor(BOGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | BOGDRegressor(seed=42)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 39.098932
+    MAE: 39.1
 
     References
     ----------

@@ -201,7 +201,7 @@ class BPAClassifier(BPA, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | BPAClassifier(budget=50)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 86.56%
+    Accuracy: 86.6%
 
     References
     ----------
@@ -250,7 +250,7 @@ class BPARegressor(BPA, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(BPARegressor(budget=50))
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.77881
+    MAE: 0.779
 
     References
     ----------

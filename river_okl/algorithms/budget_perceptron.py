@@ -39,7 +39,7 @@ class BudgetPerceptronClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | BudgetPerceptronClassifier(budget=50)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 73.76%
+    Accuracy: 73.8%
 
     References
     ----------

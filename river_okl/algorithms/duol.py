@@ -53,7 +53,7 @@ class DUOLClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | DUOLClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 89.76%
+    Accuracy: 89.8%
 
     References
     ----------
@@ -120,7 +120,7 @@ class BDUOLClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | BDUOLClassifier(budget=50)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 81.04%
+    Accuracy: 81.0%
 
     References
     ----------

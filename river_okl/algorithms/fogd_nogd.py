@@ -273,7 +273,7 @@ class FOGDClassifier(FOGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | FOGDClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.56%
+    Accuracy: 88.6%
 
     References
     ----------
@@ -315,7 +315,7 @@ class FOGDRegressor(FOGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | FOGDRegressor(seed=42)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 15.114521
+    MAE: 15.1
 
     References
     ----------
@@ -360,7 +360,7 @@ class NOGDClassifier(NOGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | NOGDClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.80%
+    Accuracy: 88.8%
 
     References
     ----------
@@ -401,7 +401,7 @@ class NOGDRegressor(NOGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | NOGDRegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 35.192154
+    MAE: 35.2
 
     References
     ----------

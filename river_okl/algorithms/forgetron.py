@@ -40,7 +40,7 @@ class ForgetronClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | ForgetronClassifier(budget=50)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 81.92%
+    Accuracy: 81.9%
 
     References
     ----------

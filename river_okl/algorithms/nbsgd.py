@@ -201,7 +201,7 @@ class KernelSGDClassifier(KernelSGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | KernelSGDClassifier(l2=1e-3)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 87.52%
+    Accuracy: 87.5%
 
     References
     ----------
@@ -242,7 +242,7 @@ class KernelSGDRegressor(KernelSGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | KernelSGDRegressor(l2=1e-2)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 23.614948
+    MAE: 23.6
 
     References
     ----------
@@ -299,7 +299,7 @@ class BSGDClassifier(BSGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | BSGDClassifier(l2=1e-3, maintenance="merging")
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.16%
+    Accuracy: 88.2%
 
     References
     ----------
@@ -346,7 +346,7 @@ class BSGDRegressor(BSGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | BSGDRegressor(l2=1e-2, maintenance="projection")
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 28.246112
+    MAE: 28.2
 
     References
     ----------
@@ -417,7 +417,7 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | NBSGDClassifier(l2=1e-3, beta=200, suffix=0.5, seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 90.16%
+    Accuracy: 90.2%
 
     References
     ----------
@@ -474,7 +474,7 @@ class NBSGDRegressor(NBSGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | NBSGDRegressor(l2=1e-2, maintenance="approximate", seed=42)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 28.187188
+    MAE: 28.2
 
     References
     ----------

@@ -76,7 +76,7 @@ class OGDClassifier(OGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OGDClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.72%
+    Accuracy: 88.7%
 
     References
     ----------
@@ -117,7 +117,7 @@ class OGDRegressor(OGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | OGDRegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 14.906354
+    MAE: 14.9
 
     References
     ----------

@@ -209,7 +209,7 @@ class OLKClassifier(OLK, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OLKClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.24%
+    Accuracy: 88.2%
 
     References
     ----------
@@ -250,7 +250,7 @@ class OLKRegressor(OLK, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | OLKRegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 25.493613
+    MAE: 25.5
 
     References
     ----------
@@ -298,7 +298,7 @@ class OLRUClassifier(OLRU, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OLRUClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 83.28%
+    Accuracy: 83.3%
 
     References
     ----------
@@ -347,7 +347,7 @@ class OLRURegressor(OLRU, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | OLRURegressor(seed=42)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 31.332878
+    MAE: 31.3
 
     References
     ----------
@@ -398,7 +398,7 @@ class OLRDClassifier(OLRD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OLRDClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 86.96%
+    Accuracy: 87.0%
 
     References
     ----------
@@ -450,7 +450,7 @@ class OLRDRegressor(OLRD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | OLRDRegressor(seed=42)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 38.362297
+    MAE: 38.4
 
     References
     ----------

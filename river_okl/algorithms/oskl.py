@@ -49,7 +49,7 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | OSKLClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 87.20%
+    Accuracy: 87.2%
 
     References
     ----------

@@ -47,7 +47,7 @@ class KernelPAClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | KernelPAClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 89.84%
+    Accuracy: 89.8%
 
     References
     ----------
@@ -103,7 +103,7 @@ class KernelPARegressor(KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | KernelPARegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 34.87416
+    MAE: 34.9
 
     References
     ----------

@@ -30,7 +30,7 @@ class KernelPerceptronClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | KernelPerceptronClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 85.36%
+    Accuracy: 85.4%
 
     References
     ----------
@@ -74,7 +74,7 @@ class RBPClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | RBPClassifier(budget=50, seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 81.28%
+    Accuracy: 81.3%
 
     References
     ----------

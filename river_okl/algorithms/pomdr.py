@@ -55,7 +55,7 @@ class POMDRClassifier(Composite, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | POMDRClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.40%
+    Accuracy: 88.4%
 
     References
     ----------

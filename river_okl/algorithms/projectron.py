@@ -41,7 +41,7 @@ class ProjectronClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | ProjectronClassifier(budget=50)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 86.08%
+    Accuracy: 86.1%
 
     References
     ----------
@@ -94,7 +94,7 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | ProjectronPlusPlusClassifier(budget=50)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 86.08%
+    Accuracy: 86.1%
 
     References
     ----------

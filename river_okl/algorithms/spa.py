@@ -103,7 +103,7 @@ class SPAClassifier(SPA, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | SPAClassifier(seed=42)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 81.92%
+    Accuracy: 81.9%
 
     References
     ----------
@@ -157,7 +157,7 @@ class SPARegressor(SPA, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(SPARegressor(seed=42))
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 1.460012
+    MAE: 1.46
 
     References
     ----------
