@@ -306,8 +306,8 @@ def test_an_attribute_of_the_users_is_refused_not_lost(tmp_path):
 # River's wrappers -------------------------------------------------------------------------------------------------
 
 
-def rbp(**options):
-    return river_okl.RBPClassifier(budget=4, seed=1, **options)
+def rbp(budget=4):
+    return river_okl.RBPClassifier(budget=budget, seed=1)
 
 
 def rbp_regressor():
@@ -778,6 +778,41 @@ def test_a_file_cannot_ask_for_much_memory():
         document["arrays"][0][1] = size
         with little_memory(), pytest.raises(CheckpointError):
             checkpoint._parse(assembled(document, arrays))
+
+
+def retraining(inner, levels):
+    """A description of wrappers in wrappers; each level would clone the next twice."""
+    for _ in range(levels):
+        detector = copy.deepcopy(inner["object"]["parameters"]["drift_detector"])
+        inner = copy.deepcopy(inner) | {}
+        inner["object"]["parameters"] = {
+            "model": copy.deepcopy(inner),
+            "drift_detector": detector,
+            "train_in_background": False,
+        }
+    return inner
+
+
+def test_wrappers_in_wrappers_cost_no_more_than_they_write():
+    """Constructors of River clone what they wrap: 40 in each other would be cloned 2^40 times."""
+    data = checkpoint._dump(drift.DriftRetrainingClassifier(rbp(), train_in_background=False))
+    document, arrays = pieces(data)
+    for levels, right in ((5, True), (20, False)):
+        changed = assembled(document | {"model": retraining(document["model"], levels)}, arrays)
+        if right:
+            assert isinstance(checkpoint._parse(changed), drift.DriftRetrainingClassifier)
+        else:
+            with pytest.raises(CheckpointError, match="wrappers in wrappers"):
+                checkpoint._parse(changed)
+
+
+def test_many_small_models_cannot_ask_for_much_memory_together():
+    """Each claims room that would be fine for one."""
+    document, arrays = pieces(checkpoint._dump(ensemble.BaggingClassifier(rbp(budget=2**20), n_models=40)))
+    for model in document["model"]["object"]["state"]["data"]["list"]:
+        model["object"]["state"]["_f"]["part"]["state"]["capacity"] = 2**16
+    with little_memory(), pytest.raises(CheckpointError, match="bytes of memory"):
+        checkpoint._parse(assembled(document, arrays))
 
 
 # Versions ---------------------------------------------------------------------------------------------------------

@@ -124,8 +124,12 @@ def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) ->
     return {
         name: _part(value, name, write) if _is_part(value) else write(value, name)
         for name, value in vars(model).items()
-        if name not in parameters and name not in model._derived
+        if name not in parameters and name not in _derived(model)
     }
+
+
+def _derived(model: Any) -> tuple[str, ...]:
+    return getattr(model, "_derived", ())
 
 
 def _part(part: Any, where: str, write: Writer) -> dict[str, Any]:
@@ -202,7 +206,7 @@ def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read
             name in attributes and name not in parameters, f"an attribute {name!r:.100} that the class does not have"
         )
         made = attributes[name]
-        if name in model._derived:
+        if name in _derived(model):
             require(type(value) is type(made) and value == made, f"{name} does not follow from the parameters")
         elif isinstance(value, Part) or _is_part(made):
             require(isinstance(value, Part) and _is_part(made), f"{name} is {value!r:.100}")
@@ -212,7 +216,8 @@ def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read
             attributes[name] = value
     for name, value in attributes.items():
         require(name in state or type(value) is not np.ndarray or value.nbytes < 1000, f"{name} is not there")
-    model._check_state()
+    if hasattr(model, "_check_state"):
+        model._check_state()
 
 
 def _restore_part(part: Any, found: Part, read: Reader) -> None:

@@ -113,6 +113,8 @@ class Reader:
         self.size = size
         self.made = made
         self.depth = 0
+        self.nested = 0  # wrappers in wrappers
+        self.allocated = 0
         self.arrays = []
         at = 0
         require(type(listed) is list, "its list of arrays")
@@ -204,9 +206,10 @@ class Reader:
         return found
 
     def may_allocate(self, n_bytes: int) -> None:
-        """An error where this is too much for a file of this size."""
+        """An error where this, with all before, is too much for a file of this size."""
+        self.allocated += n_bytes
         most = max(ALLOCATED_AT_LEAST, ALLOCATED_PER_BYTE * self.size)
-        require(n_bytes <= most, f"it asks for {n_bytes:,} bytes of memory")
+        require(self.allocated <= most, f"it asks for {self.allocated:,} bytes of memory")
 
 
 class Part:

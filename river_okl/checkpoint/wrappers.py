@@ -277,6 +277,8 @@ def _check_adwin(detector: Any) -> None:
     detector._helper = helper
 
 
+DEEPEST = 10  # wrappers in wrappers: each may clone what is in it
+
 # The list ---------------------------------------------------------------------------------------------------------
 
 
@@ -288,7 +290,7 @@ class Spec(NamedTuple):
     made: tuple[str, ...] = ()  # attributes that the object makes of the others
     check: Callable[[Any], None] = _as_it_is  # on what belongs together
     absent: Callable[[Any], tuple[str, ...]] = lambda thing: ()  # of ``state``, with such parameters
-    n_models: bool = False  # the constructor makes as many models as it is told
+    clones: bool = False  # the constructor clones its ``model``
 
 
 DETECTOR = {"_drift_detected": FLAG}
@@ -330,21 +332,22 @@ SPECS: dict[type, Spec] = {
         check=_check_one_vs_one,
     ),
     ensemble.BaggingClassifier: Spec(
-        BAGGING, {"data": _list(CLASSIFIER), "_rng": RANDOM}, check=_check_bagging, n_models=True
+        BAGGING, {"data": _list(CLASSIFIER), "_rng": RANDOM}, check=_check_bagging, clones=True
     ),
     ensemble.BaggingRegressor: Spec(
-        {**BAGGING, "model": REGRESSOR}, {"data": _list(REGRESSOR), "_rng": RANDOM}, check=_check_bagging, n_models=True
+        {**BAGGING, "model": REGRESSOR}, {"data": _list(REGRESSOR), "_rng": RANDOM}, check=_check_bagging, clones=True
     ),
     ensemble.ADWINBaggingClassifier: Spec(
         BAGGING,
         {"data": _list(CLASSIFIER), "_rng": RANDOM, "_drift_detectors": _list(_of(drift.ADWIN))},
         check=_check_adwin_bagging,
-        n_models=True,
+        clones=True,
     ),
     drift.DriftRetrainingClassifier: Spec(
         {"model": CLASSIFIER, "drift_detector": _of(drift.binary.DDM, drift.ADWIN), "train_in_background": FLAG},
         {"bkg_model": CLASSIFIER},
         check=_check_retraining,
+        clones=True,
         absent=lambda model: () if model.train_in_background else ("bkg_model",),
     ),
     drift.binary.DDM: Spec(
@@ -373,6 +376,13 @@ SPECS: dict[type, Spec] = {
 }
 
 CLASSES = {f"river.{cls.__module__.split('.')[1]}.{cls.__name__}": cls for cls in SPECS}
+
+
+class _StandIn:
+    """For a model that a constructor would clone: wrappers in wrappers would be cloned again and again."""
+
+    def clone(self) -> _StandIn:
+        return self
 
 
 def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
@@ -404,13 +414,18 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
     """An object of the list."""
     spec = SPECS[cls]
     require(content.keys() == {"class", "parameters", "state"}, f"what a {cls.__name__} is")
+    read.nested += 1
+    require(read.nested <= DEEPEST, f"more than {DEEPEST} wrappers in wrappers")
     parameters = read.named(content["parameters"], "parameters")
     state = read.named(content["state"], "state")
+    read.nested -= 1
     require(parameters.keys() <= spec.parameters.keys(), f"the parameters of a {cls.__name__}")
     parameters = {name: spec.parameters[name].into(value) for name, value in parameters.items()}
-    if spec.n_models:
+    if "data" in spec.state:
         require(type(state.get("data")) is list and len(state["data"]) == parameters.get("n_models"), "its models")
-    thing = cls(**parameters)
+    thing = cls(**(parameters | {"model": _StandIn()} if spec.clones else parameters))
+    if spec.clones:
+        thing.model = parameters["model"]
     require(state.keys() == spec.state.keys() - {*spec.absent(thing)}, f"the state of a {cls.__name__}")
     for name, value in state.items():
         _fill(thing, name, spec.state[name].into(value))
