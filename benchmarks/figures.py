@@ -15,7 +15,6 @@ import statistics
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from river import datasets, preprocessing
@@ -52,13 +51,18 @@ def watched(model: Any, samples: Iterable[Any], look: Callable[[Any], dict[Any, 
 
 def beliefs(samples: Iterable[Any]) -> None:
     """What the mixture believes along Elec2: the weights of its experts, on top of each other."""
-    names, at, weights = watched(river_okl.OKLClassifier(), samples, lambda model: model.experts, 100)
-    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    names, at, weights = watched(river_okl.OKLClassifier(), samples, lambda model: model.experts, 20)
+    n = len(at) // 20 * 20
+    weights = weights[:, :n].reshape(len(names), -1, 20).mean(axis=2)  # over 400 samples each
+    large = [i for i in np.argsort(-weights.mean(axis=1)) if weights[i].mean() > 0.01]
+    rest = np.setdiff1d(np.arange(len(names)), large)
+    figure = Figure(figsize=(9, 4), layout="constrained")
     ax = figure.add_subplot()
-    colors = [f"C{i}" for i in range(10)] if len(names) <= 10 else matplotlib.colormaps["tab20"].colors
-    ax.stackplot(at, weights, labels=[str(name) for name in names], colors=colors)
-    ax.set(xlabel="samples of Elec2", ylabel="weight", ylim=(0, 1), xlim=(at[0], at[-1]))
-    figure.legend(loc="outside right center", frameon=False, fontsize="small", reverse=True)
+    labels = [*(str(names[i]) for i in large), f"{len(rest)} others"]
+    colors = [*itertools.islice(itertools.cycle(plot.COLORS[:6]), len(large)), "lightgray"]
+    ax.stackplot(at[19:n:20], [*weights[large], weights[rest].sum(axis=0)], labels=labels, colors=colors)
+    ax.set(xlabel="samples of Elec2", ylabel="weight", ylim=(0, 1), xlim=(at[19], at[n - 1]))
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     figure.savefig(DOCS / "beliefs.png", dpi=110)
 
 
@@ -96,8 +100,7 @@ def band() -> None:
             ax.fill_between(across, mu - 1.645 * sigma, mu + 1.645 * sigma, color=plot.COLORS[5], alpha=0.4)
             ax.plot(across, mu, color=plot.COLORS[0])
             ax.scatter(*zip(*recent, strict=True), s=8, color="black", linewidths=0)
-            title = f"after {n:,} samples" + ("" if n <= 2_000 else f", {n - 2_000:,} after the change")
-            ax.set(title=title, xlabel="x")
+            ax.set(title="before the change" if n == 2_000 else f"{n - 2_000:,} samples after it", xlabel="x")
     figure.savefig(DOCS / "band.png", dpi=110)
 
 
