@@ -12,6 +12,7 @@ from river.optim.losses import BinaryLoss, RegressionLoss
 
 __all__ = ["EpsilonInsensitive", "derivative"]
 
+NO_LOSS = 1e-9  # after an unclipped step y f(x) = 1 exactly, and rounding must not decide
 STEEPEST = 1e12  # of a derivative, as river's ``clip_gradient``: a run-away model stays finite
 
 

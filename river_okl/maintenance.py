@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
 
+DEPENDENT = 1e-12  # of κ(x, x), or of two such: a δ² or a determinant below it is rounding, and breaks an inverse Gram
 TIE = 1e-9  # relative: values that are closer than that are equal, and age decides
 
 

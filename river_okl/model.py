@@ -218,6 +218,10 @@ class KernelModel(base.Estimator):
         """Raise where one of these targets is wrong, before the first is learned."""
         raise NotImplementedError
 
+    def _suffer(self, y: float, p: float) -> tuple[float, float]:
+        """The loss of passive-aggressive algorithms for the prediction p, and the sign of their step."""
+        raise NotImplementedError
+
 
 class Composite(KernelModel):
     """A model whose predictions are the sum of its ``_parts``; ``_look`` shows x to all of them."""
@@ -251,6 +255,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     """A regressor whose prediction is f(x)."""
 
     _default_loss = optim.losses.Squared()
+    eps: float  # of the ε-insensitive loss, for those that have it
 
     def _set_loss(self, loss: optim.losses.Loss | None) -> None:
         if isinstance(loss, optim.losses.BinaryLoss):
@@ -281,6 +286,11 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     def _check_many(self, targets: list[Any]) -> None:
         for y in targets:
             check_target(y)
+
+    def _suffer(self, y: float, p: float) -> tuple[float, float]:
+        """The ε-insensitive loss, not positive where there is none, and the sign of the step that lessens it."""
+        residual = y - p
+        return abs(residual) - self.eps, math.copysign(1.0, residual)
 
 
 class KernelClassifier(KernelModel, base.MiniBatchClassifier):
@@ -349,6 +359,10 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             return [self._decision(x)]
         ((f, weights),) = self._parts()
         return f.scores(x, weights)
+
+    def _suffer(self, y: float, p: float) -> tuple[float, float]:
+        """The hinge loss, not positive where there is none, and the sign of the step that lessens it."""
+        return 1.0 - y * p, y
 
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The score of the positive label, larger where the model is surer; of more than two classes, that of each."""

@@ -591,7 +591,7 @@ NONSENSE = {
     "l2": [*NUMBERS, math.inf],
     "epsilon": [*NUMBERS, 1.5, math.inf],
     "seed": [[], {}, "a", b"a", 1.0, math.nan, True],
-    "averaged": [],
+    "averaged": [None, 2, "no", []],
     "mode": [3, -1, "I", None, 1.5, math.nan],
 }
 CHOICES = ("maintenance", "sampling", "projection")

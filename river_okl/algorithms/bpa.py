@@ -13,20 +13,18 @@ The two classes differ in their loss alone, so the update is written once.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
-from river_okl.algorithms.pa import NO_LOSS
 from river_okl.checks import check_choice, check_positive, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import TIE, nearest, oldest_of_smallest, project_on_others
+from river_okl.losses import NO_LOSS
+from river_okl.maintenance import DEPENDENT, TIE, nearest, oldest_of_smallest, project_on_others
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
-DEPENDENT = 1e-12  # of κ(x, x): a δ² below it is rounding
 NEARLY_DEPENDENT = 1e-7  # the same where δ² comes from an inverse Gram, which gives a dependent point 1e-8 as jitter
 
 
@@ -56,10 +54,6 @@ class BPA(KernelModel):
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"C"}
-
-    def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The loss at the prediction p, not positive where there is none, and the sign of the step that lessens it."""
-        raise NotImplementedError
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)
@@ -209,9 +203,6 @@ class BPAClassifier(BPA, KernelClassifier):
 
     """
 
-    def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        return 1.0 - y * p, y
-
 
 class BPARegressor(BPA, KernelRegressor):
     """The passive-aggressive regressor on a budget: the least change that makes room and brings the error down to eps.
@@ -274,7 +265,3 @@ class BPARegressor(BPA, KernelRegressor):
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"C", "eps"}
-
-    def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        residual = y - p
-        return abs(residual) - self.eps, math.copysign(1.0, residual)

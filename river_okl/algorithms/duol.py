@@ -11,14 +11,12 @@ import math
 import numpy as np
 
 from river_okl._core.expansion import Expansion
-from river_okl.algorithms.pa import NO_LOSS
 from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
-from river_okl.maintenance import nearest, oldest_of_smallest
+from river_okl.losses import NO_LOSS
+from river_okl.maintenance import DEPENDENT, nearest, oldest_of_smallest
 from river_okl.model import KernelClassifier
 from river_okl.solvers import box_quadratic, solve_without, with_ridge
-
-DEPENDENT = 1e-12  # of k_t k_b: a determinant below it is rounding
 
 
 class DUOLClassifier(KernelClassifier):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from river_okl._core.expansion import Expansion
 from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
+from river_okl.losses import NO_LOSS
 from river_okl.model import KernelClassifier, KernelRegressor
-
-NO_LOSS = 1e-9  # after an unclipped step y f(x) = 1 exactly, and rounding must not decide
 
 
 def _tau(loss: float, k: float, C: float, mode: int) -> float:
@@ -69,10 +66,10 @@ class KernelPAClassifier(KernelClassifier):
         return {"C"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
-        loss = 1.0 - y * p
+        loss, sign = self._suffer(y, p)
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
-        f.add(y * w * _tau(loss, f.self_similarity, self.C, self.mode))
+        f.add(sign * w * _tau(loss, f.self_similarity, self.C, self.mode))
 
 
 class KernelPARegressor(KernelRegressor):
@@ -125,9 +122,7 @@ class KernelPARegressor(KernelRegressor):
         return {"C", "eps"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
-        residual = y - p
-        loss = abs(residual) - self.eps
+        loss, sign = self._suffer(y, p)
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
-        step = _tau(loss, f.self_similarity, self.C, self.mode)
-        f.add(math.copysign(w * step, residual))
+        f.add(sign * w * _tau(loss, f.self_similarity, self.C, self.mode))

@@ -7,9 +7,8 @@ import math
 from river_okl._core.expansion import Expansion
 from river_okl.checks import check_positive
 from river_okl.kernels import Kernel
+from river_okl.maintenance import DEPENDENT
 from river_okl.model import KernelClassifier
-
-DEPENDENT = 1e-12  # of κ(x, x): a δ² below it is rounding, and adding the point would break the inverse Gram
 
 
 class ProjectronClassifier(KernelClassifier):

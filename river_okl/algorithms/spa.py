@@ -5,15 +5,13 @@ The two classes differ in their loss alone, so the update is written once.
 
 from __future__ import annotations
 
-import math
-
 from river import optim
 
 from river_okl._core.expansion import Expansion
-from river_okl.algorithms.pa import NO_LOSS
 from river_okl.averaging import AveragedExpansion
-from river_okl.checks import check_learning_rate, check_positive, check_seed
+from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed
 from river_okl.kernels import Kernel
+from river_okl.losses import NO_LOSS
 from river_okl.model import KernelClassifier, KernelRegressor
 from river_okl.rates import rate
 
@@ -41,6 +39,7 @@ class SPA(AveragedExpansion):
         self.learning_rate = learning_rate
         self.alpha = alpha
         self.beta = beta
+        check_choice("averaged", averaged, (True, False))
         self.averaged = averaged
         self.seed = seed
         super().__init__(kernel, n_outputs=2 if averaged else 1)
@@ -50,10 +49,6 @@ class SPA(AveragedExpansion):
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate", "alpha"}
-
-    def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The loss at the prediction p, not positive where there is none, and the sign of the step that lessens it."""
-        raise NotImplementedError
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)
@@ -112,9 +107,6 @@ class SPAClassifier(SPA, KernelClassifier):
     """
 
     _multiclass = True
-
-    def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        return 1.0 - y * p, y
 
 
 class SPARegressor(SPA, KernelRegressor):
@@ -183,7 +175,3 @@ class SPARegressor(SPA, KernelRegressor):
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate", "alpha", "eps"}
-
-    def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        residual = y - p
-        return abs(residual) - self.eps, math.copysign(1.0, residual)
