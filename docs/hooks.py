@@ -18,6 +18,12 @@ import river_okl
 ROOT = pathlib.Path(__file__).parent.parent
 CLASSES = [name for name in sorted(river_okl.api.__all__) if inspect.isclass(getattr(river_okl, name))]
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+PICTURES = {
+    "untuned.png": "Accuracy against microseconds per sample, a dot for each model",
+    "beliefs.png": "What OKLClassifier believes along Elec2: the weights of its experts",
+    "features.png": "Which features matter on Agrawal, before and after a change of the concept",
+    "band.png": "The mean and the 90 % interval of OKLRegressor on a stream that changes",
+}
 MATH = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 GENERATED = re.compile(r"^<!-- (\w+) -->$", re.M)
 
@@ -112,6 +118,8 @@ def benchmarks() -> str:
 
 
 def leaderboard() -> str:
-    """The table of ``python -m benchmarks.untuned``, where it is there."""
+    """The table and the pictures of ``python -m benchmarks.untuned``, where they are there."""
     path = ROOT / "benchmarks" / "results" / "untuned.md"
-    return tables(path) if path.exists() else "The table is not measured yet."
+    text = tables(path) if path.exists() else "The table is not measured yet."
+    shown = [f"![{what}]({name})" for name, what in PICTURES.items() if (ROOT / "docs" / name).exists()]
+    return "\n\n".join([text, *shown])
