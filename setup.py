@@ -7,9 +7,10 @@ from glob import glob
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-MODULES = ["calibration", "coefficients", "expansion", "gram", "kernel", "linalg", "norms", "points", "rows", "sample"]
-# Not -ffast-math, which breaks the exponential's argument reduction, and not -march=native: rows.h holds a variant
-# of the vector loops for each instruction set and picks one when it is imported.
+MODULES = ["calibration", "coefficients", "expansion", "fourier", "gram", "kernel", "linalg", "merging", "norms"]
+MODULES += ["points", "rows", "sample"]
+# Not -ffast-math, which breaks the exponential's argument reduction, and not -march=native: simd.h compiles the
+# vector loops for each instruction set, and one is picked when they are imported.
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-math-errno", "-Wno-unused-function"]
 # Bounds checks stay on: the hot loops are C on pointers, so they would gain nothing from turning them off.
 DIRECTIVES = {

@@ -13,6 +13,7 @@ from benchmarks import timing  # first: it gives BLAS one thread  # isort: skip
 
 import argparse
 import copy
+import ctypes
 import functools
 import inspect
 import math
@@ -772,6 +773,65 @@ def threads(report: runner.Report) -> None:
     )
 
 
+# Plain C ------------------------------------------------------------------------------------------
+
+
+def plain_c(report: runner.Report, rounds: int = 7) -> None:
+    """``predict_one`` and ``learn_one`` beside a step of the same algorithm as families.c has it."""
+    rng = np.random.default_rng(0)
+    c = timing.library("families")
+
+    def beside(name: str, model: Any, samples: list[Any], seconds: Callable[[], float], per: int) -> list[object]:
+        for x, y in samples:
+            model.learn_one(x, y)
+
+        def step() -> None:
+            for x, y in samples[:500]:
+                model.predict_one(x)
+                model.learn_one(x, y)
+
+        ours = min(timing.seconds(step) for _ in range(rounds)) / 500 * 1e6
+        theirs = min(seconds() for _ in range(rounds)) / per * 1e6
+        return [name, ours, theirs, theirs / ours]
+
+    rows = []
+    active = [sorted(rng.choice(123, 14, replace=False).tolist()) for _ in range(1500)]
+    labels = (rng.random(1500) < 0.5).tolist()
+    sparse_samples = [({f"x{i}": 1.0 for i in a}, y) for a, y in zip(active, labels, strict=True)]
+    for D in (400, 5400):
+        u, w, z = rng.normal(size=(123, D)), np.zeros(2 * D), np.zeros(2 * D)
+        places = np.array(active[0], dtype=np.int32)
+
+        def fogd(u: Any = u, w: Any = w, z: Any = z, D: int = D, places: Any = places) -> float:
+            u, places, w, z = map(timing.address, (u, places, w, z))
+            return float(c.fogd_seconds(u, places, *map(ctypes.c_long, (14, D)), w, z, ctypes.c_long(200)))
+
+        model = river_okl.FOGDClassifier(kernels.RBF(0.4), n_components=D, seed=1)
+        rows.append(beside(f"FOGD, D = {D}, 14 of 123 features", model, sparse_samples, fogd, 200))
+    for B in (100, 200, 1000):
+        points, x = rng.normal(size=(B, 10)), rng.normal(size=(B, 10))
+        alpha, row = rng.normal(size=B), np.zeros(B)
+        inputs = rng.normal(size=(1500, 10))
+        samples = [(dict(enumerate(v)), y) for v, y in zip(inputs.tolist(), labels, strict=True)]
+
+        def bpa(points: Any = points, alpha: Any = alpha, row: Any = row, x: Any = x, B: int = B) -> float:
+            points, alpha, row, x = map(timing.address, (points, alpha, row, x))
+            sizes = map(ctypes.c_long, (B, 10))
+            return float(c.bpa_seconds(points, alpha, row, x, *sizes, ctypes.c_double(0.1), ctypes.c_long(200)))
+
+        sizes, similar = abs(alpha) + 0.01, rng.random(B)
+
+        def merging(sizes: Any = sizes, similar: Any = similar, B: int = B) -> float:
+            alpha, kappa = map(timing.address, (sizes, similar))
+            return float(c.merging_seconds(alpha, kappa, ctypes.c_double(0.01), ctypes.c_long(B), ctypes.c_long(20)))
+
+        rows.append(beside(f"BPA, B = {B}", river_okl.BPAClassifier(kernels.RBF(0.1), budget=B), samples, bpa, 200))
+        model = river_okl.BSGDClassifier(kernels.RBF(0.1), budget=B, maintenance="merging")
+        rows.append(beside(f"BSGD merging, B = {B}; in C the choice alone", model, samples, merging, 20))
+    head = ["µs per sample", "predict_one and learn_one", "a step in plain C", "C / ours"]
+    report.write("Beside plain C", runner.table(head, rows))
+
+
 # 4. More than two classes -------------------------------------------------------------------------
 
 
@@ -853,6 +913,7 @@ SECTIONS = {
     "memory": memory,
     "matrices": matrices,
     "threads": threads,
+    "plain_c": plain_c,
     "classes": classes,
     "wide": wide,
 }

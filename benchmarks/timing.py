@@ -80,14 +80,18 @@ def interleaved(actions: dict[str, Action], *, rounds: int = 9, milliseconds: fl
 
 
 @functools.cache
-def library() -> ctypes.CDLL:
-    """limits.c, compiled with the flags of the package and the processor's own instructions."""
-    target = pathlib.Path(tempfile.mkdtemp()) / "limits.so"
+def library(name: str = "limits") -> ctypes.CDLL:
+    """limits.c or families.c, compiled with the flags of the package and the processor's own instructions."""
+    target = pathlib.Path(tempfile.mkdtemp()) / f"{name}.so"
     flags = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w"]
-    subprocess.run(["cc", *flags, str(HERE / "limits.c"), "-o", str(target)], check=True)
+    subprocess.run(["cc", *flags, str(HERE / f"{name}.c"), "-o", str(target)], check=True)
     loaded = ctypes.CDLL(str(target))
-    for name in ("fma_seconds", "load_seconds", "triad_seconds"):
-        getattr(loaded, name).restype = ctypes.c_double
+    functions = {
+        "limits": ("fma_seconds", "load_seconds", "triad_seconds"),
+        "families": ("fogd_seconds", "bpa_seconds", "merging_seconds"),
+    }
+    for function in functions[name]:
+        getattr(loaded, function).restype = ctypes.c_double
     return loaded
 
 

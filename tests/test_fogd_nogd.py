@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import os
+import pickle
 import subprocess
 import sys
 
@@ -33,14 +34,22 @@ def twin_of(model, cls, **options):
 # FOGD ---------------------------------------------------------------------------------------------
 
 
+def z(model, x):
+    """The features of x."""
+    weights = np.zeros(2 * model.n_components)
+    model._decision(x)
+    model._z.move(model._f.rows, 1.0, weights)
+    return weights
+
+
 def errors(n_components, seed):
     """The largest |z(x)·z(x') - κ(x, x')| over many pairs."""
     model = FOGDClassifier(RBF, n_components=n_components, seed=seed)
     rng = np.random.default_rng(5)
     samples = [{f"x{i}": v for i, v in enumerate(row)} for row in rng.normal(size=(40, 5))]
-    z = np.array([model._features(x) for x in samples])
+    features = np.array([z(model, x) for x in samples])
     K = np.array([[reference.rbf(GAMMA)(x, y) for y in samples] for x in samples])
-    return np.abs(z @ z.T - K).max()
+    return np.abs(features @ features.T - K).max()
 
 
 def test_the_features_approximate_the_kernel():
@@ -108,7 +117,6 @@ def test_equal_names_are_one_feature():
     ]:
         columns = []
         for name in names:
-            fogd_nogd.frequencies.cache_clear()
             columns.append(fogd_nogd.frequencies(7, name, 10))
         assert all((column == columns[0]).all() for column in columns)
     distinct = [1, "1", -1, -2, 1.5, "a", ("a",), ("a", 1), None, b"a", (("a", 1),)]
@@ -135,13 +143,58 @@ def test_frequencies_are_the_same_in_every_process():
 
 
 def test_new_names_do_not_fill_the_memory():
-    model = FOGDClassifier(RBF, n_components=10, seed=1)
-    for i in range(3000):
-        if i == 100:
-            before = model._memory_usage
+    """The frequencies of 1,000 to 2,000 names are kept, those of a name in use among them, and reported."""
+    model = FOGDClassifier(RBF, n_components=200, seed=1)
+    sizes = []
+    for i in range(5000):
         model.learn_one({f"x{i}": 1.0, "b": 1.0}, i % 2 == 0)
-    assert model._memory_usage == before
-    assert fogd_nogd.frequencies.cache_info().currsize <= 2000
+        if i % 500 == 499:
+            sizes.append(model._raw_memory_usage)
+    assert sizes[1] > 1000 * 200 * 8
+    assert max(sizes) < 2100 * (200 * 8 + 200)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3, 5, 8, 9, 31, 32, 64, 65, 129])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3, 1e5, 1e9])
+def test_features_of_small_and_large_arguments(n_components, size):
+    """Sine and cosine to the last digits, whatever the argument; and no number beyond the last component."""
+    model = FOGDClassifier(kernels.RBF(0.5), n_components=n_components, seed=4)
+    rng = np.random.default_rng(n_components)
+    for _ in range(20):
+        x = {f"x{i}": v for i, v in enumerate(size * rng.normal(size=3))}
+        u = sum(v * fogd_nogd.frequencies(model._key, name, n_components) for name, v in x.items())
+        largest = sum(abs(v) * abs(fogd_nogd.frequencies(model._key, name, n_components)) for name, v in x.items())
+        error = 5e-16 + 4e-16 * largest  # of a sine, and of its argument
+        found = z(model, x) * math.sqrt(n_components)
+        assert (abs(found[:n_components] - np.cos(u)) <= error).all()
+        assert (abs(found[n_components:] - np.sin(u)) <= error).all()
+
+
+def test_sine_and_cosine_near_multiples_of_a_quarter_turn():
+    """One component and one feature: the argument is as near to a multiple of π/2 as a float can be, or anywhere."""
+    model = FOGDClassifier(kernels.RBF(0.5), n_components=1, seed=4)
+    (frequency,) = fogd_nogd.frequencies(model._key, "a", 1)
+    for n in [*range(-50, 50), 1000, -12345, 300_000]:
+        for shift in (0.0, 1e-9, 1e-3, 0.25, 0.7853981633974483):
+            v = float((n * math.pi / 2 + shift) / frequency)
+            if abs(v) > 1e5:
+                continue
+            cosine, sine = z(model, {"a": v})
+            u = v * float(frequency)
+            assert cosine == pytest.approx(math.cos(u), abs=3e-16 + 2e-16 * abs(u))
+            assert sine == pytest.approx(math.sin(u), abs=3e-16 + 2e-16 * abs(u))
+
+
+def test_a_model_that_is_loaded_goes_on_bit_for_bit():
+    """Its features are scratch: found again, and the same as those that were kept."""
+    model = FOGDClassifier(seed=1)
+    for t, (x, y) in enumerate(streams.emerging("classification")):
+        other = pickle.loads(pickle.dumps(model))
+        if t % 2:
+            model.predict_one(x)
+        model.learn_one(x, y)
+        other.learn_one(x, y)
+        assert (model._w == other._w).all()
 
 
 def test_gamma_of_the_stream_is_that_of_the_kernel():
@@ -150,10 +203,10 @@ def test_gamma_of_the_stream_is_that_of_the_kernel():
         model.learn_one(x, y)
         other.learn_one(x, y)
     assert model.kernel_in_use == other.kernel_in_use
-    x, z = {"x0": 0.3}, {"x1": -0.2}
+    x, other = {"x0": 0.3}, {"x1": -0.2}
     model = FOGDRegressor(kernels.RBF(model.kernel_in_use.gamma), seed=1, n_components=20_000)
     similarity = math.exp(-model.kernel.gamma * 0.13)
-    assert model._features(x) @ model._features(z) == pytest.approx(similarity, abs=0.03)
+    assert z(model, x) @ z(model, other) == pytest.approx(similarity, abs=0.03)
 
 
 @pytest.mark.parametrize(

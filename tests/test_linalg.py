@@ -1,9 +1,20 @@
 """The core's linear algebra against NumPy in extended precision, on parts of larger arrays, whose rest must stay."""
 
+import ast
+import hashlib
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import river_okl
+from river_okl import kernels
 from river_okl._core import linalg
+from tests import streams
 
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 131, 300]
 EPS = np.finfo(float).eps
@@ -122,6 +133,34 @@ def test_rows_are_vectors_one_by_one(n, rows):
     assert (expected == V).all()
 
 
+def spectra(n):
+    """Eigenvalues of every kind: far apart, clustered, zero, equal; a diagonal matrix, and one of ones."""
+    rng = np.random.default_rng(n)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    B = rng.normal(size=(n, (n + 1) // 2))
+    yield positive(n)
+    yield positive(n, jitter=0.0)
+    yield B @ B.T
+    yield (Q * np.where(np.arange(n) < n // 2, 1.0, 2.0)) @ Q.T
+    yield (Q * 10.0 ** -rng.uniform(0, 14, n)) @ Q.T
+    yield np.diag(rng.normal(size=n))
+    yield np.zeros((n, n))
+    yield np.ones((n, n))
+    yield -1e150 * positive(n)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 8, 17, 40, 100])
+def test_eigenvectors(n):
+    for K in spectra(n):
+        K = full(K)
+        D, V = linalg.eigen(lower(K))
+        size = abs(D).max(initial=0.0)
+        assert (np.diff(D) >= 0.0).all()
+        assert np.abs(V @ V.T - np.eye(n)).max(initial=0.0) <= 20 * (n + 1) * EPS
+        assert np.abs((V.T * D) @ V - K).max(initial=0.0) <= 20 * (n + 1) * EPS * size
+        np.testing.assert_allclose(D, np.linalg.eigvalsh(K), rtol=0.0, atol=20 * (n + 1) * EPS * size)
+
+
 def test_wrong_shapes_are_refused():
     A, v = np.ones((3, 4)), np.ones(3)
     for call in (
@@ -137,6 +176,86 @@ def test_wrong_shapes_are_refused():
         lambda: linalg.solve_factored_rows(np.eye(3), np.ones((3, 2))),
         lambda: linalg.row_dots(A, np.ones((2, 4))),
         lambda: linalg.row_dots(A, np.ones((3, 5))),
+        lambda: linalg.eigen(A),
     ):
         with pytest.raises(ValueError):
             call()
+
+
+# No step at the mercy of a BLAS ------------------------------------------------------------------
+
+FOLDER = Path(river_okl.__file__).parent
+STEPS = [
+    path
+    for path in sorted(FOLDER.rglob("*.py"))
+    if path.relative_to(FOLDER).parts[0] not in ("cli", "checkpoint", "datasets.py", "api.py")
+]
+BLAS = {
+    "matmul",
+    "dot",
+    "vdot",
+    "inner",
+    "tensordot",
+    "einsum",
+    "linalg",
+    "blas",
+    "lapack",
+    "cython_blas",
+    "cython_lapack",
+}
+
+
+@pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
+def test_no_step_calls_a_blas(path):
+    """A product of NumPy's is as good as a call: it goes to the threads of OpenBLAS from some size on."""
+    reading = {"explain_one", "norm"}  # what a model shows is no step
+    found = []
+    for outer in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(outer, ast.FunctionDef) and outer.name not in reading:
+            for node in ast.walk(outer):
+                if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.MatMult):
+                    found.append(f"{outer.name}: @")
+                elif isinstance(node, ast.Attribute) and node.attr in BLAS:
+                    found.append(f"{outer.name}: .{node.attr}")
+    assert found == []
+
+
+def test_the_core_knows_no_blas():
+    for path in sorted((FOLDER / "_core").glob("*.p[yx]*")):
+        text = path.read_text("utf-8")
+        assert "scipy" not in text, path
+        assert "np.dot" not in text, path
+
+
+def bits():
+    """A digest of models that solve systems, with budgets at which OpenBLAS would take threads."""
+    kernel = kernels.RBF(0.3)
+    models = [
+        river_okl.AhpatronClassifier(kernel, budget=300),
+        river_okl.ProjectronPlusPlusClassifier(kernel, budget=300),
+        river_okl.BDUOLClassifier(kernel, budget=120, maintenance="projection"),
+        river_okl.BPAClassifier(kernel, budget=200, maintenance="projection"),
+        river_okl.NOGDClassifier(kernel, budget=300),
+        river_okl.FOGDClassifier(kernel, n_components=500, seed=1),
+    ]
+    samples = streams.dense("classification", n=600)
+    for model in models:
+        for x, y in samples:
+            model.learn_one(x, y)
+    return [hashlib.sha256(pickle.dumps(model)).hexdigest() for model in models]
+
+
+def test_the_bits_of_a_model_do_not_depend_on_threads():
+    code = "from tests.test_linalg import bits; print(bits())"
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": "0"},
+            cwd=FOLDER.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "4")
+    ]
+    assert outputs[0] == outputs[1]

@@ -11,7 +11,7 @@ sample is the last one again, its kernel row is reused; where no coefficient mov
 """
 
 cimport cython
-from libc.math cimport sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memset
 
 import math
@@ -21,6 +21,7 @@ import numpy as np
 from river_okl._core.coefficients cimport Coefficients
 from river_okl._core.gram cimport Gram
 from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.merging cimport SLACK, merged, merging
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.norms cimport Norms
 from river_okl._core.points cimport LANES, MOST_POINTS, SPARSE_BELOW, Points, copy_array, fill
@@ -54,7 +55,7 @@ cdef class Expansion:
     """
 
     cdef Points points
-    cdef Rows rows
+    cdef readonly Rows rows
     cdef Coefficients alpha
     cdef Gram gram_                 # or None
     cdef Norms norms
@@ -573,22 +574,86 @@ cdef class Expansion:
         self.rows.compute_of(i, self.rows.other)
         return self.alpha.scale * loops.inner(self.rows.other, self.alpha.coef[0], self.points.padded())
 
-    cpdef Py_ssize_t smallest(self) except -1:
-        """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
-        cdef Py_ssize_t i, best = 0
-        cdef double size, least
-        self.points.check_position(0)
-        least = self.alpha.squared_size(0) * self.rows.self_[0]
+    cpdef double coefficient(self, Py_ssize_t i) except? -1.0:
+        """α_i of output 0."""
+        self.points.check_position(i)
+        self.alpha.refuse_classes()
+        return self.alpha.scale * self.alpha.coef[0][i]
+
+    cpdef double similarity(self, Py_ssize_t i) except? -1.0:
+        """κ(z_i, x) of the last sample x."""
+        self.rows.seen()
+        self.points.check_position(i)
+        return self.rows.row[i]
+
+    # Choosing one -----------------------------------------------------------------------------------------------------
+
+    cdef Py_ssize_t oldest_of_least(self, const double *values, double scale) noexcept:
+        """The position of the smallest value; ties, 1e-9 relative to the value or to a scale, go to the oldest."""
+        cdef Py_ssize_t i, best = -1
+        cdef double least = values[0]
         for i in range(1, self.points.n):
-            size = self.alpha.squared_size(i) * self.rows.self_[i]
-            if size < least:
-                least = size
-        best = -1
+            least = min(least, values[i])
+        least += 1e-9 * max(fabs(least), scale)
         for i in range(self.points.n):
-            size = self.alpha.squared_size(i) * self.rows.self_[i]
-            if size <= least * (1.0 + 1e-9) and (best < 0 or self.points.birth[i] < self.points.birth[best]):
+            if values[i] <= least and (best < 0 or self.points.birth[i] < self.points.birth[best]):
                 best = i
         return best
+
+    cpdef Py_ssize_t smallest(self) except -1:
+        """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
+        cdef Py_ssize_t i
+        cdef double *sizes = self.rows.other
+        self.points.check_position(0)
+        for i in range(self.points.n):
+            sizes[i] = self.alpha.squared_size(i) * self.rows.self_[i]
+        return self.oldest_of_least(sizes, 0.0)
+
+    cpdef Py_ssize_t replaceable(self, double dependent) except -1:
+        """The position of the smallest α_i² δ_i², δ_i the distance of κ_i from the multiples of the last sample's κ_x; ties
+        (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) is rounding, and 0."""
+        cdef Py_ssize_t i
+        cdef double residue, alpha
+        cdef double *lost = self.rows.other
+        cdef const double *row = self.rows.row
+        cdef const double *similarities = self.rows.self_
+        cdef const double *coef = self.alpha.coef[0]
+        cdef double k = self.rows.self_similarity
+        self.rows.seen()
+        self.points.check_position(0)
+        self.alpha.refuse_classes()
+        for i in range(self.points.n):
+            alpha = self.alpha.scale * coef[i]
+            residue = similarities[i] - row[i] * (row[i] / k)
+            lost[i] = alpha * alpha * (0.0 if residue < dependent * similarities[i] else residue)
+        return self.oldest_of_least(lost, 0.0)
+
+    def partner(self, Py_ssize_t p):
+        """The support vector m that merges with p at the least loss, and h and α_z of that merge (merging.h); ties, 1e-9
+        relative to α_p², go to the oldest.  The kernel is one Gaussian, and α_p the smallest coefficient."""
+        cdef Py_ssize_t i, m
+        cdef double h = 0.0, alpha_z = 0.0, alpha, alpha_p, least = INFINITY
+        cdef double *losses = self.rows.dots
+        cdef const double *kappa = self.rows.other
+        alpha_p = self.coefficient(p)
+        if self.points.n < 2:
+            raise ValueError("one support vector has no partner")
+        self.rows.compute_of(p, self.rows.other)
+        merging.losses(self.alpha.coef[0], self.alpha.scale, kappa, self.points.n, alpha_p, losses)
+        losses[p] = INFINITY
+        for i in range(self.points.n):
+            alpha = self.alpha.scale * self.alpha.coef[0][i]
+            least = min(least, losses[i] + SLACK * (alpha * alpha + alpha_p * alpha_p))
+        least += 2e-9 * max(least, alpha_p * alpha_p)
+        for i in range(self.points.n):  # what may be the least, to the last digit
+            alpha = self.alpha.scale * self.alpha.coef[0][i]
+            if i != p and losses[i] - SLACK * (alpha * alpha + alpha_p * alpha_p) <= least:
+                losses[i] = merged(alpha, alpha_p, kappa[i], &h, &alpha_z)
+            else:
+                losses[i] = INFINITY
+        m = self.oldest_of_least(losses, alpha_p * alpha_p)
+        merged(self.alpha.scale * self.alpha.coef[0][m], alpha_p, kappa[m], &h, &alpha_z)
+        return m, h, alpha_z
 
     # Columns ----------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,9 @@ typedef struct {
     void (*times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out);
     /* out = A' v */
     void (*transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out);
+    /* A = sum_i values_i v_i v_i', v_i the rows of `vectors`, A symmetric and spoilt; scratch has room for 2 n. 0, or 1 where
+     * an eigenvalue did not converge */
+    int (*eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch);
 } Linalg;
 
 #define LOOPS "linalg_variant.h"

@@ -15,6 +15,7 @@ cdef extern from "linalg.h":
         void (*inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
         void (*times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out) noexcept nogil
         void (*transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out) noexcept nogil
+        int (*eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch) noexcept nogil
 
     const Linalg *find_linalg(const char *name)
 

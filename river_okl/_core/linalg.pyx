@@ -128,3 +128,17 @@ def invert_factored(double[:, :] L):
     cdef Py_ssize_t ld = leading(L, True)
     if L.shape[0]:
         linalg.inverse(&L[0, 0], ld, L.shape[0])
+
+
+def eigen(A):
+    """The eigenvalues of a symmetric A, smallest first, and the eigenvectors as rows."""
+    copied = np.array(A, dtype=np.float64, order="C")
+    cdef double[:, :] a = copied
+    cdef Py_ssize_t n = a.shape[0], ld = leading(a, True)
+    values, vectors, scratch = np.zeros(n), np.zeros((n, n)), np.zeros(2 * n)
+    cdef double[::1] d = values, room = scratch
+    cdef double[:, ::1] v = vectors
+    if n and linalg.eigen(&a[0, 0], ld, n, &d[0], &v[0, 0], &room[0]):
+        raise ArithmeticError("an eigenvalue did not converge")
+    order = values.argsort(kind="stable")
+    return values[order], vectors[order]

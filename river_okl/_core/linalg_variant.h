@@ -294,8 +294,87 @@ static void NAME(transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m,
     NAME(combine)(a, ld, m, n, v, 1, out);
 }
 
+/* Eigenvalues and vectors as in EISPACK's tred2 and tql2: reflections make A tridiagonal, from the last row to the first, and
+ * rotations that chase its off-diagonal to 0 (QL with implicit shifts) turn pairs of rows of `vectors`. */
+static int NAME(eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch) {
+    double *off = scratch, *squares = scratch + n; /* beside the diagonal; u'u/2 of each reflection 1 - u u'/(u'u/2) */
+    for (Py_ssize_t i = n - 1; i > 0; i--) {
+        double *u = a + i * ld, scale = 0.0;
+        for (Py_ssize_t k = 0; k < i; k++) scale += fabs(u[k]);
+        squares[i] = 0.0;
+        off[i] = u[i - 1];
+        if (i == 1 || scale == 0.0) continue;
+        for (Py_ssize_t k = 0; k < i; k++) u[k] /= scale;
+        const double square = NAME(dot)(u, u, i), root = u[i - 1] >= 0.0 ? -sqrt(square) : sqrt(square);
+        const double h = square - u[i - 1] * root;
+        u[i - 1] -= root;
+        NAME(symmetric_times)(a, ld, i, 1.0 / h, u, 0.0, off);
+        NAME(add_one)(u, i, -NAME(dot)(u, off, i) / (2.0 * h), off);
+        for (Py_ssize_t j = 0; j < i; j++) {
+            NAME(add_one)(off, j + 1, -u[j], a + j * ld);
+            NAME(add_one)(u, j + 1, -off[j], a + j * ld);
+        }
+        squares[i] = h;
+        off[i] = scale * root;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const double *u = a + i * ld;
+        values[i] = u[i];
+        memset(vectors + i * n, 0, sizeof(double) * (size_t)n);
+        vectors[i * n + i] = 1.0;
+        if (squares[i] > 0.0 && i > 0)
+            for (Py_ssize_t r = 0; r < i; r++)
+                NAME(add_one)(u, i, -NAME(dot)(vectors + r * n, u, i) / squares[i], vectors + r * n);
+    }
+    for (Py_ssize_t i = 1; i < n; i++) off[i - 1] = off[i];
+    if (n) off[n - 1] = 0.0;
+    for (Py_ssize_t l = 0; l < n; l++) {
+        for (int tries = 0;; tries++) {
+            Py_ssize_t m = l, i;
+            while (m < n - 1 && fabs(off[m]) > 1.1e-16 * (fabs(values[m]) + fabs(values[m + 1]))) m++;
+            if (m == l) break;
+            if (tries == 60) return 1;
+            double g = (values[l + 1] - values[l]) / (2.0 * off[l]), r = hypot(g, 1.0), s = 1.0, c = 1.0, p = 0.0;
+            g = values[m] - values[l] + off[l] / (g + (g >= 0.0 ? r : -r));
+            for (i = m - 1; i >= l; i--) {
+                const double f = s * off[i], b = c * off[i];
+                off[i + 1] = r = hypot(f, g);
+                if (r == 0.0) {
+                    values[i + 1] -= p;
+                    off[m] = 0.0;
+                    break;
+                }
+                s = f / r;
+                c = g / r;
+                g = values[i + 1] - p;
+                r = (values[i] - g) * s + 2.0 * c * b;
+                p = s * r;
+                values[i + 1] = g + p;
+                g = c * r - b;
+                double *x = vectors + i * n, *y = x + n;
+                Py_ssize_t k = 0;
+                for (; k + W <= n; k += W) {
+                    const vec u = LOAD(x + k), v = LOAD(y + k);
+                    STORE(x + k, SET(c) * u - SET(s) * v);
+                    STORE(y + k, SET(s) * u + SET(c) * v);
+                }
+                for (; k < n; k++) {
+                    const double u = x[k], v = y[k];
+                    x[k] = c * u - s * v;
+                    y[k] = s * u + c * v;
+                }
+            }
+            if (i >= l) continue; /* r was 0 */
+            values[l] -= p;
+            off[l] = g;
+            off[m] = 0.0;
+        }
+    }
+    return 0;
+}
+
 static const Linalg NAME(linalg) = {NAME(dot), NAME(symmetric_times), NAME(rank_one), NAME(cholesky), NAME(solve_lower),
-                                    NAME(solve_upper), NAME(inverse), NAME(times), NAME(transposed_times)};
+                                    NAME(solve_upper), NAME(inverse), NAME(times), NAME(transposed_times), NAME(eigen)};
 
 #undef LOAD
 #undef STORE

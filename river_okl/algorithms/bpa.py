@@ -80,10 +80,8 @@ def _least_lost(f: Expansion, residues: NDArray[np.float64], dependent: float = 
 
 def _replace(f: Expansion, step: float) -> None:
     """V = {t}: P_V κ_r = (κ_rt/k_t) κ_t"""
-    row, k_t = f.row, f.self_similarity
-    projected = row / k_t
-    r = _least_lost(f, f.self_similarities - row * projected)
-    beta_t = f.coefficients[r] * projected[r]
+    r = f.replaceable(DEPENDENT)
+    beta_t = f.coefficient(r) * (f.similarity(r) / f.self_similarity)
     f.remove(r)
     f.add(beta_t + step)
 

@@ -10,25 +10,24 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.expansion import Expansion
+from river_okl._core.fourier import RandomFeatures
+from river_okl._core.linalg import eigen, times, transposed_times
 from river_okl._core.sample import Frame
 from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 from river_okl.rates import rate
 
-SMALL = 100_000  # numbers
 NEGLIGIBLE = 1e-10  # of the largest eigenvalue: what is below is rounding, and its eigenvector noise
 
 
 # Random Fourier features --------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=2000)  # so that ever-new features do not fill the memory
 def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.float64]:
     """The column of U of one feature for γ = 1/2: standard normal numbers that follow from the seed and the name alone.
 
@@ -38,42 +37,7 @@ def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.floa
     bits = np.random.PCG64(int.from_bytes(key, "little")).random_raw(2 * n_components)
     u, v = ((bits >> np.uint64(11)).astype(np.float64) + 0.5).reshape(2, n_components) * 2.0**-53
     column: NDArray[np.float64] = np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * math.pi * v)
-    column.flags.writeable = False
     return column
-
-
-@functools.lru_cache(maxsize=8)  # a stream mostly has the same names again and again
-def small_frequency_matrix(
-    seed: int, names: tuple[Hashable, ...], n_components: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """U, a row for each feature, in an order that does not depend on that of the names, so that neither does rounding."""
-    U = np.array([frequencies(seed, name, n_components) for name in names]).reshape(len(names), n_components)
-    order = U[:, 0].argsort()
-    return order, U[order]
-
-
-def frequency_matrix(
-    seed: int, names: tuple[Hashable, ...], n_components: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The same without keeping what is large: names that change from sample to sample would fill the memory."""
-    make = small_frequency_matrix if len(names) * n_components <= SMALL else small_frequency_matrix.__wrapped__
-    return make(seed, names, n_components)
-
-
-@functools.lru_cache(maxsize=16)  # what is predicted is learned next, by one model or by a few
-def random_features(
-    seed: int, gamma: float, n_components: int, names: tuple[Hashable, ...], values: tuple[float, ...]
-) -> NDArray[np.float64]:
-    """z(x) = √(1/D) (cos Ux, sin Ux), U ~ N(0, 2γ)"""
-    order, U = frequency_matrix(seed, names, n_components)
-    Ux = np.array(values)[order] @ U
-    Ux *= math.sqrt(2.0 * gamma)
-    z = np.empty(2 * n_components)
-    np.cos(Ux, out=z[:n_components])
-    np.sin(Ux, out=z[n_components:])
-    z /= math.sqrt(n_components)
-    z.flags.writeable = False
-    return z
 
 
 def canonical(name: Hashable) -> Hashable:
@@ -91,6 +55,8 @@ class FOGD(KernelModel):
     """Fourier online gradient descent for both tasks."""
 
     _state_version = 2
+    __slots__ = ("_z",)  # and so neither copied nor saved: it follows from the rest
+    _z: RandomFeatures
 
     def __init__(
         self,
@@ -121,28 +87,25 @@ class FOGD(KernelModel):
     def _upgrade_state(version: int, parameters: dict[str, Any], state: dict[str, Any]) -> None:
         del state["_p"]  # 1: the prediction for the sample in hand, always 0 between two
 
-    def _look(self, x: Any, number: int = -1) -> tuple[NDArray[np.float64], float]:
+    def _look(self, x: Any, number: int = -1) -> tuple[RandomFeatures, float]:
         """z(x) in place of f, with the γ that x is predicted with."""
-        self._f.evaluate(x)  # refuses what is no sample
-        z = self._features(x)
+        p = self._decision(x)  # refuses what is no sample
         self._f.observe(x)
-        return z, float(self._w @ z)
+        return self._z, p
 
-    def _step(self, z: NDArray[np.float64], y: float, p: float, w: float) -> None:
+    def _step(self, z: RandomFeatures, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0:
-            self._w -= rate(self.learning_rate, self._t) * g * z
-
-    def _features(self, x: Any) -> NDArray[np.float64]:
-        """z(x)"""
-        names, values = zip(*x.items(), strict=True) if len(x) else ((), ())
-        gamma = self._f.kernel.gammas[0]
-        return random_features(self._key, gamma, self.n_components, names, tuple(map(float, values)))
+            z.move(self._f.rows, -rate(self.learning_rate, self._t) * g, self._w)
 
     def _decision(self, x: Any) -> float:
-        self._f.evaluate(x)
-        return float(self._w @ self._features(x))
+        try:
+            z = self._z
+        except AttributeError:
+            draw = functools.partial(frequencies, self._key, n_components=self.n_components)
+            z = self._z = RandomFeatures(self.n_components, draw)
+        return z.value(self._f.rows, x, self._w)
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
         return np.array([[self._decision(row)] for row in frame], dtype=np.float64).reshape(-1, 1)
@@ -202,8 +165,9 @@ class NOGD(KernelModel):
         basis = self._basis
         if not len(basis) or self._gammas != f.kernel.gammas:  # empty: a step was interrupted in its solve
             basis = self._approximate()
-        self._w -= eta * g * (f.row @ basis)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
-        f.coefficients = basis @ self._w  # f = wᵀz
+        basis = np.ascontiguousarray(basis)  # older files have it by columns
+        self._w -= eta * g * transposed_times(basis, f.row)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
+        f.coefficients = times(basis, self._w)  # f = wᵀz
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -224,15 +188,15 @@ class NOGD(KernelModel):
     def _approximate(self) -> NDArray[np.float64]:
         """From here on f is linear in z, starting from the best image of f of this rank."""
         f = self._f
-        D, V = scipy.linalg.eigh(f.gram())  # smallest first
+        D, V = eigen(f.gram())  # smallest first, vectors as rows
         k = self.rank or max(1, self.budget // 5)
         chosen = [i for i in range(self.budget - 1, self.budget - 1 - k, -1) if D[i] > NEGLIGIBLE * D[-1]]
-        D, V = D[chosen], V[:, chosen]
-        self._w = np.sqrt(D) * (V.T @ f.coefficients)
+        D, V = D[chosen], np.ascontiguousarray(V[chosen].T)
+        self._w = np.sqrt(D) * transposed_times(V, f.coefficients)
         basis: NDArray[np.float64] = V / np.sqrt(D)
         self._basis = basis
         self._gammas = f.kernel.gammas
-        f.coefficients = basis @ self._w
+        f.coefficients = times(basis, self._w)
         return basis
 
 
@@ -261,6 +225,7 @@ class FOGDClassifier(FOGD, KernelClassifier):
     - The frequencies of a feature are a function of the seed and its name, so that the order in which features appear
       does not matter, and they are not part of the model. A name that is neither a string, a number nor a tuple of such
       counts by its repr, which must be the same in each run.
+    - Those of the last 1,000 to 2,000 names are kept, 8D bytes each: a cache, which is no part of a saved model.
     - With `RBF()` z(x) moves while gamma does, for the first 200 samples, and the weights stay.
     - There are no support vectors; `norm` is that of the weights.
     - The hinge loss is active where y f(x) < 1 (river's also at 1).

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import types
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from river import optim
 
@@ -22,13 +24,15 @@ from river_okl.kernels import Kernel
 from river_okl.maintenance import merge, project_on_nearest, project_on_others
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
+F = TypeVar("F", bound=Callable[..., None])
+
 
 class SGD(KernelModel):
     """Algorithms 1, 2 and 3 for both tasks: they differ in ``_maintain``."""
 
     _derived = (*KernelModel._derived, "_in_ball")
 
-    def _start(self, kernel: Kernel | None, loss: optim.losses.Loss | None, l2: float, **expansion: Any) -> None:
+    def __init__(self, kernel: Kernel | None, loss: optim.losses.Loss | None, l2: float, **expansion: Any):
         check_positive("l2", l2)
         self.l2 = l2
         self._t = 0
@@ -61,7 +65,7 @@ class KernelSGD(SGD):
     """Algorithm 1."""
 
     def __init__(self, kernel: Kernel | None = None, *, loss: optim.losses.Loss | None = None, l2: float = 1e-3):
-        self._start(kernel, loss, l2)
+        super().__init__(kernel, loss, l2)
 
 
 class BSGD(SGD):
@@ -82,7 +86,7 @@ class BSGD(SGD):
             check_gaussian(kernel, "merging")
         self.budget = budget
         self.maintenance = maintenance
-        self._start(kernel, loss, l2, budget=budget, spare=True, inverse=maintenance == "projection")
+        super().__init__(kernel, loss, l2, budget=budget, spare=True, inverse=maintenance == "projection")
 
     def _maintain(self) -> None:
         f = self._f
@@ -127,7 +131,7 @@ class NBSGD(SuffixAverage, SGD):
         self.suffix = suffix
         self.seed = seed
         self._rng = check_seed(seed)
-        self._start(kernel, loss, l2, inverse=maintenance == "projection", n_outputs=3 if suffix else 1)
+        super().__init__(kernel, loss, l2, inverse=maintenance == "projection", n_outputs=3 if suffix else 1)
         if suffix:
             self._check_suffix()
             self._start_average()
@@ -169,6 +173,15 @@ class NBSGD(SuffixAverage, SGD):
                 f"suffix is {self.suffix!r} with the squared loss and l2={self.l2!r}, whose projection on a ball has no "
                 f"exact average: give another loss, l2 above 1, or suffix=0"
             )
+
+
+def _with_l2(constructor: F, l2: float) -> F:
+    """The constructor with this default: where targets are numbers, λ is larger."""
+    init: Any = constructor
+    made: Any = types.FunctionType(init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__)
+    made.__kwdefaults__ = {**init.__kwdefaults__, "l2": l2}
+    made.__annotations__ = init.__annotations__
+    return cast(F, made)
 
 
 class KernelSGDClassifier(KernelSGD, KernelClassifier):
@@ -251,8 +264,7 @@ class KernelSGDRegressor(KernelSGD, KernelRegressor):
 
     """
 
-    def __init__(self, kernel: Kernel | None = None, *, loss: optim.losses.Loss | None = None, l2: float = 1e-2):
-        super().__init__(kernel, loss=loss, l2=l2)
+    __init__ = _with_l2(KernelSGD.__init__, 1e-2)
 
 
 class BSGDClassifier(BSGD, KernelClassifier):
@@ -355,16 +367,7 @@ class BSGDRegressor(BSGD, KernelRegressor):
 
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        loss: optim.losses.Loss | None = None,
-        l2: float = 1e-2,
-        budget: int = 100,
-        maintenance: str = "removal",
-    ):
-        super().__init__(kernel, loss=loss, l2=l2, budget=budget, maintenance=maintenance)
+    __init__ = _with_l2(BSGD.__init__, 1e-2)
 
 
 class NBSGDClassifier(NBSGD, KernelClassifier):
@@ -482,27 +485,4 @@ class NBSGDRegressor(NBSGD, KernelRegressor):
 
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        loss: optim.losses.Loss | None = None,
-        l2: float = 1e-2,
-        budget: int = 100,
-        beta: float = 1000.0,
-        maintenance: str = "removal",
-        n_neighbors: int = 4,
-        suffix: float = 0.0,
-        seed: int | None = None,
-    ):
-        super().__init__(
-            kernel,
-            loss=loss,
-            l2=l2,
-            budget=budget,
-            beta=beta,
-            maintenance=maintenance,
-            n_neighbors=n_neighbors,
-            suffix=suffix,
-            seed=seed,
-        )
+    __init__ = _with_l2(NBSGD.__init__, 1e-2)

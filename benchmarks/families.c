@@ -1,0 +1,83 @@
+/* What a C programmer would write in an afternoon: one step of an algorithm in plain loops, for benchmarks/speed.py.
+ *
+ * Every function repeats its step `times` times and returns the seconds of processor time that this took. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <time.h>
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+/* FOGD: m of the features are 1, u has a row of D frequencies for each, w and z have 2 D numbers */
+double fogd_seconds(const double *u, const int *active, long m, long D, double *w, double *z, long times) {
+    double start = now();
+    for (long t = 0; t < times; t++) {
+        double p = 0.0;
+        for (long i = 0; i < D; i++) z[i] = 0.0;
+        for (long j = 0; j < m; j++)
+            for (long i = 0; i < D; i++) z[i] += u[active[j] * D + i];
+        for (long i = 0; i < D; i++) {
+            const double angle = z[i];
+            z[i] = cos(angle) / sqrt(D);
+            z[D + i] = sin(angle) / sqrt(D);
+        }
+        for (long i = 0; i < 2 * D; i++) p += w[i] * z[i];
+        for (long i = 0; i < 2 * D; i++) w[i] += (p < 0.5 ? 0.01 : -0.01) * z[i];
+    }
+    return now() - start;
+}
+
+/* BPA "simple" with a Gaussian kernel: B points of d numbers, one after another; each sample replaces one */
+double bpa_seconds(double *points, double *alpha, double *row, const double *x, long B, long d, double gamma, long times) {
+    double start = now();
+    for (long t = 0; t < times; t++) {
+        const double *sample = x + (t % B) * d;
+        double p = 0.0, least = INFINITY;
+        long r = 0;
+        for (long i = 0; i < B; i++) {
+            double distance = 0.0;
+            for (long j = 0; j < d; j++) distance += (points[i * d + j] - sample[j]) * (points[i * d + j] - sample[j]);
+            row[i] = exp(-gamma * distance);
+            p += alpha[i] * row[i];
+        }
+        for (long i = 0; i < B; i++) {
+            const double lost = alpha[i] * alpha[i] * (1.0 - row[i] * row[i]);
+            if (lost < least) least = lost, r = i;
+        }
+        alpha[r] = alpha[r] * row[r] + (p < 0.0 ? 0.5 : -0.5);
+        for (long j = 0; j < d; j++) points[r * d + j] = sample[j];
+    }
+    return now() - start;
+}
+
+/* the partner to merge with, by golden section search for every one of B */
+double merging_seconds(const double *alpha, const double *kappa, double alpha_p, long B, long times) {
+    double start = now(), sink = 0.0;
+    const double golden = 0.6180339887498949;
+    for (long t = 0; t < times; t++) {
+        double least = INFINITY;
+        for (long i = 0; i < B; i++) {
+            double low = 0.0, high = 1.0, left = 1.0 - golden, right = golden, length = log(kappa[i]);
+            double f = alpha[i] * exp(length * (1 - left) * (1 - left)) + alpha_p * exp(length * left * left);
+            double g = alpha[i] * exp(length * (1 - right) * (1 - right)) + alpha_p * exp(length * right * right);
+            while (high - low > 0.01) {
+                if (f * f > g * g) {
+                    high = right, right = left, g = f, left = high - golden * (high - low);
+                    f = alpha[i] * exp(length * (1 - left) * (1 - left)) + alpha_p * exp(length * left * left);
+                } else {
+                    low = left, left = right, f = g, right = low + golden * (high - low);
+                    g = alpha[i] * exp(length * (1 - right) * (1 - right)) + alpha_p * exp(length * right * right);
+                }
+            }
+            const double loss = alpha[i] * alpha[i] + alpha_p * alpha_p + 2.0 * alpha[i] * alpha_p * kappa[i] - f * f;
+            if (loss < least) least = loss;
+        }
+        sink += least;
+    }
+    volatile double kept = sink;
+    (void)kept;
+    return now() - start;
+}
