@@ -105,19 +105,24 @@ def band() -> None:
 
 
 def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
-    """Mean accuracy over the streams against the geometric mean of the microseconds."""
-    streams = sorted({name for (name, _), row in found.items() if "accuracy" in row} & set(timed["streams"]))
+    """Mean accuracy against the geometric mean of the microseconds, over the streams that all models have seen."""
+    cells = {pair for pair, row in found.items() if "accuracy" in row and pair[0] in timed["streams"]}
+    those = [m for m in dict.fromkeys(m for _, m in found) if sum(m == model for _, model in cells) >= 5]
+    streams = [name for name in timed["streams"] if all((name, m) in cells for m in those)]
+    if not streams:
+        return
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     ax = figure.add_subplot()
-    for model in dict.fromkeys(model for _, model in found):
-        if all("accuracy" in found.get((name, model), {}) for name in streams):
-            accuracy = statistics.fmean(found[name, model]["accuracy"] for name in streams)
-            us = statistics.geometric_mean(timed["streams"][name]["us"][model] for name in streams)
-            color = plot.COLORS[1 if model in ("OKL", "Ahpatron") else 0]
-            ax.scatter([us], [accuracy], color=color, s=40)
-            ax.annotate(model, (us, accuracy), xytext=(6, 4), textcoords="offset points", fontsize="small")
+    for model in those:
+        accuracy = statistics.fmean(found[name, model]["accuracy"] for name in streams)
+        us = statistics.geometric_mean(timed["streams"][name]["us"][model] for name in streams)
+        ax.scatter([us], [accuracy], color=plot.COLORS[1 if model in ("OKL", "Ahpatron") else 0], s=40)
+        ax.annotate(model, (us, accuracy), xytext=(6, 4), textcoords="offset points", fontsize="small")
     ax.set(
-        xscale="log", xlabel="µs per sample, predict and learn", ylabel=f"accuracy, %, mean of {len(streams)} streams"
+        xscale="log",
+        xlabel="µs per sample, predict and learn",
+        ylabel="accuracy, %",
+        title=f"Mean of {', '.join(streams)}",
     )
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)

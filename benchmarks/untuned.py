@@ -394,7 +394,8 @@ def every(found: Results, streams: Sequence[str], those: Iterable[str], field: s
 def short(found: Results) -> str:
     """Which pairs did not see the whole stream."""
     those = [f"{m} on {name} {row['rows']:,}" for (name, m), row in found.items() if row["rows"] < row["of"]]
-    return f"\n\n\\* stopped by the limit of time, after so many rows: {'; '.join(those)}." if those else ""
+    stopped = f"\\* stopped by the limit of time, after so many rows: {'; '.join(those)}. " if those else ""
+    return f"\n\n{stopped}An empty cell was not measured."
 
 
 def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -> None:

@@ -495,6 +495,15 @@ def test_many_is_one_by_one(cls, options, library):
         assert snapshot(many) == snapshot(one)
 
 
+def test_a_score_of_0_is_positive_in_a_frame_too():
+    pandas = pytest.importorskip("pandas")
+    model = river_okl.RBPClassifier(kernels.Linear(), seed=1)
+    for y in (False, True, False):
+        model.learn_one({"a": 1.0 if y else -1.0}, y)
+    assert model.decision_function_one({"a": 0.0}) == 0.0
+    assert list(model.predict_many(pandas.DataFrame({"a": [0.0]}))) == [model.predict_one({"a": 0.0})] == [True]
+
+
 @each_class
 def test_learn_many_takes_weights(cls):
     pandas = pytest.importorskip("pandas")
