@@ -7,8 +7,25 @@ from glob import glob
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-MODULES = ["calibration", "coefficients", "expansion", "fourier", "gram", "kernel", "linalg", "merging", "norms"]
-MODULES += ["points", "rows", "sample"]
+MODULES = [
+    "calibration",
+    "coefficients",
+    "expansion",
+    "fourier",
+    "gram",
+    "kernel",
+    "linalg",
+    "merging",
+    "metrics",
+    "mixture",
+    "norms",
+    "points",
+    "posterior",
+    "process",
+    "rows",
+    "sample",
+    "scaler",
+]
 # Not -ffast-math, which breaks the exponential's argument reduction, and not -march=native: simd.h compiles the
 # vector loops for each instruction set, and one is picked when they are imported.
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-math-errno", "-Wno-unused-function"]

@@ -8,6 +8,7 @@ The map of the house::
     api.py          the public names; this file shows them at their first use
     algorithms/     one paper, one file: ``_step`` is its pseudo-code over an expansion f = Σ α_i κ(z_i, ·)
     model.py        river's protocol: predictions, mini-batches, what a model shows
+    predictive.py   the same for models that predict a distribution: Gaussian processes, alone and mixed
     labels.py       which label is positive, and what is no label
     frames.py       dataframes in and out
     checks.py       what parameters, weights and targets may be
@@ -21,6 +22,7 @@ The map of the house::
     datasets.py     the papers' data sets
     cli/            the command: names and files of a user, the race, pictures
     _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
+                    posterior, process, scaler, metrics, and the mixture made of them;
                     samples, calibration, linear algebra, what a state must be
 """
 

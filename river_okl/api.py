@@ -18,6 +18,7 @@ from river_okl.algorithms.nbsgd import (
     NBSGDRegressor,
 )
 from river_okl.algorithms.ogd import OGDClassifier, OGDRegressor
+from river_okl.algorithms.okl import OKLClassifier, OKLRegressor
 from river_okl.algorithms.olk import (
     OLKClassifier,
     OLKRegressor,
@@ -31,6 +32,7 @@ from river_okl.algorithms.pa import KernelPAClassifier, KernelPARegressor
 from river_okl.algorithms.perceptron import KernelPerceptronClassifier, RBPClassifier
 from river_okl.algorithms.pomdr import POMDRClassifier
 from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlusPlusClassifier
+from river_okl.algorithms.sogp import SOGPClassifier, SOGPRegressor
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 from river_okl.checkpoint import load, save
 
@@ -61,6 +63,8 @@ __all__ = [
     "NOGDRegressor",
     "OGDClassifier",
     "OGDRegressor",
+    "OKLClassifier",
+    "OKLRegressor",
     "OLKClassifier",
     "OLKRegressor",
     "OLRDClassifier",
@@ -72,6 +76,8 @@ __all__ = [
     "ProjectronClassifier",
     "ProjectronPlusPlusClassifier",
     "RBPClassifier",
+    "SOGPClassifier",
+    "SOGPRegressor",
     "SPAClassifier",
     "SPARegressor",
     "datasets",

@@ -14,6 +14,7 @@ from river import optim
 from river_okl.kernels import RBF, Kernel
 
 LARGEST_WEIGHT = 1e10
+MOST_DICTIONARY = 10_000
 LARGEST_TARGET = 1e50  # as the core's bound on features: squares and their sums stay far from overflow
 
 
@@ -55,6 +56,20 @@ def check_whole(name: str, value: Any, low: int = 1) -> None:
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+
+
+def check_dictionary(budget: Any) -> None:
+    """A budget of points whose covariance is kept."""
+    check_whole("budget", budget)
+    if budget > MOST_DICTIONARY:
+        raise ValueError(
+            f"budget is {budget!r}; it must be at most {MOST_DICTIONARY:,}: time and memory are its square"
+        )
+
+
+def check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}; it must be True or False")
 
 
 def check_weight(w: Any) -> None:

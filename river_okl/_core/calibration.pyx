@@ -18,9 +18,6 @@ cdef double PRIOR = 5.0         # curvature before the first sample: a starts at
 cdef class Calibration:
     """The fitted sigmoid."""
 
-    cdef double slope, curvature, mean_square
-    cdef Py_ssize_t seen
-
     def __cinit__(self):
         self.slope = 2.0
         self.curvature = PRIOR

@@ -107,6 +107,35 @@ static void NAME(distances_tile)(const double *const *rows, const double *vals, 
 #undef PRODUCT
 #undef SQUARED_DIFFERENCE
 
+/* Three rows of dot products under three metrics: out_k += sum_j vals[k * m + j] rows[j]; each number of Z is loaded once. */
+static void NAME(dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out0,
+                             double *out1, double *out2) {
+    enum { K = W == 8 ? 4 : 2 };
+    Py_ssize_t i = 0;
+    for (; i + K * W <= n; i += K * W) {
+        vec a[K], b[K], c[K];
+        for (int k = 0; k < K; k++) {
+            a[k] = ((vec *)(out0 + i))[k]; b[k] = ((vec *)(out1 + i))[k]; c[k] = ((vec *)(out2 + i))[k];
+        }
+        for (Py_ssize_t j = 0; j < m; j++) {
+            const vec *z = (const vec *)(rows[j] + i);
+            const vec u = SET(vals[j]), v = SET(vals[m + j]), w = SET(vals[2 * m + j]);
+            for (int k = 0; k < K; k++) { a[k] += u * z[k]; b[k] += v * z[k]; c[k] += w * z[k]; }
+        }
+        for (int k = 0; k < K; k++) {
+            ((vec *)(out0 + i))[k] = a[k]; ((vec *)(out1 + i))[k] = b[k]; ((vec *)(out2 + i))[k] = c[k];
+        }
+    }
+    for (; i < n; i += W) {
+        vec a = *(vec *)(out0 + i), b = *(vec *)(out1 + i), c = *(vec *)(out2 + i);
+        for (Py_ssize_t j = 0; j < m; j++) {
+            const vec z = *(const vec *)(rows[j] + i);
+            a += SET(vals[j]) * z; b += SET(vals[m + j]) * z; c += SET(vals[2 * m + j]) * z;
+        }
+        *(vec *)(out0 + i) = a; *(vec *)(out1 + i) = b; *(vec *)(out2 + i) = c;
+    }
+}
+
 static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
     if (f->kind == DOT_POWER) {
         const vec base = SET(f->gamma) * dot + SET(f->coef0);
@@ -167,4 +196,4 @@ static double NAME(inner)(const double *a, const double *b, Py_ssize_t n) {
 #endif
 }
 
-static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(distances_tile), NAME(kernel_row), NAME(inner)};
+static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(distances_tile), NAME(dots_three), NAME(kernel_row), NAME(inner)};

@@ -130,3 +130,29 @@ def checked_functions(state: dict[str, Any], n: int, n_outputs: int, *, values: 
         checked_array(gram, "inverse", np.float64, n * (n + 1) // 2)
         checked_whole(gram, "steps", 0, 2**62)
         checked_flag("fragile", gram["fragile"])
+
+
+POINT_DTYPES = dict.fromkeys(("slots", "free_slots", "owned", "owners"), np.int32) | dict.fromkeys(
+    ("ranks", "counts", "birth"), np.int64
+)
+"""Of the arrays in the state of ``Points``; the others are float64."""
+
+
+def with_arrays(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of ``Points`` with arrays for bytes."""
+    return {
+        name: np.frombuffer(value, POINT_DTYPES.get(name, np.float64)) if isinstance(value, bytes) else value
+        for name, value in state.items()
+    }
+
+
+def with_bytes(state: dict[str, Any]) -> dict[str, Any]:
+    """The other way round."""
+    found = {}
+    for name, value in state.items():
+        if isinstance(value, np.ndarray):
+            if value.dtype != POINT_DTYPES.get(name, np.float64):
+                raise ValueError(f"{name} is an array of {value.dtype}")
+            value = value.tobytes()
+        found[name] = value
+    return found

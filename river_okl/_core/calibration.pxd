@@ -1,0 +1,9 @@
+cdef class Calibration:
+    cdef double slope, curvature, mean_square
+    cdef Py_ssize_t seen
+
+    cpdef double factor(self)
+    cpdef int update(self, double margin) except -1
+
+
+cpdef double sigmoid(double z)

@@ -1,0 +1,314 @@
+"""Three ways to measure distances between samples, learned from what a model's predictions depend on.
+
+Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² and x · z.  The weights come from the slopes of the model,
+
+    G_j = mean of (∂f/∂x_j)² over recent samples        w_j² = (G_j / Σ G)^p, divided by its mean, at least ``LEAST``
+
+the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), its diagonal, on a stream.
+The three metrics have p = 0, which weighs all features alike, ½ and 1.
+
+What is kept, for points i: square[m][i] = ‖z_i‖².  For features: sums over the stream, of which the mean of ‖x-x'‖² and
+‖x‖² under any weights can be had, so that bandwidths follow the weights; they forget after ``MEMORY`` samples.
+"""
+
+from libc.math cimport fmax, sqrt
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+
+import numpy as np
+
+from river_okl._core.kernel cimport loops
+from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.points cimport Feature, Points, scatter
+from river_okl._core.sample cimport Sample
+from river_okl._core.scaler cimport Scaler
+
+cdef double LEAST = 1e-4
+cdef double MEMORY = 10000.0
+
+POWERS = (0.0, 0.5, 1.0)
+
+
+cdef class Metrics:
+    """Weighted distances over points whose features a scaler counts."""
+
+    def __init__(self, Points points, Scaler scaler):
+        self.points = points
+        self.scaler = scaler
+
+    def __dealloc__(self):
+        cdef int m
+        for m in range(METRICS):
+            okl_free(self.weights[m])
+            okl_free(self.square[m])
+            okl_free(self.dots[m])
+        okl_free(self.slopes)
+        okl_free(self.slope_counts)
+        okl_free(self.differences)
+        okl_free(self.squares)
+        okl_free(self.previous)
+        okl_free(self.previous_places)
+        okl_free(self.pointers)
+        okl_free(self.numbers)
+
+    def __sizeof__(self):
+        cdef Py_ssize_t of_places = self.places * 8 * (METRICS + 5) + self.previous_allocated * 4
+        return object.__sizeof__(self) + of_places + self.capacity * 16 * METRICS + self.items_allocated * 32
+
+    cdef int reserve_places(self, Py_ssize_t size) except -1:
+        """Room for the features that the scaler counts."""
+        cdef Py_ssize_t i, places
+        cdef int m
+        if size <= self.places:
+            return 0
+        places = max(8, size, 2 * self.places)
+        for m in range(METRICS):
+            self.weights[m] = <double *> aligned_resize(self.weights[m], self.places, places, 8)
+            for i in range(self.places, places):
+                self.weights[m][i] = 1.0
+        self.slopes = <double *> aligned_resize(self.slopes, self.places, places, 8)
+        self.slope_counts = <double *> aligned_resize(self.slope_counts, self.places, places, 8)
+        self.differences = <double *> aligned_resize(self.differences, self.places, places, 8)
+        self.squares = <double *> aligned_resize(self.squares, self.places, places, 8)
+        self.previous = <double *> aligned_resize(self.previous, self.places, places, 8)
+        self.places = places
+        return 0
+
+    cdef int reserve_points(self) except -1:
+        """As many as the points have room for."""
+        cdef Py_ssize_t capacity = self.points.capacity
+        cdef int m
+        if capacity > self.capacity:
+            for m in range(METRICS):
+                self.square[m] = <double *> aligned_resize(self.square[m], self.capacity, capacity, 8)
+                self.dots[m] = <double *> aligned_resize(self.dots[m], self.capacity, capacity, 8)
+            self.capacity = capacity
+        return 0
+
+    cdef int measure(self, const Sample *x, const double *values) except -1:
+        """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places."""
+        cdef Points points = self.points
+        cdef const int32_t *places = self.scaler.places
+        cdef const Feature *feature
+        cdef Py_ssize_t i, allocated, size = x.size, count = 0, n_dense, n = points.padded()
+        cdef double weighted
+        cdef int m
+        if size > self.items_allocated:
+            allocated = max(size, 2 * self.items_allocated, 8)
+            self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
+            self.numbers = <double *> aligned_resize(self.numbers, 0, METRICS * allocated, 8)
+            self.items_allocated = allocated
+        for m in range(METRICS):
+            self.own[m] = 0.0
+            if n:
+                memset(self.dots[m], 0, n * 8)
+        for i in range(size):
+            if x.slots[i] >= 0 and points.features[x.slots[i]].dense != NULL:
+                self.pointers[count] = points.features[x.slots[i]].dense
+                count += 1
+        n_dense = count
+        count = 0
+        for i in range(size):
+            feature = &points.features[x.slots[i]] if x.slots[i] >= 0 else NULL
+            for m in range(METRICS):
+                weighted = values[i] * (self.weights[m][places[i]] if places[i] >= 0 else 1.0)
+                self.own[m] += weighted * values[i]
+                if feature == NULL:
+                    continue
+                if feature.dense != NULL:
+                    self.numbers[m * n_dense + count] = weighted
+                elif values[i] != 0.0:
+                    scatter(feature, weighted, self.dots[m])
+            count += feature != NULL and feature.dense != NULL
+        if n:
+            loops.dots_three(self.pointers, self.numbers, n_dense, n, self.dots[0], self.dots[1], self.dots[2])
+        return 0
+
+    cdef void stored(self) noexcept:
+        """The sample measured last has become the last point."""
+        cdef int m
+        for m in range(METRICS):
+            self.square[m][self.points.n - 1] = self.own[m]
+
+    cdef void dropped(self, Py_ssize_t i) noexcept:
+        """Point i has left, and the last has its position."""
+        cdef int m
+        for m in range(METRICS):
+            self.square[m][i] = self.square[m][self.points.n]
+            self.square[m][self.points.n] = 0.0
+
+    cdef int observe(self, const Sample *x, const double *values) except -1:
+        """A sample that is learned counts for the mean distances; the scaler has learned its places."""
+        cdef const int32_t *places = self.scaler.places
+        cdef Py_ssize_t i, allocated
+        cdef double difference
+        cdef int32_t place
+        self.reserve_places(self.scaler.size)
+        if x.size > self.previous_allocated:
+            allocated = max(x.size, 2 * self.previous_allocated, 8)
+            self.previous_places = <int32_t *> aligned_resize(self.previous_places, self.previous_size, allocated, 4)
+            self.previous_allocated = allocated
+        if self.samples >= 2.0 * MEMORY:
+            self.samples *= 0.5
+            for i in range(self.scaler.size):
+                self.differences[i] *= 0.5
+                self.squares[i] *= 0.5
+        self.samples += 1.0
+        for i in range(x.size):
+            place = places[i]
+            self.squares[place] += values[i] * values[i]
+            if self.samples > 1.0:
+                difference = values[i] - self.previous[place]
+                self.differences[place] += difference * difference
+            self.previous[place] = 0.0
+        for i in range(self.previous_size):  # what the previous sample had and this one lacks
+            place = self.previous_places[i]
+            self.differences[place] += self.previous[place] * self.previous[place]
+            self.previous[place] = 0.0
+        for i in range(x.size):
+            self.previous[places[i]] = values[i]
+            self.previous_places[i] = places[i]
+        self.previous_size = x.size
+        return 0
+
+    cdef double mean_distance(self, int m) noexcept:
+        """Mean ‖x-x'‖² of consecutive samples."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.scaler.size):
+            total += self.weights[m][i] * self.differences[i]
+        return total / (self.samples - 1.0) if self.samples > 1.0 else 0.0
+
+    cdef double mean_square(self, int m) noexcept:
+        """Mean ‖x‖²."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.scaler.size):
+            total += self.weights[m][i] * self.squares[i]
+        return total / self.samples if self.samples > 0.0 else 0.0
+
+    cdef int learn(self) except -1:
+        """New weights from the slopes, which start again; ``square_points`` is due."""
+        cdef Py_ssize_t i, known = 0, size = self.scaler.size
+        cdef double slope, total = 0.0, mean_half = 0.0
+        for i in range(size):
+            if self.slope_counts[i] > 0.0:
+                self.slopes[i] /= self.slope_counts[i]
+                total += self.slopes[i]
+                known += 1
+        if total > 1e-200 and known > 1:
+            for i in range(size):
+                mean_half += sqrt(self.slopes[i] / total) / known
+            for i in range(size):
+                if self.slope_counts[i] > 0.0:
+                    slope = self.slopes[i] / total
+                    self.weights[1][i] = fmax(sqrt(slope) / mean_half, LEAST)
+                    self.weights[2][i] = fmax(slope * known, LEAST)
+            self.learned = True
+        if size:
+            memset(self.slopes, 0, size * 8)
+            memset(self.slope_counts, 0, size * 8)
+        return 0
+
+    cdef void square_points(self) noexcept:
+        """Every ‖z_i‖² from scratch, with today's weights."""
+        cdef Points points = self.points
+        cdef const Feature *feature
+        cdef Py_ssize_t i, j, k, place
+        cdef double w
+        cdef int m
+        for m in range(METRICS):
+            if self.capacity:
+                memset(self.square[m], 0, self.capacity * 8)
+        for j in range(points.n_slots):
+            feature = &points.features[j]
+            if feature.key == NULL:
+                continue
+            place = self.place_of_slot(j)
+            for m in range(METRICS):
+                w = self.weights[m][place] if place >= 0 else 1.0
+                if feature.dense != NULL:
+                    for i in range(points.n):
+                        self.square[m][i] += w * feature.dense[i] * feature.dense[i]
+                else:
+                    for k in range(feature.count):
+                        self.square[m][feature.owners[k]] += w * feature.amounts[k] * feature.amounts[k]
+
+    cdef Py_ssize_t place_of_slot(self, Py_ssize_t slot) noexcept:
+        """Where the scaler has the feature that the points have in this slot; -1: it never learned it."""
+        place = self.scaler.index.get(<object> self.points.features[slot].key)
+        return -1 if place is None else <Py_ssize_t> place
+
+    cdef void forget(self, list places) noexcept:
+        """The scaler has forgotten the features of these places."""
+        cdef Py_ssize_t place, i, kept = 0
+        cdef int m
+        for place in places:
+            for m in range(METRICS):
+                self.weights[m][place] = 1.0
+            self.slopes[place] = self.slope_counts[place] = 0.0
+            self.differences[place] = self.squares[place] = self.previous[place] = 0.0
+        gone = set(places)
+        for i in range(self.previous_size):
+            if self.previous_places[i] not in gone:
+                self.previous_places[kept] = self.previous_places[i]
+                kept += 1
+        self.previous_size = kept
+
+    def feature_weights(self, mixed):
+        """Feature name -> weight, for a mixture of the three metrics; the mean is 1."""
+        cdef Py_ssize_t place
+        cdef int m
+        found = {}
+        for name, at in self.scaler.index.items():
+            place = at
+            found[name] = sum(mixed[m] * self.weights[m][place] for m in range(METRICS)) if place < self.places else 1.0
+        mean = sum(found.values()) / max(1, len(found))
+        return {name: weight / mean for name, weight in found.items()}
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        cdef Py_ssize_t i, m, size = self.scaler.size
+        def column(values):
+            return np.array(values, dtype=np.float64)
+        return {
+            "weights": column([[self.weights[1][i], self.weights[2][i]] for i in range(size)]).reshape(size, 2),
+            "slopes": column([[self.slopes[i], self.slope_counts[i]] for i in range(size)]).reshape(size, 2),
+            "sums": column([[self.differences[i], self.squares[i], self.previous[i]] for i in range(size)]).reshape(size, 3),
+            "previous": np.array([self.previous_places[i] for i in range(self.previous_size)], dtype=np.int32),
+            "square": column([[self.square[m][i] for i in range(self.points.n)] for m in range(METRICS)]).reshape(METRICS, self.points.n),
+            "samples": self.samples,
+            "learned": bool(self.learned),
+        }
+
+    def restore(self, dict state):
+        """Go on from a state; the scaler and the points have theirs."""
+        cdef Py_ssize_t i, m, size = self.scaler.size
+        square = state["square"]
+        if square.shape != (METRICS, self.points.n) or not np.isfinite(square).all() or (square < 0.0).any():
+            raise ValueError("the squares of a metric do not match its points")
+        weights, slopes, sums, previous = state["weights"], state["slopes"], state["sums"], state["previous"]
+        for a, columns in (weights, 2), (slopes, 2), (sums, 3):
+            if a.shape != (size, columns) or not np.isfinite(a).all():
+                raise ValueError("the sums of a metric do not match its features")
+        if size and (weights.min() <= 0.0 or slopes.min() < 0.0 or sums[:, :2].min() < 0.0):
+            raise ValueError("the weights of a metric are out of range")
+        if previous.ndim != 1 or np.unique(previous).size != previous.size or (previous.size and not 0 <= previous.min() <= previous.max() < size):
+            raise ValueError("the previous sample of a metric does not match its features")
+        if type(state["samples"]) is not float or not 0.0 <= state["samples"] <= 3.0 * MEMORY or type(state["learned"]) is not bool:
+            raise ValueError(f"a metric of {state['samples']!r} samples")
+        self.reserve_places(size)
+        for i in range(size):
+            self.weights[1][i], self.weights[2][i] = weights[i]
+            self.slopes[i], self.slope_counts[i] = slopes[i]
+            self.differences[i], self.squares[i], self.previous[i] = sums[i]
+        self.previous_places = <int32_t *> aligned_resize(self.previous_places, 0, max(8, previous.size), 4)
+        self.previous_allocated = max(8, previous.size)
+        self.previous_size = previous.size
+        for i in range(previous.size):
+            self.previous_places[i] = previous[i]
+        self.samples, self.learned = state["samples"], state["learned"]
+        self.reserve_points()
+        for m in range(METRICS):
+            for i in range(self.points.n):
+                self.square[m][i] = square[m, i]

@@ -1,0 +1,372 @@
+"""A Gaussian process on a dictionary of points: what is believed of f there, learned sample by sample.
+
+Prior f ~ GP(0, a κ).  For a dictionary Z of n points, with K = κ(Z, Z) + ε I, it keeps
+
+    Basis   K⁻¹                         for each kernel
+    Belief  μ = E f(Z)                  for each prior amplitude a and forgetting λ, and each column of targets
+            S = Cov f(Z) = a K - D      as D, what was learned, so that forgetting is a factor and no step touches K
+
+At a sample x, with k = κ(Z, x), q = K⁻¹ k and γ = κ(x, x) + ε - kᵀ q, the part of κ(x, ·) that the dictionary lacks:
+
+    h = Cov(f(Z), f(x)) = a k - D q     m = E f(x) = qᵀ μ     v = Var f(x) = a γ + qᵀ h
+
+A likelihood turns m, v and the target into c and b: how far the mean moves, how much of the variance is resolved.  Then
+
+    forgetting      D ← λ D,  μ ← √λ μ, and with them h ← λ h + (1 - λ) a k,  m ← √λ m,  v = a γ + qᵀ h
+    x stays out     μ ← μ + c h,  D ← D + b h hᵀ
+    x comes in      p = [h; v]:  μ ← [μ; m] + c p,  D ← [[D, D q], [., qᵀ D q]] + b p pᵀ,  K⁻¹ grows by [q; -1][q; -1]ᵀ/γ
+    point i leaves  its rows and columns go;  K⁻¹ loses K⁻¹_i K⁻¹_iᵀ / K⁻¹_ii
+
+Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  Where b v is below
+``RESOLVED`` and x stays out, D is left as it is: the step is then one product with D.
+
+The jitter ε is ``JITTER`` κ(x, x).  Of symmetric matrices the lower triangle is kept.
+"""
+
+from libc.math cimport M_SQRT1_2, erfc, exp, fmax, sqrt
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from river_okl._core.linalg cimport linalg
+from river_okl._core.memory cimport aligned_resize, okl_free
+
+JITTER = 1e-3                   # of κ(x, x)
+cdef double RESOLVED = 0.01
+cdef double SMALLEST_FACTOR = 1e-60
+
+
+cdef class Basis:
+    """K⁻¹ of at most ``most`` points."""
+
+    def __init__(self, Py_ssize_t most):
+        self.capacity = (most + 7) // 8 * 8
+        self.inverse = <double *> aligned_resize(NULL, 0, self.capacity * self.capacity, 8)
+        self.q = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+        self.column = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+
+    def __dealloc__(self):
+        okl_free(self.inverse)
+        okl_free(self.q)
+        okl_free(self.column)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + 8 * self.capacity * (self.capacity + 2)
+
+    cdef void look(self, const double *k, double self_similarity) noexcept nogil:
+        """q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
+        self.solve(k, self.q)
+        self.self_similarity = self_similarity * (1.0 + JITTER)
+        self.residue = self.self_similarity
+        if self.n:
+            self.residue -= linalg.dot(k, self.q, self.n)
+        # κ(x, x) is 0 where a linear kernel meets x = 0, of which nothing can be learned
+        self.residue = fmax(self.residue, fmax(0.5 * JITTER * self_similarity, 1e-300))
+
+    cdef double novelty(self) noexcept nogil:
+        """How much of κ(x, ·) the dictionary lacks, as a part of it."""
+        return self.residue / self.self_similarity if self.self_similarity > 1e-200 else 0.0
+
+    cdef void solve(self, const double *values, double *out) noexcept nogil:
+        """K⁻¹ values"""
+        if self.n:
+            linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, values, 0.0, out)
+
+    cdef void add(self) noexcept nogil:
+        """The sample of the last look comes in."""
+        cdef Py_ssize_t n = self.n
+        memset(self.inverse + n * self.capacity, 0, (n + 1) * 8)
+        memcpy(self.column, self.q, n * 8)
+        self.column[n] = -1.0
+        linalg.rank_one(self.inverse, self.capacity, n + 1, 1.0 / self.residue, self.column)
+        self.n = n + 1
+
+    cdef void remove(self, Py_ssize_t i) noexcept nogil:
+        """Point i leaves, and the last takes its position."""
+        copy_row(self.inverse, self.capacity, self.n, i, self.column)
+        linalg.rank_one(self.inverse, self.capacity, self.n, -1.0 / self.column[i], self.column)
+        move_last(self.inverse, self.capacity, self.n, i)
+        self.n -= 1
+
+    cdef int rebuild(self, const double *gram) except -1:
+        """K⁻¹ from K itself, by Cholesky: where the kernel has changed, and against rounding now and then."""
+        cdef Py_ssize_t i, n = self.n
+        cdef double jitter = 0.0, largest = 1e-300
+        for i in range(n):
+            largest = fmax(largest, gram[i * self.capacity + i])
+        while True:
+            for i in range(n):
+                memcpy(self.inverse + i * self.capacity, gram + i * self.capacity, (i + 1) * 8)
+                self.inverse[i * self.capacity + i] += jitter * largest
+            if n == 0 or linalg.cholesky(self.inverse, self.capacity, n) == 0:
+                break
+            jitter = 10.0 * jitter + 1e-9
+            if jitter > 1.0:
+                raise FloatingPointError("the Gram matrix of the dictionary is not positive")
+        if n:
+            linalg.inverse(self.inverse, self.capacity, n)
+        return 0
+
+    cdef double importance(self, Py_ssize_t i, double alpha) noexcept nogil:
+        """What is lost of the mean where point i leaves, (α_i / K⁻¹_ii)², for α = K⁻¹ μ."""
+        alpha /= self.inverse[i * self.capacity + i]
+        return alpha * alpha
+
+    def matrix(self):
+        """K⁻¹, a copy."""
+        cdef Py_ssize_t i, j, ld = self.capacity
+        return np.array([[self.inverse[max(i, j) * ld + min(i, j)] for j in range(self.n)] for i in range(self.n)]).reshape(self.n, self.n)
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        return {"n": self.n, "inverse": packed(self.inverse, self.capacity, self.n)}
+
+    def restore(self, dict state):
+        """Go on from a state, every number of which is checked."""
+        if type(state["n"]) is not int or not 0 <= state["n"] <= self.capacity:
+            raise ValueError(f"a dictionary of {state['n']!r} points")
+        unpack(state["inverse"], self.inverse, self.capacity, state["n"])
+        self.n = state["n"]
+
+
+cdef class Belief:
+    """μ and D over a basis, for one prior amplitude and one rate of forgetting."""
+
+    def __init__(self, Basis basis, double amplitude, double forgetting, Py_ssize_t columns=1):
+        self.basis = basis
+        self.amplitude = amplitude
+        self.forgetting = forgetting
+        self.factor = 1.0
+        self.learned = <double *> aligned_resize(NULL, 0, basis.capacity * basis.capacity, 8)
+        self.h = <double *> aligned_resize(NULL, 0, basis.capacity + 1, 8)
+        for _ in range(columns):
+            self.add_column()
+
+    def __dealloc__(self):
+        okl_free(self.means)
+        okl_free(self.learned)
+        okl_free(self.h)
+        okl_free(self.mean)
+
+    def __sizeof__(self):
+        cdef Py_ssize_t ld = self.basis.capacity
+        return object.__sizeof__(self) + 8 * (ld * ld + ld + 1 + self.columns * (ld + 1))
+
+    cdef int add_column(self) except -1:
+        """One more column of targets, all of which were 0 so far: which is exact."""
+        cdef Py_ssize_t columns = self.columns, ld = self.basis.capacity
+        self.means = <double *> aligned_resize(self.means, columns * ld, (columns + 1) * ld, 8)
+        self.mean = <double *> aligned_resize(self.mean, columns, columns + 1, 8)
+        self.columns = columns + 1
+        return 0
+
+    cdef void look(self, const double *k) noexcept nogil:
+        """h, m and v of the sample that the basis has looked at."""
+        cdef Py_ssize_t i, o, n = self.basis.n, ld = self.basis.capacity
+        if n:
+            linalg.symmetric_times(self.learned, ld, n, -self.factor, self.basis.q, 0.0, self.h)
+        for i in range(n):
+            self.h[i] += self.amplitude * k[i]
+        self.look_at_variance()
+        for o in range(self.columns):
+            self.mean[o] = linalg.dot(self.basis.q, self.means + o * ld, n)
+
+    cdef void look_at_variance(self) noexcept nogil:
+        cdef double v = self.amplitude * self.basis.residue
+        self.variance = fmax(v + linalg.dot(self.basis.q, self.h, self.basis.n), 1e-3 * v)
+
+    cdef void forget(self, const double *k) noexcept nogil:
+        """Back to the prior by 1 - λ."""
+        cdef Py_ssize_t i, o, n = self.basis.n, ld = self.basis.capacity
+        cdef double keep = self.forgetting, root = sqrt(keep)
+        if keep == 1.0:
+            return
+        self.factor *= keep
+        if self.factor < SMALLEST_FACTOR:
+            self.fold()
+        for i in range(n):
+            self.h[i] = keep * self.h[i] + (1.0 - keep) * self.amplitude * k[i]
+        for o in range(self.columns):
+            self.mean[o] *= root
+            for i in range(n):
+                self.means[o * ld + i] *= root
+        self.look_at_variance()
+
+    cdef void fold(self) noexcept nogil:
+        """The factor into the matrix."""
+        cdef Py_ssize_t i
+        for i in range(self.basis.n * self.basis.capacity):
+            self.learned[i] *= self.factor
+        self.factor = 1.0
+
+    cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil:
+        """The sample of the last look, with a c for each column; where it comes in, before the basis adds it."""
+        cdef Py_ssize_t i, o, n = self.basis.n, ld = self.basis.capacity
+        cdef double *row = self.learned + n * ld
+        if add:
+            for i in range(n):
+                row[i] = (self.amplitude * k[i] - self.h[i]) / self.factor  # D q / f
+            row[n] = linalg.dot(self.basis.q, row, n)
+            self.h[n] = self.variance
+            for o in range(self.columns):
+                self.means[o * ld + n] = self.mean[o]
+            n += 1
+        if add or b * self.variance >= RESOLVED:
+            linalg.rank_one(self.learned, ld, n, b / self.factor, self.h)
+        for o in range(self.columns):
+            if c[o] != 0.0:
+                for i in range(n):
+                    self.means[o * ld + i] += c[o] * self.h[i]
+
+    cdef void remove(self, Py_ssize_t i) noexcept nogil:
+        """Point i leaves, and the last takes its position; before the basis removes it."""
+        cdef Py_ssize_t o, n = self.basis.n, ld = self.basis.capacity
+        move_last(self.learned, ld, n, i)
+        for o in range(self.columns):
+            self.means[o * ld + i] = self.means[o * ld + n - 1]
+            self.means[o * ld + n - 1] = 0.0
+
+    cdef void exchange(self, const double *before, const double *after) noexcept nogil:
+        """K changes at the points; μ and S stay."""
+        cdef Py_ssize_t i, j, ld = self.basis.capacity
+        for i in range(self.basis.n):
+            for j in range(i + 1):
+                self.learned[i * ld + j] += self.amplitude * (after[i * ld + j] - before[i * ld + j]) / self.factor
+
+    def tell_apart(self, Belief old):
+        """A belief about targets 0 and 1 for each of two classes, from one that told them apart by a probit.
+
+        Φ(m/√(1+v)) becomes the mean; what was learned of S counts as far as it did.
+        """
+        cdef Py_ssize_t i, j, ld = self.basis.capacity
+        cdef double p, v
+        for i in range(self.basis.n):
+            v = fmax(0.0, old.amplitude - old.factor * old.learned[i * ld + i])
+            p = normal(old.means[i] / sqrt(1.0 + v))
+            self.means[i], self.means[ld + i] = 1.0 - p, p
+            for j in range(i + 1):
+                self.learned[i * ld + j] = old.factor * old.learned[i * ld + j] * self.amplitude / old.amplitude
+
+    cdef void take_over(self, Belief other) noexcept nogil:
+        """μ and D of another belief over as many points, of as many columns and the same amplitude."""
+        cdef Py_ssize_t ld = self.basis.capacity
+        memcpy(self.learned, other.learned, ld * ld * 8)
+        memcpy(self.means, other.means, self.columns * ld * 8)
+        self.factor = other.factor
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        cdef Py_ssize_t o, i, n = self.basis.n, ld = self.basis.capacity
+        return {
+            "means": np.array([[self.means[o * ld + i] for i in range(n)] for o in range(self.columns)]).reshape(self.columns, n),
+            "learned": packed(self.learned, ld, n),
+            "factor": self.factor,
+        }
+
+    def restore(self, dict state):
+        """Go on from a state, when the basis has its own."""
+        cdef Py_ssize_t o, i, n = self.basis.n, ld = self.basis.capacity
+        means, factor = state["means"], state["factor"]
+        if means.ndim != 2 or means.shape[1] != n or means.shape[0] < 1 or not np.isfinite(means).all():
+            raise ValueError("the means of a belief do not match its dictionary")
+        if type(factor) is not float or not 0.5 * SMALLEST_FACTOR <= factor <= 1.0:
+            raise ValueError(f"the factor of a belief is {factor!r}")
+        while self.columns < means.shape[0]:
+            self.add_column()
+        for o in range(self.columns):
+            for i in range(n):
+                self.means[o * ld + i] = means[o, i]
+        unpack(state["learned"], self.learned, ld, n)
+        self.factor = factor
+
+
+# Likelihoods: c and b of a target --------------------------------------------------------------------------------------
+
+cdef double normal(double z) noexcept nogil:
+    """Φ(z)"""
+    return 0.5 * erfc(-z * M_SQRT1_2)
+
+
+def normal_probability(double z):
+    """Φ(z)"""
+    return normal(z)
+
+
+cdef double hazard(double z) noexcept nogil:
+    """φ(z) / Φ(z), by its continued fraction where Φ is all but 0."""
+    if z > -10.0:
+        return 0.3989422804014327 * exp(-0.5 * z * z) / normal(z)
+    z = -z
+    return z + 1.0 / (z + 2.0 / (z + 3.0 / (z + 4.0 / (z + 5.0 / z))))
+
+
+cdef void weigh(double v, double w, double *c, double *b) noexcept nogil:
+    """A weight w divides the noise of a Gaussian, 1/b - v; likewise here, so that b v < 1 for every weight."""
+    cdef double factor = w / (1.0 + (w - 1.0) * b[0] * v)
+    c[0] *= factor
+    b[0] *= factor
+
+
+cdef void probit(double y, double m, double v, double w, double *c, double *b) noexcept nogil:
+    """P(y | f) = Φ(y f), y = ±1, its moments matched."""
+    cdef double s = sqrt(1.0 + v)
+    cdef double z = y * m / s
+    cdef double r = hazard(z)
+    c[0] = y * r / s
+    b[0] = r * (z + r) / (1.0 + v)
+    weigh(v, w, c, b)
+
+
+cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil:
+    """y = f + a noise of this variance; error = y - m."""
+    b[0] = 1.0 / (noise + v)
+    c[0] = error * b[0]
+    weigh(v, w, c, b)
+
+
+# Lower triangles -------------------------------------------------------------------------------------------------------
+
+cdef void copy_row(const double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t i, double *out) noexcept nogil:
+    """Row i of a symmetric matrix."""
+    cdef Py_ssize_t j
+    memcpy(out, a + i * ld, (i + 1) * 8)
+    for j in range(i + 1, n):
+        out[j] = a[j * ld + i]
+
+
+cdef void move_last(double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t i) noexcept nogil:
+    """Row and column n-1 take the place of row and column i."""
+    cdef Py_ssize_t j, last = n - 1
+    if i == last:
+        return
+    memcpy(a + i * ld, a + last * ld, i * 8)
+    for j in range(i + 1, last):
+        a[j * ld + i] = a[last * ld + j]
+    a[i * ld + i] = a[last * ld + last]
+
+
+cdef object packed(const double *a, Py_ssize_t ld, Py_ssize_t n):
+    """The lower triangle of a matrix, row after row."""
+    cdef Py_ssize_t i, at = 0
+    cdef double[::1] view
+    out = np.empty(n * (n + 1) // 2)
+    if n:
+        view = out
+        for i in range(n):
+            memcpy(&view[at], a + i * ld, (i + 1) * 8)
+            at += i + 1
+    return out
+
+
+cdef int unpack(object triangle, double *a, Py_ssize_t ld, Py_ssize_t n) except -1:
+    """The other way round."""
+    cdef Py_ssize_t i, at = 0
+    cdef const double[::1] view
+    if triangle.shape != (n * (n + 1) // 2,) or not np.isfinite(triangle).all():
+        raise ValueError(f"{triangle.size} numbers for a triangle of {n} rows, or some that are not finite")
+    if n:
+        view = np.ascontiguousarray(triangle, dtype=np.float64)
+        for i in range(n):
+            memcpy(a + i * ld, &view[at], (i + 1) * 8)
+            at += i + 1
+    return 0

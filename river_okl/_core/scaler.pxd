@@ -1,0 +1,39 @@
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from river_okl._core.sample cimport Sample
+
+
+cdef struct Feature:
+    PyObject *key               # borrowed from the index; NULL: the place is free
+    int64_t first, last         # when it was seen for the first and for the last time
+    int64_t count               # samples that had it
+    double mean, variance       # of the values seen
+    bint centred                # nearly every sample since the first has it
+
+
+cdef class Scaler:
+    cdef readonly bint active
+    cdef dict index             # feature name -> place
+    cdef Feature *features
+    cdef readonly Py_ssize_t size
+    cdef Py_ssize_t allocated
+    cdef list free_places
+    cdef readonly int64_t seen  # samples learned
+    cdef readonly Py_ssize_t n_centred
+    # scratch: places of the items of the last samples, as a guess for the next
+    cdef PyObject **keys
+    cdef int32_t *places
+    cdef Py_ssize_t items_allocated
+    cdef int64_t *marks         # [allocated] the look that met the feature last, to find those that are absent
+    cdef int64_t look
+
+    cdef int reserve(self, Py_ssize_t size) except -1
+    cdef int find(self, const Sample *x) except -1
+    cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil
+    cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil
+    cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil
+    cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil
+    cdef int learn(self, const Sample *x, Py_ssize_t size, bint lacking) except -1
+    cdef int32_t place_of(self, object key) except -1
+    cdef list forget(self, dict held)

@@ -1,0 +1,255 @@
+"""Scaling that is part of the model: what a feature's values are like, learned while the dict is read.
+
+A feature that (nearly) every sample has is centred and divided by its deviation.  One that is missing from some samples is
+divided by the root mean square of the values seen and never centred, so that what is missing stays 0 and a 0/1 feature 0/1.
+The statistics are those of the stream with the sample at hand included, as ``StandardScaler.learn_one`` and then
+``transform_one`` would have them; ``predict_one`` includes it, too, but keeps nothing of it.
+
+What is kept of each feature: mean and variance of the values seen, which after ``MEMORY`` values forget as an
+exponential average does, so that a change of unit is not mourned for ever; how often it was there.
+
+A feature counts as there in every sample while at least ``KEPT`` of the samples since its first had it.  Where it is absent
+all the same, it has the scaled 0, but not more than ``FARTHEST`` deviations from the mean: in sparse files what is absent is
+0, and where a sensor failed nothing is known.
+
+The number of features is bounded: those that no point holds are forgotten, the longest unseen first, where there are more
+than ``SPARE`` of them and more than are held.
+"""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.math cimport fmax, fmin, sqrt
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.sample cimport LARGEST, Sample
+
+from river_okl._core.sample import plain
+
+cdef int64_t MEMORY = 10000
+cdef double KEPT = 0.9, GAINED = 0.95
+cdef int64_t GAINED_AFTER = 30
+cdef double FARTHEST = 3.0
+cdef Py_ssize_t SPARE = 40
+
+COLUMNS = ("place", "first", "last", "count", "mean", "variance", "centred")
+
+
+cdef class Scaler:
+    """Statistics of features by name, and samples scaled by them; with ``active=False`` a list of names alone."""
+
+    def __init__(self, bint active=True):
+        self.active = active
+        self.index = {}
+        self.free_places = []
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.items_allocated):
+            Py_XDECREF(self.keys[i])
+        okl_free(self.keys)
+        okl_free(self.places)
+        okl_free(self.features)
+        okl_free(self.marks)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.allocated * (sizeof(Feature) + 8) + self.items_allocated * 12
+
+    def __len__(self):
+        return len(self.index)
+
+    cdef int reserve(self, Py_ssize_t size) except -1:
+        """Room for this many items of a sample."""
+        cdef Py_ssize_t allocated
+        if size > self.items_allocated:
+            allocated = max(size, 2 * self.items_allocated, 8)
+            self.keys = <PyObject **> aligned_resize(self.keys, self.items_allocated, allocated, sizeof(PyObject *))
+            self.places = <int32_t *> aligned_resize(self.places, self.items_allocated, allocated, 4)
+            self.items_allocated = allocated
+        return 0
+
+    cdef int find(self, const Sample *x) except -1:
+        """places[i] is the place of item i, or -1 where its feature was never learned."""
+        cdef Py_ssize_t i
+        self.reserve(x.size)
+        for i in range(x.size):
+            if self.keys[i] != x.keys[i] or self.places[i] < 0:  # what was new may have been learned elsewhere since
+                place = self.index.get(<object> x.keys[i])
+                Py_INCREF(<object> x.keys[i])
+                Py_XDECREF(self.keys[i])
+                self.keys[i] = x.keys[i]
+                self.places[i] = -1 if place is None else place
+        return 0
+
+    cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
+        """Whether it is centred once the sample at hand has been counted."""
+        cdef double rate = (feature.count + present) / <double> (self.seen + 2 - feature.first)
+        return rate >= KEPT if feature.centred else (feature.count >= GAINED_AFTER and rate >= GAINED)
+
+    cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil:
+        """The value of a feature, scaled as if it had been learned; place -1: a feature that is new."""
+        cdef Feature *feature
+        cdef double gain, delta, mean, variance
+        if not self.active:
+            return value
+        if place < 0:
+            if self.seen == 0:
+                return 0.0  # the first sample is its own mean
+            return 0.0 if value == 0.0 else 1.0 if value > 0.0 else -1.0  # its own root mean square
+        feature = &self.features[place]
+        gain = 1.0 / <double> min(feature.count + 1, MEMORY)
+        delta = value - feature.mean
+        mean = feature.mean + delta * gain
+        variance = (1.0 - gain) * (feature.variance + delta * delta * gain)
+        if self.is_centred(feature, True):
+            return (value - mean) / sqrt(variance) if variance > 0.0 else 0.0
+        variance += mean * mean
+        return value / sqrt(variance) if variance > 0.0 else 0.0
+
+    cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil:
+        """What a centred feature has where it is absent."""
+        cdef Feature *feature = &self.features[place]
+        if not self.active or not self.is_centred(feature, False) or feature.variance <= 0.0:
+            return 0.0
+        return fmin(fmax(-feature.mean / sqrt(feature.variance), -FARTHEST), FARTHEST)
+
+    cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
+        """How many of the centred features this sample lacks; those that it has are marked with ``look``."""
+        cdef Py_ssize_t i, there = 0
+        self.look += 1
+        for i in range(x.size):
+            if self.places[i] >= 0:
+                self.marks[self.places[i]] = self.look
+                there += self.features[self.places[i]].centred
+        return self.n_centred - there
+
+    cdef int learn(self, const Sample *x, Py_ssize_t size, bint lacking) except -1:
+        """The first ``size`` items of a sample count.  ``find`` and ``absent`` were called for it; the latter told ``lacking``."""
+        cdef Py_ssize_t i, j
+        cdef Feature *feature
+        cdef double gain, delta
+        cdef bint centred
+        for i in range(size):
+            if self.places[i] < 0:
+                self.places[i] = self.place_of(<object> x.keys[i])
+                feature = &self.features[self.places[i]]
+                feature[0] = Feature(x.keys[i], self.seen + 1, 0, 0, 0.0, 0.0, self.seen == 0)
+                self.n_centred += feature.centred
+                self.marks[self.places[i]] = self.look
+            feature = &self.features[self.places[i]]
+            centred = self.is_centred(feature, True)
+            self.n_centred += <int> centred - <int> feature.centred
+            feature.centred = centred
+            feature.last = self.seen + 1
+            feature.count += 1
+            gain = 1.0 / <double> min(feature.count, MEMORY)
+            delta = x.numbers[i] - feature.mean
+            feature.mean += delta * gain
+            feature.variance = (1.0 - gain) * (feature.variance + delta * delta * gain)
+        if lacking:
+            for j in range(self.size):
+                feature = &self.features[j]
+                if feature.key != NULL and feature.centred and self.marks[j] != self.look and not self.is_centred(feature, False):
+                    feature.centred = False
+                    self.n_centred -= 1
+        self.seen += 1
+        return 0
+
+    cdef int32_t place_of(self, object key) except -1:
+        """A place for a feature that is new."""
+        cdef int32_t place
+        cdef Py_ssize_t allocated
+        if not self.free_places:
+            if self.size == self.allocated:
+                allocated = max(8, 2 * self.allocated)
+                self.features = <Feature *> aligned_resize(self.features, self.size, allocated, sizeof(Feature))
+                self.marks = <int64_t *> aligned_resize(self.marks, self.size, allocated, 8)
+                self.allocated = allocated
+            self.free_places.append(self.size)
+            self.size += 1
+        place = self.free_places[len(self.free_places) - 1]
+        self.index[key] = place
+        self.free_places.pop()
+        return place
+
+    cdef list forget(self, dict held):
+        """Features that no point holds go where there are too many of them; the places that became free."""
+        cdef Py_ssize_t place
+        if len(self.index) <= SPARE + 2 * len(held):
+            return None
+        loose = sorted((self.features[<Py_ssize_t> at].last, at) for key, at in self.index.items() if key not in held)
+        gone = [at for _, at in loose[: len(self.index) - len(held) - SPARE // 2]]
+        for place in gone:
+            self.n_centred -= self.features[place].centred
+            del self.index[<object> self.features[place].key]
+            self.features[place].key = NULL
+            self.free_places.append(place)
+        for place in range(self.items_allocated):  # no guess may name a place that is free
+            Py_XDECREF(self.keys[place])
+            self.keys[place] = NULL
+        return gone
+
+    def statistics(self):
+        """(mean, deviation, whether it is centred) of every feature."""
+        cdef Feature *feature
+        found = {}
+        for key, place in self.index.items():
+            feature = &self.features[<Py_ssize_t> place]
+            found[key] = feature.mean, sqrt(feature.variance), bool(feature.centred)
+        return found
+
+    def state(self):
+        """What is known, by name; what ``restore`` takes."""
+        cdef Feature *feature
+        rows = []
+        for key, place in self.index.items():
+            feature = &self.features[<Py_ssize_t> place]
+            rows.append((place, feature.first, feature.last, feature.count, feature.mean, feature.variance, bool(feature.centred)))
+        kinds = (np.int32, np.int64, np.int64, np.int64, np.float64, np.float64, np.bool_)
+        columns = zip(*rows) if rows else ((),) * len(kinds)
+        return {
+            "names": [plain(name) for name in self.index],
+            **{name: np.array(column, dtype=kind) for name, column, kind in zip(COLUMNS, columns, kinds)},
+            "free": np.array(self.free_places, dtype=np.int32),
+            "seen": self.seen,
+        }
+
+    def restore(self, dict state):
+        """Go on from a state, every number of which is checked: it may come from anywhere."""
+        cdef Py_ssize_t i
+        names, free, seen = state["names"], state["free"], state["seen"]
+        place, first, last, count, mean, variance, centred = columns = [state[name] for name in COLUMNS]
+        n = len(names)
+        if type(names) is not list or len(set(names)) != n or any(column.shape != (n,) for column in columns):
+            raise ValueError("the features of a scaler do not match")
+        if type(seen) is not int or not 0 <= seen < 2**62 or free.ndim != 1:
+            raise ValueError(f"a scaler that has seen {seen!r} samples")
+        if not np.array_equal(np.sort(np.concatenate([place, free])), np.arange(n + free.size)):
+            raise ValueError("the places of a scaler's features do not match")
+        if n and not (
+            first.min() >= 1
+            and (last >= first).all()
+            and last.max() <= seen
+            and count.min() >= 1
+            and (count <= last - first + 1).all()
+            and np.isfinite(mean).all()
+            and np.isfinite(variance).all()
+            and np.abs(mean).max() <= LARGEST
+            and variance.min() >= 0.0
+            and variance.max() <= LARGEST * LARGEST
+        ):
+            raise ValueError("the statistics of a scaler are out of range")
+        for i in range(n + free.size):
+            self.place_of(i)
+        self.index.clear()
+        for i in range(n):
+            self.index[names[i]] = int(place[i])
+        for i, name in enumerate(self.index):
+            self.features[<Py_ssize_t> place[i]] = Feature(
+                <PyObject *> name, first[i], last[i], count[i], mean[i], variance[i], centred[i]
+            )
+        self.free_places = [int(at) for at in free]
+        self.n_centred = int(centred.sum())
+        self.seen = seen

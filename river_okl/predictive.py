@@ -1,0 +1,190 @@
+"""River's protocol for the models that predict a distribution: Gaussian processes, alone (SOGP) and mixed (OKL).
+
+Such a model keeps a compiled object ``_f`` and says what its predictions are; labels, frames, and what can be seen of
+it are here. Everything that is wrong with a sample raises before the model moves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base, proba
+from river.utils.dataframe import into_frame, to_native_series
+
+from river_okl.checks import LARGEST_WEIGHT, check_target, check_weight
+from river_okl.frames import label_frame, label_series, rows_of
+from river_okl.labels import Labels
+from river_okl.model import KernelModel
+
+
+class PredictiveModel(KernelModel):
+    """What both tasks share."""
+
+    _f: Any
+
+    def _learn(self, x: dict[Hashable, Any], target: float, w: float) -> None:
+        """One sample is learned: a target, or the position of a label."""
+        raise NotImplementedError
+
+    def _coefficients(self) -> NDArray[np.float64]:
+        """Of every point in the mean: an array (points, columns)."""
+        found: NDArray[np.float64] = self._f.alpha().T
+        return found
+
+    def _contributions(self, x: Any) -> NDArray[np.float64]:
+        """What every point adds to the mean at x: an array (points, columns)."""
+        self._f.look(x)
+        found: NDArray[np.float64] = self._coefficients() * self._f.row[:, None]
+        return found
+
+    @property
+    def support_vectors(self) -> list[tuple[dict[Hashable, float], Any]]:
+        """Every point with its coefficient in the mean, the oldest first: a copy in the user's feature names.
+
+        With more than two classes the coefficient is a dict, with one for each label.
+        """
+        f = self._f
+        columns = self._coefficients()
+        names = self._labels.names if isinstance(self, PredictiveClassifier) else []
+        return [
+            (
+                f.points.point(i),
+                dict(zip(names, columns[i].tolist(), strict=True)) if columns.shape[1] > 1 else float(columns[i, 0]),
+            )
+            for i in np.argsort(f.points.births)
+        ]
+
+    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
+        """The points with their contributions to the mean at x, the largest in size first.
+
+        With more than two classes it is the mean of the predicted class that is explained.
+        """
+        each = self._contributions(x)
+        column = each[:, each.sum(axis=0).argmax()]
+        return [(self._f.points.point(i), float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
+
+
+class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
+    """A regressor that says how sure it is."""
+
+    def _prediction(self, x: Any) -> tuple[float, float]:
+        """Mean and deviation of the target."""
+        raise NotImplementedError
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
+            check_weight(w)
+        self._learn(x, check_target(y), w)
+
+    def predict_one(self, x: dict[Hashable, Any], *, with_dist: bool = False, **kwargs: Any) -> Any:
+        """The predicted target.
+
+        Parameters
+        ----------
+        x
+            A dict of features; features that it lacks are 0.
+        with_dist
+            Whether to return the predictive distribution, a `river.proba.Gaussian`, instead of its mean.
+
+        """
+        mean, deviation = self._prediction(x)
+        if not with_dist:
+            return mean
+        make: Any = proba.Gaussian._from_state  # as River's BayesianLinearRegression makes it
+        return make(n=1, m=mean, var=deviation * deviation, ddof=0)
+
+    def predict_many(self, X: Any) -> Any:
+        """The predicted targets of the rows of a frame."""
+        frame = into_frame(X)
+        predictions = np.array([self._prediction(row)[0] for row in rows_of(frame)], dtype=np.float64)
+        return to_native_series(predictions, name=None, like=frame)
+
+    def _check_many(self, targets: list[Any]) -> None:
+        for y in targets:
+            check_target(y)
+
+
+class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
+    """A classifier whose probabilities are the predictive ones."""
+
+    _multiclass = True
+
+    def _start(self) -> None:
+        self._labels = Labels()
+
+    def _probabilities(self, x: Any) -> list[float]:
+        """Of every label by its position; of two where there are fewer."""
+        raise NotImplementedError
+
+    def _add_class(self) -> None:
+        """A third label is there, or one more."""
+        raise NotImplementedError
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
+            check_weight(w)
+        try:
+            position = self._labels.positions[y]
+        except (KeyError, TypeError):
+            position = self._learn_label(x, y)
+        self._learn(x, float(position), w)
+
+    def _learn_label(self, x: Any, y: Any) -> int:
+        """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
+        self._check_many([y])
+        self._probabilities(x)
+        if len(self._labels) >= 2:
+            self._add_class()
+        self._labels.add(y)
+        return self._labels.positions[y]
+
+    def _check_many(self, targets: list[Any]) -> None:
+        try:
+            different: Any = dict.fromkeys(targets)
+        except TypeError:  # a label that is not hashable
+            different = targets
+        self._labels.check(different, type(self).__name__, multiclass=True)
+
+    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
+        """The predictive probability of each label that the stream has shown."""
+        return self._named(self._probabilities(x))
+
+    def _named(self, probabilities: list[float]) -> dict[Any, float]:
+        names = self._labels.names
+        return dict(zip(names, probabilities, strict=True)) if len(names) >= 2 else dict.fromkeys(names, 1.0)
+
+    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
+        """The predicted label: one that the stream has shown, or None where it has shown none."""
+        probabilities, names = self._probabilities(x), self._labels.names
+        return names[_best(probabilities)] if len(names) >= 2 else (names or [None])[0]
+
+    def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
+        """The log-odds of the positive label; of more than two classes, the log-probability of each."""
+        probabilities = [max(p, 1e-300) for p in self._probabilities(x)]
+        if len(self._labels) <= 2:
+            return math.log(probabilities[1]) - math.log(probabilities[0])
+        return {name: math.log(p) for name, p in zip(self._labels.names, probabilities, strict=True)}
+
+    def predict_many(self, X: Any) -> Any:
+        """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
+        frame, names = into_frame(X), self._labels.names
+        rows = [self._probabilities(row) for row in rows_of(frame)]
+        positions = np.array([_best(row) if len(names) >= 2 else 0 for row in rows], dtype=int) if names else None
+        return label_series(names, positions, frame)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
+        frame = into_frame(X)
+        rows = [self._named(self._probabilities(row)) for row in rows_of(frame)]
+        return label_frame({y: np.array([row[y] for row in rows]) for y in self._labels.names}, frame)
+
+
+def _best(probabilities: list[float]) -> int:
+    """The position of the largest; of two that are equal, the positive one."""
+    if len(probabilities) == 2:
+        return int(probabilities[1] >= probabilities[0])
+    return probabilities.index(max(probabilities))

@@ -1,0 +1,220 @@
+"""The untuned classes: what they reach, what they show, and streams that would hurt them."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from river import datasets, evaluate, linear_model, metrics, preprocessing, proba
+from river.datasets import synth
+
+import river_okl
+from tests import streams
+
+
+def accuracy(model, stream):
+    return evaluate.progressive_val_score(stream, model, metrics.Accuracy()).get()
+
+
+def mae(model, stream):
+    return evaluate.progressive_val_score(stream, model, metrics.MAE()).get()
+
+
+# What they reach: fixed streams, floors that a model without its parts misses ---------------------------------------
+
+
+def test_raw_dicts_of_rivers_own_streams():
+    assert accuracy(river_okl.OKLClassifier(), datasets.Phishing()) > 0.905
+    assert accuracy(river_okl.OKLClassifier(), datasets.Bananas().take(3000)) > 0.88
+    assert accuracy(river_okl.OKLClassifier(), datasets.ImageSegments()) > 0.925
+
+
+def test_learned_features_find_the_few_that_matter():
+    """Agrawal's function 3 is about two of nine features, which no kernel over all nine can tell well."""
+    model = river_okl.OKLClassifier()
+    assert accuracy(model, synth.Agrawal(classification_function=3, seed=42).take(5000)) > 0.85
+    weights = model.feature_weights
+    assert set(sorted(weights, key=weights.get)[-2:]) == {"salary", "elevel"}
+    assert sum(weights.values()) / len(weights) == pytest.approx(1.0)
+
+
+def test_friedman_at_about_half_the_error_of_a_linear_model():
+    stream = list(synth.Friedman(seed=42).take(3000))
+    scale = preprocessing.StandardScaler
+    linear = scale() | preprocessing.TargetStandardScaler(linear_model.LinearRegression())
+    model = river_okl.OKLRegressor()
+    assert mae(model, stream) < 0.52 * mae(linear, stream)
+    weights = model.feature_weights
+    assert min(weights[i] for i in range(5)) > 3 * max(weights[i] for i in range(5, 10))
+
+
+def test_a_drift_of_concept_is_followed():
+    model = river_okl.OKLClassifier()
+    accuracy(model, synth.SEA(variant=0, seed=1).take(2000))
+    for x, y in synth.SEA(variant=3, seed=2).take(1500):
+        model.learn_one(x, not y)
+    after = [(x, not y) for x, y in synth.SEA(variant=3, seed=3).take(500)]
+    assert sum(model.predict_one(x) == y for x, y in after) > 440
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        lambda: synth.Friedman(seed=1).take(6000),
+        lambda: synth.FriedmanDrift(position=(2000, 4000, 5000), seed=1).take(6000),
+    ],
+)
+def test_nine_of_ten_targets_are_within_the_interval(stream):
+    model, inside, n = river_okl.OKLRegressor(), 0, 0
+    for t, (x, y) in enumerate(stream()):
+        if t >= 2000:
+            predicted = model.predict_one(x, with_dist=True)
+            inside += abs(y - predicted.mu) <= 1.6448536 * predicted.sigma
+            n += 1
+        model.learn_one(x, y)
+    assert 0.88 <= inside / n <= 0.92
+
+
+# What they show -----------------------------------------------------------------------------------------------------
+
+
+def test_experts_and_weights():
+    model = river_okl.OKLClassifier()
+    for x, y in datasets.Phishing().take(300):
+        model.learn_one(x, y)
+    assert sum(model.experts.values()) == pytest.approx(1.0)
+    assert len(model.experts) == 14 and "stack" in model.experts
+    assert set(model.feature_weights) == set(x)
+    assert all(
+        name in model.debug_one(x) for name in list(dict(sorted(model.experts.items(), key=lambda e: -e[1])))[:3]
+    )
+
+
+def test_a_distribution_for_every_prediction():
+    model = river_okl.OKLRegressor()
+    for x, y in datasets.TrumpApproval().take(300):
+        model.learn_one(x, y)
+    predicted = model.predict_one(x, with_dist=True)
+    assert isinstance(predicted, proba.Gaussian)
+    assert predicted.mu == model.predict_one(x)
+    assert 0.0 < predicted.sigma < 10.0
+    explained = sum(c for _, c in model.explain_one(x))
+    assert explained == pytest.approx(predicted.mu - model._f.target_mean, rel=1e-6, abs=1e-6)
+
+
+def test_memory_of_a_model_is_below_a_megabyte():
+    model, rng = river_okl.OKLClassifier(), random.Random(1)
+    for _ in range(3000):
+        model.learn_one({i: rng.gauss(0, 1) for i in range(20)}, rng.random() < 0.5)
+    assert model.n_support_vectors <= 1000
+    assert model._raw_memory_usage < 2**20
+    model._f._check()
+
+
+# Scaling ------------------------------------------------------------------------------------------------------------
+
+
+def test_dense_features_are_scaled_as_the_standard_scaler_would():
+    stream = list(datasets.Phishing().take(200))
+    scaler, model = preprocessing.StandardScaler(), river_okl.OKLClassifier()
+    for x, y in stream:
+        scaler.learn_one(x)
+        model.learn_one(x, y)
+    for name, (mean, deviation, centred) in model._f.scaler.statistics().items():
+        assert centred
+        assert mean == pytest.approx(scaler.means[name])
+        assert deviation**2 == pytest.approx(scaler.vars[name])
+
+
+def test_the_unit_of_a_feature_does_not_matter():
+    stream = streams.dense(streams.CLASSIFICATION, n=400)
+    raw, other = river_okl.OKLClassifier(), river_okl.OKLClassifier()
+    for x, y in stream:
+        moved = {name: 1000.0 * v + 5e4 for name, v in x.items()}
+        assert raw.predict_proba_one(x) == pytest.approx(other.predict_proba_one(moved), abs=1e-4)
+        raw.learn_one(x, y)
+        other.learn_one(moved, y)
+
+
+def test_sparse_features_stay_where_they_are():
+    model = river_okl.OKLClassifier()
+    for t in range(200):
+        model.learn_one({"always": t * 1.0, **({"word": 1.0} if t % 3 == 0 else {})}, t % 2 == 0)
+    statistics = model._f.scaler.statistics()
+    assert statistics["always"][2] and not statistics["word"][2]
+    assert {z["word"] for z, _ in model.support_vectors if "word" in z} == {1.0}
+
+
+def test_without_scaling_points_are_the_samples():
+    model = river_okl.OKLClassifier(scale=False)
+    stream = streams.dense(streams.CLASSIFICATION, n=100)
+    for x, y in stream:
+        model.learn_one(x, y)
+    seen = [x for x, _ in stream]
+    assert all(z in seen for z, _ in model.support_vectors)
+
+
+# Streams that would hurt --------------------------------------------------------------------------------------------
+
+
+def test_a_change_of_unit_in_mid_stream_is_survived():
+    model, right = river_okl.OKLClassifier(), 0
+    stream = streams.dense(streams.CLASSIFICATION, n=6000)
+    for t, (x, y) in enumerate(stream):
+        if t >= 1000:
+            x = {name: 1e6 * v for name, v in x.items()}
+        p = model.predict_proba_one(x)
+        assert all(math.isfinite(v) for v in p.values())
+        right += t >= 5000 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right > 800
+    model._f._check()
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+def test_targets_of_any_size(size):
+    stream = streams.dense(streams.REGRESSION, n=500)
+    one, other = river_okl.OKLRegressor(), river_okl.OKLRegressor()
+    for x, y in stream:
+        assert other.predict_one(x) == pytest.approx(size * one.predict_one(x), rel=1e-3, abs=1e-3 * size)
+        one.learn_one(x, y)
+        other.learn_one(x, size * y)
+
+
+def test_a_third_label_after_long_and_many_labels():
+    model, rng = river_okl.OKLClassifier(), random.Random(1)
+    centres = {label: (rng.gauss(0, 3), rng.gauss(0, 3)) for label in range(12)}
+
+    def sample(label):
+        a, b = centres[label]
+        return {"a": rng.gauss(a, 0.3), "b": rng.gauss(b, 0.3)}
+
+    for t in range(600):
+        model.learn_one(sample(t % 2), t % 2)
+    assert model.predict_one(sample(0)) == 0 and model.predict_one(sample(1)) == 1
+    model.learn_one(sample(5), 5)
+    assert model.predict_one(sample(0)) == 0 and model.predict_one(sample(1)) == 1
+    for _ in range(1200):
+        label = rng.choice(list(centres))
+        model.learn_one(sample(label), label)
+    assert sum(model.predict_one(sample(label)) == label for label in centres for _ in range(10)) > 100
+    assert sum(model.predict_proba_one(sample(3)).values()) == pytest.approx(1.0)
+    model._f._check()
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
+def test_the_parts_belong_together(kind):
+    """Every invariant, along streams of every kind, with budgets that bind."""
+    for cls, task in (
+        (river_okl.OKLClassifier, streams.CLASSIFICATION),
+        (river_okl.OKLRegressor, streams.REGRESSION),
+    ):
+        for budget in (2, 12, 60):
+            model = cls(budget=budget)
+            for t, (x, y) in enumerate(streams.KINDS[kind](task, n=700)):
+                model.predict_one(x)
+                model.learn_one(x, y)
+                if t % 50 == 0:
+                    model._f._check()
+            assert model.n_support_vectors <= budget

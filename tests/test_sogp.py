@@ -1,0 +1,112 @@
+"""SOGP against the equations with S itself, step by step; what the literature says of it; long streams."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from river import datasets, preprocessing, proba
+
+import river_okl
+from river_okl import kernels
+from tests import reference, streams
+
+
+def kappa(x, z):
+    return math.exp(-0.5 * float(np.sum((x - z) ** 2)))
+
+
+def vector(x):
+    return np.array(list(x.values()))
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.99])
+@pytest.mark.parametrize("weights", [(1.0,), (0.5, 2.0, 1.0)])
+def test_two_labels_follow_the_equations(forgetting, weights):
+    model = river_okl.SOGPClassifier(kernels.RBF(0.5), budget=15, forgetting=forgetting, amplitude=3.0)
+    twin = reference.SOGP(kappa, 15, 3.0, forgetting)
+    for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=300)):
+        _, _, _, m, v = twin.look(vector(x))
+        assert model.decision_function_one(x) == pytest.approx(m[0], rel=1e-6, abs=1e-8)
+        if t > 20:
+            expected = 0.5 * math.erfc(-m[0] / math.sqrt(2.0 * (1.0 + v)))
+            assert model.predict_proba_one(x)[1.0] == pytest.approx(expected, rel=1e-6)
+        w = weights[t % len(weights)]
+        model.learn_one(x, y, w)
+        twin.learn(vector(x), y, w)
+        assert model.n_support_vectors == len(twin.Z)
+    np.testing.assert_allclose(model._f.covariance(), twin.S, rtol=1e-6, atol=1e-7)
+    model._f._check()
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.99])
+def test_regression_follows_the_equations(forgetting):
+    model = river_okl.SOGPRegressor(kernels.RBF(0.5), budget=15, forgetting=forgetting, amplitude=2.0, noise=0.1)
+    twin = reference.SOGP(kappa, 15, 2.0, forgetting, noise=0.1)
+    for x, y in streams.dense(streams.REGRESSION, n=300):
+        _, _, _, m, v = twin.look(vector(x))
+        predicted = model.predict_one(x, with_dist=True)
+        assert isinstance(predicted, proba.Gaussian)
+        assert predicted.mu == pytest.approx(m[0], rel=1e-6, abs=1e-8)
+        assert predicted.sigma == pytest.approx(math.sqrt(v + 0.1), rel=1e-6)
+        assert model.predict_one(x) == predicted.mu
+        model.learn_one(x, y)
+        twin.learn(vector(x), np.array([y]))
+    np.testing.assert_allclose(model._f.covariance(), twin.S, rtol=1e-6, atol=1e-7)
+    model._f._check()
+
+
+def test_many_labels_follow_the_equations():
+    """From the third label on; until then the twin sees targets as the model does from there."""
+    model = river_okl.SOGPClassifier(kernels.RBF(0.5), budget=15, noise=0.05)
+    twin = reference.SOGP(kappa, 15, 1.0, 1.0, noise=0.05, columns=3)
+    stream = streams.dense(streams.REGRESSION, n=300)
+    for label in range(3):  # a weight of 0 shows a label and nothing else
+        model.learn_one(stream[0][0], label, 0.0)
+    for x, y in stream:
+        label = 0 if y < -0.4 else 1 if y < 0.4 else 2
+        _, _, _, m, _ = twin.look(vector(x))
+        np.testing.assert_allclose(list(model.decision_function_one(x).values()), m, rtol=1e-6, atol=1e-8)
+        model.learn_one(x, label)
+        twin.learn(vector(x), np.eye(3)[label])
+    np.testing.assert_allclose(model._f.covariance(), twin.S, rtol=1e-6, atol=1e-7)
+
+
+def test_without_a_budget_that_binds_it_is_the_gaussian_process():
+    """λ = 1 and room for all: the posterior of Gaussian process regression in closed form."""
+    stream = streams.dense(streams.REGRESSION, n=60)
+    model = river_okl.SOGPRegressor(kernels.RBF(2.0), budget=100, amplitude=1.5, noise=0.2)
+    for x, y in stream:
+        model.learn_one(x, y)
+    X, y = np.array([vector(x) for x, _ in stream]), np.array([y for _, y in stream])
+
+    def gram(a, b):
+        return 1.5 * np.exp(-2.0 * ((a[:, None] - b[None]) ** 2).sum(axis=2))
+
+    noisy = gram(X, X) + 1.5e-3 * np.eye(60) + 0.2 * np.eye(60)
+    for x, _ in streams.dense(streams.REGRESSION, n=20, seed=9):
+        k = gram(vector(x)[None], X)[0]
+        found = model.predict_one(x, with_dist=True)
+        assert found.mu == pytest.approx(k @ np.linalg.solve(noisy, y), abs=5e-3)
+        assert found.sigma**2 == pytest.approx(1.5 * 1.001 - k @ np.linalg.solve(noisy, k) + 0.2, rel=2e-2)
+
+
+def test_a_third_label_keeps_what_two_were_told_apart_by():
+    model = river_okl.SOGPClassifier(budget=30)
+    stream = streams.dense(streams.CLASSIFICATION, n=300)
+    for x, y in stream:
+        model.learn_one(x, y)
+    before = [model.predict_one(x) for x, _ in stream[:100]]
+    model.learn_one({"x0": 50.0, "x1": 0.0, "x2": 0.0, "x3": 0.0}, 7.0)
+    after = [model.predict_one(x) for x, _ in stream[:100]]
+    assert sum(a == b for a, b in zip(before, after, strict=True)) >= 90
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.999])
+def test_a_long_stream_keeps_its_invariants(forgetting):
+    model = preprocessing.StandardScaler() | river_okl.SOGPClassifier(budget=20, forgetting=forgetting)
+    for _ in range(3):
+        for x, y in datasets.Bananas().take(3000):
+            model.learn_one(x, y)
+    model[-1]._f._check()
