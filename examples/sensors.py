@@ -10,7 +10,7 @@ import random
 import sys
 
 from matplotlib.figure import Figure
-from river import conf, metrics, preprocessing
+from river import metrics
 
 import river_okl
 
@@ -27,15 +27,14 @@ def readings(seed=1):
         yield {"load": load, "daytime": math.sin(t / 40)}, temperature
 
 
-regressor = preprocessing.TargetStandardScaler(river_okl.BPARegressor(budget=100))
-model = conf.RegressionJackknife(preprocessing.StandardScaler() | regressor, confidence_level=0.9, window_size=500)
+model = river_okl.OKLRegressor()
 mae, inside, rows = metrics.MAE(), 0, []
 for x, y in readings():
-    interval = model.predict_one(x, with_interval=True)
-    center = 0.5 * (interval.lower + interval.upper)
-    mae.update(y, center)
-    inside += interval.lower <= y <= interval.upper
-    rows.append((y, center, interval.lower, interval.upper))
+    belief = model.predict_one(x, with_dist=True)
+    low, high = belief.mu - 1.645 * belief.sigma, belief.mu + 1.645 * belief.sigma
+    mae.update(y, belief.mu)
+    inside += low <= y <= high
+    rows.append((y, belief.mu, low, high))
     model.learn_one(x, y)
 
 print(f"{mae}; {inside / N:.1%} of the readings are within their interval")

@@ -470,7 +470,7 @@ cdef class Points:
         return 0
 
     cdef void settle_sparse_squares(self) noexcept:
-        """A feature became a posting list or stopped to be one.  Done at once: were it left to the next evaluation, a
+        """A feature became a posting list or ceased to be one.  Done at once: were it left to the next evaluation, a
         prediction would decide in which order these sums are formed."""
         cdef Py_ssize_t j, k
         cdef Feature *feature

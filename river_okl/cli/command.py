@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # all else is imported when it is needed: --help and --versio
     from river_okl.cli.race import Result
 
 CLASSIFIERS = (
+    "OKLClassifier",
     "AhpatronClassifier",
     "BPAClassifier",
     "ProjectronPlusPlusClassifier",
@@ -38,6 +39,7 @@ CLASSIFIERS = (
     "dummy.NoChangeClassifier",
 )
 REGRESSORS = (
+    "OKLRegressor",
     "BPARegressor",
     "SPARegressor",
     "KernelPARegressor",
