@@ -1264,7 +1264,7 @@ cdef class Mixture:
         # the sizes first
         columns = 1 if classes <= 2 else classes
         names = points["names"]
-        n, places = len(checked["birth"]), len(state["scaler"]["names"])
+        n, places = len(checked["birth"]), len(state["scaler"]["names"]) + state["scaler"]["free"].size  # free ones count, too
         arrays = {
             "coef": (FIRSTS * columns, n), "linear": (LINEARS * columns, places), "bias": (LINEARS * columns,), "kernels": (KERNELS, 3),
             "log_weights": (MOST_EXPERTS,), "processes": (PROCESSES, 3), "stack": (STACKED,), "stack_covariance": (STACKED * STACKED,),
