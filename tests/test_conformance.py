@@ -744,11 +744,11 @@ def test_memory_is_flat_where_every_sample_has_fresh_names(cls):
 @each_variant
 def test_predicting_takes_no_memory(cls, options):
     model = learned(cls, **options)
-    for t in (-2, -1):  # of the first sample of this length the buffers grow
+    before = 0
+    for t in range(70):
         decision(model, {f"new-{t}-{i}": float(i) for i in range(100)})
-    before = size(model)
-    for t in range(50):
-        decision(model, {f"new-{t}-{i}": float(i) for i in range(100)})
+        if t < 2 or (t < 20 and "n_components" in options | parameters(cls)):
+            before = max(before, size(model))  # buffers grow; FOGD keeps the frequencies of the last 1,000 names
     assert size(model) <= before + 2000
 
 

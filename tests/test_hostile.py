@@ -12,7 +12,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import base, optim
@@ -346,33 +345,3 @@ def test_an_interrupt_anywhere_leaves_a_model_that_goes_on(cls, options):
         check(model, True)
         line += 1
     assert line > 3
-
-
-@pytest.mark.parametrize(
-    ("cls", "options", "module", "solver"),
-    [
-        (river_okl.AhpatronClassifier, {}, scipy.linalg.lapack, "dposv"),
-        (river_okl.BDUOLClassifier, {"maintenance": "projection"}, scipy.linalg.lapack, "dposv"),
-        (river_okl.NBSGDClassifier, {"maintenance": "approximate", "beta": 1e9}, np.linalg, "lstsq"),
-        (river_okl.NOGDClassifier, {}, scipy.linalg, "eigh"),
-    ],
-)
-def test_an_interrupt_in_a_long_solve(cls, options, module, solver, monkeypatch):
-    """The solves of these classes are NumPy's and SciPy's: an interrupt comes out of them."""
-    stream = streams.dense(task(cls), 120)
-    model = small(cls, kernel=kernels.RBF(0.5), **options)
-    fired = []
-
-    def interrupt(*_, **__):
-        fired.append(True)
-        raise Interrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(module, solver, interrupt)
-        for x, y in stream[:60]:
-            try:
-                model.learn_one(x, y)
-            except Interrupt:
-                check(model, True)
-    assert fired
-    learn_all(model, stream[60:])

@@ -1,7 +1,7 @@
 """Linear algebra for matrices of a budget's size: what linalg.h says, as plain C functions for the rest of the core.
 
 Matrices are row-major with leading dimension ld; of symmetric matrices and triangular factors the lower triangle counts, and
-the other one is neither read nor written.
+what stands in the other one does not count and stays.
 """
 
 cdef extern from "linalg.h":

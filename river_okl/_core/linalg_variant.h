@@ -60,28 +60,57 @@ static INLINE void NAME(dot_four)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
     for (; i < n; i++) { sums[0] += z0[i] * v[i]; sums[1] += z1[i] * v[i]; sums[2] += z2[i] * v[i]; sums[3] += z3[i] * v[i]; }
 }
 
-/* Each number of the triangle is loaded once and serves its row and its column; four rows at a time, and the blocks of
- * eight rows on the diagonal by themselves. */
+/* Of eight numbers from MASKS + 8 - m the first m are all ones. */
+#ifndef MASKS
+#define MASKS ((const double *)masks)
+static const int64_t masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+#endif
+#define MASKED(v, mask) AS_REAL(AS_INT(v) & AS_INT(mask))
+#define ROWS (W == 8 ? 8 : 4)
+
+/* Each number of the triangle is loaded once and serves its row and its column; ROWS rows at a time, and the blocks of
+ * eight rows on the diagonal by themselves, their upper half masked. */
 static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep,
                                   double *out) {
     for (Py_ssize_t i = 0; i < n; i++) out[i] = keep == 0.0 ? 0.0 : keep * out[i];
     for (Py_ssize_t j = 0; j < n; j += 8) {
         const Py_ssize_t rows = n - j < 8 ? n - j : 8;
+        const int masked = W >= 4 && rows == 8; /* narrow vectors gain nothing */
         Py_ssize_t r = 0;
-        for (; r + 4 <= rows; r += 4) {
-            const double *z0 = a + (j + r) * ld, *z1 = z0 + ld, *z2 = z1 + ld, *z3 = z2 + ld, *u = v + j + r;
-            const vec c0 = SET(scale * u[0]), c1 = SET(scale * u[1]), c2 = SET(scale * u[2]), c3 = SET(scale * u[3]);
-            vec s0 = SET(0.0), s1 = s0, s2 = s0, s3 = s0;
-            for (Py_ssize_t i = 0; i < j; i += W) {
-                const vec x = LOAD(v + i), y0 = LOAD(z0 + i), y1 = LOAD(z1 + i), y2 = LOAD(z2 + i), y3 = LOAD(z3 + i);
-                s0 += y0 * x; s1 += y1 * x; s2 += y2 * x; s3 += y3 * x;
-                STORE(out + i, LOAD(out + i) + ((c0 * y0 + c1 * y1) + (c2 * y2 + c3 * y3)));
+        for (; r + ROWS <= rows; r += ROWS) {
+            const double *z = a + (j + r) * ld;
+            vec c[ROWS], s[ROWS];
+            for (int k = 0; k < ROWS; k++) {
+                c[k] = SET(scale * v[j + r + k]);
+                s[k] = SET(0.0);
             }
-            out[j + r] += scale * NAME(total)(s0);
-            out[j + r + 1] += scale * NAME(total)(s1);
-            out[j + r + 2] += scale * NAME(total)(s2);
-            out[j + r + 3] += scale * NAME(total)(s3);
+            for (Py_ssize_t i = 0; i < j; i += W) {
+                const vec x = LOAD(v + i);
+                vec even = LOAD(out + i), odd = SET(0.0);
+                for (int k = 0; k < ROWS; k += 2) {
+                    const vec y0 = LOAD(z + k * ld + i), y1 = LOAD(z + (k + 1) * ld + i);
+                    s[k] += y0 * x;
+                    s[k + 1] += y1 * x;
+                    even += c[k] * y0;
+                    odd += c[k + 1] * y1;
+                }
+                STORE(out + i, even + odd);
+            }
+            if (masked) {
+                for (int i = 0; i < 8; i += W) {
+                    const vec x = LOAD(v + j + i);
+                    vec below = SET(0.0);
+                    for (int k = 0; k < ROWS; k++) {
+                        const vec y = LOAD(z + k * ld + j + i);
+                        s[k] += MASKED(y, LOAD(MASKS + 7 - (r + k) + i)) * x; /* columns up to the row's own */
+                        below += MASKED(c[k] * y, LOAD(MASKS + 8 - (r + k) + i));
+                    }
+                    STORE(out + j + i, LOAD(out + j + i) + below);
+                }
+            }
+            for (int k = 0; k < ROWS; k++) out[j + r + k] += scale * NAME(total)(s[k]);
         }
+        if (masked) continue;
         for (; r < rows; r++) {
             const double *z = a + (j + r) * ld;
             const vec c = SET(scale * v[j + r]);
@@ -93,23 +122,41 @@ static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
             }
             out[j + r] += scale * NAME(total)(s);
         }
-        double block[8] = {0.0};
         for (r = 0; r < rows; r++) {
             const double *z = a + (j + r) * ld + j;
             double sum = z[r] * v[j + r];
             for (Py_ssize_t c = 0; c < r; c++) {
                 sum += z[c] * v[j + c];
-                block[c] += z[c] * v[j + r];
+                out[j + c] += scale * v[j + r] * z[c];
             }
-            block[r] += sum;
+            out[j + r] += scale * sum;
         }
-        for (r = 0; r < rows; r++) out[j + r] += scale * block[r];
     }
 }
+#undef ROWS
 
+/* Eight rows at a time: loops whose ends the processor foresees. What is above the diagonal is written as it was. */
 static void NAME(rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) {
-    for (Py_ssize_t j = 0; j < n; j++) NAME(add_one)(v, j + 1, weight * v[j], a + j * ld);
+    Py_ssize_t j = 0;
+    for (; W >= 4 && j + 8 <= n; j += 8) {
+        double *z = a + j * ld;
+        vec c[8];
+        for (int k = 0; k < 8; k++) c[k] = SET(weight * v[j + k]);
+        for (Py_ssize_t i = 0; i < j; i += W) {
+            const vec x = LOAD(v + i);
+            for (int k = 0; k < 8; k++) STORE(z + k * ld + i, LOAD(z + k * ld + i) + c[k] * x);
+        }
+        for (int i = 0; i < 8; i += W) {
+            const vec x = LOAD(v + j + i);
+            for (int k = 0; k < 8; k++) {
+                double *y = z + k * ld + j + i;
+                STORE(y, LOAD(y) + MASKED(c[k] * x, LOAD(MASKS + 7 - k + i)));
+            }
+        }
+    }
+    for (; j < n; j++) NAME(add_one)(v, j + 1, weight * v[j], a + j * ld);
 }
+#undef MASKED
 
 static void NAME(solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) {
     Py_ssize_t i = 0;

@@ -149,7 +149,12 @@ cdef class Mixture:
     cdef double *k[KERNELS]
     cdef double *row[FIRSTS]                # [capacity]
     cdef double own[FIRSTS]                 # κ(x, x) of the first-order learners
+    cdef double *loss                       # [capacity]
+    cdef double *squared                    # [capacity]
     cdef double *score                      # [FIRSTS · columns]
+    cdef double *steps                      # [columns] c of a process
+    cdef double log_odds[STACKED]           # of the experts, which the stack is a function of
+    cdef double stack_h[STACKED]            # its covariance times these
     cdef double *p                          # [MOST_EXPERTS · n_classes]
     cdef double *mixed                      # [n_classes]
     cdef double *alpha                      # [most_dictionary + 1, rounded up]
@@ -224,7 +229,10 @@ cdef class Mixture:
             okl_free(self.k[i])
         for i in range(FIRSTS):
             okl_free(self.row[i])
+        okl_free(self.loss)
+        okl_free(self.squared)
         okl_free(self.score)
+        okl_free(self.steps)
         okl_free(self.p)
         okl_free(self.mixed)
         okl_free(self.alpha)
@@ -233,7 +241,7 @@ cdef class Mixture:
     def __sizeof__(self):
         cdef Py_ssize_t room = (self.most_dictionary + 8) // 8 * 8, total = object.__sizeof__(self)
         total += room * 8 * (2 * METRICS + KERNELS + 4) + room * 4 + STACKED * STACKED * 8
-        total += self.capacity * (5 + 8 * FIRSTS * (1 + self.columns))
+        total += self.capacity * (21 + 8 * FIRSTS * (1 + self.columns))
         total += (self.places + 2) * 8 * LINEARS * self.columns + self.values_allocated * 8
         total += (MOST_EXPERTS + 1) * 8 * self.n_classes + (self.samples[0].allocated + self.samples[1].allocated) * 20
         return total  # River's meter goes on to the parts by itself
@@ -260,6 +268,7 @@ cdef class Mixture:
         self.linear = <double **> aligned_resize(self.linear, LINEARS * before, LINEARS * columns, sizeof(double *))
         self.bias = <double *> aligned_resize(self.bias, LINEARS * before, LINEARS * columns, 8)
         self.score = <double *> aligned_resize(self.score, FIRSTS * before, FIRSTS * columns, 8)
+        self.steps = <double *> aligned_resize(self.steps, before, columns, 8)
         for i in range(FIRSTS * before, FIRSTS * columns):
             self.coef[i] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
         for i in range(LINEARS * before, LINEARS * columns):
@@ -283,6 +292,8 @@ cdef class Mixture:
                 self.coef[i] = <double *> aligned_resize(self.coef[i], self.capacity, capacity, 8)
             for i in range(FIRSTS):
                 self.row[i] = <double *> aligned_resize(self.row[i], self.capacity, capacity, 8)
+            self.loss = <double *> aligned_resize(self.loss, 0, capacity, 8)
+            self.squared = <double *> aligned_resize(self.squared, 0, capacity, 8)
             self.capacity = capacity
         return 0
 
@@ -475,26 +486,18 @@ cdef class Mixture:
                 softmax(self.p + e * self.n_classes, 1.0, self.n_classes, self.p + e * self.n_classes)
         return 0
 
-    cdef void look_at_stack(self, double *feature) noexcept:
-        """The log-odds of the others, and a constant."""
-        cdef Py_ssize_t i
-        cdef double p
-        for i in range(STACKED - 1):
-            p = fmin(fmax(self.p[2 * i + 1], 1e-3), 1.0 - 1e-3)
-            feature[i] = log(p / (1.0 - p))
-        feature[STACKED - 1] = 1.0
-
     cdef int ask_stack(self) except -1:
         """Bayesian logistic regression on top of the mixture's own weights (MacKay's correction for the variance)."""
-        cdef double feature[STACKED]
-        cdef double h[STACKED]
-        cdef double total = 0.0
+        cdef double p, total = 0.0
         cdef Py_ssize_t i, e = STACKED - 1
-        self.look_at_stack(feature)
-        linalg.symmetric_times(self.stack_covariance, STACKED, STACKED, 1.0, feature, 0.0, h)
+        for i in range(e):
+            p = fmin(fmax(self.p[2 * i + 1], 1e-3), 1.0 - 1e-3)
+            self.log_odds[i] = log(p / (1.0 - p))
+        self.log_odds[e] = 1.0
+        linalg.symmetric_times(self.stack_covariance, STACKED, STACKED, 1.0, self.log_odds, 0.0, self.stack_h)
         for i in range(STACKED):
-            total += (self.stack[i] + (self.weight[i] if i < e else 0.0)) * feature[i]
-        total /= sqrt(1.0 + M_PI / 8.0 * fmax(0.0, linalg.dot(h, feature, STACKED)))
+            total += (self.stack[i] + (self.weight[i] if i < e else 0.0)) * self.log_odds[i]
+        total /= sqrt(1.0 + M_PI / 8.0 * fmax(0.0, linalg.dot(self.stack_h, self.log_odds, STACKED)))
         self.p[2 * e + 1] = sigmoid(total)
         self.p[2 * e] = 1.0 - self.p[2 * e + 1]
         return 0
@@ -664,16 +667,12 @@ cdef class Mixture:
 
     cdef void learn_stack(self, Py_ssize_t c, double w) noexcept:
         """A Kalman step of logistic regression."""
-        cdef double feature[STACKED]
-        cdef double h[STACKED]
         cdef double p = self.p[2 * (STACKED - 1) + 1], curvature = fmax(p * (1.0 - p), 0.01) * fmin(w, 10.0), gain
         cdef Py_ssize_t i
-        self.look_at_stack(feature)
-        linalg.symmetric_times(self.stack_covariance, STACKED, STACKED, 1.0, feature, 0.0, h)
-        gain = 1.0 / (1.0 / curvature + linalg.dot(h, feature, STACKED))
+        gain = 1.0 / (1.0 / curvature + linalg.dot(self.stack_h, self.log_odds, STACKED))
         for i in range(STACKED):
-            self.stack[i] += h[i] * gain * (c - p) * fmin(w, 10.0) / curvature
-        linalg.rank_one(self.stack_covariance, STACKED, STACKED, -gain, h)
+            self.stack[i] += self.stack_h[i] * gain * (c - p) * fmin(w, 10.0) / curvature
+        linalg.rank_one(self.stack_covariance, STACKED, STACKED, -gain, self.stack_h)
         for i in range(STACKED):
             self.stack_covariance[i * STACKED + i] += 1e-5  # so that it goes on learning
 
@@ -722,20 +721,18 @@ cdef class Mixture:
 
     cdef int leave_pool(self) except -1:
         """The point that is missed least makes room, as in BPA: the new one takes over its part along κ(x, ·)."""
-        cdef Py_ssize_t i, r, o, best = -1
-        cdef double loss, alpha, least = 0.0
-        for r in range(self.points.n):
-            if not self.pooled[r]:
+        cdef Py_ssize_t i, r, o, best = -1, n = self.points.n
+        memset(self.loss, 0, n * 8)
+        for i in range(FIRSTS):
+            if self.own[i] <= 0.0:
                 continue
-            loss = 0.0
-            for i in range(FIRSTS):
-                alpha = 0.0
-                for o in range(self.columns):
-                    alpha += self.coef[i * self.columns + o][r] * self.coef[i * self.columns + o][r]
-                if alpha > 0.0:
-                    loss += (self.weight[PROCESSES + i] + 0.02) * alpha * fmax(0.0, self.own[i] - self.row[i][r] * self.row[i][r] / self.own[i]) / self.own[i]
-            if best < 0 or loss < least:
-                best, least = r, loss
+            memset(self.squared, 0, n * 8)
+            for o in range(self.columns):
+                add_squares(self.coef[i * self.columns + o], n, self.squared)
+            add_losses(self.squared, self.row[i], self.own[i], self.weight[PROCESSES + i] + 0.02, n, self.loss)
+        for r in range(n):
+            if self.pooled[r] and (best < 0 or self.loss[r] < self.loss[best]):
+                best = r
         for i in range(FIRSTS):
             for o in range(self.columns):
                 if self.own[i] > 0.0:
@@ -818,8 +815,6 @@ cdef class Mixture:
         cdef Belief belief
         cdef bint novel = False
         cdef double b
-        steps = np.zeros(self.columns)
-        cdef double[::1] step = steps
         for i in range(KERNELS):
             basis = self.bases[i]
             novel = novel or basis.novelty() > NOVEL
@@ -830,13 +825,13 @@ cdef class Mixture:
             belief = self.beliefs[e]
             belief.forget(self.k[i])
             if self.regression:
-                gaussian(target - belief.mean[0], belief.variance, self.noise[e % BELIEFS], w, &step[0], &b)
+                gaussian(target - belief.mean[0], belief.variance, self.noise[e % BELIEFS], w, self.steps, &b)
             elif self.n_classes == 2:
-                probit(2.0 * c - 1.0, belief.mean[0], belief.variance, w, &step[0], &b)
+                probit(2.0 * c - 1.0, belief.mean[0], belief.variance, w, self.steps, &b)
             else:
                 for o in range(self.columns):
-                    gaussian((o == c) - belief.mean[o], belief.variance, self.noise[e % BELIEFS], w, &step[o], &b)
-            belief.learn(&step[0], b, self.k[i], novel)
+                    gaussian((o == c) - belief.mean[o], belief.variance, self.noise[e % BELIEFS], w, &self.steps[o], &b)
+            belief.learn(self.steps, b, self.k[i], novel)
         if novel:
             for i in range(KERNELS):
                 (<Basis> self.bases[i]).add()
@@ -868,8 +863,8 @@ cdef class Mixture:
         """The number of the dictionary's point that is missed least, over all experts."""
         cdef Py_ssize_t r, e, o, best = 0
         cdef Belief belief
-        losses = np.zeros(self.n)
-        cdef double[::1] loss = losses
+        cdef double *loss = self.work
+        memset(loss, 0, self.n * 8)
         for e in range(PROCESSES):
             belief = self.beliefs[e]
             for o in range(self.columns):
@@ -1357,6 +1352,21 @@ cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out
         total += out[o]
     for o in range(n):
         out[o] /= total
+
+
+cdef void add_squares(const double *values, Py_ssize_t n, double *out) noexcept nogil:
+    cdef Py_ssize_t r
+    for r in range(n):
+        out[r] += values[r] * values[r]
+
+
+cdef void add_losses(const double *squared, const double *row, double own, double weight, Py_ssize_t n, double *out) noexcept nogil:
+    """out += weight α² δ²/κ(x, x) for every point, from α² and κ(z, x): a part of what is lost where x takes its place."""
+    cdef Py_ssize_t r
+    cdef double gap, inverse = 1.0 / own
+    for r in range(n):
+        gap = own - row[r] * row[r] * inverse
+        out[r] += weight * inverse * squared[r] * (gap if gap > 0.0 else 0.0)
 
 
 cdef object aligned_matrix(Py_ssize_t n):

@@ -224,7 +224,8 @@ class SOGPRegressor(SOGP, PredictiveRegressor):
         return [c], b
 
     def _foreseen(self, target: float, means: list[float], variance: float) -> bool:
-        return (target - means[0]) ** 2 <= variance + self.noise
+        error = target - means[0]
+        return error * error <= variance + self.noise
 
     def _prediction(self, x: Any) -> tuple[float, float]:
         (mean,), variance = self._f.look(x)
