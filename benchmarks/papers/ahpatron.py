@@ -9,12 +9,11 @@ Its cod-rna has 271,617 rows, which is the file cod-rna.t; where that is not the
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from benchmarks.papers import protocol
-from benchmarks.papers.protocol import Bench, Run, comparison, field, mean_sd, shown
+from benchmarks.papers.protocol import Bench, Compared, Run, field, mean_sd, numbers
 from river_okl._core.expansion import Expansion
 from river_okl.algorithms.projectron import ProjectronClassifier
 
@@ -45,68 +44,29 @@ class Setting(NamedTuple):
     n_components: int
     tolerance: float
     larger_budget: int | None
-    paper: dict[str, tuple[float, float, int]]
-    n_margin_errors: int
+    margin_errors: int  # |N_T|, Table 3
 
 
 SETTINGS = {
-    "phishing": Setting(
-        0.5, 400, 2000, 0.1, None,
-        {
-            "Projectron++": (7.42, 0.15, 571), "Projectron": (9.52, 0.16, 422), "FOGD": (7.48, 0.16, 2000),
-            "BOGD++": (10.30, 0.20, 400), "NOGD": (8.12, 0.23, 400), "POMDR": (7.36, 0.16, 400),
-            "Ahpatron": (7.27, 0.13, 400),
-        },
-        1429,
-    ),
-    "susy": Setting(
-        0.5, 400, 2000, 0.9, 3000,
-        {
-            "Projectron++": (22.05, 0.07, 4898), "Projectron": (29.10, 0.17, 2111), "FOGD": (26.70, 0.60, 2000),
-            "BOGD++": (28.30, 0.12, 400), "NOGD": (25.49, 0.47, 400), "POMDR": (25.36, 0.25, 400),
-            "Ahpatron": (23.66, 0.17, 400), "Ahpatron, larger B": (21.97, 0.11, 3000),
-        },
-        23045,
-    ),
-    "ijcnn1": Setting(
-        0.5, 600, 2000, 0.9, 1570,
-        {
-            "Projectron++": (3.01, 0.04, 1577), "Projectron": (4.14, 0.04, 1136), "FOGD": (3.74, 0.23, 2000),
-            "BOGD++": (9.21, 0.02, 600), "NOGD": (4.47, 0.06, 600), "POMDR": (5.76, 0.09, 600),
-            "Ahpatron": (3.72, 0.03, 600), "Ahpatron, larger B": (3.14, 0.03, 1570),
-        },
-        5204,
-    ),
-    "cod-rna": Setting(
-        0.5, 600, 2000, 0.9, 3000,
-        {
-            "Projectron++": (10.13, 0.03, 5100), "Projectron": (14.43, 0.03, 2686), "FOGD": (12.72, 1.05, 2000),
-            "BOGD++": (14.01, 0.04, 600), "NOGD": (15.85, 0.72, 600), "POMDR": (11.76, 0.11, 600),
-            "Ahpatron": (12.33, 0.08, 600), "Ahpatron, larger B": (10.09, 0.03, 3000),
-        },
-        129497,
-    ),
-    "w8a": Setting(
-        0.125, 300, 300, 0.9, 500,
-        {
-            "Projectron++": (2.03, 0.03, 1279), "Projectron": (2.90, 0.06, 306), "FOGD": (4.18, 0.23, 300),
-            "BOGD++": (2.76, 0.08, 300), "NOGD": (2.69, 0.04, 300), "POMDR": (2.59, 0.11, 300),
-            "Ahpatron": (2.23, 0.06, 300), "Ahpatron, larger B": (1.93, 0.05, 500),
-        },
-        1525,
-    ),
-    "a9a": Setting(
-        0.125, 150, 300, 0.9, None,
-        {
-            "Projectron++": (16.45, 0.07, 152), "Projectron": (21.13, 0.17, 135), "FOGD": (16.69, 0.11, 300),
-            "BOGD++": (19.91, 0.12, 150), "NOGD": (16.56, 0.15, 150), "POMDR": (17.09, 0.15, 150),
-            "Ahpatron": (16.42, 0.06, 150),
-        },
-        9234,
-    ),
-}  # fmt: skip
-
-ALGORITHMS = ["Projectron", "Projectron++", "FOGD", "BOGD++", "NOGD", "POMDR", "Ahpatron"]
+    "phishing": Setting(0.5, 400, 2000, 0.1, None, 1429),
+    "susy": Setting(0.5, 400, 2000, 0.9, 3000, 23045),
+    "ijcnn1": Setting(0.5, 600, 2000, 0.9, 1570, 5204),
+    "cod-rna": Setting(0.5, 600, 2000, 0.9, 3000, 129497),
+    "w8a": Setting(0.125, 300, 300, 0.9, 500, 1525),
+    "a9a": Setting(0.125, 150, 300, 0.9, None, 9234),
+}
+# Mistakes (%), their standard deviation, and B or D: Tables 2 and 5.
+PAPER = numbers("""
+                    phishing          susy               ijcnn1           cod-rna            w8a              a9a
+Projectron          9.52 0.16 422     29.10 0.17 2,111   4.14 0.04 1,136  14.43 0.03 2,686   2.90 0.06 306    21.13 0.17 135
+Projectron++        7.42 0.15 571     22.05 0.07 4,898   3.01 0.04 1,577  10.13 0.03 5,100   2.03 0.03 1,279  16.45 0.07 152
+FOGD                7.48 0.16 2,000   26.70 0.60 2,000   3.74 0.23 2,000  12.72 1.05 2,000   4.18 0.23 300    16.69 0.11 300
+BOGD++              10.30 0.20 400    28.30 0.12 400     9.21 0.02 600    14.01 0.04 600     2.76 0.08 300    19.91 0.12 150
+NOGD                8.12 0.23 400     25.49 0.47 400     4.47 0.06 600    15.85 0.72 600     2.69 0.04 300    16.56 0.15 150
+POMDR               7.36 0.16 400     25.36 0.25 400     5.76 0.09 600    11.76 0.11 600     2.59 0.11 300    17.09 0.15 150
+Ahpatron            7.27 0.13 400     23.66 0.17 400     3.72 0.03 600    12.33 0.08 600     2.23 0.06 300    16.42 0.06 150
+Ahpatron, larger B  -                 21.97 0.11 3,000   3.14 0.03 1,570  10.09 0.03 3,000   1.93 0.05 500    -
+""")  # noqa: E501
 CLASSES = {
     "Projectron": "ProjectronClassifier",
     "Projectron++": "ProjectronPlusPlusClassifier",
@@ -116,110 +76,62 @@ CLASSES = {
     "POMDR": "POMDRClassifier",
     "Ahpatron": "AhpatronClassifier",
 }
+AUTHORS = "Projectron++, the authors' program"
 
 
-def rows_of(algorithm: str, setting: Setting, n: int) -> list[tuple[str, str, list[dict[str, Any]]]]:
-    """For each row of our table its label, class and grid."""
-    gamma, budget = setting.gamma, setting.budget
-    steps = [10.0**k / math.sqrt(n) for k in range(-3, 4)]
-    cls = CLASSES[algorithm]
-    if algorithm in ("Projectron", "Projectron++"):
-        grid = [{"gamma": gamma, "tolerance": setting.tolerance}]
-        if algorithm == "Projectron":
-            return [(algorithm, cls, grid)]
-        return [(algorithm, cls, grid), ("Projectron++ of the authors' program", "MarginProjectronClassifier", grid)]
-    if algorithm == "FOGD":
-        grid = [{"gamma": gamma, "n_components": setting.n_components, "learning_rate": step} for step in steps]
-    elif algorithm == "BOGD++":
-        # λ and γ as in the authors' program, whose clipping bound is γη.
-        grid = [
-            {
-                "gamma": gamma, "budget": budget, "sampling": "magnitude", "learning_rate": step, "l2": 8.0 / n**2,
-                "max_coef": step * 2.0**k,
-            }
-            for step in steps
-            for k in range(5)
-        ]  # fmt: skip
-    elif algorithm == "NOGD":
-        grid = [{"gamma": gamma, "budget": budget, "learning_rate": step} for step in steps]
-    elif algorithm == "POMDR":
-        grid = [{"gamma": gamma, "budget": budget, "horizon": n}]
-    else:
-        return [
-            (label, cls, [{"gamma": gamma, "budget": b, "epsilon": e} for e in (0.5, 0.6, 0.7, 0.8, 0.9)])
-            for label, b in (("Ahpatron", budget), ("Ahpatron, larger B", setting.larger_budget))
-            if b is not None
-        ]
-    return [(algorithm, cls, grid)]
+def candidates(label: str, setting: Setting, run: Run, n: int) -> list[Run]:
+    """Those of which the best is taken."""
+    run = run.given(gamma=setting.gamma)
+    steps = [run.given(learning_rate=10.0**k / n**0.5) for k in range(-3, 4)]
+    if label.startswith("Projectron"):
+        return [run.given(tolerance=setting.tolerance)]
+    if label == "FOGD":
+        return [step.given(n_components=setting.n_components) for step in steps]
+    if label.startswith("Ahpatron"):
+        budget = setting.larger_budget if label.endswith("larger B") else setting.budget
+        return [run.given(budget=budget, epsilon=epsilon) for epsilon in (0.5, 0.6, 0.7, 0.8, 0.9)]
+    run, steps = run.given(budget=setting.budget), [step.given(budget=setting.budget) for step in steps]
+    if label == "POMDR":
+        return [run.given(horizon=n)]
+    if label == "NOGD":
+        return steps
+    # BOGD++: λ and γ as in the authors' program, whose clipping bound is γη.
+    return [
+        step.given(sampling="magnitude", l2=8.0 / n**2, max_coef=step.params["learning_rate"] * 2.0**k)
+        for step in steps
+        for k in range(5)
+    ]
+
+
+def table(bench: Bench, data: str, source: str, margin_errors: list[list[object]]) -> Iterator[Compared]:
+    setting, n = SETTINGS[data], bench.size(source)
+    for label in bench.asked([*PAPER[data], AUTHORS]):
+        cls = "MarginProjectronClassifier" if label == AUTHORS else bench.cls(label)
+        grid = candidates(label, setting, Run(source, cls, {}), n)
+        runs = 5 if data == "cod-rna" and label.startswith("Projectron++") else None  # up to a minute each
+        best = bench.best(grid, bench.seeds(None if label.startswith("Ahpatron") else 2))
+        paper = PAPER[data][label.removesuffix(", the authors' program")]
+        yield [label], best, "tolerance learning_rate max_coef epsilon", paper, runs
+        for run in grid if label == "Ahpatron" else ():
+            results = bench.over(run, bench.seeds())
+            ours = [mean_sd(field(results, "error")), mean_sd(field(results, "margin_errors"), 0)]
+            margin_errors.append([data, run.params["epsilon"], *ours, setting.margin_errors])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    bench = Bench("ahpatron", "Liao et al. 2024: Ahpatron", list(SETTINGS), ALGORITHMS, argv)
-    bench.say(
-        f"{len(bench.seeds)} permutations unless the last column says otherwise. Steps are chosen on the first two of "
-        "them, ε on all (in hindsight, as the "
-        f"paper does). {protocol.SHARED_MACHINE}",
-        "",
-        "Bold: the difference is more than two standard deviations.",
+    sources = {data: data for data in SETTINGS}
+    if not protocol.why_not("cod-rna.t"):
+        sources["cod-rna"] = "cod-rna.t"
+    note = (
+        f"Steps are chosen on the first two permutations, ε on all (in hindsight, as the paper does). {protocol.BOLD}"
     )
-    margin_errors = []
+    bench = Bench("papers.ahpatron", "Liao et al. 2024: Ahpatron", sources, CLASSES, argv, note=note)
+    margin_errors: list[list[object]] = []
     for data in bench.datasets:
-        source = "cod-rna.t" if data == "cod-rna" and not protocol.why_not("cod-rna.t") else data
-        setting, n = SETTINGS[data], bench.size(source)
-        gamma = setting.gamma
-        bench.say("", f"## {data}: {n:,} rows, γ = {gamma:g}")
-        table = []
-        for algorithm in ALGORITHMS:
-            if not bench.wants(algorithm, CLASSES[algorithm]):
-                continue
-            for label, cls, grid in rows_of(algorithm, setting, n):
-                slow = data == "cod-rna" and algorithm == "Projectron++"  # up to a minute each
-                seeds = bench.seeds[:5] if slow else bench.seeds
-                hindsight = seeds if algorithm == "Ahpatron" else seeds[:2]
-                best = bench.best([Run(source, cls, params) for params in grid], hindsight)
-                results = bench.over_permutations(best, seeds)
-                paper = setting.paper.get(label.partition(" of")[0])
-                tuned = ("tolerance", "learning_rate", "max_coef", "epsilon")
-                table.append(
-                    [
-                        label,
-                        shown({name: best.params[name] for name in tuned if name in best.params}),
-                        *comparison(paper[:2] if paper else None, field(results, "error")),
-                        paper and paper[2],
-                        mean_sd(field(results, "n_support_vectors"), 0),
-                        mean_sd(field(results, "seconds")),
-                        len(results),
-                    ]
-                )
-                if label == "Ahpatron":
-                    for params in grid:
-                        results = bench.over_permutations(best._replace(params=params))
-                        margin_errors.append(
-                            [
-                                data,
-                                params["epsilon"],
-                                mean_sd(field(results, "error")),
-                                mean_sd(field(results, "margin_errors"), 0),
-                                setting.n_margin_errors,
-                            ]
-                        )
-        bench.table(
-            [
-                "algorithm",
-                "chosen",
-                "paper: mistakes (%)",
-                "ours (%)",
-                "difference",
-                "paper: B or D",
-                "ours: SVs",
-                "s",
-                "runs",
-            ],
-            table,
-        )
-    if margin_errors:
-        bench.say("", "## Table 3: Ahpatron's margin errors |N_T|, for each ε")
-        bench.table(["data", "ε", "ours: mistakes (%)", "ours: N_T", "paper: N_T"], margin_errors)
+        heading = f"{data}: {bench.size(sources[data]):,} rows, γ = {SETTINGS[data].gamma:g}"
+        bench.compare(heading, ["algorithm"], "mistakes (%)", table(bench, data, sources[data], margin_errors))
+    head = ["data", "ε", "ours: mistakes (%)", "ours: N_T", "paper: N_T"]
+    bench.table("Table 3: Ahpatron's margin errors |N_T|, for each ε", head, margin_errors)
     bench.write()
 
 

@@ -5,8 +5,9 @@ The programs of the papers' authors are emulated where they differ from what the
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,12 @@ from numpy.typing import NDArray
 
 from benchmarks.papers import protocol
 from benchmarks.papers.nbsgd import nbsgd_params
-from benchmarks.papers.protocol import EXTRA, Run, field, mean_sd
-from river_okl import BOGDClassifier, NOGDClassifier, RBPClassifier
+from benchmarks.papers.protocol import EXTRA, Run, field, mean_sd, shown
+from river_okl import BOGDClassifier, NBSGDClassifier, NOGDClassifier, RBPClassifier
 from river_okl._core.expansion import Expansion
 from river_okl.kernels import RBF
 
-
-def report(label: str, run: Run, permutations: int, accuracy: bool = False) -> None:
-    """Run it on some permutations and print the error, or the accuracy, in percent."""
-    results = [protocol.execute(run._replace(seed=seed)) for seed in range(permutations)]
-    values = [100.0 - r["error"] if accuracy else r["error"] for r in results]
-    print(f"{label}: {mean_sd(values)} %, {mean_sd(field(results, 'n_support_vectors'), 0)} SVs", flush=True)
+CODRNA = "cod-rna/[-1,1]"
 
 
 class TransposedNOGDClassifier(NOGDClassifier):
@@ -121,164 +117,134 @@ class OldestBOGDClassifier(BOGDClassifier):
         self._f.remove(self._f.oldest())
 
 
-EXTRA["ClockRBPClassifier"] = ClockRBPClassifier
-EXTRA["OldestBOGDClassifier"] = OldestBOGDClassifier
-EXTRA["TransposedNOGDClassifier"] = TransposedNOGDClassifier
-EXTRA["PlainProjectron"] = PlainProjectron
+classes = (ClockRBPClassifier, OldestBOGDClassifier, TransposedNOGDClassifier, PlainProjectron)
+EXTRA.update({cls.__name__: cls for cls in classes})
+EXTRA["NBSGD, one-vs-rest"] = NBSGDClassifier  # by this name it is none of MULTI_CLASS
+
+# The experiments: what is run, on how many permutations, and whether the accuracy is shown -----------
+
+Experiment = Iterator[tuple[Run, int, bool]]
 
 
-def nogd() -> None:
-    """Liao et al. have 8.12 ± 0.23, 16.56 ± 0.15 and 2.69 ± 0.04 %."""
+def nogd() -> Experiment:
+    """Liao et al. have 8.12 ± 0.23, 16.56 ± 0.15 and 2.69 ± 0.04 % of mistakes."""
     for data, gamma, budget in (("phishing", 0.5, 400), ("a9a", 0.125, 150), ("w8a", 0.125, 300)):
         n = len(protocol.load(data))
         for algorithm in ("NOGDClassifier", "TransposedNOGDClassifier"):
-            runs = [
-                Run(data, algorithm, {"gamma": gamma, "budget": budget, "learning_rate": 10.0**k / n**0.5})
-                for k in range(4)
-            ]
-            best = min(runs, key=lambda run: protocol.execute(run)["error"])
-            report(f"{data}, {algorithm}, η = {best.params['learning_rate']:.3g}", best, 10)
+            run = Run(data, algorithm, {"gamma": gamma, "budget": budget})
+            steps = [run.given(learning_rate=10.0**k / n**0.5) for k in range(4)]
+            yield min(steps, key=lambda run: protocol.execute(run)["error"]), 10, False
 
 
-def fogd() -> None:
+def fogd() -> Experiment:
     """Liao et al. have 4.18 ± 0.23 % on w8a and 16.69 ± 0.11 % on a9a with "300"; their program has 200 and 50/√T."""
-    for data in ("w8a", "a9a"):
-        n = len(protocol.load(data))
-        for components in (150, 200, 300):
-            for step in (10.0, 50.0, 100.0):
-                params = {"gamma": 0.125, "n_components": components, "learning_rate": step / n**0.5}
-                report(f"{data}, D = {components}, η = {step:g}/√T", Run(data, "FOGDClassifier", params), 3)
+    for data, components, step in itertools.product(("w8a", "a9a"), (150, 200, 300), (10.0, 50.0, 100.0)):
+        rate = step / len(protocol.load(data)) ** 0.5
+        params = {"gamma": 0.125, "n_components": components, "learning_rate": rate}
+        yield Run(data, "FOGDClassifier", params), 3, False
 
 
-def cod_rna() -> None:
-    """Liao et al. have 12.33 ± 0.08 and 14.43 ± 0.03 % on the 271,617 samples of cod-rna.t."""
-    n, early = len(protocol.load("cod-rna")), 40_000
-    for algorithm, params in (
-        ("AhpatronClassifier", {"gamma": 0.5, "budget": 600, "epsilon": 0.7}),
-        ("ProjectronClassifier", {"gamma": 0.5, "tolerance": 0.9}),
-    ):
-        late = []
-        for seed in range(5):
-            run = Run("cod-rna", algorithm, params, seed=seed)
-            mistakes = [protocol.execute(run._replace(rows=rows))["mistakes"] for rows in (early, n)]
-            late.append(100.0 * (mistakes[1] - mistakes[0]) / (n - early))
-        print(f"{algorithm}: {mean_sd(late)} % of the samples after the first {early:,}", flush=True)
+def cod_rna() -> Experiment:
+    """Liao et al. have 12.33 ± 0.08 and 14.43 ± 0.03 % on the 271,617 samples of cod-rna.t: the second number of
+    mistakes less the first, over the samples between."""
+    for rows in (40_000, None):
+        ahpatron = Run("cod-rna", "AhpatronClassifier", {"gamma": 0.5, "budget": 600, "epsilon": 0.7}, rows=rows)
+        yield ahpatron, 5, False
+        yield Run("cod-rna", "ProjectronClassifier", {"gamma": 0.5, "tolerance": 0.9}, rows=rows), 5, False
 
 
-def projectron() -> None:
+def projectron() -> Experiment:
     """Lu et al. have an accuracy of 83.35 ± 0.23 and 84.71 ± 0.19 % on codrna, 61.24 ± 4.37 % on gaussian."""
-    data = "cod-rna/[-1,1]"
-    for margin in (False, True):
-        for precision in ("float32", "float64"):
-            params = {"gamma": 0.4, "budget": 822, "precision": precision, "margin": margin}
-            name = "Projectron++" if margin else "Projectron"
-            report(f"{data}, {name}, {precision}, no guard", Run(data, "PlainProjectron", params), 5, accuracy=True)
-    report(f"{data}, ours", Run(data, "ProjectronClassifier", {"gamma": 0.4, "budget": 822, "tolerance": 0.0}), 5, True)
-    params = {"gamma": 0.4, "budget": 1100, "precision": "float32"}
-    report("gaussian, float32, no guard", Run("gaussian", "PlainProjectron", params, rows=60_000), 5, accuracy=True)
-    params = {"gamma": 0.4, "budget": 1100, "tolerance": 0.0}
-    report("gaussian, ours", Run("gaussian", "ProjectronClassifier", params, rows=60_000), 5, accuracy=True)
+    plain = Run(CODRNA, "PlainProjectron", {"gamma": 0.4, "budget": 822})
+    for margin, precision in itertools.product((False, True), ("float32", "float64")):
+        yield plain.given(precision=precision, margin=margin), 5, True
+    ours = Run(CODRNA, "ProjectronClassifier", {"gamma": 0.4, "budget": 822, "tolerance": 0.0})
+    yield ours, 5, True
+    for run in (plain.given(precision="float32", budget=1100), ours.given(budget=1100)):
+        yield run._replace(data="gaussian", rows=60_000), 5, True
 
 
-def scaling() -> None:
+def scaling() -> Experiment:
     """Lu et al. have an accuracy of 90.79 ± 0.09 % and 5.4k support vectors for the Perceptron on codrna."""
-    for data in ("cod-rna/[-1,1]", "cod-rna", "cod-rna/[0,1]", "cod-rna/z"):
-        report(data, Run(data, "KernelPerceptronClassifier", {"gamma": 0.4}), 5, accuracy=True)
+    for data in (CODRNA, "cod-rna", "cod-rna/[0,1]", "cod-rna/z"):
+        yield Run(data, "KernelPerceptronClassifier", {"gamma": 0.4}), 5, True
 
 
-def olk() -> None:
+def olk() -> Experiment:
     """He & Kwok have 26.23 and 25.88 % (RBP, Forgetron) at B = 91, 23.45 and 23.00 % at 362; OLRD 20.16 % there."""
-    for gamma in (0.5, 0.125):
-        for budget in (91, 362):
-            for algorithm in ("RBPClassifier", "ForgetronClassifier"):
-                run = Run("a9a.train", algorithm, {"gamma": gamma, "budget": budget})
-                report(f"γ = {gamma:g}, B = {budget}, {algorithm}", run, 5)
+    for gamma, budget, name in itertools.product((0.5, 0.125), (91, 362), ("RBP", "Forgetron")):
+        yield Run("a9a.train", f"{name}Classifier", {"gamma": gamma, "budget": budget}), 5, False
     for radius in (None, 8.0):
         params = {"gamma": 0.125, "budget": 362, "learning_rate": 16.0, "radius": radius, "horizon": 10_000}
-        report(f"OLRD, η = 16, U = {radius}", Run("a9a.train", "OLRDClassifier", params, rows=10_000), 5)
+        yield Run("a9a.train", "OLRDClassifier", params, rows=10_000), 5, False
 
 
-def steps() -> None:
+def steps() -> Experiment:
     """Lu et al. have 83.41 ± 0.05 % and 23.5k support vectors (OGD, a9a), 93.65 ± 0.05 % and 12.4k (PA-I, codrna)."""
-    params = {"gamma": 0.4, "learning_rate": 0.1, "l2": 1e-9}
-    report("a9a, OGD, η = 0.1", Run("a9a", "OGDClassifier", params), 5, accuracy=True)
-    report(
-        "codrna, PA-I, C = 0.5", Run("cod-rna/[-1,1]", "KernelPAClassifier", {"gamma": 0.4, "C": 0.5}), 5, accuracy=True
-    )
+    yield Run("a9a", "OGDClassifier", {"gamma": 0.4, "learning_rate": 0.1, "l2": 1e-9}), 5, True
+    yield Run(CODRNA, "KernelPAClassifier", {"gamma": 0.4, "C": 0.5}), 5, True
 
 
-def rbp() -> None:
+def rbp() -> Experiment:
     """Lu et al. have an accuracy of 78.83 ± 0.38 % on a9a and 86.59 ± 0.22 % on codrna."""
     # The paper's numbers of samples over its seconds.
-    for data, budget, speed in (("a9a", 1350, 9_100), ("cod-rna/[-1,1]", 822, 35_400)):
-        params = {"gamma": 0.4, "budget": budget}
-        report(f"{data}, ours", Run(data, "RBPClassifier", params), 10, accuracy=True)
-        report(f"{data}, LSOKL", Run(data, "ClockRBPClassifier", {**params, "samples_per_second": speed}), 10, True)
+    for data, budget, speed in (("a9a", 1350, 9_100), (CODRNA, 822, 35_400)):
+        run = Run(data, "RBPClassifier", {"gamma": 0.4, "budget": budget})
+        yield run, 10, True
+        yield run.given(samples_per_second=speed)._replace(algorithm="ClockRBPClassifier"), 10, True
 
 
-def bogd() -> None:
+def bogd() -> Experiment:
     """Lu et al. have an accuracy of 80.97 ± 0.04 % on a9a and 85.62 ± 0.06 % on codrna."""
-    for data, budget in (("a9a", 1350), ("cod-rna/[-1,1]", 822)):
+    for data, budget in (("a9a", 1350), (CODRNA, 822)):
+        run = Run(data, "BOGDClassifier", {"gamma": 0.4, "budget": budget, "l2": 1e-9, "max_coef": None})
         for bound in (1.0, None):
-            params = {"gamma": 0.4, "budget": budget, "learning_rate": 1.0, "l2": 1e-9, "max_coef": bound}
-            report(f"{data}, ours, η = 1, max_coef = {bound}", Run(data, "BOGDClassifier", params), 5, accuracy=True)
+            yield run.given(learning_rate=1.0, max_coef=bound), 5, True
         for rate in (10.0, 1.0, 0.1):
-            params = {"gamma": 0.4, "budget": budget, "learning_rate": rate, "l2": 1e-9, "max_coef": None}
-            report(f"{data}, LSOKL, η = {rate:g}", Run(data, "OldestBOGDClassifier", params), 5, accuracy=True)
+            yield run.given(learning_rate=rate)._replace(algorithm="OldestBOGDClassifier"), 5, True
 
 
-def pegasos() -> None:
+def pegasos() -> Experiment:
     """Lu et al. have an accuracy of 84.66 ± 0.21 % on the test set of a9a, with 11.0k support vectors."""
-    for k in (-7, -5, -3):
-        for l2 in (1e-2, 1e-3, 1e-4, 1e-5):
-            run = Run("a9a.train", "KernelSGDClassifier", {"gamma": 2.0**k, "l2": l2}, test="a9a.t")
-            report(f"γ = 2^{k}, λ = {l2:g}, one pass", run, 5, accuracy=True)
+    for k, l2 in itertools.product((-7, -5, -3), (1e-2, 1e-3, 1e-4, 1e-5)):
+        yield Run("a9a.train", "KernelSGDClassifier", {"gamma": 2.0**k, "l2": l2}, test="a9a.t"), 5, True
 
 
-def nbsgd() -> None:
+def nbsgd() -> Experiment:
     """Le et al. have an accuracy of 77.2 % (hinge) and 88.3 % (logistic) on dna, 83.6 % on a9a."""
-    for data, test, n, size in (("dna", "dna.t", 1_400, 272), ("a9a.train", "a9a.t", 32_561, 3_559)):
-        for loss in ("Hinge", "Log"):
-            for gamma in (2.0**-4, 1.0):
-                params = {"gamma": gamma, "l2": 2.0**-8, "loss": loss, **nbsgd_params(n, size)}
-                run = Run(data, "NBSGDClassifier", params, rows=n, test=test)
-                report(f"{data}, {loss}, γ = {gamma:g}", run, 5, accuracy=True)
-                if data == "dna":
-                    protocol.MULTI_CLASS.remove(run.algorithm)
-                    report(f"{data}, {loss}, γ = {gamma:g}, one-vs-rest", run, 5, accuracy=True)
-                    protocol.MULTI_CLASS.add(run.algorithm)
-    run = Run("dna", "KernelSGDClassifier", {"gamma": 2.0**-4, "l2": 2.0**-12}, rows=1_400, test="dna.t")
-    report("dna, SGD, hinge, γ = 2^-4, λ = 2^-12", run, 5, accuracy=True)
+    sets = (("dna", "dna.t", 1_400, 272), ("a9a.train", "a9a.t", 32_561, 3_559))
+    for (data, test, n, size), loss, gamma in itertools.product(sets, ("Hinge", "Log"), (2.0**-4, 1.0)):
+        params = {"gamma": gamma, "l2": 2.0**-8, "loss": loss, **nbsgd_params(n, size)}
+        run = Run(data, "NBSGDClassifier", params, rows=n, test=test)
+        yield run, 5, True
+        if data == "dna":
+            yield run._replace(algorithm="NBSGD, one-vs-rest"), 5, True
+    params = {"gamma": 2.0**-4, "l2": 2.0**-12}
+    yield Run("dna", "KernelSGDClassifier", params, rows=1_400, test="dna.t"), 5, True
 
 
-def bduol() -> None:
+def bduol() -> Experiment:
     """Zhao & Hoi's poster has 31.83 ± 0.92 % for RBP and 28.18 ± 1.08 % for BDUOL's nearest neighbour at B = 500."""
     for gamma in (1 / 128, 1 / 64, 1 / 8):
-        params = {"gamma": gamma, "budget": 500}
-        report(f"spambase, γ = {gamma:g}, RBP", Run("spambase", "RBPClassifier", params), 5)
-        report(f"spambase, γ = {gamma:g}, nearest", Run("spambase", "BDUOLClassifier", {**params, "C": 16.0}), 5)
+        run = Run("spambase", "RBPClassifier", {"gamma": gamma, "budget": 500})
+        yield run, 5, False
+        yield run.given(C=16.0)._replace(algorithm="BDUOLClassifier"), 5, False
 
 
-EXPERIMENTS: dict[str, Callable[[], None]] = {
-    "nogd": nogd,
-    "fogd": fogd,
-    "cod_rna": cod_rna,
-    "projectron": projectron,
-    "scaling": scaling,
-    "olk": olk,
-    "steps": steps,
-    "rbp": rbp,
-    "bogd": bogd,
-    "pegasos": pegasos,
-    "nbsgd": nbsgd,
-    "bduol": bduol,
+EXPERIMENTS: dict[str, Callable[[], Experiment]] = {
+    f.__name__: f for f in (nogd, fogd, cod_rna, projectron, scaling, olk, steps, rbp, bogd, pegasos, nbsgd, bduol)
 }
 
 
 def main(names: Sequence[str]) -> None:
     for name in names or EXPERIMENTS:
         print(f"{name}. {EXPERIMENTS[name].__doc__}", flush=True)
-        EXPERIMENTS[name]()
+        for run, permutations, accuracy in EXPERIMENTS[name]():
+            results = [protocol.execute(run._replace(seed=seed)) for seed in range(permutations)]
+            values = [100.0 - r["error"] if accuracy else r["error"] for r in results]
+            sizes = mean_sd(field(results, "n_support_vectors"), 0)
+            what = f"{run.data}, {run.algorithm}, {shown(run.params)}" + f", {run.rows:,} rows" * bool(run.rows)
+            print(f"{what}: {mean_sd(values)} %, {sizes} SVs", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,15 +11,15 @@ import argparse
 import contextlib
 import functools
 import inspect
-import itertools
 import math
 import multiprocessing
 import pathlib
 import random
+import re
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import river
@@ -30,8 +30,9 @@ import river_okl
 from benchmarks import runner
 from river_okl import datasets, kernels, losses
 
-SHARED_MACHINE = (
-    "Seconds were measured on a machine with two cores that was busy with other work; they tell orders of magnitude."
+BOLD = (
+    "Bold: the difference is more than two standard deviations. Seconds were measured on a machine with two cores that "
+    "was busy with other work; they tell orders of magnitude."
 )
 
 Sample = tuple[dict[Any, float], Any]
@@ -39,10 +40,6 @@ Result = runner.Row
 
 
 # Data -----------------------------------------------------------------------------------------------
-
-
-def _libsvm(name: str, part: str = "train") -> Callable[[], Iterable[Sample]]:
-    return functools.partial(datasets.LIBSVM, name, part)
 
 
 def _gaussian() -> Iterator[Sample]:
@@ -59,39 +56,19 @@ def _susy() -> Iterator[Sample]:
     return (sample for i, sample in enumerate(datasets.LIBSVM("SUSY")) if i in chosen)
 
 
-# Names of the files that a set is read from, and how it is read.
+# Names of sets, and how they are read: of LIBSVM's page a file, or the parts of one.
 SOURCES: dict[str, Callable[[], Iterable[Sample]]] = {
-    "a9a": _libsvm("a9a", "both"),
-    "a9a.train": _libsvm("a9a"),
-    "a9a.t": _libsvm("a9a", "test"),
-    "abalone": _libsvm("abalone"),
-    "cadata": _libsvm("cadata"),
-    "cod-rna": _libsvm("cod-rna"),
-    "cod-rna.t": _libsvm("cod-rna", "test"),
-    "covtype": _libsvm("covtype.binary"),
-    "dna": _libsvm("dna.scale"),
-    "dna.t": _libsvm("dna.scale", "test"),
-    "german": _libsvm("german.numer"),
-    "gisette": _libsvm("gisette"),
-    "gisette.t": _libsvm("gisette", "test"),
-    "ijcnn1": _libsvm("ijcnn1", "both"),
-    "ijcnn1.train": _libsvm("ijcnn1"),
-    "ijcnn1.tr": _libsvm("ijcnn1", "tr"),
-    "ijcnn1.t": _libsvm("ijcnn1", "test"),
-    "mushrooms": _libsvm("mushrooms"),
-    "phishing": _libsvm("phishing"),
-    "skin": _libsvm("skin_nonskin"),
-    "space_ga": _libsvm("space_ga"),
-    "splice": _libsvm("splice", "both"),
-    "w7a": _libsvm("w7a", "both"),
-    "w7a.train": _libsvm("w7a"),
-    "w7a.t": _libsvm("w7a", "test"),
-    "w8a": _libsvm("w8a"),
-    "spambase": datasets.Spambase,
-    "susy": _susy,
-    "gaussian": _gaussian,
-    "waveform": _waveform,
+    name: functools.partial(datasets.LIBSVM, file, part)
+    for part, names in {
+        "train": "abalone cadata cod-rna covtype=covtype.binary dna=dna.scale german=german.numer gisette mushrooms "
+        "phishing skin=skin_nonskin space_ga w8a a9a.train=a9a ijcnn1.train=ijcnn1 w7a.train=w7a",
+        "test": "a9a.t=a9a cod-rna.t=cod-rna dna.t=dna.scale gisette.t=gisette ijcnn1.t=ijcnn1 w7a.t=w7a",
+        "both": "a9a ijcnn1 splice w7a",
+        "tr": "ijcnn1.tr=ijcnn1",
+    }.items()
+    for name, file in ((pair.partition("=")[0], pair.rpartition("=")[2]) for pair in names.split())
 }
+SOURCES |= {"spambase": datasets.Spambase, "susy": _susy, "gaussian": _gaussian, "waveform": _waveform}
 GENERATED = {"gaussian": _gaussian, "waveform": _waveform}
 
 
@@ -185,6 +162,10 @@ class Run(NamedTuple):
     seed: int | None = 0
     rows: int | None = None
     test: str | int | None = None
+
+    def given(self, **params: Any) -> Run:
+        """The run with these parameters besides."""
+        return self._replace(params={**self.params, **params})
 
     @property
     def key(self) -> str:
@@ -347,6 +328,8 @@ def _measuring() -> str:
 
 # The bench ------------------------------------------------------------------------------------------
 
+FOLDS = [{"test": fold} for fold in range(5)]
+
 
 class Bench:
     """The command line of a script, its runs and what it writes.
@@ -357,14 +340,16 @@ class Bench:
         Of the paper, for the files that are written.
     title
         The first line of the results.
-    data
-        The data sets of the paper.
-    algorithms
-        Its algorithms.
+    sources
+        The data sets of the paper, and what they are read from.
+    classes
+        Its algorithms, and their classes.
     argv
         The command line.
     permutations
         How many of them unless the command line says otherwise.
+    note
+        What the results say besides.
 
     """
 
@@ -372,21 +357,17 @@ class Bench:
         self,
         name: str,
         title: str,
-        data: Sequence[str],
-        algorithms: Sequence[str],
+        sources: Mapping[str, str],
+        classes: Mapping[str, str],
         argv: Sequence[str] | None,
         permutations: int = 10,
+        note: str = "",
     ):
-        parser = argparse.ArgumentParser(f"python -m benchmarks.papers.{name}", description=title)
-        parser.add_argument("--datasets", nargs="+", choices=data, default=data, metavar="NAME", help=", ".join(data))
-        parser.add_argument(
-            "--algorithms",
-            nargs="+",
-            choices=algorithms,
-            default=algorithms,
-            metavar="NAME",
-            help=", ".join(algorithms),
-        )
+        parser = argparse.ArgumentParser(f"python -m benchmarks.{name}", description=title)
+        for option, choices in (("--datasets", list(sources)), ("--algorithms", list(classes))):
+            parser.add_argument(
+                option, nargs="+", choices=choices, default=choices, metavar="NAME", help=", ".join(choices)
+            )
         parser.add_argument("--permutations", type=int, default=permutations)
         parser.add_argument("--rows", type=int, help="use only so many samples of each set")
         parser.add_argument("--jobs", type=int, default=2)
@@ -394,99 +375,116 @@ class Bench:
         parser.add_argument("--output", type=pathlib.Path, default=runner.RESULTS)
         parser.add_argument("--cache", type=pathlib.Path, default=runner.CACHE)
         self.args = parser.parse_args(argv)
-        self.name = name
-        self.seeds = list(range(self.args.permutations))
+        self.name, self.classes = name.rpartition(".")[2], classes
         self.skipped: dict[str, str] = {}
-        self._lines = [f"# {title}", ""]
-        self._cache = runner.Cache(self.args.cache / f"{name}.jsonl", self.args.fresh)
+        self.datasets = [data for data in self.args.datasets if self.there(data, sources[data])]
+        self._lines = [f"# {title}", "", note] if note else [f"# {title}"]
+        self._cache = runner.Cache(self.args.cache / f"{self.name}.jsonl", self.args.fresh)
         self._commits: set[str] = set()
 
-    @property
-    def datasets(self) -> list[str]:
-        """Those asked for that can be read; the others are remembered as skipped."""
-        for name in self.args.datasets:
-            if reason := why_not(name):
-                self.skipped[name] = reason
-        return [name for name in self.args.datasets if name not in self.skipped]
+    def there(self, name: str, source: str) -> bool:
+        """Whether the data can be read; else they are remembered as skipped."""
+        if reason := why_not(source):
+            self.skipped[name] = reason
+        return name not in self.skipped
 
-    def wants(self, algorithm: str, cls: str | None = None) -> bool:
-        """Whether this algorithm is asked for and its class is there."""
-        if algorithm not in self.args.algorithms:
-            return False
-        if find(cls or algorithm) is None:
-            self.skipped[algorithm] = f"river_okl has no {cls or algorithm}"
-            return False
-        return True
+    def asked(self, labels: Iterable[str]) -> list[str]:
+        """The labels whose algorithm, what is before a comma, is asked for."""
+        return [label for label in labels if label.partition(",")[0] in self.args.algorithms]
+
+    def cls(self, label: str) -> str:
+        return self.classes[label.partition(",")[0]]
 
     def rows(self, wanted: int | None) -> int | None:
         """A number of rows under the command line's limit."""
         return min((n for n in (wanted, self.args.rows) if n is not None), default=None)
 
-    def size(self, data: str) -> int:
+    def size(self, source: str) -> int:
         """T, the number of samples of a run."""
-        return min(len(load(data)), self.args.rows or sys.maxsize)
+        return min(len(load(source)), self.args.rows or sys.maxsize)
+
+    def seeds(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The permutations, or only the first of them, as what changes in a run."""
+        return [{"seed": seed} for seed in range(self.args.permutations)[:most]]
 
     def run(self, runs: Iterable[Run]) -> list[Result]:
         """The results of runs, from the cache where they are known."""
         runs = [run._replace(rows=self.rows(run.rows)) for run in runs]
-        # By data and seed: a worker keeps the permutation that it has in memory.
         keys = [run.key for run in runs]
-        todo = sorted(
-            {key: run for key, run in zip(keys, runs, strict=True) if key not in self._cache.rows}.values(),
-            key=lambda run: (run.data, str(run.seed)),
-        )
-        if todo:
-            with _results(todo, self.args.jobs) as results:
-                for key, result in _progress(results, len(todo), self.name):
-                    self._cache.keep(key, **result)
+        unknown = {key: run for key, run in zip(keys, runs, strict=True) if key not in self._cache.rows}
+        # By data and seed: a worker keeps the permutation that it has in memory.
+        todo = sorted(unknown.values(), key=lambda run: (run.data, str(run.seed)))
+        with _results(todo, self.args.jobs) as results:
+            for i, (key, result) in enumerate(results, start=1):
+                self._cache.keep(key, **result)
+                if sys.stderr.isatty():
+                    print(f"\r{self.name}: {i} of {len(todo)} runs", end="\n" * (i == len(todo)), file=sys.stderr)
         rows = [self._cache.rows[key] for key in keys]
         self._commits.update(row["commit"] for row in rows)
         return rows
 
-    def over_permutations(self, run: Run, seeds: Sequence[int] | None = None) -> list[Result]:
-        """The run on each permutation."""
-        return self.run(run._replace(seed=seed) for seed in (self.seeds if seeds is None else seeds))
+    def over(self, run: Run, changes: Iterable[dict[str, Any]]) -> list[Result]:
+        """The run on each permutation, or with each fold left out."""
+        return self.run(run._replace(**change) for change in changes)
 
-    def best(self, candidates: Sequence[Run], seeds: Sequence[int]) -> Run:
-        """The candidate with the smallest mean error over some permutations; the first of equals."""
+    def best(self, candidates: Sequence[Run], over: Sequence[dict[str, Any]]) -> Run:
+        """The candidate with the smallest mean error over permutations or folds; the first of equals."""
         if len(candidates) == 1:
             return candidates[0]
-        results = iter(self.run(run._replace(seed=seed) for run in candidates for seed in seeds))
-        errors = [statistics.fmean(r["error"] for r in itertools.islice(results, len(seeds))) for _ in candidates]
-        return candidates[errors.index(min(errors))]
+        errors = field(self.run(run._replace(**change) for run in candidates for change in over), "error")
+        means = [statistics.fmean(errors[i : i + len(over)]) for i in range(0, len(errors), len(over))]
+        return candidates[means.index(min(means))]
 
     def say(self, *lines: str) -> None:
-        self._lines.extend(lines)
+        self._lines.extend(["", *lines])
 
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def table(self, heading: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         rows = list(rows)
-        self.say("", runner.table(head, rows) if rows else "Nothing that was asked for is in this table.", "")
+        self.say(f"## {heading}", "", runner.table(head, rows) if rows else "Nothing of it was asked for.")
 
-    def write(self) -> pathlib.Path:
-        """Write the results as markdown, and show them."""
+    def compare(self, heading: str, keys: Sequence[str], measure: str, rows: Iterable[Compared]) -> None:
+        """A table of ours beside the paper's: a mean, its deviation and a size."""
+        lines = []
+        for names, run, tuned, paper, runs in rows:
+            results = self.over(run, self.seeds(runs))
+            chosen = shown({name: run.params[name] for name in tuned.split() if name in run.params})
+            values = [100.0 - r["error"] if measure.startswith("accuracy") else r["error"] for r in results]
+            sizes, seconds = mean_sd(field(results, "n_support_vectors"), 0), mean_sd(field(results, "seconds"))
+            beside = comparison(paper and paper[:2], values)
+            lines.append([*names, chosen, *beside, paper and paper[2], sizes, seconds, len(results)])
+        ours = ["chosen", f"paper: {measure}", "ours", "difference", "paper: size", "ours: SVs", "s", "runs"]
+        self.table(heading, [*keys, *ours], lines)
+
+    def figure(self, heading: str, name: str, panels: Sequence[tuple[Mapping[str, Sequence[Any]], Any]]) -> None:
+        """Panels side by side: points by label, and what the axis is told."""
+        from matplotlib.figure import Figure
+
+        drawn = Figure(figsize=(4.5 * len(panels), 4), layout="constrained")
+        for axis, (curves, options) in zip(drawn.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            for label, points in curves.items():
+                axis.plot(*zip(*points, strict=True), marker="o" if len(points) < 20 else "", label=label)
+            axis.set(**options)
+            if len(curves) > 1:
+                axis.legend(fontsize="small")
+        self.args.output.mkdir(parents=True, exist_ok=True)
+        drawn.savefig(self.args.output / f"{name}.png", dpi=110)
+        self.say(f"## {heading}", "", f"![{name}]({name}.png)")
+
+    def write(self) -> None:
+        """Write the results as Markdown, and show them."""
         if self.skipped:
-            self.say("", "Skipped:", "")
-            self.say(*(f"- {name}: {reason}" for name, reason in self.skipped.items()))
+            self.say("Skipped:", "", *(f"- {name}: {reason}" for name, reason in self.skipped.items()))
         if self._commits:
-            self.say("", f"Measured at {', '.join(sorted(self._commits))}.")
+            self.say(f"Measured at {', '.join(sorted(self._commits))}.")
         self.args.output.mkdir(parents=True, exist_ok=True)
-        path: pathlib.Path = self.args.output / f"{self.name}.md"
-        text = "\n".join(self._lines).replace("\n\n\n", "\n\n") + "\n"
-        path.write_text(text)
+        text = "\n".join(self._lines) + "\n"
+        (self.args.output / f"{self.name}.md").write_text(text)
         print(text)
-        return path
-
-    def figure(self, name: str) -> pathlib.Path:
-        """Where a figure goes; the results show it."""
-        self.args.output.mkdir(parents=True, exist_ok=True)
-        self.say("", f"![{name}]({name}.png)", "")
-        path: pathlib.Path = self.args.output / f"{name}.png"
-        return path
 
 
 @contextlib.contextmanager
 def _results(runs: list[Run], jobs: int) -> Iterator[Iterable[tuple[str, Result]]]:
-    if jobs == 1 or len(runs) == 1:
+    if jobs == 1 or len(runs) <= 1:
         yield map(_keyed, runs)
     else:
         # Forked workers know EXTRA, which a script fills.
@@ -494,15 +492,24 @@ def _results(runs: list[Run], jobs: int) -> Iterator[Iterable[tuple[str, Result]
             yield pool.imap_unordered(_keyed, runs)
 
 
-def _progress(items: Iterable[Any], total: int, name: str) -> Iterator[Any]:
-    """Pass items on and show how many are done, if somebody looks."""
-    for i, item in enumerate(items, start=1):
-        if sys.stderr.isatty():
-            print(f"\r{name}: {i} of {total} runs", end="\n" if i == total else "", file=sys.stderr)
-        yield item
-
-
 # Numbers --------------------------------------------------------------------------------------------
+
+Paper = tuple[float, float, str]
+# The first cells, the run, the names of the parameters that were chosen, the paper's numbers, how many permutations.
+Compared = tuple[Sequence[Any], Run, str, Paper | None, int | None]
+
+
+def numbers(text: str) -> dict[str, dict[str, Paper]]:
+    """A paper's table as the paper prints it, "mean deviation size" in a cell: by column, then by row."""
+    head, *lines = text.strip().splitlines()
+    out: dict[str, dict[str, Paper]] = {column: {} for column in head.split()}
+    for line in lines:
+        row, *cells = re.split(r"\s{2,}", line.strip())
+        for column, cell in zip(out, cells, strict=True):
+            if cell != "-":
+                mean, deviation, size = cell.split()
+                out[column][row] = float(mean), float(deviation), size
+    return out
 
 
 def mean_sd(values: Iterable[float], digits: int = 2) -> str:
