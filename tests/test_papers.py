@@ -37,6 +37,10 @@ SHORT = {
         ["--datasets", "german", "splice", "--algorithms", "RBP", "BDUOL nearest"],
         {"| german | 100 |": 2, "| german | 200 |": 2, "- splice: not found": 1},
     ),
+    "defaults": (
+        ["--datasets", "Bananas"],
+        {"| Bananas | StandardScaler |": 2, "| OLRDClassifier | radius |": 1, "| AhpatronClassifier |": 2},
+    ),
 }
 
 
@@ -50,9 +54,9 @@ def data(monkeypatch):
 @pytest.mark.parametrize("paper", SHORT)
 def test_short_version(paper, tmp_path, monkeypatch):
     arguments, expected = SHORT[paper]
-    command = [*arguments, "--permutations", "2", "--jobs", "1", "--rows", "400"]
+    command = [*arguments, "--permutations", "2", "--jobs", "1", "--rows", "60" if paper == "defaults" else "400"]
     command += ["--output", str(tmp_path), "--cache", str(tmp_path / "cache")]
-    script = importlib.import_module(f"benchmarks.papers.{paper}")
+    script = importlib.import_module("benchmarks.defaults" if paper == "defaults" else f"benchmarks.papers.{paper}")
     script.main(command)
     text = (tmp_path / f"{paper}.md").read_text()
     for row, count in expected.items():

@@ -77,15 +77,9 @@ def why_not(name: str) -> str | None:
     stem = name.partition("/")[0]
     if stem not in SOURCES:
         return "no data set class knows it"
-    if stem == "susy":
-        dataset: Any = datasets.LIBSVM("SUSY")
-    elif stem in GENERATED:
-        return None
-    else:
-        dataset = SOURCES[stem]()
-    missing = [
-        f"{path} (from {url})" for path, url in zip(dataset.paths, dataset.urls, strict=True) if not path.is_file()
-    ]
+    dataset: Any = datasets.LIBSVM("SUSY") if stem == "susy" else SOURCES[stem]()
+    files = zip(getattr(dataset, "paths", ()), getattr(dataset, "urls", ()), strict=True)  # none where it is generated
+    missing = [f"{path} (from {url})" for path, url in files if not path.is_file()]
     return f"not found: {', '.join(missing)}" if missing else None
 
 
