@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,6 +38,7 @@ class Labels:
     def __init__(self, names: Iterable[Any] = ()) -> None:
         self.names: list[Any] = []
         self.positions: dict[Any, int] = {}
+        self.lock = threading.RLock()  # for whoever adds a label, and what belongs to it, where that may be two at once
         for y in names:
             self.add(y)
 

@@ -335,15 +335,21 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         self._step(f, target, p, w)
 
     def _learn_label(self, x: Any, y: Any) -> int:
-        """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
+        """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label.
+
+        Where another thread predicts meanwhile, it finds a score for every label: f has the class before it has a name.
+        """
         labels, f = self._labels, self._f
         self._check_many([y])
         f.evaluate(x)
-        if len(labels) == 2:
-            f.split_classes()
-        if len(labels) >= 2:
-            f.add_class()
-        labels.add(y)
+        with labels.lock:
+            self._check_many([y])  # another thread may have added one
+            if y not in labels.positions:
+                if len(labels) == 2:
+                    f.split_classes()
+                if len(labels) >= 2:
+                    f.add_class()
+                labels.add(y)
         return labels.positions[y]
 
     def _check_many(self, targets: list[Any]) -> None:
@@ -354,11 +360,13 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         self._labels.check(different, type(self).__name__, multiclass=self._multiclass)
 
     def _scores(self, x: Any) -> list[float]:
-        """The score of the positive label, or one for each class."""
+        """The score of the positive label, or one for each class; of one that another thread is adding, none yet."""
         if not self._f.n_classes:
-            return [self._decision(x)]
+            score = self._decision(x)
+            if not self._f.n_classes:  # still
+                return [score]
         ((f, weights),) = self._parts()
-        return f.scores(x, weights)
+        return f.scores(x, weights)[: len(self._labels)]
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
         """The hinge loss, not positive where there is none, and the sign of the step that lessens it."""
@@ -367,16 +375,14 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The score of the positive label, larger where the model is surer; of more than two classes, that of each."""
         scores = self._scores(x)
-        return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=True))
+        return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=False))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """The predicted label: one that the stream has shown, or None where it has shown none."""
-        names = self._labels.names
-        if not self._f.n_classes:
-            score = self._decision(x)
-            return names[score >= 0.0] if len(names) == 2 else (names or [None])[0]
-        scores = self._scores(x)
-        return names[scores.index(max(scores))]
+        names, scores = self._labels.names, self._scores(x)
+        if len(scores) > 1:
+            return names[scores.index(max(scores))]
+        return names[scores[0] >= 0.0] if len(names) >= 2 else (names or [None])[0]
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label that the stream has shown.
@@ -401,7 +407,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             p = sigmoid(factor * scores[0])
             return {names[0]: 1.0 - p, names[1]: p}
         each = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
-        return dict(zip(names, each.tolist(), strict=True))
+        return dict(zip(names, each.tolist(), strict=False))
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
@@ -409,16 +415,16 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         scores = self._decisions(rows_of(frame))
         names = self._labels.names
         positions = None
-        if len(names) > 2:
-            positions = scores.argmax(axis=1)
+        if scores.shape[1] > 1:
+            positions = scores[:, : len(names)].argmax(axis=1)
         elif names:
-            positions = (scores[:, 0] >= 0.0).astype(int) if len(names) == 2 else np.zeros(len(scores), int)
+            positions = (scores[:, 0] >= 0.0).astype(int) if len(names) >= 2 else np.zeros(len(scores), int)
         return label_series(names, positions, frame)
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
         frame = into_frame(X)
-        scores = self._decisions(rows_of(frame))
+        scores = self._decisions(rows_of(frame))[:, : max(1, len(self._labels))]
         rows = [self._probabilities(each) for each in scores.tolist()]
         labels = self._probabilities([0.0] * scores.shape[1])
         return label_frame({y: np.array([row[y] for row in rows]) for y in labels}, frame)

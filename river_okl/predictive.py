@@ -135,12 +135,16 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     def _learn_label(self, x: Any, y: Any) -> int:
         """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
+        labels = self._labels
         self._check_many([y])
         self._probabilities(x)
-        if len(self._labels) >= 2:
-            self._add_class()
-        self._labels.add(y)
-        return self._labels.positions[y]
+        with labels.lock:
+            self._check_many([y])  # another thread may have added one
+            if y not in labels.positions:
+                if len(labels) >= 2:
+                    self._add_class()
+                labels.add(y)
+        return labels.positions[y]
 
     def _check_many(self, targets: list[Any]) -> None:
         try:
@@ -151,36 +155,45 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """The predictive probability of each label that the stream has shown."""
-        return self._named(self._probabilities(x))
+        return self._named(self._known(x))
+
+    def _known(self, x: Any) -> list[float]:
+        """``_probabilities`` without a label that another thread is adding."""
+        probabilities, most = self._probabilities(x), max(2, len(self._labels))
+        if len(probabilities) <= most:
+            return probabilities
+        total = sum(probabilities[:most])
+        return [p / total for p in probabilities[:most]]
 
     def _named(self, probabilities: list[float]) -> dict[Any, float]:
         names = self._labels.names
-        return dict(zip(names, probabilities, strict=True)) if len(names) >= 2 else dict.fromkeys(names, 1.0)
+        return dict(zip(names, probabilities, strict=False)) if len(names) >= 2 else dict.fromkeys(names, 1.0)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """The predicted label: one that the stream has shown, or None where it has shown none."""
-        probabilities, names = self._probabilities(x), self._labels.names
+        probabilities, names = self._known(x), self._labels.names
         return names[_best(probabilities)] if len(names) >= 2 else (names or [None])[0]
 
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The log-odds of the positive label; of more than two classes, the log-probability of each."""
-        probabilities = [max(p, 1e-300) for p in self._probabilities(x)]
-        if len(self._labels) <= 2:
+        probabilities = [max(p, 1e-300) for p in self._known(x)]
+        if len(probabilities) == 2:
             return math.log(probabilities[1]) - math.log(probabilities[0])
-        return {name: math.log(p) for name, p in zip(self._labels.names, probabilities, strict=True)}
+        return {name: math.log(p) for name, p in zip(self._labels.names, probabilities, strict=False)}
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
         frame, names = into_frame(X), self._labels.names
-        rows = [self._probabilities(row) for row in rows_of(frame)]
+        rows = [self._known(row) for row in rows_of(frame)]
         positions = np.array([_best(row) if len(names) >= 2 else 0 for row in rows], dtype=int) if names else None
         return label_series(names, positions, frame)
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
         frame = into_frame(X)
-        rows = [self._named(self._probabilities(row)) for row in rows_of(frame)]
-        return label_frame({y: np.array([row[y] for row in rows]) for y in self._labels.names}, frame)
+        names = list(self._labels.names)
+        rows = [self._named(self._known(row)) for row in rows_of(frame)]
+        return label_frame({y: np.array([row[y] for row in rows]) for y in names}, frame)
 
 
 def _best(probabilities: list[float]) -> int:

@@ -19,6 +19,7 @@ import pytest
 import river_okl
 from river_okl import kernels
 from river_okl._core.expansion import Expansion
+from river_okl.labels import Labels
 from tests import streams
 from tests.discovery import CLASSES, decision, small, snapshot, task
 
@@ -143,6 +144,71 @@ def test_learning_in_two_threads_is_refused_or_safe(cls, restless):
     for f in vars(model).values():
         if hasattr(f, "_check") and len(f) <= (f.budget or len(f)):
             f._check()
+
+
+MANY = [pytest.param(cls, id=name) for name, cls in CLASSES.items() if getattr(small(cls), "_multiclass", False)]
+
+
+@pytest.mark.parametrize("known", [2, 3])
+@pytest.mark.parametrize("cls", MANY)
+def test_a_prediction_while_another_thread_adds_a_label(cls, known, monkeypatch):
+    """A model that has room for a new label predicts as before, until the label is there."""
+    model = small(cls)
+    stream = [(x, i % known) for i, (x, _) in enumerate(streams.dense("classification", 40))]
+    for x, y in stream:
+        model.learn_one(x, y)
+    frame = pd.DataFrame([x for x, _ in stream[:9]])
+    found = []
+
+    def predict(i=0):
+        one = [
+            (model.predict_one(x), model.decision_function_one(x), model.predict_proba_one(x)) for x, _ in stream[:9]
+        ]
+        return one, model.predict_many(frame).tolist(), model.predict_proba_many(frame).to_dict("list")
+
+    def add(labels, y):
+        found.extend(in_threads(1, predict))
+        whole(labels, y)
+
+    before, whole = predict(), Labels.add
+    monkeypatch.setattr(Labels, "add", add)
+    model.learn_one(stream[0][0], known)
+    ((ones, labels, columns),) = found
+    assert labels == [label for label, *_ in ones]
+    assert list(columns) == list(before[2])
+    for (_, scores, probabilities), (_, _, expected) in zip(ones, before[0], strict=True):
+        assert isinstance(scores, float) or list(scores) == list(range(known))
+        assert sum(probabilities.values()) == pytest.approx(1.0)
+        assert list(probabilities) == list(range(known))
+        if hasattr(model, "_calibration"):  # a Gaussian process for more than two labels is another one
+            assert probabilities == pytest.approx(expected, rel=1e-12)
+            assert labels == before[1]
+    assert [*model.predict_proba_one(stream[0][0])] == [*range(known + 1)]
+
+
+@pytest.mark.parametrize("known", [0, 1, 2, 3])
+@pytest.mark.parametrize("cls", MANY)
+def test_two_threads_that_bring_the_same_label(cls, known, monkeypatch):
+    model = small(cls)
+    stream = [(x, i % max(1, known)) for i, (x, _) in enumerate(streams.dense("classification", 40))]
+    for x, y in stream if known else []:
+        model.learn_one(x, y)
+    whole, threads = Labels.add, []
+
+    def add(labels, y):
+        if not threads:
+            threads.append(threading.Thread(target=model.learn_one, args=(stream[1][0], known)))
+            threads[0].start()
+            threads[0].join(0.2)  # it waits for this one, or is through
+        whole(labels, y)
+
+    monkeypatch.setattr(Labels, "add", add)
+    model.learn_one(stream[0][0], known)
+    threads[0].join()
+    labels = list(range(known + 1))
+    assert model._labels.names == labels
+    assert [*model.predict_proba_one(stream[0][0])] == labels
+    model._check_state()
 
 
 def test_two_threads_learn_two_models(restless):

@@ -277,14 +277,15 @@ cdef class Expansion:
         Equal to ``evaluate`` and ``scores`` bit for bit; there is no last sample then.
         """
         cdef Py_ssize_t i, s, rows = len(frame), tiled
-        out = np.zeros((rows, max(1, self.alpha.n_classes)))
-        cdef double[:, ::1] view = out
+        cdef double[:, ::1] view
         cdef const double[::1] factors = np.array(weights)
         cdef Sample x
         cdef Tile tile
         self.check_weights(weights)
         self.points.enter()
         try:
+            out = np.zeros((rows, max(1, self.alpha.n_classes)))
+            view = out
             tiled = self.rows.start_frame(frame, &x)
             room = self.rows.make_tile(&tile) if tiled else None
             with nogil:
@@ -668,18 +669,26 @@ cdef class Expansion:
         """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2."""
         if self.norms.keeps_values:
             raise RuntimeError("values of a support vector are of one function")
-        self.alpha.refuse_classes()
-        self.reserve_columns(2 * self.alpha.n_outputs)
-        self.norms.split()
-        self.alpha.split(self.points.n)
-        self.forget_sums()
+        self.points.enter()  # a long evaluation goes on without the GIL
+        try:
+            self.alpha.refuse_classes()
+            self.reserve_columns(2 * self.alpha.n_outputs)
+            self.norms.split()
+            self.alpha.split(self.points.n)
+            self.forget_sums()
+        finally:
+            self.points.leave()
 
     def add_class(self):
         """One more class, with F = 0."""
-        if self.alpha.n_classes == 0:
-            raise RuntimeError("split_classes first")
-        self.reserve_columns(self.alpha.n_columns + self.alpha.n_outputs)
-        self.alpha.n_classes += 1
+        self.points.enter()
+        try:
+            if self.alpha.n_classes == 0:
+                raise RuntimeError("split_classes first")
+            self.reserve_columns(self.alpha.n_columns + self.alpha.n_outputs)
+            self.alpha.n_classes += 1
+        finally:
+            self.points.leave()
 
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
         """More columns of coefficients, zero so far."""

@@ -151,7 +151,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The mean of f, positive where the positive label is predicted; of more than two classes, that of each."""
         means, _ = self._f.look(x)
-        return means[0] if len(means) == 1 else dict(zip(self._labels.names, means, strict=True))
+        return means[0] if len(means) == 1 else dict(zip(self._labels.names, means, strict=False))
 
     def _probabilities(self, x: Any) -> list[float]:
         return self._chances(*self._f.look(x))
