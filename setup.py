@@ -1,8 +1,9 @@
 """The compiled core; everything else about the package is in pyproject.toml."""
 
 import os
+import pathlib
+import re
 import sys
-from glob import glob
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -45,18 +46,26 @@ elif os.environ.get("RIVER_OKL_BUILD") == "debug":
     FLAGS = ["-O0", "-g", "-UNDEBUG", "-Wno-unused-function"]
     DIRECTIVES |= {"boundscheck": True, "wraparound": False, "nonecheck": True, "initializedcheck": True}
 
-setup(
-    ext_modules=cythonize(
-        [
-            Extension(
-                f"river_okl._core.{name}",
-                [f"river_okl/_core/{name}.pyx"],
-                depends=glob("river_okl/_core/*.h"),
-                extra_compile_args=FLAGS,
-                extra_link_args=LINK,
-            )
-            for name in MODULES
-        ],
-        compiler_directives=DIRECTIVES,
-    )
+
+def with_included(header):
+    """A header, and what it includes in the end."""
+    path = pathlib.Path(header)
+    names = re.findall(r'^#(?:include|define LOOPS) "(.+)"', path.read_text(encoding="utf-8"), re.M)
+    return {header}.union(*(with_included(str(path.with_name(name))) for name in names))
+
+
+modules = cythonize(
+    [
+        Extension(
+            f"river_okl._core.{name}",
+            [f"river_okl/_core/{name}.pyx"],
+            extra_compile_args=FLAGS,
+            extra_link_args=LINK,
+        )
+        for name in MODULES
+    ],
+    compiler_directives=DIRECTIVES,
 )
+for module in modules:  # Cython has found the headers that a module names
+    module.depends = sorted(set(module.depends).union(*(with_included(h) for h in module.depends if h.endswith(".h"))))
+setup(ext_modules=modules)
