@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import random
 import subprocess
 import sys
@@ -135,6 +136,18 @@ def test_ctrl_c_while_modules_are_imported():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (130, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGPIPE")
+@pytest.mark.parametrize("options", [["--samples", "20"], ["--samples", "20", "--json"]], ids=["table", "json"])
+def test_nobody_reads_any_more(options):
+    """As of other commands before ``head``: no word, and the status of SIGPIPE."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "river_okl", *options, "RBPClassifier"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 # What is printed ----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import csv
 import dataclasses
 import itertools
 import json
+import os
 import shutil
 import sys
 import textwrap
@@ -91,7 +92,10 @@ def _table(results: list[Result], regression: bool) -> None:
         table.add_column(name, justify="right" if i else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    Console(width=width).print(table)
+    console = Console(width=width)
+    with console.capture() as text:  # what it writes itself ends in an exit of its own where nobody reads
+        console.print(table)
+    print(text.get(), end="")
 
 
 def _json(stream: Stream, results: list[Result], regression: bool) -> str:
@@ -269,9 +273,15 @@ def _whole(text: str) -> int:
 def main(argv: list[str] | None = None) -> None:
     """The command line."""
     try:
-        _run(_parser().parse_args(argv))
+        try:
+            _run(_parser().parse_args(argv))
+        finally:
+            sys.stdout.flush()
     except Mistake as mistake:
         _fail(str(mistake))
+    except BrokenPipeError:  # whoever reads, such as ``head``, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the exit
+        raise SystemExit(141) from None  # 128 + SIGPIPE
     except (OSError, UnicodeError, csv.Error, ValueError, TypeError) as error:  # of the data, in its own words
         _fail(str(error) or type(error).__name__)
     except KeyboardInterrupt:
