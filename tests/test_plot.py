@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from river import datasets, preprocessing
 
-from river_okl import KernelPerceptronClassifier, OLKRegressor
+from river_okl import KernelPerceptronClassifier, OKLClassifier, OLKRegressor, SOGPClassifier
 from river_okl.cli.race import Point, Result
 
 colors = pytest.importorskip("matplotlib.colors")
@@ -65,6 +65,39 @@ def test_larger_coefficients_are_larger_rings_and_regressors_are_drawn_too():
     _, sizes, _ = rings(ax)
     coefficients = np.abs([c for _, c in model.support_vectors])
     np.testing.assert_array_equal(np.argsort(sizes, kind="stable"), np.argsort(coefficients, kind="stable"))
+
+
+def test_more_than_two_labels_are_regions():
+    """Each in its colour, which its samples and its support vectors have as well."""
+    stream = [(x, "abc"[y + (x["2"] > 1.0)]) for x, y in datasets.Bananas().take(300)]
+    model = KernelPerceptronClassifier()
+    for x, y in stream:
+        model.learn_one(x, y)
+    ax = plot.decision_surface(model, stream[:50], resolution=40)
+    labels = list(model.decision_function_one(stream[0][0]))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == labels
+    *_, first, second, third, rings = ax.collections
+    for dots, label, color in zip((first, second, third), labels, plot.COLORS, strict=False):
+        np.testing.assert_array_equal(dots.get_offsets(), [[x["1"], x["2"]] for x, y in stream[:50] if y == label])
+        assert colors.to_hex(dots.get_facecolor()[0]) == color
+    strongest = [labels.index(max(c, key=c.get)) for _, c in model.support_vectors]
+    assert [colors.to_hex(color) for color in rings.get_edgecolors()] == [plot.COLORS[i] for i in strongest]
+    regions = [c for c in ax.collections[:-4] if len(getattr(c, "levels", ())) == 2]
+    assert len(regions) == 3
+    for x, _ in stream[:100]:
+        inside = [any(path.contains_point([x["1"], x["2"]]) for path in region.get_paths()) for region in regions]
+        scores = sorted(model.decision_function_one(x).values())
+        if scores[-1] - scores[-2] > 0.3:  # not where a grid of 40 x 40 rounds a corner
+            assert [label for label, there in zip(labels, inside, strict=True) if there] == [model.predict_one(x)]
+
+
+def test_a_gaussian_process_is_drawn_and_a_mixture_where_it_does_not_scale():
+    for cls, options in ((SOGPClassifier, {}), (OKLClassifier, {"scale": False, "budget": 20})):
+        model = learned(cls(**options), 60)
+        where, _, _ = rings(plot.decision_surface(model, resolution=5))
+        np.testing.assert_array_equal(where, [[z.get("1", 0.0), z.get("2", 0.0)] for z, _ in model.support_vectors])
+    with pytest.raises(ValueError, match="scale=False"):
+        plot.decision_surface(learned(OKLClassifier(), 20))
 
 
 def test_what_cannot_be_drawn_says_why():

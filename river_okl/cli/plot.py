@@ -15,11 +15,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
-from river import compose
+from numpy.typing import NDArray
+from river import base, compose
 
 from river_okl.cli.race import Result
-from river_okl.model import KernelClassifier, KernelRegressor
+from river_okl.model import KernelClassifier, KernelModel
+from river_okl.predictive import PredictiveClassifier
+
+Grid = NDArray[np.float64]
 
 __all__ = ["check_file", "decision_surface", "learning_curves"]
 
@@ -41,7 +46,8 @@ def decision_surface(
     """Draw what a model of two features predicts, and its support vectors.
 
     The colour is the score, the line is where it is 0. Support vectors are rings, the larger the larger their
-    coefficient, in the colour of its sign.
+    coefficient, in the colour of its sign. With more than two labels the colour is the predicted label, and a ring has
+    the colour of the label that it speaks for most.
 
     Parameters
     ----------
@@ -74,8 +80,10 @@ def decision_surface(
 
     """
     last = model[-1] if isinstance(model, compose.Pipeline) else model
-    if not isinstance(last, KernelClassifier | KernelRegressor):
+    if not isinstance(last, KernelModel):
         raise TypeError(f"{last!r} is no model of river_okl")
+    if getattr(last, "scale", False):
+        raise ValueError(f"{type(last).__name__} scales features itself, and its support vectors: give it scale=False")
     support = last.support_vectors
     names = list(dict.fromkeys(name for z, _ in support for name in z))
     if len(names) != 2:
@@ -92,10 +100,46 @@ def decision_surface(
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.05 * (high - low) + 1e-9
     across, up = (np.linspace(low[i] - margin[i], high[i] + margin[i], resolution) for i in range(2))
-    score = last.decision_function_one if isinstance(last, KernelClassifier) else last.predict_one
-    scores = np.array([[score({a: u, b: v}) for u in across] for v in up])
+    any_model: Any = last
+    score = any_model.decision_function_one if isinstance(last, base.Classifier) else any_model.predict_one
+    scores = [[score({a: u, b: v}) for u in across] for v in up]
+    if isinstance(scores[0][0], dict):
+        labels = list(scores[0][0])
+        colors = dict(zip(labels, itertools.cycle(COLORS), strict=False))
+        _regions(ax, across, up, np.array([[list(each.values()) for each in row] for row in scores]), colors)
+        groups = {color: [x for x, y in samples if y == label] for label, color in colors.items()}
+        coefficients = np.array([list(c.values()) for _, c in support])
+        edges = [colors[labels[i]] for i in coefficients.argmax(axis=1)]
+        sizes = np.linalg.norm(coefficients, axis=1)
+    else:
+        _scores(ax, across, up, np.array(scores), centred=isinstance(last, base.Classifier))
+        groups = {}
+        if isinstance(last, KernelClassifier | PredictiveClassifier):
+            positive = last._labels.positive
+            groups = {
+                color: [x for x, y in samples if (y == positive) == is_positive]
+                for is_positive, color in ((False, NEGATIVE), (True, POSITIVE))
+            }
+        edges = [POSITIVE if c > 0 else NEGATIVE for _, c in support]
+        sizes = np.abs([c for _, c in support])
+    for color, dots in groups.items() if samples else ():
+        where = np.array([[x.get(a, 0.0), x.get(b, 0.0)] for x in dots]).reshape(-1, 2)
+        ax.scatter(where[:, 0], where[:, 1], s=5, color=color, alpha=0.5, linewidths=0)
+    ax.scatter(
+        points[: len(support), 0],
+        points[: len(support), 1],
+        s=15 + 60 * sizes / max(float(sizes.max(initial=0.0)), 1e-300),
+        facecolors="white",
+        edgecolors=edges,
+        linewidths=1.2,
+    )
+    ax.set(xlabel=str(a), ylabel=str(b), title=f"{type(last).__name__}, {len(support)} support vectors")
+    return ax
 
-    if isinstance(last, KernelClassifier):
+
+def _scores(ax: Axes, across: Grid, up: Grid, scores: Grid, *, centred: bool) -> None:
+    """One score at every point, with a line where it is 0 if that means something."""
+    if centred:
         # The far ends of the scores would leave no colour for what is near the line.
         most = max(float(np.quantile(np.abs(scores), 0.95)), 1e-9)
         levels = np.linspace(-most, most, 21)
@@ -103,30 +147,21 @@ def decision_surface(
             across, up, scores, levels, cmap="RdBu_r", norm=TwoSlopeNorm(0.0, -most, most), alpha=0.6, extend="both"
         )
         ax.contour(across, up, scores, [0.0], colors="black", linewidths=1.5)
-        label = "score"
     else:
         surface = ax.contourf(across, up, scores, 20, cmap="viridis", alpha=0.8)
-        label = "prediction"
-    ax.figure.colorbar(surface, ax=ax, label=label, ticks=MaxNLocator(6))
+    ax.figure.colorbar(surface, ax=ax, label="score" if centred else "prediction", ticks=MaxNLocator(6))
 
-    if samples and isinstance(last, KernelClassifier):
-        positive = last._labels.positive
-        for is_positive, color in ((False, NEGATIVE), (True, POSITIVE)):
-            dots = np.array([[x.get(a, 0.0), x.get(b, 0.0)] for x, y in samples if (y == positive) == is_positive])
-            dots = dots.reshape(-1, 2)
-            ax.scatter(dots[:, 0], dots[:, 1], s=5, color=color, alpha=0.5, linewidths=0)
-    coefficients = np.array([c for _, c in support])
-    largest = max(float(np.abs(coefficients).max(initial=0.0)), 1e-300)
-    ax.scatter(
-        points[: len(support), 0],
-        points[: len(support), 1],
-        s=15 + 60 * np.abs(coefficients) / largest,
-        facecolors="white",
-        edgecolors=[POSITIVE if c > 0 else NEGATIVE for c in coefficients],
-        linewidths=1.2,
-    )
-    ax.set(xlabel=str(a), ylabel=str(b), title=f"{type(last).__name__}, {len(support)} support vectors")
-    return ax
+
+def _regions(ax: Axes, across: Grid, up: Grid, scores: Grid, colors: dict[Any, str]) -> None:
+    """The label that is predicted at every point, from the scores of all, and lines where two are as large."""
+    for c, color in enumerate(colors.values()):
+        lead = scores[:, :, c] - np.delete(scores, c, axis=2).max(axis=2)
+        if lead.max() >= 0.0:
+            ax.contourf(across, up, lead, [0.0, np.inf], colors=[color], alpha=0.3)
+        if lead.max() >= 0.0 >= lead.min():
+            ax.contour(across, up, lead, [0.0], colors="black", linewidths=1.0)
+    handles = [Patch(color=color, alpha=0.5, label=str(label)) for label, color in colors.items()]
+    ax.legend(handles=handles, loc="upper right", fontsize="small")
 
 
 def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figure:
