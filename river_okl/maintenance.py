@@ -1,4 +1,4 @@
-"""What several papers do with a full budget: plain functions on an expansion f."""
+"""What several papers do with a full budget, or with features of its points: plain functions on an expansion f."""
 
 from __future__ import annotations
 
@@ -77,3 +77,34 @@ def merge(f: Expansion, p: int) -> None:
         f.remove(i)
     f.evaluate(z)
     f.add(alpha_z)
+
+
+def weights_of_classes(w: NDArray[np.float64], size: int, n_classes: int) -> NDArray[np.float64]:
+    """The weights of linear models, a row for each class (one where there are none), from those of earlier, flat.
+
+    As an expansion does it: one function for labels ±1 becomes F = ±f/√2, and a class that comes later starts from 0.
+    """
+    W = w.reshape(-1, size)
+    if n_classes and len(W) == 1:
+        W = np.sqrt(0.5) * np.concatenate([-W, W])
+    missing = max(1, n_classes) - len(W)
+    return np.concatenate([W, np.zeros((missing, size))]) if missing > 0 else W
+
+
+def move_in_basis(f: Expansion, basis: NDArray[np.float64], w: NDArray[np.float64], step: float) -> NDArray[np.float64]:
+    """w + step z(x), along the direction of the last sample, with z(x) = basisᵀ k(x); f becomes wᵀz."""
+    move = step * transposed_times(basis, f.row)
+    if f.n_classes == 0:
+        w = w + move
+        f.coefficients = times(basis, w)
+        return w
+    W = weights_of_classes(w, basis.shape[1], f.n_classes)
+    for c, weight in f.direction:
+        W[c] += weight * move
+    set_in_basis(f, basis, W)
+    return W.ravel()
+
+
+def set_in_basis(f: Expansion, basis: NDArray[np.float64], W: NDArray[np.float64]) -> None:
+    """f = wᵀz, for each class."""
+    f.columns = np.array([times(basis, w) for w in W]).T

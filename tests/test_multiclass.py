@@ -11,9 +11,12 @@ import pytest
 from river import datasets, evaluate, metrics, preprocessing
 
 from river_okl import kernels
+from river_okl.algorithms.fogd_nogd import frequencies
+from tests import reference
 from tests.discovery import CLASSES, parameters, small
 from tests.streams import CLASSIFICATION, dense
 
+RBF = reference.rbf(0.5)
 MODELS = {name: small(cls, kernel=kernels.RBF(0.5)) for name, cls in CLASSES.items() if name.endswith("Classifier")}
 NATIVE = [name for name, model in MODELS.items() if model._multiclass]
 TWO_ONLY = [name for name, model in MODELS.items() if not model._multiclass]
@@ -115,6 +118,90 @@ def test_where_two_are_all_the_error_says_what_to_do(name):
     with pytest.raises(ValueError, match=r"'c' is a third label.*OneVsRestClassifier"):
         model.learn_one(x, "c")
     assert pickle.dumps(model) == before
+
+
+class Three:
+    """The naive model of three classes: vectors A_i of coefficients, and a sample's direction between its class and the
+    strongest other one of those that there are (the first two from the start)."""
+
+    def __init__(self):
+        self.points, self.A, self.births, self.n, self.t = [], [], [], 2, 0
+
+    def scores(self, x):
+        return sum((a * RBF(z, x) for z, a in zip(self.points, self.A, strict=True)), np.zeros(3))
+
+    def learn(self, x, y):
+        self.n, self.t = max(self.n, y + 1), self.t + 1
+        scores = self.scores(x)
+        rival = max((c for c in range(self.n) if c != y), key=lambda c: scores[c])
+        u = np.zeros(3)
+        u[y], u[rival] = math.sqrt(0.5), -math.sqrt(0.5)
+        self.step(x, u, float(u @ scores))
+
+    def add(self, x, a):
+        self.points.append(x)
+        self.A.append(a)
+        self.births.append(self.t)
+
+
+class ThreeBPA(Three):
+    def step(self, x, u, margin):
+        if margin > 1.0 - 1e-9:
+            return
+        a = min(1.0, 1.0 - margin) * u
+        if len(self.points) == 8:
+            k = [RBF(z, x) for z in self.points]
+            lost = [float(A @ A) * (1.0 - k_r**2) for A, k_r in zip(self.A, k, strict=True)]
+            r = reference.smallest(lost, self.births)
+            a = a + k[r] * self.A[r]
+            del self.points[r], self.A[r], self.births[r]
+        self.add(x, a)
+
+
+class ThreeNOGD(Three):
+    Q = None
+
+    def step(self, x, u, margin):
+        if margin < 1.0 and self.Q is None:
+            self.add(x, 0.3 * u)
+            if len(self.points) == 8:
+                values, vectors = np.linalg.eigh([[RBF(z, x) for z in self.points] for x in self.points])
+                self.Q = vectors[:, -3:] / np.sqrt(values[-3:])
+                self.W = values[-3:, None] * self.Q.T @ np.array(self.A)
+                self.A = list(self.Q @ self.W)
+        elif margin < 1.0:
+            z = self.Q.T @ [RBF(z, x) for z in self.points]
+            self.W = self.W + 0.3 * np.outer(z, u)
+            self.A = list(self.Q @ self.W)
+
+
+class ThreeFOGD(Three):
+    W = np.zeros((3, 60))
+
+    def z(self, x):
+        angles = sum(v * frequencies(self.key, name, 30) for name, v in x.items())
+        return np.concatenate([np.cos(angles), np.sin(angles)]) / math.sqrt(30)
+
+    def scores(self, x):
+        return self.W @ self.z(x)
+
+    def step(self, x, u, margin):
+        if margin < 1.0:
+            self.W = self.W + 0.3 * np.outer(u, self.z(x))
+
+
+@pytest.mark.parametrize(("name", "naive"), [("BPA", ThreeBPA), ("NOGD", ThreeNOGD), ("FOGD", ThreeFOGD)])
+def test_three_classes_from_the_definition(name, naive):
+    model = small(CLASSES[f"{name}Classifier"], kernel=kernels.RBF(0.5), n_components=30, rank=3)
+    naive = naive()
+    naive.key = getattr(model, "_key", None)
+    for t, (x, y) in enumerate(dense(CLASSIFICATION, n=150)):
+        label = 2 if t > 30 and x["x3"] > 0.8 else int(y > 0)
+        model.learn_one(x, label)
+        naive.learn(x, label)
+        if t > 40:
+            found = model.decision_function_one(x)
+            assert [found[c] for c in range(3)] == pytest.approx(naive.scores(x), rel=1e-9, abs=1e-9)
 
 
 def test_no_less_accurate_than_one_against_the_rest():

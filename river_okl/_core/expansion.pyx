@@ -435,6 +435,37 @@ cdef class Expansion:
         self.points.forget_emptied()
         return 0
 
+    cpdef int pass_on(self, Py_ssize_t r, Py_ssize_t i, double share) except -1:
+        """α_i ← α_i + share · α_r, every output of every class."""
+        cdef Py_ssize_t o
+        self.points.check_position(r)
+        self.points.check_position(i)
+        for o in range(self.alpha.n_columns):
+            self.alpha.coef[o][i] += share * self.alpha.coef[o][r]
+        self.norms.stale = True
+        self.changed()
+        return 0
+
+    cpdef int replace(self, Py_ssize_t r, double share, double c) except -1:
+        """Support vector r leaves, and the last sample joins with this share of its coefficients, and c."""
+        cdef Py_ssize_t o, n_columns = self.alpha.n_columns
+        cdef double *leaving
+        self.rows.seen()
+        self.points.check_position(r)
+        leaving = <double *> aligned_resize(NULL, 0, n_columns, 8)
+        try:
+            for o in range(n_columns):
+                leaving[o] = share * self.alpha.coef[o][r]
+            self.remove(r)
+            self.add(c)
+            for o in range(n_columns):
+                self.alpha.coef[o][self.points.n - 1] += leaving[o]
+        finally:
+            okl_free(leaving)
+        self.norms.stale = True
+        self.changed()
+        return 0
+
     def keep(self, positions, norms=None):
         """Only these support vectors stay; the others are removed from the last position to the first.
 
@@ -608,22 +639,19 @@ cdef class Expansion:
         return self.oldest_of_least(sizes, 0.0)
 
     cpdef Py_ssize_t replaceable(self, double dependent) except -1:
-        """The position of the smallest α_i² δ_i², δ_i the distance of κ_i from the multiples of the last sample's κ_x; ties
+        """The position of the smallest α_i² δ_i² (α_i over all classes), δ_i the distance of κ_i from the multiples of the last sample's κ_x; ties
         (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) is rounding, and 0."""
         cdef Py_ssize_t i
-        cdef double residue, alpha
+        cdef double residue
         cdef double *lost = self.rows.other
         cdef const double *row = self.rows.row
         cdef const double *similarities = self.rows.self_
-        cdef const double *coef = self.alpha.coef[0]
-        cdef double k = self.rows.self_similarity
+        cdef double k = self.rows.self_similarity, square = self.alpha.scale * self.alpha.scale
         self.rows.seen()
         self.points.check_position(0)
-        self.alpha.refuse_classes()
         for i in range(self.points.n):
-            alpha = self.alpha.scale * coef[i]
             residue = similarities[i] - row[i] * (row[i] / k)
-            lost[i] = alpha * alpha * (0.0 if residue < dependent * similarities[i] else residue)
+            lost[i] = square * self.alpha.squared_size(i) * (0.0 if residue < dependent * similarities[i] else residue)
         return self.oldest_of_least(lost, 0.0)
 
     def partner(self, Py_ssize_t p):
@@ -664,6 +692,12 @@ cdef class Expansion:
     def n_classes(self):
         """0: an output is one function; else it is one for each class."""
         return self.alpha.n_classes
+
+    @property
+    def direction(self):
+        """The classes along which the last sample sees f, and how far: [(class, weight)]."""
+        cdef int k
+        return [(self.alpha.along[k], self.alpha.signed_unit(k)) for k in range(self.alpha.n_along)]
 
     def split_classes(self):
         """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2."""

@@ -6,7 +6,8 @@ projection P_V on the span of V keeps values at x_t, and the minimum is
 
     f' = f + τ y κ_t - α_r (κ_r - P_V κ_r)        ½‖f' - f‖² = ½τ²k_t + ½α_r² δ_r²,  δ_r² = ‖κ_r - P_V κ_r‖²
 
-with the τ of PA-I for every r: the r to remove is the one with the least α_r² δ_r².
+with the τ of PA-I for every r: the r to remove is the one with the least α_r² δ_r².  With more than two classes α_r is a
+vector, one number for each class, of which every one goes over to V with the same shares.
 
 The two classes differ in their loss alone, so the update is written once.
 """
@@ -75,15 +76,13 @@ def _least_lost(f: Expansion, residues: NDArray[np.float64], dependent: float = 
     """The r with the least α_r² δ_r², given δ² of the oldest support vectors in f."""
     n = len(residues)
     residues[residues < dependent * f.self_similarities[:n]] = 0.0
-    return oldest_of_smallest(f.coefficients[:n] ** 2 * residues, f.births[:n])
+    return oldest_of_smallest(f.magnitudes[:n] ** 2 * residues, f.births[:n])
 
 
 def _replace(f: Expansion, step: float) -> None:
     """V = {t}: P_V κ_r = (κ_rt/k_t) κ_t"""
     r = f.replaceable(DEPENDENT)
-    beta_t = f.coefficient(r) * (f.similarity(r) / f.self_similarity)
-    f.remove(r)
-    f.add(beta_t + step)
+    f.replace(r, f.similarity(r) / f.self_similarity, step)
 
 
 def _replace_with_neighbour(f: Expansion, step: float, neighbours: _Neighbours) -> None:
@@ -97,10 +96,8 @@ def _replace_with_neighbour(f: Expansion, step: float, neighbours: _Neighbours) 
     p_t = np.where(dependent, k_rt / k_t, (k_n * k_rt - k_nt * k_rn) / determinant)
     p_n = np.where(dependent, 0.0, (k_t * k_rn - k_nt * k_rt) / determinant)
     r = _least_lost(f, k_r - k_rt * p_t - k_rn * p_n)
-    alpha_r = f.coefficients[r]
-    f.shift(n[r], alpha_r * p_n[r])
-    f.remove(r)
-    f.add(alpha_r * p_t[r] + step)
+    f.pass_on(r, n[r], p_n[r])
+    f.replace(r, p_t[r], step)
     neighbours.replaced(f, r)
 
 
@@ -200,6 +197,8 @@ class BPAClassifier(BPA, KernelClassifier):
     [^1]: [Wang, Z. and Vucetic, S., 2010. Online passive-aggressive algorithms on a budget. Proceedings of the 13th International Conference on Artificial Intelligence and Statistics, PMLR 9, pp.908-915.](https://proceedings.mlr.press/v9/wang10b.html)
 
     """
+
+    _multiclass = True
 
 
 class BPARegressor(BPA, KernelRegressor):

@@ -15,12 +15,15 @@ from river import optim
 
 from river_okl._core.expansion import Expansion
 from river_okl._core.fourier import RandomFeatures
-from river_okl._core.linalg import eigen, times, transposed_times
+from river_okl._core.linalg import eigen, transposed_times
 from river_okl._core.sample import Frame
 from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole
 from river_okl.kernels import Kernel
+from river_okl.maintenance import move_in_basis, set_in_basis, weights_of_classes
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 from river_okl.rates import rate
+
+Direction = list[tuple[NDArray[np.float64], float]]  # weights, and how far a sample's direction points to them
 
 NEGLIGIBLE = 1e-10  # of the largest eigenvalue: what is below is rounding, and its eigenvector noise
 
@@ -76,7 +79,7 @@ class FOGD(KernelModel):
         super().__init__(kernel)  # stays empty: it checks samples and knows γ
         self._set_loss(loss)
         self._key = int(2.0**53 * check_seed(seed).random())
-        self._w = np.zeros(2 * n_components)
+        self._w = np.zeros(0)  # 2D weights, once for each class; none: all are 0
         self._t = 0
 
     @property
@@ -87,28 +90,55 @@ class FOGD(KernelModel):
     def _upgrade_state(version: int, parameters: dict[str, Any], state: dict[str, Any]) -> None:
         del state["_p"]  # 1: the prediction for the sample in hand, always 0 between two
 
-    def _look(self, x: Any, number: int = -1) -> tuple[RandomFeatures, float]:
-        """z(x) in place of f, with the γ that x is predicted with."""
-        p = self._decision(x)  # refuses what is no sample
-        self._f.observe(x)
-        return self._z, p
+    def _check_state(self) -> None:
+        super()._check_state()
+        if len(self._w) not in [2 * self.n_components * n for n in range(max(1, self._f.n_classes) + 1)]:
+            raise ValueError(f"{len(self._w)} weights for {self.n_components} components, {self._f.n_classes} classes")
 
-    def _step(self, z: RandomFeatures, y: float, p: float, w: float) -> None:
+    def _look(self, x: Any, number: int = -1) -> tuple[Direction, float]:
+        """The weights along the direction of x in place of f, with the γ that x is predicted with."""
+        if number < 0 and len(self._w):
+            p = self._decision(x)
+            self._f.observe(x)
+            return [(self._w, 1.0)], p
+        W = self._columns()
+        scores = [self._value(x, w) for w in W]  # refuses what is no sample
+        self._f.observe(x, number)
+        if len(self._w) != 2 * self.n_components * len(W):
+            self._w = np.concatenate(W)
+            W = self._columns()
+        if number < 0:
+            return [(self._w, 1.0)], scores[0]
+        rival = max((c for c in range(len(W)) if c != number), key=scores.__getitem__)
+        unit = math.sqrt(0.5)
+        return [(W[number], unit), (W[rival], -unit)], unit * (scores[number] - scores[rival])
+
+    def _step(self, f: Direction, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0:
-            z.move(self._f.rows, -rate(self.learning_rate, self._t) * g, self._w)
+            step = -rate(self.learning_rate, self._t) * g
+            for weights, unit in f:
+                self._z.move(self._f.rows, unit * step, weights)
 
-    def _decision(self, x: Any) -> float:
+    def _columns(self) -> list[NDArray[np.float64]]:
+        """w, or one for each class: parts of ``_w`` where it has them all."""
+        return list(weights_of_classes(self._w, 2 * self.n_components, self._f.n_classes))
+
+    def _value(self, x: Any, w: NDArray[np.float64]) -> float:
         try:
             z = self._z
         except AttributeError:
             draw = functools.partial(frequencies, self._key, n_components=self.n_components)
             z = self._z = RandomFeatures(self.n_components, draw)
-        return z.value(self._f.rows, x, self._w)
+        return z.value(self._f.rows, x, w)
+
+    def _decision(self, x: Any) -> float:
+        return self._value(x, self._columns()[0] if self._f.n_classes or not len(self._w) else self._w)
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        return np.array([[self._decision(row)] for row in frame], dtype=np.float64).reshape(-1, 1)
+        W = self._columns()
+        return np.array([[self._value(row, w) for w in W] for row in frame], dtype=np.float64).reshape(-1, len(W))
 
     @property
     def norm(self) -> float:
@@ -166,13 +196,14 @@ class NOGD(KernelModel):
         if not len(basis) or self._gammas != f.kernel.gammas:  # empty: a step was interrupted in its solve
             basis = self._approximate()
         basis = np.ascontiguousarray(basis)  # older files have it by columns
-        self._w -= eta * g * transposed_times(basis, f.row)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
-        f.coefficients = times(basis, self._w)  # f = wᵀz
+        self._w = move_in_basis(f, basis, self._w, -eta * g)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
 
     def _check_state(self) -> None:
         super()._check_state()
         rows, columns = self._basis.shape
-        right = columns == len(self._w) and rows in (0, len(self._f))
+        right = rows in (0, len(self._f)) and len(self._w) in [
+            columns * n for n in range(1, max(1, self._f.n_classes) + 1)
+        ]
         if not right or not all(type(gamma) is float for gamma in self._gammas):
             raise ValueError(
                 f"a basis of {rows} × {columns} for {len(self._f)} support vectors, {len(self._w)} weights"
@@ -192,11 +223,12 @@ class NOGD(KernelModel):
         k = self.rank or max(1, self.budget // 5)
         chosen = [i for i in range(self.budget - 1, self.budget - 1 - k, -1) if D[i] > NEGLIGIBLE * D[-1]]
         D, V = D[chosen], np.ascontiguousarray(V[chosen].T)
-        self._w = np.sqrt(D) * transposed_times(V, f.coefficients)
+        W = np.array([np.sqrt(D) * transposed_times(V, np.ascontiguousarray(alpha)) for alpha in f.columns.T])
         basis: NDArray[np.float64] = V / np.sqrt(D)
         self._basis = basis
+        self._w = W.ravel()
         self._gammas = f.kernel.gammas
-        f.coefficients = times(basis, self._w)
+        set_in_basis(f, basis, W)
         return basis
 
 
@@ -245,6 +277,13 @@ class FOGDClassifier(FOGD, KernelClassifier):
     [^1]: [Lu, J., Hoi, S.C.H., Wang, J., Zhao, P. and Liu, Z.Y., 2016. Large scale online kernel learning. Journal of Machine Learning Research, 17(47), pp.1-43.](https://www.jmlr.org/papers/v17/14-148.html)
 
     """
+
+    _multiclass = True
+
+    def _scores(self, x: Any) -> list[float]:
+        if not self._f.n_classes:
+            return [self._decision(x)]
+        return [self._value(x, w) for w in self._columns()][: len(self._labels)]
 
 
 class FOGDRegressor(FOGD, KernelRegressor):
@@ -332,6 +371,8 @@ class NOGDClassifier(NOGD, KernelClassifier):
     [^1]: [Lu, J., Hoi, S.C.H., Wang, J., Zhao, P. and Liu, Z.Y., 2016. Large scale online kernel learning. Journal of Machine Learning Research, 17(47), pp.1-43.](https://www.jmlr.org/papers/v17/14-148.html)
 
     """
+
+    _multiclass = True
 
 
 class NOGDRegressor(NOGD, KernelRegressor):
