@@ -23,7 +23,7 @@ from river_okl._core.points cimport Feature, Points, scatter
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
-cdef double LEAST = 1e-4
+cdef double LEAST = 1e-2
 cdef double MEMORY = 10000.0
 
 POWERS = (0.0, 0.5, 1.0)

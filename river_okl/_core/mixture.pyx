@@ -2,7 +2,7 @@
 
 What there is, all over one set of points and one encoding, scaling and pass of dot products per sample:
 
-    9 Gaussian processes    3 kernels x 3 beliefs (posterior.pyx) over ONE dictionary of few points
+    6 Gaussian processes    3 kernels x 2 beliefs (posterior.pyx) over ONE dictionary of few points
     2 first-order learners  passive-aggressive, each with a kernel of its own, over ONE pool of many points (classifiers)
     2 linear models         logistic regression at two rates (classifiers)
     1 stack                 a logistic regression on the log-odds of all others (two classes)
@@ -44,12 +44,12 @@ from river_okl._core.states import checked_points, with_arrays, with_bytes
 
 cdef enum:
     KERNELS = 3
-    BELIEFS = 3
-    PROCESSES = 9           # KERNELS · BELIEFS
+    BELIEFS = 2
+    PROCESSES = 6           # KERNELS · BELIEFS
     FIRSTS = 2
     LINEARS = 2
-    MOST_EXPERTS = 14       # and the stack
-    STACKED = 14            # the others, and a constant
+    MOST_EXPERTS = 11       # and the stack
+    STACKED = 11            # the others, and a constant
 
 cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
@@ -59,6 +59,7 @@ cdef double NEWCOMER = 2.0          # log-weight that a kernel which has moved s
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef int64_t FIRST_METRIC = 200, LONGEST = 2000
 cdef int SLOPE_EVERY = 8
+cdef int64_t SLOPES_AT_FIRST = 2000     # samples of a regression, all of which give slopes: where few come at all, each counts
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
 cdef double SCALE_MEMORY = 0.99     # of the running scale of an expert's squared residuals
 cdef double MEMORY = 10000.0        # of the target's mean and deviation
@@ -69,9 +70,9 @@ KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
 FIRSTS_AT = ((3.0, 1), (15.0, 0))
 RATES = (0.01, 0.03)                                # of the linear models
 BELIEFS_OF = {  # (λ, a, σ²)
-    "binary": ((1.0, 2.0, 0.0), (1.0, 16.0, 0.0), (0.99, 64.0, 0.0)),
-    "multiclass": ((1.0, 1.0, 0.05), (0.999, 1.0, 0.05), (0.99, 1.0, 0.05)),
-    "regression": ((1.0, 2.0, 0.03), (1.0, 2.0, 0.3), (0.99, 8.0, 0.03)),
+    "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
+    "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
+    "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
 }
 
 
@@ -578,7 +579,7 @@ cdef class Mixture:
             if not self.regression:
                 self.learn_linears(x, <Py_ssize_t> target, w)
                 pool = self.learn_firsts(<Py_ssize_t> target, w)
-            if self.seen % SLOPE_EVERY == 0 and self.n > 1:
+            if self.n > 1 and (self.seen % SLOPE_EVERY == 0 or (self.regression and self.seen < SLOPES_AT_FIRST)):
                 self.learn_slopes(x)
             self.learn_processes(x, target, surprise, w, pool)
         self.points.forget_emptied()

@@ -77,7 +77,7 @@ class SOGP(PredictiveModel):
 class SOGPClassifier(SOGP, PredictiveClassifier):
     """A sparse online Gaussian process classifier: with its covariance, a few points do what many do elsewhere.
 
-    `OKLClassifier` mixes nine of these, and needs no tuning.
+    `OKLClassifier` mixes six of these, and needs no tuning.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
 class SOGPRegressor(SOGP, PredictiveRegressor):
     """A sparse online Gaussian process regressor, with `forgetting` below 1 KRLS-T: a mean, and how sure of it.
 
-    `OKLRegressor` mixes nine of these, and needs no tuning.
+    `OKLRegressor` mixes six of these, and needs no tuning.
 
     Parameters
     ----------
