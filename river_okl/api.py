@@ -35,6 +35,7 @@ from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlus
 from river_okl.algorithms.sogp import SOGPClassifier, SOGPRegressor
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 from river_okl.checkpoint import load, save
+from river_okl.shards import distance, merge
 
 __all__ = [
     "ALMAClassifier",
@@ -81,8 +82,10 @@ __all__ = [
     "SPAClassifier",
     "SPARegressor",
     "datasets",
+    "distance",
     "kernels",
     "load",
     "losses",
+    "merge",
     "save",
 ]

@@ -1,6 +1,6 @@
 cdef class Calibration:
     cdef double slope, curvature, mean_square
-    cdef Py_ssize_t seen
+    cdef readonly Py_ssize_t seen
 
     cpdef double factor(self)
     cpdef int update(self, double margin) except -1

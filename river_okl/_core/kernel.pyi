@@ -1,5 +1,7 @@
 """Types of the compiled kernels."""
 
+from typing import Any
+
 Factor = tuple[int, int, float, float, float]
 Term = tuple[float, tuple[Factor, ...]]
 
@@ -23,3 +25,5 @@ class Kernel:
     @property
     def mean_square(self) -> float: ...
     def __init__(self, terms: tuple[Term, ...]) -> None: ...
+    def __getstate__(self) -> tuple[Any, ...]: ...
+    def __setstate__(self, state: tuple[Any, ...]) -> None: ...

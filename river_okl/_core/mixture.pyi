@@ -10,6 +10,9 @@ from river_okl._core.metrics import Metrics
 from river_okl._core.points import Points
 from river_okl._core.scaler import Scaler
 
+BELIEFS_OF: dict[str, tuple[tuple[float, float, float], ...]]
+FIRSTS_AT: tuple[tuple[float, int], ...]
+
 class Mixture:
     memo: bool
     @property

@@ -11,6 +11,8 @@ from river_okl._core.points import Points
 from river_okl._core.posterior import Basis, Belief
 from river_okl._core.rows import Rows
 
+DIAGONAL: float
+
 class Process:
     memo: bool
     @property

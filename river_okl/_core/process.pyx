@@ -13,6 +13,8 @@ from river_okl._core.rows cimport Rows
 
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
+DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for whoever makes one
+
 
 cdef class Process:
     """A Gaussian process over river samples.

@@ -51,6 +51,7 @@ class BPA(KernelModel):
         else:
             super().__init__(kernel, budget=budget)
         self._neighbours = _Neighbours() if maintenance == "nearest" else None
+        self._t = 0
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -58,6 +59,7 @@ class BPA(KernelModel):
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)
+        self._t += 1
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
         step = sign * w * min(self.C, loss / f.self_similarity)  # τ y of PA-I

@@ -116,6 +116,7 @@ class KernelPARegressor(KernelRegressor):
         self.mode = mode
         self.eps = eps
         super().__init__(kernel)
+        self._t = 0
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -123,6 +124,7 @@ class KernelPARegressor(KernelRegressor):
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)
+        self._t += 1
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
         f.add(sign * w * _tau(loss, f.self_similarity, self.C, self.mode))

@@ -44,6 +44,7 @@ class SOGP(PredictiveModel):
         self.amplitude = amplitude
         self.noise = noise
         self._f = Process((kernel or RBF())._terms(), budget=budget, amplitude=amplitude, forgetting=forgetting)
+        self._t = 0  # times that it has forgotten
 
     def _likelihood(self, target: float, means: list[float], variance: float, w: float) -> tuple[list[float], float]:
         """c of every column and b."""
@@ -58,6 +59,7 @@ class SOGP(PredictiveModel):
         means, variance = f.observe(x)
         if w == 0.0:
             return
+        self._t += 1
         novel = f.novelty > NOVEL and (len(f) < self.budget or not self._foreseen(target, means, variance))
         means, variance = f.forget()  # back to the prior by 1 - λ
         c, b = self._likelihood(target, means, variance, w)

@@ -1,0 +1,254 @@
+"""Sums of expansions: f = Σ w_i f_i, which is exact while the union of their points fits the budget.
+
+Beyond it f is projected once, on points that are chosen greedily, each so that it explains most of what is left of f
+(orthogonal matching pursuit): ‖f - f̃‖ is then known.  Random features (FOGD) have the same points for all, and average.
+
+An attribute of a class is merged by ``ATTRIBUTES``; one that is not there makes its class refuse, by name.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_okl._core.expansion import Expansion
+from river_okl.averaging import AveragedExpansion
+from river_okl.labels import Labels
+from river_okl.maintenance import DEPENDENT, TIE
+from river_okl.model import KernelClassifier, KernelRegressor
+from river_okl.shards.shards import Shards
+from river_okl.shards.statistics import follow, pooled_kernel
+from river_okl.solvers import solve_with_ridge
+
+MODELS = (KernelClassifier, KernelRegressor)
+
+Arrays = NDArray[np.float64]
+Sample = dict[Hashable, float]
+
+CANDIDATES = 2  # times the budget: the heaviest of the union, among which the points are chosen
+
+
+def _added(shards: Shards, name: str) -> Any:
+    return shards.total(lambda model: getattr(model, name))
+
+
+def _largest(shards: Shards, name: str) -> Any:
+    return max(getattr(model, name) for model in shards.models)
+
+
+def _first(shards: Shards, name: str) -> Any:
+    return copy.deepcopy(getattr(shards.models[0], name))
+
+
+def _anew(shards: Shards, name: str) -> Any:
+    return getattr(shards.new(), name)  # it is made of f when it is needed
+
+
+ATTRIBUTES: dict[str, Callable[[Shards, str], Any]] = {
+    **dict.fromkeys(("_t", "_k", "_mistakes", "_damage"), _added),
+    "_y_max": _largest,
+    "_rng": _first,
+    **dict.fromkeys(("_neighbours", "_basis", "_w", "_gammas"), _anew),
+}
+REFUSED = {
+    "_hints": "its predictions lean on the last samples of one stream, which several do not have",
+    "_g": "the average over the last part of one stream is none of several; suffix=0 merges",
+}
+OWN = ("_f", "_labels", "_calibration", "_in_ball", "_radius", "_derivative", "_z", "_key")
+
+
+def merged(shards: Shards) -> tuple[Any, float]:
+    """The model of f = Σ w_i f_i, and ‖f - f̃‖."""
+    model = shards.new()
+    random_features = hasattr(model, "_key")
+    names = sorted(vars(model).keys() - model._get_params().keys() - {*OWN})
+    for name in sorted(names, key=lambda name: name not in REFUSED):
+        if name not in ATTRIBUTES:
+            why = REFUSED.get(name, f"nothing is said of its {name}")
+            raise TypeError(f"{type(model).__name__} does not merge: {why}")
+    for name in names:
+        if not (random_features and name == "_w"):
+            setattr(model, name, ATTRIBUTES[name](shards, name))
+    if isinstance(model, KernelClassifier):
+        model._labels = Labels(shards.models[0]._labels.names)
+        follow(shards, lambda each: each._calibration, model._calibration)
+        for _ in range(shards.models[0]._f.n_classes - 2):
+            if not model._f.n_classes:
+                model._f.split_classes()
+            model._f.add_class()
+    model._f.kernel.__setstate__(pooled_kernel(shards, lambda each: each._f.kernel))
+    if random_features:
+        _average_features(shards, model)
+        return model, 0.0
+    points, columns = union([each._f for each in shards.models])
+    total = _sum(shards, model, columns)
+    most = min(model._f.budget or len(points), shards.budget or len(points))
+    error = 0.0
+    if len(points) > most:
+        needed = np.flatnonzero(total.any(axis=1))
+        points, total = [points[i] for i in needed], total[needed]
+    if len(points) > most:
+        outputs = np.array(model._weights() if model._f.n_outputs > 1 else (1.0,))
+        chosen, total, error = reduced(model, points, total, most, outputs)
+        points = [points[i] for i in chosen]
+    _fill(model._f, points, total)
+    return model, error
+
+
+def _average_features(shards: Shards, model: Any) -> None:
+    if shards.budget is not None:
+        raise ValueError(f"budget is {shards.budget!r}; a {type(model).__name__} has no support vectors")
+    for i, each in enumerate(shards.models):
+        if each._key != shards.models[0]._key:
+            raise ValueError(f"models[{i}] has other random features than models[0]; give both the same seed")
+    model._key = shards.models[0]._key
+    model._w = shards.mean(lambda each: each._w)
+
+
+def _sum(shards: Shards, model: Any, columns: Sequence[Arrays]) -> Arrays:
+    """Σ w_i times the coefficients of each, the oldest points first."""
+    outputs = np.ones((len(columns), model._f.n_outputs))
+    if isinstance(model, AveragedExpansion) and model.averaged:  # output 1 is divided by T = t + 1
+        outputs[:, 1] = [(model._t + 1) / (each._t + 1) for each in shards.models]
+    repeated = np.tile(outputs, max(1, model._f.n_classes))
+    total: Arrays = sum(share * row * a for share, row, a in zip(shards.shares, repeated, columns, strict=True))
+    return total
+
+
+def union(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sample], list[Arrays]]:
+    """The points of all expansions, equal ones once and the youngest last, and the coefficients that each has there.
+
+    With ``twins`` a point that one expansion has twice is there twice, as its n-th copy in each.
+    """
+    position: dict[Any, int] = {}
+    points: list[Sample] = []
+    ages: list[int] = []
+    places: list[list[int]] = []
+    for f in functions:
+        births = f.births
+        places.append([0] * len(f))
+        copies: collections.Counter[Any] = collections.Counter()
+        for i in np.argsort(births).tolist():
+            z = f.point(i)
+            content = frozenset(z.items())
+            copies[content] += twins
+            key = content, copies[content]
+            if key not in position:
+                position[key] = len(points)
+                points.append(z)
+                ages.append(int((births > births[i]).sum()))
+            places[-1][i] = position[key]
+    # what does not depend on the order of the models decides between points of one age
+    order = np.array(sorted(range(len(points)), key=lambda i: (-ages[i], sorted(points[i].values()))), dtype=np.int64)
+    rank = np.empty(len(points), dtype=np.int64)
+    rank[order] = np.arange(len(points))
+    columns = []
+    for f, at in zip(functions, places, strict=True):
+        a = np.zeros((len(points), f.columns.shape[1]))
+        np.add.at(a, rank[at], f.columns)
+        columns.append(a)
+    return [points[i] for i in order], columns
+
+
+def _fill(f: Expansion, points: list[Sample], columns: Arrays) -> None:
+    for z in points:
+        f.evaluate(z)
+        f.add(0.0)
+    f.columns = columns
+
+
+def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
+    """The function of these points and coefficients, without a budget."""
+    f = Expansion(model._f.kernel.terms, n_outputs=columns.shape[1])
+    f.kernel.__setstate__(model._f.kernel.__getstate__())
+    _fill(f, points, columns)
+    return f
+
+
+# Reduction --------------------------------------------------------------------------------------------------------
+
+
+def reduced(
+    model: Any, points: list[Sample], columns: Arrays, most: int, outputs: Arrays
+) -> tuple[list[int], Arrays, float]:
+    """The points that stay, their coefficients, and ‖f - f̃‖ of what is predicted."""
+    f = _with(model, points, columns)
+    weights = ((columns**2).sum(axis=1) * f.self_similarities).astype(np.float32)  # equal ones are equal for any order
+    heaviest = np.argsort(-weights, kind="stable")[: CANDIDATES * most]
+    candidates = np.sort(heaviest)
+    K = f.rows_of(candidates)
+    values = K @ columns
+    among = K[:, candidates]
+    chosen = pursued(lambda i: among[i], among.diagonal().copy(), values, most)
+    staying = sorted(chosen)
+    K_staying = np.ascontiguousarray(among[np.ix_(staying, staying)])
+    ridge = DEPENDENT * float(K_staying.diagonal().max(initial=0.0))
+    alpha = np.ascontiguousarray(solve_with_ridge(K_staying, np.ascontiguousarray(values[staying].T), ridge).T)
+    kept = [int(candidates[i]) for i in staying]
+    predicted = np.kron(np.eye(columns.shape[1] // len(outputs)), outputs[:, None])
+    lost = columns @ predicted
+    lost[kept] -= alpha @ predicted
+    return kept, alpha, norm(f, lost)
+
+
+def pursued(row: Callable[[int], Arrays], diagonal: Arrays, values: Arrays, most: int) -> list[int]:
+    """Positions of points whose span explains a function best, one after another: orthogonal matching pursuit.
+
+    Parameters
+    ----------
+    row
+        κ of a point with all.
+    diagonal
+        κ of each with itself.
+    values
+        The function at all points, in columns.
+    most
+        How many points.
+
+    """
+    basis = np.zeros((most, len(diagonal)))  # of Newton: orthonormal, and 0 at the points before
+    left, residue, chosen = values.copy(), diagonal.copy(), []
+    for n in range(most):
+        novel = residue > 1e-9 * diagonal
+        gain = np.where(novel, (left**2).sum(axis=1) / np.where(novel, residue, 1.0), -1.0)
+        most_gained = gain.max()
+        if most_gained <= 0.0:
+            break
+        i = int((gain >= most_gained * (1.0 - TIE)).argmax())
+        chosen.append(i)
+        basis[n] = (row(i) - basis[:n, i] @ basis[:n]) / math.sqrt(residue[i])
+        left -= np.outer(basis[n], left[i] / math.sqrt(residue[i]))
+        residue = residue - basis[n] ** 2
+        residue[i] = 0.0
+    return chosen
+
+
+def norm(f: Expansion, columns: Arrays) -> float:
+    """‖Σ_i c_i κ(z_i, ·)‖ over the points of f, of all columns together."""
+    square = 0.0
+    for i in range(len(f)):
+        square += float(columns[i] @ (f.row_of(i) @ columns))
+    return math.sqrt(max(0.0, square))
+
+
+def distance(shards: Shards) -> float:
+    """‖f_a - f_b‖ of what is predicted."""
+    a, b = shards.models
+    if hasattr(a, "_key"):
+        _average_features(shards, shards.new())
+        return float(np.linalg.norm(a._w - b._w))
+    parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in model._parts()]
+    points, columns = union([f for _, f, _ in parts])
+    total: Any = 0.0
+    for (sign, f, weights), each in zip(parts, columns, strict=True):
+        outputs = each.reshape(len(points), -1, f.n_outputs)[:, :, : len(weights)]
+        total = total + sign * outputs @ np.array(weights)
+    model = shards.new()
+    model._f.kernel.__setstate__(pooled_kernel(shards, lambda each: each._f.kernel))
+    return norm(_with(model, points, np.asarray(total).reshape(len(points), -1)), np.asarray(total))

@@ -1,0 +1,283 @@
+"""Gaussian processes that learned side by side: what each has learned adds up.
+
+Of the values f(Z) at a dictionary every process believes N(μ_i, S_i), S_i = a K - D_i.  Streaming variational Bayes
+(Broderick et al. 2013) multiplies the evidence, each shard's posterior over what it started from:
+
+    Λ = Λ_0 + Σ w_i (Λ_i - Λ_0)      Λ μ = Λ_0 μ_0 + Σ w_i (Λ_i μ_i - Λ_0 μ_0)      Λ = S⁻¹
+
+Where processes forget, (Λ_0, μ_0) stands for what is left of the start after as many samples; the merged process has
+forgotten as much of it as the shard that forgot most.
+
+Dictionaries that differ: Z are the points of the union, or if they are too many those that explain most of the means.
+With A = κ(Z, Z_i) K_i⁻¹ a process believes μ = A μ_i and D = A D_i Aᵀ of any points.  The jitter of K belongs to the
+points: equal points share it, so that A picks what Z and Z_i have in common, and nothing is lost there.
+
+Where kernels moved or points left, a shard may know less than its start in some direction, and a sum would count that
+loss for each of them.  If the sum is not at least ``SAFE`` times as sure as the shards are in the mean, precisions and
+linear terms are averaged.
+
+Precisions are in the coordinates where the prior a K = L Lᵀ is 1: S = L P⁻¹ Lᵀ, and P = 1 where nothing is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_okl._core.expansion import Expansion
+from river_okl._core.process import DIAGONAL, Process
+from river_okl._core.states import with_arrays
+from river_okl.algorithms.sogp import SOGP
+from river_okl.kernels import RBF
+from river_okl.labels import Labels
+from river_okl.predictive import PredictiveClassifier
+from river_okl.shards.expansions import pursued, union
+from river_okl.shards.shards import Shards
+from river_okl.shards.statistics import pooled_kernel
+
+MODELS = SOGP
+
+Arrays = NDArray[np.float64]
+
+SAFE = 0.5  # of the shards' mean precision: a sum of evidence below it has lost more than it gained
+
+
+class Belief(NamedTuple):
+    """What one process believes of f at the points of a dictionary."""
+
+    means: Arrays  # [columns, n]
+    learned: Arrays  # D [n, n]
+
+
+class Ends(NamedTuple):
+    """Where the beliefs of a process began, and where they were taken to."""
+
+    start: Belief
+    ends: list[Belief]
+    steps: list[int]  # of each, since the start
+
+
+def added(amplitude: float, forgetting: float, K: Arrays, ends: Ends, evidence: Sequence[float]) -> Belief:
+    """Λ_0 + Σ w_i (Λ_i - Λ_0) over a dictionary, K with its jitter."""
+    start, beliefs, steps = ends
+    moved = [
+        i
+        for i, belief in enumerate(beliefs)
+        if evidence[i] > 0.0 and not all(map(np.array_equal, belief, _forgotten(start, forgetting, steps[i])))
+    ]
+    if not moved:
+        return _forgotten(start, forgetting, max(steps))
+    if len(moved) == 1 and evidence[moved[0]] == 1.0 and steps[moved[0]] == max(steps):
+        return beliefs[moved[0]]
+    L: Arrays = np.asarray(np.linalg.cholesky(amplitude * K), dtype=np.float64)
+    before = {k: _natural(_forgotten(start, forgetting, k), L) for k in {*steps}}
+    total, linear = before[max(steps)]
+    average: Any = 0.0
+    average_linear: Any = 0.0
+    mass = sum(evidence[i] * steps[i] for i in moved)
+    for i in moved:
+        precision, term = _natural(beliefs[i], L)
+        total = total + evidence[i] * (precision - before[steps[i]][0])
+        linear = linear + evidence[i] * (term - before[steps[i]][1])
+        average = average + evidence[i] * steps[i] / mass * precision
+        average_linear = average_linear + evidence[i] * steps[i] / mass * term
+    if not _is_positive(total - SAFE * average):
+        total, linear = average, average_linear
+    covariance = np.linalg.inv(total)
+    covariance = (covariance + covariance.T) / 2.0
+    return Belief((L @ (covariance @ linear)).T.copy(), L @ (np.eye(len(K)) - covariance) @ L.T)
+
+
+def _forgotten(belief: Belief, forgetting: float, steps: int) -> Belief:
+    keep = forgetting**steps
+    return Belief(math.sqrt(keep) * belief.means, keep * belief.learned) if keep < 1.0 else belief
+
+
+def _natural(belief: Belief, L: Arrays) -> tuple[Arrays, Arrays]:
+    """Precision and linear term, where the prior is 1."""
+    half = np.linalg.solve(L, belief.learned)
+    covariance = np.eye(len(L)) - np.linalg.solve(L, half.T)
+    precision = np.linalg.inv((covariance + covariance.T) / 2.0)
+    precision = (precision + precision.T) / 2.0
+    return precision, precision @ np.linalg.solve(L, belief.means.T)
+
+
+def _is_positive(matrix: Arrays) -> bool:
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+class Places(NamedTuple):
+    """Where a process has its points among those of the union, and K⁻¹ of it under the kernel that is meant."""
+
+    at: NDArray[np.int64]
+    inverse: Arrays
+
+
+def inverse(K: Arrays) -> Arrays:
+    """K⁻¹, symmetric."""
+    found = np.linalg.inv(K)
+    symmetric: Arrays = (found + found.T) / 2.0
+    return symmetric
+
+
+def seen_from(belief: Belief, cross: Arrays, places: Places, chosen: NDArray[np.int64]) -> Belief:
+    """The belief about the chosen points of the union; cross is κ of these with its own, jitter included."""
+    A = cross @ places.inverse
+    own = {int(at): j for j, at in enumerate(places.at)}
+    for r, i in enumerate(chosen.tolist()):
+        if i in own:
+            A[r] = 0.0
+            A[r, own[i]] = 1.0
+    return Belief(belief.means @ A.T, A @ belief.learned @ A.T)
+
+
+# One process ----------------------------------------------------------------------------------------------------------
+
+
+def merged(shards: Shards) -> tuple[Any, float]:
+    """The process that has all evidence, and how much of the mean of their means is lost at the points that stay."""
+    model = shards.new()
+    model._t = shards.total(lambda each: each._t)
+    if isinstance(model, PredictiveClassifier):
+        names = shards.models[0]._labels.names
+        for _ in names[2:]:
+            model._add_class()
+        model._labels = Labels(names)
+    everyone = [shards.start, *shards.models]
+    points, places = _union([each._f for each in everyone])
+    kernel = pooled_kernel(shards, lambda each: each._f.kernel)
+    f = _points(model._f.kernel.terms, kernel, points)
+    K = f.gram()
+    K[np.diag_indices(len(K))] *= DIAGONAL
+    amplitude, forgetting = _amplitude(shards.models[0]), model.forgetting
+    beliefs = [_belief(each, K[np.ix_(at, at)]) for each, at in zip(everyone, places, strict=True)]
+    shares = shards.shares
+    held = np.unique(np.concatenate([at for at, share in zip(places[1:], shares, strict=True) if share > 0.0]))
+    chosen, error = held, 0.0
+    bases = [Places(at, inverse(K[np.ix_(at, at)])) for at in places]
+    if len(held) > model.budget:
+        values = sum(
+            share * (K[np.ix_(held, at)] @ basis @ belief.means.T)
+            for share, (at, basis), belief in zip(shares, bases[1:], beliefs[1:], strict=True)
+        )
+        among = K[np.ix_(held, held)]
+        picked = np.sort(pursued(lambda i: among[i], among.diagonal(), values, model.budget))
+        chosen = held[picked]
+        rest = values - among[:, picked] @ np.linalg.solve(among[np.ix_(picked, picked)], values[picked])
+        error = math.sqrt(max(0.0, float((rest * np.linalg.solve(among, values)).sum())))
+    seen = [
+        seen_from(belief, K[np.ix_(chosen, basis.at)], basis, chosen)
+        for belief, basis in zip(beliefs, bases, strict=True)
+    ]
+    K = K[np.ix_(chosen, chosen)]
+    steps = [each._t - shards.start._t for each in shards.models]
+    belief = added(amplitude, forgetting, K, Ends(seen[0], seen[1:], steps), shards.evidence.tolist())
+    model._f.restore(
+        {
+            "kernel": kernel,
+            "points": stored([points[i] for i in chosen], model.budget + 1),
+            "basis": {"n": len(K), "inverse": packed(inverse(K))},
+            "amplitude": amplitude,
+            "belief": {"means": belief.means, "learned": packed(belief.learned), "factor": 1.0},
+        }
+    )
+    return model, error
+
+
+def distance(shards: Shards) -> float:
+    """‖E f_a - E f_b‖, over all columns."""
+    points, columns = union([_Mean(each) for each in shards.models])
+    f = _points(shards.models[0]._f.kernel.terms, pooled_kernel(shards, lambda each: each._f.kernel), points)
+    total = columns[0] - columns[1]
+    return math.sqrt(max(0.0, float((total * (f.gram() @ total)).sum()))) if points else 0.0
+
+
+class _Mean:
+    """E f of a process as an expansion has it."""
+
+    def __init__(self, model: Any) -> None:
+        self.births = model._f.points.births
+        self.point = model._f.points.point
+        self.columns = model._f.alpha().T
+
+    def __len__(self) -> int:
+        return len(self.births)
+
+
+def _amplitude(model: Any) -> float:
+    return float(model._f.belief.amplitude)
+
+
+def _union(processes: Sequence[Any]) -> tuple[list[dict[Hashable, float]], list[NDArray[np.int64]]]:
+    """All points, equal ones once, the youngest last, and where each process has its own."""
+    marked = [_Marked(each) for each in processes]
+    points, columns = union(marked, twins=True)
+    places = []
+    for each, a in zip(marked, columns, strict=True):
+        at = np.zeros(len(each), dtype=np.int64)
+        (rows,) = a[:, 0].nonzero()
+        at[a[rows, 0].astype(np.int64) - 1] = rows
+        places.append(at)
+    return points, places
+
+
+class _Marked:
+    """A process whose points carry their numbers, from 1."""
+
+    def __init__(self, f: Any) -> None:
+        self.births = f.points.births
+        self.point = f.points.point
+        self.columns = np.arange(1.0, len(self.births) + 1.0)[:, None]
+
+    def __len__(self) -> int:
+        return len(self.births)
+
+
+def stored(points: list[dict[Hashable, float]], most: int) -> dict[str, Any]:
+    """The state of ``Points``, of which there may be so many, that hold these."""
+    f = Expansion(RBF(1.0)._terms(), budget=most)
+    _add(f, points)
+    reduced: Any = f.__reduce__()
+    _, _, (_, state) = reduced
+    return with_arrays({name: state[name] for name in Process(f.kernel.terms, budget=1).state()["points"]})
+
+
+def _add(f: Expansion, points: list[dict[Hashable, float]]) -> None:
+    for z in points:
+        f.evaluate(z)
+        f.add(0.0)
+
+
+def _points(terms: Any, kernel: Any, points: list[dict[Hashable, float]]) -> Expansion:
+    f = Expansion(terms)
+    f.kernel.__setstate__(kernel)
+    _add(f, points)
+    return f
+
+
+def _belief(model: Any, K: Arrays) -> Belief:
+    """Where the kernel has moved, μ and S stay."""
+    f = model._f
+    return Belief(f.means(), _amplitude(model) * K - f.covariance())
+
+
+def unpacked(triangle: Arrays, n: int) -> Arrays:
+    """A symmetric matrix from its lower triangle, row after row."""
+    a = np.zeros((n, n))
+    a[np.tril_indices(n)] = triangle
+    found: Arrays = a + np.tril(a, -1).T
+    return found
+
+
+def packed(matrix: Arrays) -> Arrays:
+    """The lower triangle, row after row."""
+    found: Arrays = matrix[np.tril_indices(len(matrix))]
+    return found

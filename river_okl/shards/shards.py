@@ -1,0 +1,242 @@
+"""What is merged: models of one class with the same parameters, what they started from, and how much each counts."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base, compose
+
+from river_okl.checks import check_whole
+from river_okl.kernels import Kernel
+from river_okl.labels import Labels
+from river_okl.model import KernelClassifier
+from river_okl.predictive import PredictiveClassifier
+
+Arrays = NDArray[np.float64]
+
+
+@dataclasses.dataclass
+class Shards:
+    """Models that may be merged, all with the same labels at the same positions."""
+
+    models: list[Any]
+    start: Any
+    weights: list[float] | None
+    budget: int | None
+
+    @property
+    def learned(self) -> list[int]:
+        """How many samples each has learned since the start."""
+        return [n_samples(model) - n_samples(self.start) for model in self.models]
+
+    @property
+    def shares(self) -> Arrays:
+        """Weights of an average: together 1."""
+        weights = np.array(self.learned if self.weights is None else self.weights, dtype=np.float64)
+        total = weights.sum()
+        return weights / total if total > 0.0 else np.full(len(weights), 1.0 / len(weights))
+
+    @property
+    def evidence(self) -> Arrays:
+        """Weights of what adds up: the largest is 1."""
+        weights = np.array([1.0] * len(self.models) if self.weights is None else self.weights)
+        found: Arrays = weights / weights.max()
+        return found
+
+    def total(self, of: Callable[[Any], Any]) -> Any:
+        """Of what is counted along a stream: that of the start and what each has added."""
+        first = of(self.start)
+        sum_ = first + sum(e * (of(model) - first) for e, model in zip(self.evidence, self.models, strict=True))
+        return round(sum_) if isinstance(first, int) else float(sum_)
+
+    def mean(self, of: Callable[[Any], Any]) -> Any:
+        """The average of a number or an array."""
+        return sum(share * of(model) for share, model in zip(self.shares, self.models, strict=True))
+
+    def of(self, part: Callable[[Any], Any]) -> Shards:
+        """The same of a part of each."""
+        weights = None if self.weights is None else list(self.weights)
+        return Shards([part(model) for model in self.models], part(self.start), weights, self.budget)
+
+    def new(self) -> Any:
+        """A model as they were before they learned, with the budget that was asked for."""
+        model = self.models[0]
+        own = "budget" in model._get_params()
+        return model.clone({"budget": self.budget} if own and self.budget is not None else None)
+
+
+def n_samples(model: Any) -> int:
+    """How many samples a model has learned."""
+    if isinstance(model, KernelClassifier):
+        return int(model._calibration.seen)
+    seen = getattr(model._f, "seen", None)
+    return int(model._t if seen is None else seen)
+
+
+# What may be merged ---------------------------------------------------------------------------------------------------
+
+
+def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int | None, start: Any) -> Shards:
+    """Models that belong together, or an error that names what does not."""
+    found = list(models)
+    if not found:
+        raise ValueError("there are no models to merge")
+    if budget is not None:
+        check_whole("budget", budget)
+    first = found[0]
+    if not isinstance(first, base.Base):
+        raise TypeError(f"models[0] is a {type(first).__name__}; only models of river_okl and pipelines of them merge")
+    for i, model in enumerate(found[1:], start=1):
+        check_same(first, model, "models[0]", f"models[{i}]")
+    if start is not None:
+        check_same(first, start, "models[0]", "start")
+    return aligned(Shards(found, first.clone() if start is None else start, _checked(weights, len(found)), budget))
+
+
+def _checked(weights: Iterable[float] | None, n: int) -> list[float] | None:
+    if weights is None:
+        return None
+    each = list(weights)
+    if len(each) != n:
+        raise ValueError(f"{len(each)} weights for {n} models")
+    for i, w in enumerate(each):
+        if not isinstance(w, numbers.Real) or isinstance(w, bool) or not (0.0 <= w < math.inf):
+            raise ValueError(f"weights[{i}] is {w!r}; it must be a number of at least 0")
+    if not any(each):
+        raise ValueError("all weights are 0; one must be more")
+    return [float(w) for w in each]
+
+
+def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
+    """Two objects of one class that were made alike, or an error that names the difference."""
+    if type(a) is not type(b):
+        raise TypeError(
+            f"{name_b} is a {type(b).__name__} and {name_a} a {type(a).__name__}; only models of one class merge"
+        )
+    if isinstance(a, compose.Pipeline | base.Wrapper):  # their parts are compared when they are merged
+        mine, other = ({"steps": list(p.steps)} if isinstance(p, compose.Pipeline) else {} for p in (a, b))
+    else:
+        mine, other = ({name: getattr(p, name) for name in p._get_params()} for p in (a, b))
+    for name in sorted(mine.keys() | other.keys()):
+        if not _alike(mine.get(name), other.get(name)):
+            raise ValueError(
+                f"{name_b} has {name}={_shown(other.get(name))} and {name_a} {name}={_shown(mine.get(name))}; "
+                f"only models with the same parameters merge"
+            )
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return bool(a == b) if isinstance(a, int | float) and isinstance(b, int | float) else False
+    if isinstance(a, base.Base) and not isinstance(a, Kernel):
+        return bool(a._get_params() == b._get_params())
+    return bool(a == b)
+
+
+def _shown(value: Any) -> str:
+    return " ".join(repr(value).split())
+
+
+# Labels ---------------------------------------------------------------------------------------------------------------
+
+
+def aligned(shards: Shards) -> Shards:
+    """The same with all labels at the same positions in all of them."""
+    if not issubclass(
+        type(shards.models[0]), KernelClassifier | PredictiveClassifier
+    ):  # River's pipelines pass for their last step
+        return shards
+    everyone = [shards.start, *shards.models]
+    names = joined([model._labels for model in everyone])
+    shards.models[0]._labels.check(names, type(shards.models[0]).__name__, multiclass=shards.models[0]._multiclass)
+    start, *models = (with_labels(model, names) for model in everyone)
+    return dataclasses.replace(shards, models=models, start=start)
+
+
+def joined(labels: Sequence[Labels]) -> list[Any]:
+    """All labels, each at the lowest position that it has anywhere, and then by name."""
+    lowest: dict[Any, int] = {}
+    for each in labels:
+        for y, position in each.positions.items():
+            lowest[y] = min(position, lowest.get(y, position))
+    ordered = sorted(lowest, key=lambda y: (lowest[y], repr(y)))
+    return Labels(ordered).names
+
+
+def with_labels(model: Any, names: list[Any]) -> Any:
+    """The model, or a copy of it, that has these labels in this order."""
+    own = model._labels
+    if own.names == names and own.positions == Labels(names).positions:
+        return model
+    model = copy.deepcopy(model)
+    before = dict(model._labels.positions)
+    partners = sorted((y for y in names if y not in before), key=lambda y: names.index(y) not in (0, 1))
+    for y in partners:
+        if len(model._labels) >= 2:
+            _add_class(model)
+        model._labels.add(y)
+    after, now = Labels(names), model._labels.positions
+    if len(names) > 2:
+        _reorder(model, [now[y] for y in after.names])
+    elif any(after.positions[y] != position for y, position in before.items()):
+        _negate(model)
+    model._labels = after
+    return model
+
+
+def _add_class(model: Any) -> None:
+    if isinstance(model, PredictiveClassifier):
+        model._add_class()
+        return
+    if not model._f.n_classes:
+        model._f.split_classes()
+    model._f.add_class()
+
+
+def _reorder(model: Any, order: list[int]) -> None:
+    """Class c is what class order[c] was."""
+    f = model._f
+    if isinstance(model, PredictiveClassifier):
+        model._f = _with_classes(f, order)
+        return
+    f.columns = f.columns.reshape(len(f), f.n_classes, f.n_outputs)[:, order].reshape(f.columns.shape)
+
+
+def _negate(model: Any) -> None:
+    """Two labels change places."""
+    if isinstance(model, PredictiveClassifier):
+        model._f = _with_classes(model._f, None)
+    elif hasattr(model, "_key"):
+        model._w = -model._w
+    else:
+        model._f.columns = -model._f.columns
+
+
+def _with_classes(f: Any, order: list[int] | None) -> Any:
+    """A process or mixture whose classes have another order; None: whose two labels change places."""
+    make, options, state = f.__reduce__()
+    for belief in state.get("beliefs") or [state["belief"]]:
+        belief["means"] = -belief["means"] if order is None else belief["means"][order]
+    for name in state.keys() & {"coef", "linear", "bias"}:
+        a = state[name]
+        if order is None:
+            state[name] = -a
+        else:
+            n = len(order)
+            state[name] = a.reshape(len(a) // n, n, *a.shape[1:])[:, order].reshape(a.shape)
+    if order is None and "stack" in state:  # log-odds change their signs together, the constant does not
+        n = len(state["stack"])
+        state["stack"][-1] *= -1.0
+        covariance = state["stack_covariance"].reshape(n, n)
+        covariance[-1] *= -1.0
+        covariance[:, -1] *= -1.0
+    made = make(*options)
+    made.restore(state)
+    return made

@@ -1,0 +1,86 @@
+"""What models count along a stream, of several streams together: means and variances, bandwidths, calibration."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+from river_okl.shards.shards import Shards
+
+BANDWIDTH_SAMPLES = 200  # as in _core/kernel.pyx
+
+
+@dataclasses.dataclass
+class Moments:
+    """How many values, their mean and variance; after ``memory`` values older ones are forgotten exponentially."""
+
+    count: float = 0.0
+    mean: float = 0.0
+    variance: float = 0.0
+    memory: float = math.inf
+
+    def kept(self, k: float) -> float:
+        """How much of the mean is still that of these values after k more."""
+        if k <= 0.0:
+            return 1.0
+        if self.count <= 0.0:
+            return 0.0
+        exact = min(self.count + k, self.memory)
+        share = min(self.count, self.memory) / exact
+        beyond = self.count + k - max(self.count, self.memory)
+        return share * (1.0 - 1.0 / self.memory) ** beyond if beyond > 0.0 else share
+
+    def after(self, streams: list[tuple[float, Moments]]) -> Moments:
+        """What these values become when several streams went on from them: their ends, with a weight for each."""
+        total = mean = square = 0.0
+        centre = self.mean if self.count > 0.0 or not streams else streams[0][1].mean  # squares are taken from here
+        for weight, end in streams:
+            k = end.count - self.count
+            if k < 0.0:  # forgotten meanwhile, and begun anew
+                k, kept = end.count, 0.0
+            else:
+                kept = self.kept(k)
+            if k <= 0.0 or weight <= 0.0:
+                continue
+            shift = end.mean - centre
+            of_new = shift / (1.0 - kept)  # the mean of the new values, from that of the old ones
+            square_of_new = (end.variance + shift * shift - kept * self.variance) / (1.0 - kept)
+            total += weight * k
+            mean += weight * k * of_new
+            square += weight * k * square_of_new
+        if total <= 0.0:
+            return self
+        mean, square, kept = mean / total, square / total, self.kept(total)
+        shift = (1.0 - kept) * mean
+        variance = kept * self.variance + (1.0 - kept) * square - shift * shift
+        return Moments(self.count + total, centre + shift, max(0.0, variance), self.memory)
+
+
+def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """The state of a kernel whose bandwidth is taken from all streams together."""
+    states = [kernel_of(model).__getstate__() for model in shards.models]
+    first = kernel_of(shards.start).__getstate__()
+    if all(state == first for state in states):
+        return tuple(first)
+
+    def total(number: Callable[[Any], float]) -> float:
+        return float(shards.total(lambda model: float(number(kernel_of(model).__getstate__()))))
+
+    seen = round(total(lambda state: state[2]))
+    pairs = total(lambda state: max(state[2] - 1, 0))  # differences are of consecutive samples
+    sum_squares, sum_distances = total(lambda state: state[4]), total(lambda state: state[5])
+    mean_square = sum_squares / seen if seen else 0.0
+    mean_distance = sum_distances / pairs if pairs > 0.0 else 0.0
+    adapting = all(state[0] for state in states) and not (seen >= BANDWIDTH_SAMPLES and sum_distances > 0.0)
+    previous = next((state[1] for state in states if state[1] is not None), None) if adapting else None
+    sum_distances = mean_distance * max(seen - 1, 0)
+    return adapting, previous, seen, seen + 1, sum_squares, sum_distances, mean_square, mean_distance
+
+
+def follow(shards: Shards, calibration_of: Callable[[Any], Any], into: Any) -> None:
+    """The fit of a calibration that has followed all streams."""
+    names = ("slope", "curvature", "mean_square")
+    fit = {name: float(shards.mean(lambda model: calibration_of(model).state()[name])) for name in names}  # noqa: B023
+    into.restore(fit | {"seen": shards.total(lambda model: calibration_of(model).seen)})

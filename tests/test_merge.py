@@ -1,0 +1,423 @@
+"""Models of shards: sums of expansions, evidence that is counted once, and what refuses to merge."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+import statistics
+
+import numpy as np
+import pytest
+from river import compose, preprocessing
+
+import river_okl
+from river_okl import kernels
+from river_okl.shards.statistics import Moments
+from tests import reference, streams
+from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
+
+KERNEL = kernels.RBF(0.5)
+EXPANSIONS = [name for name in CLASSES if not name.startswith(("OKL", "SOGP", "FOGD"))]
+REFUSING = {"POMDRClassifier": "the last samples of one stream", "NBSGD": "the last part of one stream"}
+
+
+def refusal(name, options):
+    if name.startswith("NBSGD") and options.get("suffix"):
+        return REFUSING["NBSGD"]
+    return REFUSING.get(name)
+
+
+def shards_of(cls, n=3, each=40, start=None, stream=None, **options):
+    """A start, and copies of it that have learned parts of a stream."""
+    stream = stream or streams.dense(task(cls), n * each)
+    start = small(cls, kernel=KERNEL, **options) if start is None else start
+    models = [copy.deepcopy(start) for _ in range(n)]
+    for i, model in enumerate(models):
+        model.learn_stream(stream[i::n])
+    return start, models, stream
+
+
+def scores(model, stream):
+    return np.array([decision(model, x) for x, _ in stream[:40]])
+
+
+def close(a, b, tolerance=1e-9):
+    np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1.0, abs(np.asarray(b)).max()))
+
+
+# All classes ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cls", "options", "name"), EVERY_VARIANT, ids=[name for *_, name in EVERY_VARIANT])
+def test_every_class_merges_or_says_why_not(cls, options, name, tmp_path):
+    if "kernel" in options:
+        pytest.skip("the kernel is given")
+    start, models, stream = shards_of(cls, **options)
+    if why := refusal(cls.__name__, options):
+        with pytest.raises(TypeError, match=f"^{cls.__name__} does not merge: .*{why}") as error:
+            river_okl.merge(models)
+        assert "\n" not in str(error.value)
+        return
+    before = [snapshot(model) for model in (start, *models)]
+    model = river_okl.merge(models, start=start)
+    assert [snapshot(each) for each in (start, *models)] == before, "what is merged stays as it is"
+    assert type(model) is cls
+    assert model._get_params() == models[0]._get_params()
+    if (budget := model._get_params().get("budget")) is not None and not name.startswith("NBSGD"):
+        assert model.n_support_vectors <= budget
+    close(scores(river_okl.merge([models[2], models[0], models[1]], start=start), stream), scores(model, stream), 1e-7)
+    path = tmp_path / "model.okl"
+    river_okl.save(model, path)
+    again = river_okl.load(path)
+    for x, y in stream[:30]:
+        model.learn_one(x, y)
+        again.learn_one(x, y)
+    if hasattr(model._f, "_check"):
+        model._f._check()
+    assert decision(model, stream[5][0]) == decision(again, stream[5][0])
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_shard_that_learned_nothing_adds_nothing(name):
+    if refusal(name, {}):
+        return
+    cls = CLASSES[name]
+    start = small(cls)
+    start.learn_stream(streams.dense(task(cls), 300, seed=9))
+    _, (model, *_), stream = shards_of(cls, start=start)
+    merged = river_okl.merge([start, model, start], start=start)
+    close(scores(merged, stream), scores(model, stream), 1e-6)
+
+
+# Sums of expansions -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXPANSIONS)
+def test_sums_of_expansions(name):
+    """While the union fits: Σ w_i f_i; with itself a model is itself, and weights 1 and 0 give the first."""
+    if refusal(name, {}):
+        return
+    cls = CLASSES[name]
+    _, models, stream = shards_of(cls, **({"budget": 1000} if "budget" in small(cls)._get_params() else {}))
+    each = [scores(model, stream) for model in models]
+    merged, error = river_okl.merge(models, weights=[1.0, 2.0, 3.0], return_error=True)
+    close(scores(merged, stream), (each[0] + 2.0 * each[1] + 3.0 * each[2]) / 6.0)
+    assert error == 0.0
+    close(scores(river_okl.merge([models[0], copy.deepcopy(models[0])]), stream), each[0])
+    close(scores(river_okl.merge(models, weights=[1, 0, 0]), stream), each[0])
+    points = {tuple(x.items()) for x, _ in models[0].support_vectors}
+    assert river_okl.merge([models[0]] * 2).n_support_vectors == len(points), "equal points become one"
+
+
+def test_weights_are_the_samples_that_each_has_learned():
+    stream = streams.dense("classification", 100)
+    models = [river_okl.KernelPAClassifier(KERNEL) for _ in range(2)]
+    models[0].learn_stream(stream[:75])
+    models[1].learn_stream(stream[75:])
+    expected = 0.75 * scores(models[0], stream) + 0.25 * scores(models[1], stream)
+    close(scores(river_okl.merge(models), stream), expected)
+
+
+@pytest.mark.parametrize("name", ["BPAClassifier", "OLRDRegressor", "ProjectronClassifier"])
+def test_what_a_reduction_costs(name):
+    """‖f - f̃‖ by brute force, below what dropping the smallest coefficients would cost."""
+    _, models, _ = shards_of(CLASSES[name], budget=8)
+    merged, error = river_okl.merge(models, return_error=True)
+    assert merged.n_support_vectors == 8
+    kappa = reference.rbf(0.5)
+
+    def square(terms):
+        return sum(a * b * kappa(x, z) for x, a in terms for z, b in terms)
+
+    exact = [(x, a / 3.0) for model in models for x, a in model.support_vectors]
+    assert error == pytest.approx(math.sqrt(square(exact + [(x, -a) for x, a in merged.support_vectors])), rel=1e-6)
+    assert error < math.sqrt(square(sorted(exact, key=lambda term: abs(term[1]))[:-8]))
+    more = [river_okl.merge(models, budget=budget, return_error=True) for budget in (12, 16, 24)]
+    assert [model.budget for model, _ in more] == [12, 16, 24]
+    assert error >= more[0][1] >= more[1][1] >= more[2][1] == 0.0
+
+
+def test_a_class_without_a_budget_is_brought_down_once():
+    _, models, stream = shards_of(river_okl.KernelPAClassifier)
+    merged = river_okl.merge(models, budget=5)
+    assert merged.n_support_vectors == 5
+    merged.learn_stream(stream)
+    assert merged.n_support_vectors > 5
+
+
+def test_counters_go_on_as_if_one_had_seen_all():
+    start = river_okl.AVPClassifier(KERNEL)
+    start.learn_stream(streams.dense("classification", 30, seed=5))
+    _, models, _ = shards_of(river_okl.AVPClassifier, start=start)
+    merged = river_okl.merge(models, start=start)
+    assert merged._t == merged._calibration.seen == 30 + 120
+    assert merged._mistakes == sum(model._mistakes for model in models) - 2 * start._mistakes
+
+
+def test_the_average_of_all_functions_is_averaged():
+    _, models, stream = shards_of(river_okl.SPAClassifier, seed=3)
+    for averaged in (True, False):
+        own = [river_okl.SPAClassifier(KERNEL, averaged=averaged, seed=3) for _ in models]
+        for i, model in enumerate(own):
+            model.learn_stream(stream[i::3])
+        close(scores(river_okl.merge(own), stream), np.mean([scores(model, stream) for model in own], axis=0))
+
+
+def test_random_features_are_averaged():
+    _, models, stream = shards_of(river_okl.FOGDRegressor, seed=1)
+    close(scores(river_okl.merge(models), stream), np.mean([scores(model, stream) for model in models], axis=0))
+
+
+# Bandwidths, labels, scalers --------------------------------------------------------------------------------------
+
+
+def test_a_bandwidth_is_the_pooled_one():
+    stream = streams.dense("classification", 300)
+    models = [river_okl.BPAClassifier() for _ in range(3)]
+    for i, model in enumerate(models):
+        model.learn_stream(stream[100 * i : 100 * i + 100])
+    merged = river_okl.merge(models)
+    squares = [
+        sum((a[k] - b[k]) ** 2 for k in a)
+        for i in range(3)
+        for (a, _), (b, _) in zip(stream[100 * i : 100 * i + 99], stream[100 * i + 1 : 100 * i + 100], strict=True)
+    ]
+    assert merged._f.kernel.mean_distance == pytest.approx(statistics.mean(squares))
+    gamma = merged.kernel_in_use.gamma
+    merged.learn_stream(stream)
+    assert merged.kernel_in_use.gamma == gamma, "300 samples are enough"
+    alone = river_okl.BPAClassifier()
+    alone.learn_stream(stream[:250])
+    _, shards, _ = shards_of(river_okl.BPAClassifier, start=alone)
+    assert river_okl.merge(shards, start=alone).kernel_in_use == alone.kernel_in_use
+
+
+@pytest.mark.parametrize("name", ["KernelPAClassifier", "OGDClassifier", "SOGPClassifier", "OKLClassifier"])
+def test_labels_are_joined(name):
+    """Whatever order the shards met them in, and however many each has met."""
+    rng = random.Random(1)
+    centres = {"a": (0, 0), "b": (3, 0), "c": (0, 3)}
+    stream = [
+        ({"x": rng.gauss(centres[y][0], 0.4), "y": rng.gauss(centres[y][1], 0.4)}, y)
+        for y in (rng.choice("abc") for _ in range(600))
+    ]
+    seen = "ba", "ab", "cba", "a", ""
+    models = [CLASSES[name](kernels.RBF(0.5)) for _ in seen]
+    for i, (model, labels) in enumerate(zip(models, seen, strict=True)):
+        own = [(x, y) for x, y in stream[i::5] if y in labels]
+        model.learn_stream(sorted(own[:6], key=lambda sample: labels.index(sample[1])) + own[6:])
+    two = river_okl.merge(models[:2])
+    assert sorted(two._labels.names) == ["a", "b"]
+    right = [two.predict_one(x) == y for x, y in stream if y in "ab"]
+    assert statistics.mean(right) > 0.97
+    merged = river_okl.merge(models)
+    assert sorted(merged._labels.names) == ["a", "b", "c"]
+    assert statistics.mean(merged.predict_one(x) == y for x, y in stream) > 0.8
+    for i, labels in enumerate(seen[:3]):
+        alone = river_okl.merge(models, weights=[float(j == i) for j in range(5)])
+        chosen = [(x, y) for x, y in stream if y in labels][:100]
+        same = [alone.predict_one(x) == models[i].predict_one(x) for x, _ in chosen]
+        assert statistics.mean(same) > 0.97
+    merged.learn_stream(stream)
+    assert statistics.mean(merged.predict_one(x) == y for x, y in stream) > 0.97
+
+
+def test_a_third_label_is_refused_where_two_are_told_apart():
+    models = [river_okl.ForgetronClassifier(KERNEL) for _ in range(2)]
+    for model, labels in zip(models, ("ab", "ac"), strict=True):
+        model.learn_stream(({"x": float(i)}, labels[i % 2]) for i in range(10))
+    with pytest.raises(ValueError, match="third label"):
+        river_okl.merge(models)
+
+
+@pytest.mark.parametrize("memory", [math.inf, 50.0])
+def test_means_and_variances_of_several_streams(memory):
+    rng = random.Random(3)
+
+    def follow(moments, values):
+        n, mean, variance = moments.count, moments.mean, moments.variance
+        for value in values:
+            n += 1
+            gain = 1.0 / min(n, memory)
+            delta = value - mean
+            mean += delta * gain
+            variance = (1.0 - gain) * (variance + delta * delta * gain)
+        return Moments(n, mean, variance, memory)
+
+    for before in (0, 20):
+        values = [rng.gauss(1e6, 2.0) for _ in range(200)]
+        start = follow(Moments(memory=memory), values[:before])
+        ends = [follow(start, values[i : i + 45]) for i in (before, before + 45, before + 90)]
+        found = start.after([(1.0, end) for end in ends])
+        assert found.count == before + 135
+        if memory == math.inf:
+            assert found.mean == pytest.approx(statistics.mean(values[: before + 135]), rel=1e-12)
+            assert found.variance == pytest.approx(statistics.pvariance(values[: before + 135]), rel=1e-6)
+        else:  # nothing is exact where older values are forgotten, but constant streams stay what they are
+            assert abs(found.mean - 1e6) < 1.0 and 1.0 < found.variance < 9.0
+        assert start.after([(1.0, ends[0]), (1.0, start)]).mean == pytest.approx(ends[0].mean, rel=1e-14)
+
+
+def test_pipelines_of_scalers():
+    start = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(river_okl.BPARegressor(KERNEL))
+    stream = streams.dense("regression", 330)
+    one = copy.deepcopy(start)
+    for x, y in stream[:30]:
+        start.learn_one(x, y)
+    models = [copy.deepcopy(start) for _ in range(3)]
+    for i, (x, y) in enumerate(stream):
+        one.learn_one(x, y)
+        if i >= 30:
+            models[i % 3].learn_one(x, y)
+    merged = river_okl.merge(models, start=start)
+    scaler, expected = merged["StandardScaler"], one["StandardScaler"]
+    assert scaler.counts == expected.counts
+    for name in expected.means:
+        assert scaler.means[name] == pytest.approx(expected.means[name], rel=1e-9)
+        assert scaler.vars[name] == pytest.approx(expected.vars[name], rel=1e-9)
+    assert merged["TargetStandardScaler"].var.get() == pytest.approx(one["TargetStandardScaler"].var.get())
+    assert merged["TargetStandardScaler"].var.mean.get() == pytest.approx(one["TargetStandardScaler"].var.mean.get())
+    merged.learn_one(*stream[0])
+    assert math.isfinite(merged.predict_one(stream[1][0]))
+
+
+# Posteriors -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("m", [2, 8])
+def test_with_a_shared_dictionary_evidence_is_that_of_one_model(m):
+    """Gaussian likelihood: m shards give the posterior of one model that saw everything."""
+    start = river_okl.SOGPRegressor(kernels.RBF(0.7), budget=20, noise=0.1)
+    start.learn_stream(streams.duplicates("regression", 60))
+    points = [x for x, _ in start.support_vectors]
+    assert len(points) == 20, "nothing is new any more"
+    stream = streams.duplicates("regression", 260)[60:]
+    one = copy.deepcopy(start)
+    one.learn_stream(stream)
+    _, models, _ = shards_of(river_okl.SOGPRegressor, n=m, start=start, stream=stream)
+    assert all([x for x, _ in model.support_vectors] == points for model in (one, *models))
+    merged, error = river_okl.merge(models, start=start, return_error=True)
+    assert error == 0.0
+    for x, _ in streams.dense("regression", 50):
+        x = {"a": x["x0"], "b": x["x1"]}
+        expected = one.predict_one(x, with_dist=True)
+        found = merged.predict_one(x, with_dist=True)
+        assert found.mu == pytest.approx(expected.mu, abs=1e-8)
+        assert found.sigma == pytest.approx(expected.sigma, abs=1e-8)
+    close(merged._f.covariance(), one._f.covariance(), 1e-8)
+    overconfident = river_okl.merge(models, weights=[1.0] * m)  # the start is not named: its evidence counts m times
+    assert np.trace(overconfident._f.covariance()) < np.trace(merged._f.covariance())
+
+
+def test_processes_whose_dictionaries_differ():
+    stream = streams.dense("regression", 600)
+    models = [river_okl.SOGPRegressor(KERNEL, budget=20) for _ in range(3)]
+    for i, model in enumerate(models):
+        model.learn_stream(stream[i:450:3])
+    merged, error = river_okl.merge(models, return_error=True)
+    assert merged.n_support_vectors == 20
+    assert error > 0.0
+
+    def loss(model):
+        return statistics.mean((model.predict_one(x) - y) ** 2 for x, y in stream[450:])
+
+    assert loss(merged) < statistics.mean(loss(model) for model in models)
+
+
+@pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
+def test_mixtures(name):
+    """A merged mixture has counted all samples, and knows more than the start; here its shards share no dictionary."""
+    cls = CLASSES[name]
+    stream = streams.dense(task(cls), 2400)
+    start = cls()
+    start.learn_stream(stream[:300])
+    models = [copy.deepcopy(start) for _ in range(4)]
+    for i, model in enumerate(models):
+        model.learn_stream(stream[300 + i : 1500 : 4])
+    merged = river_okl.merge(models, start=start)
+    one = copy.deepcopy(start)
+    one.learn_stream(stream[300:1500])
+    statistics_of = [model._f.scaler.statistics() for model in (merged, one)]
+    for feature, (mean, deviation, centred) in statistics_of[1].items():
+        assert statistics_of[0][feature] == pytest.approx((mean, deviation, centred), rel=1e-9)
+    assert merged._f.seen == one._f.seen == 1500
+
+    def loss(model):
+        if task(cls) == streams.REGRESSION:
+            return statistics.mean(abs(model.predict_one(x) - y) for x, y in stream[1500:])
+        return statistics.mean(model.predict_one(x) != y for x, y in stream[1500:])
+
+    shards = statistics.mean(loss(model) for model in models)
+    assert loss(merged) < shards + 0.2 * (loss(start) - shards)
+    smaller = river_okl.merge(models, start=start, budget=40)
+    assert smaller.budget == 40 and smaller.n_support_vectors <= 40
+    smaller.learn_stream(stream[:100])
+    smaller._f._check()
+
+
+# Distances --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_distances(name):
+    _, (a, b, c), _ = shards_of(CLASSES[name])
+    assert river_okl.distance(a, copy.deepcopy(a)) <= 1e-6
+    assert river_okl.distance(a, b) == pytest.approx(river_okl.distance(b, a), rel=1e-6)
+    assert (
+        0.0
+        < river_okl.distance(a, c)
+        <= (river_okl.distance(a, b) + river_okl.distance(b, c)) * (1.5 if name.startswith("OKL") else 1.0 + 1e-9)
+    ), "the kernel of a mixture is that of the two"
+
+
+def test_the_distance_is_that_of_the_kernels_space():
+    _, (a, b, _), _ = shards_of(river_okl.KernelPAClassifier)
+    kappa = reference.rbf(0.5)
+    terms = a.support_vectors + [(x, -c) for x, c in b.support_vectors]
+    square = sum(c * d * kappa(x, z) for x, c in terms for z, d in terms)
+    assert river_okl.distance(a, b) == pytest.approx(math.sqrt(square))
+
+
+# Refusals ---------------------------------------------------------------------------------------------------------
+
+
+BPA = river_okl.BPAClassifier
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "error", "text"),
+    [
+        ([], {}, ValueError, "no models"),
+        ([3], {}, TypeError, r"models\[0\] is a int"),
+        ([BPA(), river_okl.RBPClassifier()], {}, TypeError, r"models\[1\] is a RBPClassifier"),
+        ([BPA(), BPA(), BPA(budget=50)], {}, ValueError, r"models\[2\] has budget=50 and models\[0\] budget=100"),
+        ([BPA(kernels.RBF(0.5)), BPA(kernels.RBF(0.6))], {}, ValueError, r"kernel=RBF\(gamma=0.6\)"),
+        ([BPA(), BPA()], {"start": BPA(C=2.0)}, ValueError, r"start has C=2.0"),
+        ([river_okl.RBPClassifier(seed=1), river_okl.RBPClassifier(seed=2)], {}, ValueError, "seed=2"),
+        ([river_okl.FOGDClassifier(), river_okl.FOGDClassifier()], {}, ValueError, "random features.* same seed"),
+        ([river_okl.FOGDClassifier(seed=1)], {"budget": 5}, ValueError, "no support vectors"),
+        ([BPA(), BPA()], {"weights": [1.0]}, ValueError, "1 weights for 2 models"),
+        ([BPA(), BPA()], {"weights": [1.0, -1.0]}, ValueError, r"weights\[1\] is -1.0"),
+        ([BPA(), BPA()], {"weights": [0.0, 0.0]}, ValueError, "all weights are 0"),
+        ([BPA(), BPA()], {"budget": 0}, ValueError, "budget is 0"),
+        ([preprocessing.MinMaxScaler()], {}, TypeError, "MinMaxScaler does not merge"),
+        ([preprocessing.StandardScaler(window_size=3)], {}, TypeError, "window_size=3.* does not merge"),
+        (
+            [preprocessing.StandardScaler() | BPA(), compose.Pipeline(BPA())],
+            {},
+            ValueError,
+            "steps=",
+        ),
+        (
+            [preprocessing.StandardScaler() | BPA(), preprocessing.StandardScaler() | BPA(C=2.0)],
+            {},
+            ValueError,
+            r"models\[1\] has C=2.0",
+        ),
+    ],
+)
+def test_what_does_not_belong_together(models, options, error, text):
+    with pytest.raises(error, match=text) as raised:
+        river_okl.merge(models, **options)
+    assert "\n" not in str(raised.value)
