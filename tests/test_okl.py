@@ -218,3 +218,25 @@ def test_the_parts_belong_together(kind):
                 if t % 50 == 0:
                     model._f._check()
             assert model.n_support_vectors <= budget
+
+
+@pytest.mark.parametrize("unit", [1e6, 1e-6])
+def test_a_change_of_unit_is_followed(unit):
+    """Within 500 samples, whichever way it goes; a scaler that forgets exponentially needs 10,000 · log(1e12)."""
+    rng = random.Random(1)
+    classifier, regressor, scaled = river_okl.OKLClassifier(), river_okl.OKLRegressor(), river_okl.OKLRegressor()
+    right, errors, scaled_errors = [], [], []
+    for t in range(3000):
+        a, b, c = (rng.uniform(-2.0, 2.0) for _ in range(3))
+        y, factor = math.sin(2.0 * a) + b * c, unit if t >= 1000 else 1.0
+        x, same = {"a": factor * a, "b": factor * b, "c": factor * c}, {"a": a, "b": b, "c": c}
+        if t >= 2000:
+            right.append(classifier.predict_one(x) == (y > 0.0))
+            errors.append(abs(regressor.predict_one(x) - y))
+            scaled_errors.append(abs(scaled.predict_one(same) - factor * y) / factor)
+        classifier.learn_one(x, y > 0.0)
+        regressor.learn_one(x, y)
+        scaled.learn_one(same, factor * y)
+    assert sum(right) > 0.93 * len(right)
+    assert sum(errors) < 0.15 * len(errors)  # 1.2 is that of the mean
+    assert sum(scaled_errors) < 0.6 * len(scaled_errors)

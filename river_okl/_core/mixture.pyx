@@ -37,7 +37,7 @@ from river_okl._core.metrics cimport METRICS, Metrics
 from river_okl._core.points cimport LANES, SPARSE_BELOW, Feature, Points
 from river_okl._core.posterior cimport JITTER, Basis, Belief, gaussian, normal, probit
 from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, reserve_sample
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.scaler cimport Running, Scaler, numbers_of, running, take_in
 
 from river_okl._core.metrics import POWERS
 from river_okl._core.states import checked_points, with_arrays, with_bytes
@@ -62,7 +62,6 @@ cdef int SLOPE_EVERY = 8
 cdef int64_t SLOPES_AT_FIRST = 2000     # samples of a regression, all of which give slopes: where few come at all, each counts
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
 cdef double SCALE_MEMORY = 0.99     # of the running scale of an expert's squared residuals
-cdef double MEMORY = 10000.0        # of the target's mean and deviation
 cdef double FARTHEST = 5.0          # deviations by which one sample moves the running scale
 
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
@@ -129,8 +128,7 @@ cdef class Mixture:
     cdef double residual[PROCESSES]         # running squared residual over its predicted variance
     cdef double stack[STACKED]              # its coefficients beyond the mixture's weights, and their covariance
     cdef double *stack_covariance           # [STACKED · STACKED]
-    cdef readonly double target_mean
-    cdef double target_variance
+    cdef Running target                     # of the targets
     cdef double spread                      # log of what the predicted deviation is multiplied by
     cdef readonly int64_t seen
     cdef int64_t next_update
@@ -197,7 +195,6 @@ cdef class Mixture:
             self.stack_covariance[i * STACKED + i] = 1.0
         for i in range(PROCESSES):
             self.sharpness[i], self.curvature[i], self.residual[i] = 6.0, 1.0, 1.0
-        self.target_variance = 0.0
         self.next_update = EARLY[0]
         self.believe("regression" if regression else "binary")
         self.reserve_columns(1)
@@ -516,7 +513,7 @@ cdef class Mixture:
 
     cdef double deviation(self) noexcept:
         """Of the targets seen."""
-        return sqrt(self.target_variance) if self.target_variance > 0.0 else 1.0
+        return sqrt(self.target.variance) if self.target.variance > 0.0 else 1.0
 
     cdef void predict_target(self, double *mean, double *variance) noexcept:
         """Of the mixture, in units of the standardised target."""
@@ -548,7 +545,7 @@ cdef class Mixture:
         try:
             self.look(sample)
             self.predict_target(&mean, &variance)
-            return self.target_mean + self.deviation() * mean, self.deviation() * sqrt(variance) * exp(self.spread)
+            return self.target.mean + self.deviation() * mean, self.deviation() * sqrt(variance) * exp(self.spread)
         finally:
             self.points.leave()
 
@@ -592,21 +589,20 @@ cdef class Mixture:
 
     cdef double standardise(self, double y) except? -1.0:
         """The target in units that include it; what is believed is carried over into them."""
-        cdef double gain, delta, mean = self.target_mean, deviation = self.deviation(), ratio, shift
+        cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
         cdef Py_ssize_t e, i
         cdef Belief belief
-        gain = 1.0 / fmin(<double> self.seen, MEMORY)
-        delta = y - self.target_mean
-        self.target_mean += delta * gain
-        self.target_variance = (1.0 - gain) * (self.target_variance + delta * delta * gain)
-        ratio = deviation / self.deviation() if self.seen > 2 else 1.0
-        shift = (mean - self.target_mean) / self.deviation() if self.seen > 2 else 0.0
+        cdef bint again = take_in(&self.target, y)
+        if self.seen > 2 and not again:
+            ratio, shift = deviation / self.deviation(), (mean - self.target.mean) / self.deviation()
+        else:  # what is believed so far is not of this unit
+            ratio, shift = 1.0, 0.0
         for e in range(PROCESSES):
             belief = self.beliefs[e]
             belief.mean[0] = ratio * belief.mean[0] + shift
             for i in range(self.n):
                 belief.means[i] = ratio * belief.means[i] + shift
-        return (y - self.target_mean) / self.deviation()
+        return (y - self.target.mean) / self.deviation()
 
     cdef double judge(self, double target, double w) except? -1.0:
         """New weights for the experts; how surprising the target is: 1 - p, or its squared residual over the variance."""
@@ -1090,6 +1086,11 @@ cdef class Mixture:
         return [i for i in range(self.points.n) if self.pooled[i]]
 
     @property
+    def target_mean(self):
+        """Of the targets seen."""
+        return self.target.mean
+
+    @property
     def experts(self):
         """(name, weight) of every expert, by which it counts in the next prediction."""
         cdef Py_ssize_t i, e
@@ -1242,7 +1243,7 @@ cdef class Mixture:
             "calibrations": [calibration.__getstate__() for calibration in self.calibrations],
             "stack": numbers([self.stack[i] for i in range(STACKED)]),
             "stack_covariance": numbers([self.stack_covariance[i] for i in range(STACKED * STACKED)]),
-            "target": (self.target_mean, self.target_variance, self.spread),
+            "target": (*[float(number) for number in numbers_of(&self.target)], self.spread),
             "counts": (self.seen, self.next_update, self.updates),
         }
 
@@ -1279,7 +1280,7 @@ cdef class Mixture:
             raise ValueError("the kernels of a mixture are out of range")
         if state["log_weights"].max() > 0.0 or state["processes"].min() <= 0.0:
             raise ValueError("the weights of a mixture are out of range")
-        if not all(type(number) is float and isfinite(number) for number in state["target"]) or state["target"][1] < 0.0 or abs(state["target"][2]) > 3.0:
+        if not len(state["target"]) == 7 or not all(type(number) is float and isfinite(number) for number in state["target"]) or abs(state["target"][6]) > 3.0:
             raise ValueError("the target's scale is out of range")
         for means in state["gammas"]:
             if not all(type(mean) is float and 0.0 <= mean < math.inf for mean in means):
@@ -1337,7 +1338,8 @@ cdef class Mixture:
             self.stack[i] = state["stack"][i]
         for i in range(STACKED * STACKED):
             self.stack_covariance[i] = state["stack_covariance"][i]
-        self.target_mean, self.target_variance, self.spread = state["target"]
+        *numbers, self.spread = state["target"]
+        self.target = running(numbers)
         self.seen, self.next_update, self.updates = seen, next_update, updates
         self.weigh()
         self.fresh = False

@@ -4,11 +4,24 @@ from libc.stdint cimport int32_t, int64_t
 from river_okl._core.sample cimport Sample
 
 
+cdef struct Running:
+    # Mean and variance of numbers that come one by one; the old are slowly forgotten, and at once where the unit has changed.
+    int64_t count
+    double mean, variance
+    int64_t block               # numbers since the last look at the unit, and theirs:
+    double block_mean, block_square
+
+
+cdef bint take_in(Running *numbers, double value) noexcept nogil
+cdef tuple numbers_of(const Running *numbers)
+cdef Running running(numbers) except *
+
+
 cdef struct Feature:
     PyObject *key               # borrowed from the index; NULL: the place is free
     int64_t first, last         # when it was seen for the first and for the last time
     int64_t count               # samples that had it
-    double mean, variance       # of the values seen
+    Running values              # those seen
     bint centred                # nearly every sample since the first has it
 
 

@@ -6,7 +6,8 @@ The statistics are those of the stream with the sample at hand included, as ``St
 ``transform_one`` would have them; ``predict_one`` includes it, too, but keeps nothing of it.
 
 What is kept of each feature: mean and variance of the values seen, which after ``MEMORY`` values forget as an
-exponential average does, so that a change of unit is not mourned for ever; how often it was there.
+exponential average does; how often it was there.  Where ``BLOCK`` values together vary by less than ``UNIT`` of the deviation,
+but do vary, the unit has become a larger one, or an outlier was immense: the statistics start again from these values.
 
 A feature counts as there in every sample while at least ``KEPT`` of the samples since its first had it.  Where it is absent
 all the same, it has the scaled 0, but not more than ``FARTHEST`` deviations from the mean: in sparse files what is absent is
@@ -20,6 +21,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.math cimport fmax, fmin, sqrt
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
 import numpy as np
 
@@ -29,12 +31,58 @@ from river_okl._core.sample cimport LARGEST, Sample
 from river_okl._core.sample import plain
 
 cdef int64_t MEMORY = 10000
+cdef int64_t BLOCK = 500
+cdef double UNIT = 1e-3
 cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
 cdef double FARTHEST = 3.0
 cdef Py_ssize_t SPARE = 40
 
-COLUMNS = ("place", "first", "last", "count", "mean", "variance", "centred")
+COLUMNS = ("place", "first", "last", "count", "centred")
+NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square")
+
+
+cdef bint take_in(Running *numbers, double value) noexcept nogil:
+    """Whether the statistics have started again."""
+    cdef bint again = False
+    cdef double gain, delta = value - numbers.mean
+    numbers.count += 1
+    gain = 1.0 / <double> min(numbers.count, MEMORY)
+    numbers.mean += delta * gain
+    numbers.variance = (1.0 - gain) * (numbers.variance + delta * delta * gain)
+    numbers.block += 1
+    delta = value - numbers.block_mean
+    numbers.block_mean += delta / <double> numbers.block
+    numbers.block_square += delta * (value - numbers.block_mean)
+    if numbers.block == BLOCK:
+        again = 0.0 < numbers.block_square < UNIT * UNIT * BLOCK * numbers.variance
+        if again:
+            numbers.count, numbers.mean, numbers.variance = BLOCK, numbers.block_mean, numbers.block_square / BLOCK
+        numbers.block, numbers.block_mean, numbers.block_square = 0, 0.0, 0.0
+    return again
+
+
+cdef tuple numbers_of(const Running *numbers):
+    """As ``NUMBERS`` names them; what ``running`` takes."""
+    return numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square
+
+
+cdef Running running(numbers) except *:
+    """From a state, every number of which is checked."""
+    cdef Running made
+    known, mean, variance, block, block_mean, block_square = numbers
+    if not (
+        0.0 <= known < 2.0**62
+        and 0.0 <= block < BLOCK
+        and abs(mean) <= LARGEST
+        and abs(block_mean) <= LARGEST
+        and 0.0 <= variance <= LARGEST * LARGEST
+        and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST
+    ):
+        raise ValueError("the statistics of a scaler are out of range")
+    made.count, made.mean, made.variance = <int64_t> known, mean, variance
+    made.block, made.block_mean, made.block_square = <int64_t> block, block_mean, block_square
+    return made
 
 
 cdef class Scaler:
@@ -99,10 +147,10 @@ cdef class Scaler:
                 return 0.0  # the first sample is its own mean
             return 0.0 if value == 0.0 else 1.0 if value > 0.0 else -1.0  # its own root mean square
         feature = &self.features[place]
-        gain = 1.0 / <double> min(feature.count + 1, MEMORY)
-        delta = value - feature.mean
-        mean = feature.mean + delta * gain
-        variance = (1.0 - gain) * (feature.variance + delta * delta * gain)
+        gain = 1.0 / <double> min(feature.values.count + 1, MEMORY)
+        delta = value - feature.values.mean
+        mean = feature.values.mean + delta * gain
+        variance = (1.0 - gain) * (feature.values.variance + delta * delta * gain)
         if self.is_centred(feature, True):
             return (value - mean) / sqrt(variance) if variance > 0.0 else 0.0
         variance += mean * mean
@@ -111,9 +159,9 @@ cdef class Scaler:
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil:
         """What a centred feature has where it is absent."""
         cdef Feature *feature = &self.features[place]
-        if not self.active or not self.is_centred(feature, False) or feature.variance <= 0.0:
+        if not self.active or not self.is_centred(feature, False) or feature.values.variance <= 0.0:
             return 0.0
-        return fmin(fmax(-feature.mean / sqrt(feature.variance), -FARTHEST), FARTHEST)
+        return fmin(fmax(-feature.values.mean / sqrt(feature.values.variance), -FARTHEST), FARTHEST)
 
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
         """How many of the centred features this sample lacks; those that it has are marked with ``look``."""
@@ -129,13 +177,13 @@ cdef class Scaler:
         """The first ``size`` items of a sample count.  ``find`` and ``absent`` were called for it; the latter told ``lacking``."""
         cdef Py_ssize_t i, j
         cdef Feature *feature
-        cdef double gain, delta
         cdef bint centred
         for i in range(size):
             if self.places[i] < 0:
                 self.places[i] = self.place_of(<object> x.keys[i])
                 feature = &self.features[self.places[i]]
-                feature[0] = Feature(x.keys[i], self.seen + 1, 0, 0, 0.0, 0.0, self.seen == 0)
+                memset(feature, 0, sizeof(Feature))
+                feature.key, feature.first, feature.centred = x.keys[i], self.seen + 1, self.seen == 0
                 self.n_centred += feature.centred
                 self.marks[self.places[i]] = self.look
             feature = &self.features[self.places[i]]
@@ -144,10 +192,7 @@ cdef class Scaler:
             feature.centred = centred
             feature.last = self.seen + 1
             feature.count += 1
-            gain = 1.0 / <double> min(feature.count, MEMORY)
-            delta = x.numbers[i] - feature.mean
-            feature.mean += delta * gain
-            feature.variance = (1.0 - gain) * (feature.variance + delta * delta * gain)
+            take_in(&feature.values, x.numbers[i])
         if lacking:
             for j in range(self.size):
                 feature = &self.features[j]
@@ -197,21 +242,23 @@ cdef class Scaler:
         found = {}
         for key, place in self.index.items():
             feature = &self.features[<Py_ssize_t> place]
-            found[key] = feature.mean, sqrt(feature.variance), bool(feature.centred)
+            found[key] = feature.values.mean, sqrt(feature.values.variance), bool(feature.centred)
         return found
 
     def state(self):
         """What is known, by name; what ``restore`` takes."""
         cdef Feature *feature
-        rows = []
+        rows, numbers = [], []
         for key, place in self.index.items():
             feature = &self.features[<Py_ssize_t> place]
-            rows.append((place, feature.first, feature.last, feature.count, feature.mean, feature.variance, bool(feature.centred)))
-        kinds = (np.int32, np.int64, np.int64, np.int64, np.float64, np.float64, np.bool_)
+            rows.append((place, feature.first, feature.last, feature.count, bool(feature.centred)))
+            numbers.append(numbers_of(&feature.values))
+        kinds = (np.int32, np.int64, np.int64, np.int64, np.bool_)
         columns = zip(*rows) if rows else ((),) * len(kinds)
         return {
             "names": [plain(name) for name in self.index],
             **{name: np.array(column, dtype=kind) for name, column, kind in zip(COLUMNS, columns, kinds)},
+            "numbers": np.array(numbers, dtype=np.float64).reshape(len(numbers), len(NUMBERS)),
             "free": np.array(self.free_places, dtype=np.int32),
             "seen": self.seen,
         }
@@ -220,7 +267,7 @@ cdef class Scaler:
         """Go on from a state, every number of which is checked: it may come from anywhere."""
         cdef Py_ssize_t i
         names, free, seen = state["names"], state["free"], state["seen"]
-        place, first, last, count, mean, variance, centred = columns = [state[name] for name in COLUMNS]
+        place, first, last, count, centred = columns = [state[name] for name in COLUMNS]
         n = len(names)
         if type(names) is not list or len(set(names)) != n or any(column.shape != (n,) for column in columns):
             raise ValueError("the features of a scaler do not match")
@@ -234,22 +281,18 @@ cdef class Scaler:
             and last.max() <= seen
             and count.min() >= 1
             and (count <= last - first + 1).all()
-            and np.isfinite(mean).all()
-            and np.isfinite(variance).all()
-            and np.abs(mean).max() <= LARGEST
-            and variance.min() >= 0.0
-            and variance.max() <= LARGEST * LARGEST
         ):
             raise ValueError("the statistics of a scaler are out of range")
+        if state["numbers"].shape != (n, len(NUMBERS)):
+            raise ValueError("the numbers of a scaler do not match its features")
+        values = [running(numbers) for numbers in state["numbers"].tolist()]
         for i in range(n + free.size):
             self.place_of(i)
         self.index.clear()
         for i in range(n):
             self.index[names[i]] = int(place[i])
         for i, name in enumerate(self.index):
-            self.features[<Py_ssize_t> place[i]] = Feature(
-                <PyObject *> name, first[i], last[i], count[i], mean[i], variance[i], centred[i]
-            )
+            self.features[<Py_ssize_t> place[i]] = Feature(<PyObject *> name, first[i], last[i], count[i], values[i], centred[i])
         self.free_places = [int(at) for at in free]
         self.n_centred = int(centred.sum())
         self.seen = seen
