@@ -193,7 +193,9 @@ def test_a_bandwidth_is_the_pooled_one():
     assert river_okl.merge(shards, start=alone).kernel_in_use == alone.kernel_in_use
 
 
-@pytest.mark.parametrize("name", ["KernelPAClassifier", "OGDClassifier", "SOGPClassifier", "OKLClassifier"])
+@pytest.mark.parametrize(
+    "name", ["KernelPAClassifier", "OGDClassifier", "FOGDClassifier", "SOGPClassifier", "OKLClassifier"]
+)
 def test_labels_are_joined(name):
     """Whatever order the shards met them in, and however many each has met."""
     rng = random.Random(1)
@@ -203,7 +205,7 @@ def test_labels_are_joined(name):
         for y in (rng.choice("abc") for _ in range(600))
     ]
     seen = "ba", "ab", "cba", "a", ""
-    models = [CLASSES[name](kernels.RBF(0.5)) for _ in seen]
+    models = [small(CLASSES[name], kernel=kernels.RBF(0.5), budget=600, n_components=100) for _ in seen]
     for i, (model, labels) in enumerate(zip(models, seen, strict=True)):
         own = [(x, y) for x, y in stream[i::5] if y in labels]
         model.learn_stream(sorted(own[:6], key=lambda sample: labels.index(sample[1])) + own[6:])

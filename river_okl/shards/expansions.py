@@ -108,7 +108,7 @@ def _average_features(shards: Shards, model: Any) -> None:
         if each._key != shards.models[0]._key:
             raise ValueError(f"models[{i}] has other random features than models[0]; give both the same seed")
     model._key = shards.models[0]._key
-    model._w = shards.mean(lambda each: each._w)
+    model._w = np.concatenate(shards.mean(lambda each: np.array(each._columns())))
 
 
 def _sum(shards: Shards, model: Any, columns: Sequence[Arrays]) -> Arrays:
@@ -242,7 +242,7 @@ def distance(shards: Shards) -> float:
     a, b = shards.models
     if hasattr(a, "_key"):
         _average_features(shards, shards.new())
-        return float(np.linalg.norm(a._w - b._w))
+        return float(np.linalg.norm(np.array(a._columns()) - np.array(b._columns())))
     parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in model._parts()]
     points, columns = union([f for _, f, _ in parts])
     total: Any = 0.0

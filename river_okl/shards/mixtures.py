@@ -82,8 +82,19 @@ class Mixed:
         self.mean, self.deviation = mean, math.sqrt(variance) if variance > 0.0 else 1.0
 
     @property
+    def n_processes(self) -> int:
+        return len(self.state["beliefs"])
+
+    @property
     def n_experts(self) -> int:
-        return {"regression": 9, "binary": 14, "multiclass": 13}[self.task]
+        """The processes alone in a regression, and no stack with more than two classes."""
+        n = len(self.state["log_weights"])
+        return {"regression": self.n_processes, "binary": n, "multiclass": n - 1}[self.task]
+
+    def of_kernel(self, i: int) -> slice:
+        """The processes with kernel i."""
+        n = len(BELIEFS_OF[self.task])
+        return slice(n * i, n * (i + 1))
 
     @property
     def seen(self) -> int:
@@ -95,7 +106,7 @@ class Mixed:
 
     def believed(self, i: int) -> float:
         """The weight of the experts with kernel i."""
-        return float(self.weights[3 * i : 3 * i + 3].sum())
+        return float(self.weights[self.of_kernel(i)].sum())
 
     def weight_of(self, name: Hashable, metric: int) -> float:
         """Of a feature under a metric."""
@@ -349,7 +360,7 @@ class Merging:
             for k, kernel in enumerate(self.kernels):
                 source = each.source(kernel.kind)
                 late = 0.0 if each.kernels[source].kind == kernel.kind else NEWCOMER
-                found[3 * k : 3 * k + 3] = each.state["log_weights"][3 * source : 3 * source + 3] - late
+                found[each.of_kernel(k)] = each.state["log_weights"][each.of_kernel(source)] - late
             return found
 
         found: Arrays = self.mean(of)
@@ -361,7 +372,7 @@ class Merging:
 
         def of(each: Mixed) -> Arrays:
             sources = [each.source(kernel.kind) for kernel in self.kernels]
-            found: Arrays = each.state["processes"].reshape(-1, 3, 3)[sources].reshape(-1, 3)
+            found: Arrays = np.concatenate([each.state["processes"][each.of_kernel(i)] for i in sources])
             return found
 
         found: Arrays = self.mean(of)
@@ -373,7 +384,7 @@ class Merging:
         """Of kernel k, belief b, at its own points, in the units of the merged target, under the merged kernel."""
         kernel = self.kernels[k]
         source = each.source(kernel.kind)
-        state = each.state["beliefs"][3 * source + b]
+        state = each.state["beliefs"][each.of_kernel(source)][b]
         learned = state["factor"] * unpacked(state["learned"], len(at))
         if own:
             _, amplitude, _ = BELIEFS_OF[each.task][b]
@@ -443,7 +454,7 @@ class Merging:
             crosses = [self.gram(space, k, chosen, of[k].at) for of in bases]
             for b, (forgetting, amplitude, _) in enumerate(BELIEFS_OF[self.first.task]):
                 seen = [
-                    seen_from(each[3 * k + b], cross, of[k], chosen)
+                    seen_from(each[self.first.of_kernel(k)][b], cross, of[k], chosen)
                     for each, cross, of in zip(beliefs, crosses, bases, strict=True)
                 ]
                 end = added(amplitude, forgetting, K, Ends(seen[0], seen[1:], steps), self.evidence.tolist())
@@ -454,32 +465,34 @@ class Merging:
         self, space: Space, held: list[int], beliefs: Any, bases: Any, most: int
     ) -> tuple[NDArray[np.int64], float]:
         """Of the points held those that explain most of all means, and what is lost of them."""
-        weights = self.mean(lambda each: each.weights[:9])
+        n = self.first.n_processes
+        weights = self.mean(lambda each: each.weights[:n])
+        kernel_of = np.arange(n) // len(BELIEFS_OF[self.first.task])
         index = {at: j for j, at in enumerate(held)}
         importance = np.zeros(len(held))
         for i in self.movers:
             for e, belief in enumerate(beliefs[1 + i]):
-                basis = bases[1 + i][e // 3]
+                basis = bases[1 + i][kernel_of[e]]
                 alpha = (belief.means @ basis.inverse) / basis.inverse.diagonal()
                 for j, at in enumerate(basis.at.tolist()):
                     importance[index[at]] += self.shares[i] * (weights[e] + 1e-3) * float(alpha[:, j] @ alpha[:, j])
         heaviest = np.sort(np.argsort(-importance.astype(np.float32), kind="stable")[: CANDIDATES * most])
         candidates = np.array(held, dtype=np.int64)[heaviest]
         values: list[Any] = []
-        for e in range(9):
+        for e in range(n):
             total: Any = 0.0
             for i in self.movers:
-                basis = bases[1 + i][e // 3]
-                cross = self.gram(space, e // 3, candidates, basis.at)
+                basis = bases[1 + i][kernel_of[e]]
+                cross = self.gram(space, kernel_of[e], candidates, basis.at)
                 total = total + self.shares[i] * (cross @ basis.inverse @ beliefs[1 + i][e].means.T)
             values.append(total)
-        best = int(np.array([weights[3 * k : 3 * k + 3].sum() for k in range(3)]).argmax())
+        best = int(np.bincount(kernel_of, weights).argmax())
         K = self.gram(space, best, candidates, candidates)
-        scaled = np.concatenate([math.sqrt(weights[e] + 1e-3) * values[e] for e in range(9)], axis=1)
+        scaled = np.concatenate([math.sqrt(weights[e] + 1e-3) * values[e] for e in range(n)], axis=1)
         picked = np.sort(pursued(lambda i: K[i], K.diagonal(), scaled, most))
         square = 0.0
-        for e in range(9):
-            K = self.gram(space, e // 3, candidates, candidates)
+        for e in range(n):
+            K = self.gram(space, kernel_of[e], candidates, candidates)
             rest = values[e] - K[:, picked] @ np.linalg.solve(K[np.ix_(picked, picked)], values[e][picked])
             square += weights[e] * max(0.0, float((rest * np.linalg.solve(K, values[e])).sum()))
         return candidates[picked], math.sqrt(square)
@@ -503,7 +516,8 @@ class Merging:
                 coefficients[position[key]] += self.shares[i] * each.state["coef"][:, p]
         total = np.array(coefficients).reshape(-1, n)
         if len(points) > most:
-            weights = self.mean(lambda each: each.weights[9 : 9 + len(FIRSTS_AT)])
+            first = self.first.n_processes
+            weights = self.mean(lambda each: each.weights[first : first + len(FIRSTS_AT)])
             factor = np.repeat(weights + POOL_FLOOR, n // len(FIRSTS_AT))
             order = np.argsort(-(total**2 @ factor).astype(np.float32), kind="stable")
             staying, leaving = np.sort(order[:most]), np.sort(order[most:])
@@ -641,11 +655,11 @@ def distance(shards: Shards) -> float:
     space = Space(points, a.terms)
     places = [list(range(len(a.dictionary))), list(range(len(a.dictionary), len(points)))]
     square = mass = 0.0
-    for e in range(9):
-        k = e // 3
+    for e in range(a.n_processes):
+        k, belief = divmod(e, len(BELIEFS_OF[a.task]))
         alphas = [
             inverse(merging.gram(space, k, at, at))
-            @ merging.belief(each, space, at, k, e % 3, merging.moved(each, k)).means.T
+            @ merging.belief(each, space, at, k, belief, merging.moved(each, k)).means.T
             for each, at in zip((a, b), places, strict=True)
         ]
         total = np.concatenate([alphas[0], -alphas[1]])

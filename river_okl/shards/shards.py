@@ -206,6 +206,9 @@ def _reorder(model: Any, order: list[int]) -> None:
     if isinstance(model, PredictiveClassifier):
         model._f = _with_classes(f, order)
         return
+    if hasattr(model, "_key"):
+        model._w = np.concatenate([model._columns()[c] for c in order])
+        return
     f.columns = f.columns.reshape(len(f), f.n_classes, f.n_outputs)[:, order].reshape(f.columns.shape)
 
 
