@@ -78,8 +78,8 @@ class Mixed:
         ]
         weights = np.exp(self.state["log_weights"][: self.n_experts])
         self.weights: Arrays = weights / weights.sum()
-        mean, variance, _ = self.state["target"]
-        self.mean, self.deviation = mean, math.sqrt(variance) if variance > 0.0 else 1.0
+        self.target = _moments(self.state["target"][:-1])
+        self.mean, self.deviation = self.target.mean, math.sqrt(self.target.variance) or 1.0
 
     @property
     def n_processes(self) -> int:
@@ -196,15 +196,11 @@ class Merging:
         return round(seen)
 
     def merged_target(self) -> Moments:
-        def of(each: Mixed) -> Moments:
-            mean, variance, _ = each.state["target"]
-            return Moments(each.seen, mean, variance, MEMORY)
-
-        return of(self.start).after(self.streams(of))
+        return self.start.target.after(self.streams(lambda each: each.target))
 
     def scaler(self) -> State:
         """Of every feature what ``Scaler`` keeps."""
-        columns = ("first", "last", "count", "mean", "variance", "centred")
+        columns = ("first", "last", "count", "centred", "numbers")
         rows = []
         for name in self.names:
             found = [
@@ -212,7 +208,7 @@ class Merging:
                 for each in (self.start, *self.all)
             ]
             rows.append(self.feature(found))
-        kinds = (np.int64, np.int64, np.int64, np.float64, np.float64, np.bool_)
+        kinds = (np.int64, np.int64, np.int64, np.bool_, np.float64)
         values: Any = zip(*rows, strict=True) if rows else ((),) * len(kinds)
         return {
             "names": self.names,
@@ -220,14 +216,15 @@ class Merging:
             **{n: np.array(v, dtype=kind) for n, v, kind in zip(columns, values, kinds, strict=True)},
             "free": np.zeros(0, dtype=np.int32),
             "seen": self.seen,
-        }
+        } | ({} if rows else {"numbers": np.zeros((0, 6))})
 
     def feature(self, found: list[State | None]) -> tuple[Any, ...]:
         """One feature: of the start and of every shard, None where it is not known."""
         before, ends = found[0], found[1:]
         spans, streams, gap = [0.0], [], math.inf
         votes = total = 0.0
-        start = Moments(memory=MEMORY) if before is None else _moments(before)
+        start = Moments(memory=MEMORY) if before is None else _moments(before["numbers"])
+        count = 0 if before is None else before["count"]
         for e, end, each in zip(self.evidence.tolist(), ends, self.all, strict=True):
             new = each.seen - self.start.seen
             if end is None:
@@ -235,7 +232,8 @@ class Merging:
                 continue
             known = before is not None and end["first"] == before["first"]
             spans.append(e * (new if known else each.seen + 1 - end["first"]))
-            streams.append((e, _moments(end)))
+            streams.append((e, _moments(end["numbers"])))
+            count += e * (end["count"] - (before["count"] if before is not None and known else 0))
             gap = min(gap, each.seen - end["last"])
             votes += e * end["count"] * end["centred"]
             total += e * end["count"]
@@ -246,10 +244,10 @@ class Merging:
         end_of = start.after(streams)
         span = sum(spans) + (0.0 if before is None else self.start.seen + 1 - before["first"])
         seen = self.seen
-        count = max(1, round(end_of.count))
+        count = max(1, round(count))
         first = min(max(1, round(seen + 1 - span)), seen + 1 - count)
         last = max(min(seen, round(seen - gap)), first + count - 1)
-        return first, last, count, end_of.mean, end_of.variance, 2.0 * votes >= total
+        return first, last, count, 2.0 * votes >= total, _numbers(end_of)
 
     def metrics(self, points: list[dict[Hashable, float]]) -> State:
         size = len(self.names)
@@ -590,7 +588,7 @@ class Merging:
             "calibrations": [self.calibration(i) for i in range(len(FIRSTS_AT))],
             "stack": self.mean(lambda each: each.state["stack"]),
             "stack_covariance": self.mean(lambda each: each.state["stack_covariance"]),
-            "target": (self.target.mean, self.target.variance, float(self.mean(lambda each: each.state["target"][2]))),
+            "target": (*_numbers(self.target), float(self.mean(lambda each: each.state["target"][-1]))),
             "counts": (
                 seen,
                 seen + min(max(1, self.all[i].state["counts"][1] - self.all[i].seen) for i in self.movers),
@@ -620,11 +618,18 @@ def solved(K: Arrays, b: Arrays) -> Arrays:
 
 def _feature(scaler: State, place: int) -> State:
     at = int(np.flatnonzero(scaler["place"] == place)[0])
-    return {name: scaler[name][at].item() for name in ("first", "last", "count", "mean", "variance", "centred")}
+    return {name: scaler[name][at].tolist() for name in ("first", "last", "count", "centred", "numbers")}
 
 
-def _moments(feature: State) -> Moments:
-    return Moments(feature["count"], feature["mean"], feature["variance"], MEMORY)
+def _moments(numbers: Any) -> Moments:
+    """Of what ``NUMBERS`` of _core/scaler.pyx names."""
+    known, mean, variance, *_ = numbers
+    return Moments(known, mean, variance, MEMORY)
+
+
+def _numbers(moments: Moments) -> tuple[float, ...]:
+    """The way back; a new block of values begins."""
+    return float(round(moments.count)), moments.mean, moments.variance, 0.0, 0.0, 0.0
 
 
 def _halvings(samples: float, steps: int) -> float:
