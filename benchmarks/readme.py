@@ -1,60 +1,101 @@
-"""README.md's table from results/race.json, and whether it is that of today's file.
+"""README.md's table from results/race.json, whether it is that of today's file, and the table of all classes.
 
-python -m river_okl --json > benchmarks/results/race.json
-python -m benchmarks.readme [--check]
+python -m benchmarks.readme [--check | --race | --classes]
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
+from typing import Any
 
-from river import utils
+from river import base, utils
 
-HERE = pathlib.Path(__file__).parent
-README = HERE.parent / "README.md"
-RACE = HERE / "results" / "race.json"
+import river_okl
+from benchmarks import runner
+
+README = pathlib.Path(__file__).parent.parent / "README.md"
+RACE = runner.RESULTS / "race.json"
 TABLE = re.compile(r"(?<=<!-- race -->\n).*?(?=<!-- /race -->)", re.S)
 
+# Streams, which kind of our classes learns them, and who of River's does beside them.
+RACES = {
+    ("Bananas", "Phishing", "elec2"): (
+        base.Classifier,
+        ["linear_model.LogisticRegression", "linear_model.PAClassifier", "tree.HoeffdingTreeClassifier"]
+        + ["neighbors.KNNClassifier", "dummy.NoChangeClassifier"],
+    ),
+    ("TrumpApproval", "cadata"): (
+        base.Regressor,
+        ["linear_model.LinearRegression", "tree.HoeffdingTreeRegressor", "neighbors.KNNRegressor"],
+    ),
+}
 
-def measure() -> None:
-    """The race of ``python -m river_okl``, without its curves."""
-    done = subprocess.run([sys.executable, "-m", "river_okl", "--json"], check=True, capture_output=True, text=True)
-    race = json.loads(done.stdout)
-    for model in race["models"]:
+
+def race(*arguments: str) -> dict[str, Any]:
+    """The race of ``python -m river_okl`` with these arguments, without its curves."""
+    command = [sys.executable, "-m", "river_okl", "--json", *arguments]
+    out: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    for model in out["models"]:
         del model["curve"]
-    RACE.write_text(json.dumps(race, indent=1) + "\n", encoding="utf-8")
+    return out
 
 
 def table() -> str:
-    """The race as Markdown, the best first; ours in code, the first of ours in bold."""
-    race = json.loads(RACE.read_text(encoding="utf-8"))
-    lines = ["| model | accuracy | µs | support vectors | memory |", "| --- | ---: | ---: | ---: | ---: |"]
-    for model in sorted(race["models"], key=lambda model: model["error_rate"]):
+    """README.md's race as Markdown, the best first; ours in code, the first of ours in bold."""
+    raced = json.loads(RACE.read_text(encoding="utf-8"))["models"]
+    rows = []
+    for model in sorted(raced, key=lambda model: model["error_rate"]):
         size = model["support_vectors"]
-        name = f"River's `{model['model']}`" if "." in model["model"] else f"`{model['model']}`"
         cells = [
-            name,
+            f"River's `{model['model']}`" if "." in model["model"] else f"`{model['model']}`",
             f"{1 - model['error_rate']:.1%}".replace("%", " %"),
             f"{model['microseconds_per_sample']:.1f}",
             "-" if size is None else f"{size:,}",
             utils.pretty.humanize_bytes(model["memory_bytes"]),
         ]
-        lines.append(f"| {' | '.join(f'**{cell}**' if model is race['models'][0] else cell for cell in cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([f"**{cell}**" if model is raced[0] else cell for cell in cells])
+    return runner.table(["model", "accuracy", "µs", "support vectors", "memory"], rows) + "\n"
+
+
+def classes() -> None:
+    """Every class with its defaults, beside a few of River's: results/classes.md."""
+    intro = (
+        f"`python -m benchmarks.readme --classes`, at {runner.commit()}, {runner.machine()} Budgets are 100 where a "
+        "class has one, seeds 1, 20,000 samples at most; features are scaled for all models alike. Accuracy, or mean "
+        "absolute error, of predict-then-learn; support vectors at the end; µs of `predict_one` and `learn_one`, in "
+        "processor time of a machine that had other work, too: compare them with each other."
+    )
+    report = runner.Report(runner.RESULTS / "classes.md", "Every class with its defaults", intro)
+    for streams, (kind, peers) in RACES.items():
+        public = {name: getattr(river_okl, name) for name in river_okl.__all__}
+        ours = [name for name, cls in public.items() if inspect.isclass(cls) and issubclass(cls, kind)]
+        rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in [*ours, *peers]}
+        for stream in streams:
+            data = f"{os.environ['RIVER_DATA']}/streams/elec2.csv" if stream == "elec2" else stream
+            for model in race("--data", data, "--samples", "20000", "--budget", "100", *rows)["models"]:
+                shown = f"{1 - model['error_rate']:.1%}" if "error_rate" in model else model["mean_absolute_error"]
+                rows[model["model"]] += [shown, model["support_vectors"], f"{model['microseconds_per_sample']:.1f}"]
+        head = ["class", *(cell for stream in streams for cell in (stream, "SVs", "µs"))]
+        report.write("Classification" if kind is base.Classifier else "Regression", runner.table(head, rows.values()))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Write README.md's table from results/race.json.")
     parser.add_argument("--race", action="store_true", help="measure anew first")
+    parser.add_argument("--classes", action="store_true", help="write results/classes.md instead")
     parser.add_argument("--check", action="store_true", help="only say whether it is there already")
     options = parser.parse_args()
+    if options.classes:
+        raise SystemExit(classes())
     if options.race:
-        measure()
+        RACE.write_text(json.dumps(race(), indent=1) + "\n", encoding="utf-8")
     text = README.read_text(encoding="utf-8")
     new = TABLE.sub(lambda match: table(), text)
     if options.check and new != text:
