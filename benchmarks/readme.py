@@ -25,15 +25,15 @@ RACE = runner.RESULTS / "race.json"
 TABLE = re.compile(r"(?<=<!-- race -->\n).*?(?=<!-- /race -->)", re.S)
 
 # Streams, which kind of our classes learns them, and who of River's does beside them.
-RACES = {
+RACES: dict[tuple[str, ...], tuple[type, str]] = {
     ("Bananas", "Phishing", "elec2"): (
         base.Classifier,
-        ["linear_model.LogisticRegression", "linear_model.PAClassifier", "tree.HoeffdingTreeClassifier"]
-        + ["neighbors.KNNClassifier", "dummy.NoChangeClassifier"],
+        "linear_model.LogisticRegression linear_model.PAClassifier tree.HoeffdingTreeClassifier "
+        "neighbors.KNNClassifier dummy.NoChangeClassifier",
     ),
     ("TrumpApproval", "cadata"): (
         base.Regressor,
-        ["linear_model.LinearRegression", "tree.HoeffdingTreeRegressor", "neighbors.KNNRegressor"],
+        "linear_model.LinearRegression tree.HoeffdingTreeRegressor neighbors.KNNRegressor",
     ),
 }
 
@@ -76,7 +76,7 @@ def classes() -> None:
     for streams, (kind, peers) in RACES.items():
         public = {name: getattr(river_okl, name) for name in river_okl.__all__}
         ours = [name for name, cls in public.items() if inspect.isclass(cls) and issubclass(cls, kind)]
-        rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in [*ours, *peers]}
+        rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in [*ours, *peers.split()]}
         for stream in streams:
             data = f"{os.environ['RIVER_DATA']}/streams/elec2.csv" if stream == "elec2" else stream
             for model in race("--data", data, "--samples", "20000", "--budget", "100", *rows)["models"]:
