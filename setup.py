@@ -10,6 +10,7 @@ from setuptools import Extension, setup
 
 MODULES = [
     "calibration",
+    "choice",
     "coefficients",
     "expansion",
     "fourier",

@@ -150,7 +150,7 @@ def cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+        return f"{value:,.0f}" if 100 <= abs(value) < 1e9 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "\\|")
 
 

@@ -32,7 +32,8 @@ class AveragedExpansion(KernelModel):
         return (1.0, -1.0 / (self._t + 1)) if self.averaged else (1.0,)
 
     def _decision(self, x: Any) -> float:
-        return self._f.evaluate(x, self._weights())
+        value: float = self._f.evaluate(x, self._weights())
+        return value
 
     def _predicted(self, p: float) -> float:
         return self._f.value(self._weights()) if self.averaged else p
@@ -103,7 +104,7 @@ class SuffixAverage(Composite):
         f, g, t = self._f, self._g, self._t
         a = self._steps[i]
         if a < t:
-            c, first, second = (t * float(f.coefficients_of(o)[i]) for o in range(3))
+            c, first, second = (t * value for value in f.columns[i].tolist())
             g.evaluate(f.point(i))
             g.add(c * self._upper + first)
             g.shift(len(g) - 1, second, 1)

@@ -65,7 +65,8 @@ class Kernel(base.Base):
         f = Expansion(terms)
         f.evaluate(z)
         f.add(1.0)
-        return f.evaluate(x)
+        value: float = f.evaluate(x)
+        return value
 
     def __str__(self) -> str:
         params = ", ".join(f"{name}={value}" for name, value in self._get_params().items())

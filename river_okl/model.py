@@ -108,7 +108,8 @@ class KernelModel(base.Estimator):
 
     def _decision(self, x: Any) -> float:
         """What is predicted, where there are no classes."""
-        return self._f.evaluate(x)
+        value: float = self._f.evaluate(x)
+        return value
 
     def _look(self, x: Any, number: int = -1) -> tuple[Any, float]:
         """A sample that is about to be learned: the function that ``_step`` changes, and its value p = f(x).
@@ -366,7 +367,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             if not self._f.n_classes:  # still
                 return [score]
         ((f, weights),) = self._parts()
-        return f.scores(x, weights)[: len(self._labels)]
+        scores: list[float] = f.evaluate(x, weights)
+        return scores[: len(self._labels)]
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
         """The hinge loss, not positive where there is none, and the sign of the step that lessens it."""

@@ -16,6 +16,7 @@ from libc.math cimport fabs, sqrt
 
 import numpy as np
 
+from river_okl._core.kernel cimport loops
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.points cimport copy_array, fill
 
@@ -90,6 +91,19 @@ cdef class Coefficients:
         if self.n_classes > 0:
             raise RuntimeError("with classes a support vector has no single coefficient: see columns")
         return 0
+
+    cdef int check_weights(self, tuple weights) except -1:
+        if len(weights) > self.n_outputs:
+            raise IndexError(f"{len(weights)} weights for {self.n_outputs} outputs")
+        return 0
+
+    cdef void combine(self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out) noexcept nogil:
+        """out[c] = Σ weight · output of class c at the sample with this kernel row."""
+        cdef Py_ssize_t c, o
+        for c in range(out.shape[0]):
+            for o in range(weights.shape[0]):
+                out[c] += weights[o] * loops.inner(row, self.coef[c * self.n_outputs + o], padded)
+            out[c] *= self.scale
 
     # Changing them ----------------------------------------------------------------------------------------------------
 

@@ -4,24 +4,31 @@ It is composed: where the z_i are is the business of ``points.pyx``, their kerne
 their classes and directions that of ``coefficients.pyx``, K and K⁻¹ that of ``gram.pyx``, ‖f‖² and f(z_i) that of
 ``norms.pyx``.  Here they change together, and f is read; ``_check`` recomputes all of it by brute force.
 
-The last sample is the one that ``evaluate``, ``scores`` or ``observe`` was given last; ``add``, ``project``, ``absorb``,
-``value``, ``row`` and ``self_similarity`` are about it, and raise where there is none or another thread has shown it.  It
+f is read in four ways, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` the rows of a frame,
+``observe`` a sample that is about to be learned, and ``value`` at the sample that was shown last, for what f is by then.
+
+The last sample is the one that ``evaluate`` or ``observe`` was given last; ``add``, ``project``, ``absorb``, ``value``,
+``row`` and ``self_similarity`` are about it, and raise where there is none or another thread has shown it.  It
 is still the last sample after points came or went.  With classes it has the direction that ``observe`` gave it.  Where a
 sample is the last one again, its kernel row is reused; where no coefficient moved either, the value.
+
+A sample is a dict, or a row of a ``Frame``; one that is refused (ValueError) changes nothing and is not the last sample.
+A position is that of a support vector, 0 ≤ i < len(f), an output one of 0 ≤ o < n_outputs; IndexError otherwise, and f
+is as it was.  What is said of α, ‖f‖ and f(z_i) holds after every method here for all that is kept (``_check``).
 """
 
 cimport cython
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport sqrt
 from libc.string cimport memset
 
 import math
 
 import numpy as np
 
+from river_okl._core.choice cimport partner, replaceable, smallest
 from river_okl._core.coefficients cimport Coefficients
 from river_okl._core.gram cimport Gram
 from river_okl._core.kernel cimport Kernel, loops
-from river_okl._core.merging cimport SLACK, merged, merging
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.norms cimport Norms
 from river_okl._core.points cimport LANES, MOST_POINTS, SPARSE_BELOW, Points, copy_array, fill
@@ -30,6 +37,9 @@ from river_okl._core.rows cimport Rows, Tile
 from river_okl._core.sample cimport Frame, Sample, take_row
 
 from river_okl._core.states import checked_functions, checked_points
+
+
+cdef tuple ONE = (1.0,)
 
 
 @cython.final
@@ -98,21 +108,6 @@ cdef class Expansion:
     def kernel(self):
         """The kernel as the core has it."""
         return self.rows.kernel
-
-    @property
-    def keeps_norm(self):
-        """Whether ‖f‖² is kept up to date."""
-        return self.norms.keeps_norm
-
-    @property
-    def keeps_values(self):
-        """Whether f(z_i) is kept up to date."""
-        return self.norms.keeps_values
-
-    @property
-    def keeps_inverse(self):
-        """Whether K and K⁻¹ are kept."""
-        return self.gram_ is not None
 
     @property
     def memo(self):
@@ -196,45 +191,47 @@ cdef class Expansion:
         """Σ weight · output of class c at the last sample."""
         cdef Py_ssize_t o
         cdef double total = 0.0
-        self.check_weights(weights)
+        self.alpha.check_weights(weights)
         for o in range(len(weights)):
             total += <double> weights[o] * self.sum(c * self.alpha.n_outputs + o)
         return self.alpha.scale * total
 
-    cdef int check_weights(self, tuple weights) except -1:
-        if len(weights) > self.alpha.n_outputs:
-            raise IndexError(f"{len(weights)} weights for {self.alpha.n_outputs} outputs")
-        return 0
-
     cdef void forget_sums(self) noexcept:
         memset(self.sums_valid, 0, self.alpha.n_columns * sizeof(bint))
 
-    cpdef double evaluate(self, sample, tuple weights=None) except? -1.0:
-        """Σ weight · output at x (None: output 0), of the first class if there are classes; x is the last sample then."""
+    cdef double at(self, sample) except? -1.0:
+        """Output 0 of the first class at x, which is the last sample then."""
         self.points.enter()
         try:
             self.look(sample)
+            return self.alpha.scale * self.sum(0) if self.points.n else 0.0
+        finally:
+            self.points.leave()
+
+    def evaluate(self, sample, tuple weights=None):
+        """Σ weight · output at x (None: output 0); with classes a list, one for each.
+
+        Requires no more weights than outputs.  Ensures that x is the last sample; f is as it was.
+        """
+        cdef Py_ssize_t c
+        self.points.enter()
+        try:
+            self.look(sample)
+            if self.alpha.n_classes:
+                return [self.combined(c, ONE if weights is None else weights) for c in range(self.alpha.n_classes)]
             if weights is not None:
                 return self.combined(0, weights)
             return self.alpha.scale * self.sum(0) if self.points.n else 0.0
         finally:
             self.points.leave()
 
-    def scores(self, sample, tuple weights=(1.0,)):
-        """``evaluate`` for every class."""
-        cdef Py_ssize_t c
-        self.points.enter()
-        try:
-            self.look(sample)
-            return [self.combined(c, weights) for c in range(self.alpha.n_classes)]
-        finally:
-            self.points.leave()
-
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """f(x) of a sample that is about to be learned, along its direction; x is the last sample then.
+        """f(x) of a sample that is about to be learned, along its direction.
 
-        It counts for a kernel that takes γ from the stream. With classes, ``target`` is that of x, and its value the margin
-        (F_y - F_r)/√2 over the rival class, the first of the largest.
+        Requires ``target``, the class of x, where there are classes; f(x) is then the margin (F_y - F_r)/√2 over the rival
+        class, the first of the largest.  Ensures that x is the last sample, with this direction, that it counts for a kernel
+        that takes γ from the stream, and that there are no more support vectors than the budget, whatever an interrupted
+        step has left.
         """
         cdef double value
         if self.alpha.n_classes > 0 or target >= 0:
@@ -243,10 +240,10 @@ cdef class Expansion:
         self.residue_valid = False  # as in a model that is loaded between two samples: solving has side effects
         if self.spare:
             self.finish_interrupted()
-        value = self.evaluate(sample)
+        value = self.at(sample)
         if self.rows.kernel.adapting and self.rows.kernel.observe(&self.rows.samples[self.rows.last]):
             self.kernel_moved()
-            value = self.evaluate(sample)
+            value = self.at(sample)
         if self.alpha.n_classes == 0:
             return value
         self.face(target)
@@ -262,11 +259,14 @@ cdef class Expansion:
         self.alpha.along[1] = rival
 
     cpdef double value(self, tuple weights=(1.0,)) except? -1.0:
-        """Σ weight · output at the last sample, along its direction, for what f has become since."""
+        """Σ weight · output at the last sample, along its direction, for what f has become since.
+
+        Requires a last sample, and no more weights than outputs.  Changes nothing.
+        """
         cdef Py_ssize_t o
         cdef double total = 0.0
         self.rows.seen()
-        self.check_weights(weights)
+        self.alpha.check_weights(weights)
         for o in range(len(weights)):
             total += <double> weights[o] * self.sum_along(o)
         return self.alpha.scale * total
@@ -274,14 +274,15 @@ cdef class Expansion:
     def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
         """Σ weight · output at every row of a frame, for every class: an array (rows, classes or 1).
 
-        Equal to ``evaluate`` and ``scores`` bit for bit; there is no last sample then.
+        Requires no more weights than outputs.  Ensures equality with ``evaluate`` bit for bit, and that there is no last
+        sample; f is as it was.
         """
         cdef Py_ssize_t i, s, rows = len(frame), tiled
         cdef double[:, ::1] view
         cdef const double[::1] factors = np.array(weights)
         cdef Sample x
         cdef Tile tile
-        self.check_weights(weights)
+        self.alpha.check_weights(weights)
         self.points.enter()
         try:
             out = np.zeros((rows, max(1, self.alpha.n_classes)))
@@ -293,23 +294,15 @@ cdef class Expansion:
                     self.rows.measure_tile(&x, frame, i * TILE, &tile)
                     for s in range(TILE):
                         self.rows.tile_row(&tile, s, self.rows.row)
-                        self.combine_row(factors, view, i * TILE + s)
+                        self.alpha.combine(self.rows.row, self.points.padded(), factors, view[i * TILE + s])
                 for i in range(tiled, rows):
                     take_row(&x, frame, i)
                     if self.points.n:
                         self.rows.compute(&x, self.rows.row)
-                        self.combine_row(factors, view, i)
+                        self.alpha.combine(self.rows.row, self.points.padded(), factors, view[i])
         finally:
             self.points.leave()
         return out
-
-    cdef void combine_row(self, const double[::1] weights, double[:, ::1] out, Py_ssize_t i) noexcept nogil:
-        """out[i, :] = ``combined`` at the sample whose row stands in ``rows.row``."""
-        cdef Py_ssize_t c, o
-        for c in range(out.shape[1]):
-            for o in range(weights.shape[0]):
-                out[i, c] += weights[o] * loops.inner(self.rows.row, self.alpha.coef[c * self.alpha.n_outputs + o], self.points.padded())
-            out[i, c] *= self.alpha.scale
 
     # Changing f -------------------------------------------------------------------------------------------------------
 
@@ -342,7 +335,11 @@ cdef class Expansion:
         self.norms.changed()
 
     cpdef int add(self, double c, Py_ssize_t output=0) except -1:
-        """f ← f + c κ(x, ·) with the last sample x as a new support vector, the last; the other outputs get coefficient 0."""
+        """f ← f + c κ(x, ·), along the direction of the last sample x; the other outputs get coefficient 0.
+
+        Requires a last sample, and room: fewer support vectors than the budget, or than one more with ``spare``.  Ensures that
+        x is the last support vector.
+        """
         cdef Py_ssize_t n
         self.alpha.check_output(output)
         self.points.enter()  # before anything is read: who waits for another thread may find another sample
@@ -469,7 +466,7 @@ cdef class Expansion:
     def keep(self, positions, norms=None):
         """Only these support vectors stay; the others are removed from the last position to the first.
 
-        ``norms`` is the ‖f_o‖² of every column that is left, where it is known.
+        Requires that ``norms``, if they are given, are the ‖f_o‖² of every column that is left.
         """
         cdef Py_ssize_t i
         staying = set(np.asarray(positions).tolist())
@@ -477,7 +474,7 @@ cdef class Expansion:
         for i in range(self.points.n - 1, -1, -1):
             if i not in staying:
                 self.remove(i)
-        if norms is not None and self.keeps_norm and not self.keeps_values and self.points.n:
+        if norms is not None and self.norms.keeps_norm and not self.norms.keeps_values and self.points.n:
             self.norms.settle_with(norms)
 
     # Projection -------------------------------------------------------------------------------------------------------
@@ -496,7 +493,10 @@ cdef class Expansion:
         return 0
 
     cpdef double project(self) except? -1.0:
-        """δ² = ‖κ(x,·) - P κ(x,·)‖², P the projection on the span of the support vectors, x the last sample."""
+        """δ² = ‖κ(x,·) - P κ(x,·)‖², P the projection on the span of the support vectors, x the last sample.
+
+        Requires a last sample, and that K⁻¹ is kept; so do ``absorb`` and ``projection``, which reuse what it solves.
+        """
         self.solve()
         return self.residue
 
@@ -547,30 +547,15 @@ cdef class Expansion:
         return self.norms.square()
 
     @property
-    def norms2(self):
-        """‖f_o‖² of every column of coefficients."""
-        return self.norms.squares()
-
-    @property
     def coefficients(self):
-        """α of output 0, a copy."""
-        return self.coefficients_of(0)
+        """α of output 0, a copy.  Requires that there are no classes; to write, a value for each support vector."""
+        self.alpha.refuse_classes()
+        return self.alpha.read(0, self.points.n)
 
     @coefficients.setter
     def coefficients(self, values):
-        self.set_coefficients(values)
-
-    def coefficients_of(self, Py_ssize_t output):
-        """α of one output, a copy."""
-        self.alpha.check_output(output)
         self.alpha.refuse_classes()
-        return self.alpha.read(output, self.points.n)
-
-    def set_coefficients(self, values, Py_ssize_t output=0):
-        """α ← values, for one output."""
-        self.alpha.check_output(output)
-        self.alpha.refuse_classes()
-        self.alpha.write(output, values, self.points.n)
+        self.alpha.write(0, values, self.points.n)
         self.changed()
         self.norms.stale = True
 
@@ -592,13 +577,13 @@ cdef class Expansion:
 
     @property
     def values(self):
-        """f(z_i) of every support vector."""
-        if not self.keeps_values:
+        """f(z_i) of every support vector, of output 0; computed in O(B²) where they are not kept."""
+        if not self.norms.keeps_values:
             return np.array([self.value_of(i) for i in range(self.points.n)], dtype=np.float64)
         return self.norms.read_values()
 
     cpdef double value_of(self, Py_ssize_t i) except? -1.0:
-        """f(z_i), of output 0."""
+        """f(z_i), of output 0, computed.  The last sample stays."""
         self.points.check_position(i)
         self.rows.compute_of(i, self.rows.other)
         return self.alpha.scale * loops.inner(self.rows.other, self.alpha.coef[0], self.points.padded())
@@ -615,71 +600,26 @@ cdef class Expansion:
         self.points.check_position(i)
         return self.rows.row[i]
 
-    # Choosing one -----------------------------------------------------------------------------------------------------
-
-    cdef Py_ssize_t oldest_of_least(self, const double *values, double scale) noexcept:
-        """The position of the smallest value; ties, 1e-9 relative to the value or to a scale, go to the oldest."""
-        cdef Py_ssize_t i, best = -1
-        cdef double least = values[0]
-        for i in range(1, self.points.n):
-            least = min(least, values[i])
-        least += 1e-9 * max(fabs(least), scale)
-        for i in range(self.points.n):
-            if values[i] <= least and (best < 0 or self.points.birth[i] < self.points.birth[best]):
-                best = i
-        return best
+    # Choosing one, as choice.pyx says: requires a support vector ---------------------------------------------------------
 
     cpdef Py_ssize_t smallest(self) except -1:
         """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
-        cdef Py_ssize_t i
-        cdef double *sizes = self.rows.other
         self.points.check_position(0)
-        for i in range(self.points.n):
-            sizes[i] = self.alpha.squared_size(i) * self.rows.self_[i]
-        return self.oldest_of_least(sizes, 0.0)
+        return smallest(self.rows, self.alpha)
 
     cpdef Py_ssize_t replaceable(self, double dependent) except -1:
-        """The position of the smallest α_i² δ_i² (α_i over all classes), δ_i the distance of κ_i from the multiples of the last sample's κ_x; ties
-        (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) is rounding, and 0."""
-        cdef Py_ssize_t i
-        cdef double residue
-        cdef double *lost = self.rows.other
-        cdef const double *row = self.rows.row
-        cdef const double *similarities = self.rows.self_
-        cdef double k = self.rows.self_similarity, square = self.alpha.scale * self.alpha.scale
+        """The position of the smallest α_i² δ_i², α_i over all classes, δ_i the distance of κ_i from the multiples of the last
+        sample's κ_x; ties (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) is rounding, and 0."""
         self.rows.seen()
         self.points.check_position(0)
-        for i in range(self.points.n):
-            residue = similarities[i] - row[i] * (row[i] / k)
-            lost[i] = square * self.alpha.squared_size(i) * (0.0 if residue < dependent * similarities[i] else residue)
-        return self.oldest_of_least(lost, 0.0)
+        return replaceable(self.rows, self.alpha, dependent)
 
     def partner(self, Py_ssize_t p):
         """The support vector m that merges with p at the least loss, and h and α_z of that merge (merging.h); ties, 1e-9
-        relative to α_p², go to the oldest.  The kernel is one Gaussian, and α_p the smallest coefficient."""
-        cdef Py_ssize_t i, m
-        cdef double h = 0.0, alpha_z = 0.0, alpha, alpha_p, least = INFINITY
-        cdef double *losses = self.rows.dots
-        cdef const double *kappa = self.rows.other
-        alpha_p = self.coefficient(p)
-        if self.points.n < 2:
-            raise ValueError("one support vector has no partner")
-        self.rows.compute_of(p, self.rows.other)
-        merging.losses(self.alpha.coef[0], self.alpha.scale, kappa, self.points.n, alpha_p, losses)
-        losses[p] = INFINITY
-        for i in range(self.points.n):
-            alpha = self.alpha.scale * self.alpha.coef[0][i]
-            least = min(least, losses[i] + SLACK * (alpha * alpha + alpha_p * alpha_p))
-        least += 2e-9 * max(least, alpha_p * alpha_p)
-        for i in range(self.points.n):  # what may be the least, to the last digit
-            alpha = self.alpha.scale * self.alpha.coef[0][i]
-            if i != p and losses[i] - SLACK * (alpha * alpha + alpha_p * alpha_p) <= least:
-                losses[i] = merged(alpha, alpha_p, kappa[i], &h, &alpha_z)
-            else:
-                losses[i] = INFINITY
-        m = self.oldest_of_least(losses, alpha_p * alpha_p)
-        merged(self.alpha.scale * self.alpha.coef[0][m], alpha_p, kappa[m], &h, &alpha_z)
-        return m, h, alpha_z
+        relative to α_p², go to the oldest.  Requires that the kernel is one Gaussian, and α_p the smallest coefficient."""
+        self.points.check_position(p)
+        self.alpha.refuse_classes()
+        return partner(self.rows, self.alpha, p)
 
     # Columns ----------------------------------------------------------------------------------------------------------
 
@@ -765,7 +705,7 @@ cdef class Expansion:
             raise RuntimeError("state is set on a new Expansion only")
         checked = checked_points(state, self.points.most, LANES, SPARSE_BELOW)
         n = len(checked["birth"])
-        checked_functions(state, n, self.alpha.n_outputs, values=self.keeps_values, inverse=self.gram_ is not None)
+        checked_functions(state, n, self.alpha.n_outputs, values=self.norms.keeps_values, inverse=self.gram_ is not None)
         self.rows.kernel.__setstate__(kernel)
         if state["n_classes"]:
             self.reserve_columns(self.alpha.n_outputs * <Py_ssize_t> state["n_classes"])
@@ -783,7 +723,7 @@ cdef class Expansion:
 
     def __reduce__(self):
         options = (
-            self.kernel.terms, self.budget, bool(self.spare), self.alpha.n_outputs, bool(self.keeps_norm), bool(self.keeps_values), self.gram_ is not None
+            self.kernel.terms, self.budget, bool(self.spare), self.alpha.n_outputs, bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None
         )  # fmt: skip
         return _new, options, (self.kernel.__getstate__(), self.__getstate__())
 

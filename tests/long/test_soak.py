@@ -138,13 +138,14 @@ class Worst:
             return
         points = [f.point(i) for i in range(len(f))]
         K, alpha = gram(points, points), f.columns[:, :: f.n_outputs].astype(LONG)
-        if f.keeps_norm or len(f) <= BUDGET:
+        *_, norm, values, inverse = f.__reduce__()[1]  # what is kept
+        if norm or len(f) <= BUDGET:
             size = float((np.abs(alpha) * (K @ np.abs(alpha))).sum())
             self.see("norm", abs(float((alpha * (K @ alpha)).sum()) - model.norm**2) / (size or 1.0))
-        if f.keeps_values:
+        if values:
             size = float((K @ np.abs(alpha)).max()) or 1.0
             self.see("values", np.abs(f.values - (K @ alpha)[:, 0]).max() / size)
-        if f.keeps_inverse:
+        if inverse:
             self.see("inverse", np.abs(f.inverse.astype(LONG) @ K - np.eye(len(f))).max())
             for x in PROBES:
                 f.evaluate(x)

@@ -1,0 +1,9 @@
+"""What the expansion asks: the preconditions are its business."""
+
+from river_okl._core.coefficients cimport Coefficients
+from river_okl._core.rows cimport Rows
+
+
+cdef Py_ssize_t smallest(Rows rows, Coefficients alpha) noexcept
+cdef Py_ssize_t replaceable(Rows rows, Coefficients alpha, double dependent) noexcept
+cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p)

@@ -1,0 +1,1 @@
+"""The choice of a support vector: see `Expansion.smallest`, `replaceable` and `partner`."""
