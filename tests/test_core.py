@@ -840,7 +840,7 @@ def test_the_automatic_bandwidth_is_that_of_the_first_200_samples():
         (kernels.Linear(gamma=None), lambda distance, square: 1 / square),
         (kernels.Polynomial(2, gamma=None), lambda distance, square: 1 / square),
     ],
-    ids=str,
+    ids=lambda value: "" if callable(value) else str(value),
 )
 def test_automatic_gammas_of_the_other_kernels(kernel, gamma):
     rng = random.Random(18)
