@@ -188,7 +188,8 @@ FOLDER = Path(river_okl.__file__).parent
 STEPS = [
     path
     for path in sorted(FOLDER.rglob("*.py"))
-    if path.relative_to(FOLDER).parts[0] not in ("cli", "checkpoint", "datasets.py", "api.py", "shards", "distributed", "distributed.py")
+    if path.relative_to(FOLDER).parts[0]
+    not in ("cli", "checkpoint", "datasets.py", "api.py", "shards", "distributed", "distributed.py")
 ]
 BLAS = {
     "matmul",
