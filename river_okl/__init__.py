@@ -19,6 +19,7 @@ The map of the house::
     solvers.py      linear systems and quadratic programs of a budget's size
     averaging.py    averages over the past of f
     shards/         what several models learned side by side becomes one model; how far models are apart
+    distributed.py  learning on several workers of Ray, in rounds
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets
     cli/            the command: names and files of a user, the race, pictures

@@ -86,7 +86,7 @@ def test_a_model_comes_back(cls, options, kind, tmp_path):
     river_okl.save(model, tmp_path / "model.okl")
     loaded = river_okl.load(tmp_path / "model.okl")
     assert snapshot(loaded) == before == snapshot(model)
-    assert checkpoint._dump(loaded) == (tmp_path / "model.okl").read_bytes()
+    assert checkpoint.dumps(loaded) == (tmp_path / "model.okl").read_bytes()
 
 
 @each_class
@@ -253,7 +253,7 @@ def test_other_labels_are_refused():
     model = river_okl.KernelPerceptronClassifier()
     model.learn_one({"x": 1.0}, b"yes")
     with pytest.raises(CheckpointError, match=r"_labels\.names is b'yes'"):
-        checkpoint._dump(model)
+        checkpoint.dumps(model)
 
 
 class UsersLoss(optim.losses.Hinge):
@@ -357,7 +357,7 @@ def wrapped(name, n=40):
     model = WRAPPED[name]()
     for x, y in mixed(name, n):
         model.learn_one(x, y)
-    return checkpoint._dump(model)
+    return checkpoint.dumps(model)
 
 
 @pytest.mark.parametrize("name", WRAPPED)
@@ -373,7 +373,7 @@ def test_wrapped_models_go_on_as_if_nothing_had_been(name, tmp_path):
             assert loaded.predict_one(x) == model.predict_one(x)
         model.learn_one(x, y)
         loaded.learn_one(x, y)
-    assert checkpoint._dump(loaded) == checkpoint._dump(model)
+    assert checkpoint.dumps(loaded) == checkpoint.dumps(model)
     assert str(loaded) == str(model)
 
 
@@ -406,7 +406,7 @@ def test_one_object_in_two_places_is_refused():
     model = ensemble.BaggingClassifier(rbp(), n_models=2)
     model.data[1] = model.data[0]
     with pytest.raises(CheckpointError, match=r"RBPClassifier.*twice"):
-        checkpoint._dump(model)
+        checkpoint.dumps(model)
 
 
 # The disk ---------------------------------------------------------------------------------------------------------
@@ -526,7 +526,7 @@ def test_a_pipe_stays_a_pipe(tmp_path):
 def good():
     """Checkpoints that between them have all that a checkpoint can have."""
     return [
-        checkpoint._dump(model)
+        checkpoint.dumps(model)
         for model in (
             learned(river_okl.OLRDClassifier, kernel=0.5 * kernels.RBF() + kernels.Polynomial(2, gamma=None)),
             learned(river_okl.ProjectronClassifier, kernel=kernels.RBF(0.1)),
@@ -613,7 +613,7 @@ def test_a_wrong_file_is_named(name, change, message, tmp_path):
 )
 def test_an_expansion_out_of_range_is_refused(field, value):
     with pytest.raises(CheckpointError):
-        checkpoint._parse(edited(good()[0], "state", "_f", "part", "state", field, value))
+        checkpoint.loads(edited(good()[0], "state", "_f", "part", "state", field, value))
 
 
 @pytest.mark.parametrize("name", ["slots", "ranks", "counts", "owners", "owned", "amounts", "birth", "coef", "square"])
@@ -631,7 +631,7 @@ def test_every_array_of_an_expansion_is_checked(name):
                 begin = at + i * np.dtype(dtype).itemsize
                 changed = arrays[:begin] + struct.pack(code, value) + arrays[begin + np.dtype(dtype).itemsize :]
                 with pytest.raises(CheckpointError):
-                    checkpoint._parse(assembled(document, changed))
+                    checkpoint.loads(assembled(document, changed))
                 checked += 1
     assert checked > 10
 
@@ -665,7 +665,7 @@ def try_to_use(data):
     """Load what may be anything: it is refused, or a model that works, with features and labels that suit it."""
     with little_memory():
         try:
-            model = checkpoint._parse(data)
+            model = checkpoint.loads(data)
         except CheckpointError:
             return False
         last = list(model.steps.values())[-1] if isinstance(model, compose.Pipeline) else model
@@ -711,7 +711,7 @@ def test_loading_bytes_of_all_kinds_is_safe(data):
     else:
         broken = MAGIC + data.draw(st.binary(max_size=200))
     with pytest.raises(CheckpointError):
-        checkpoint._parse(broken)
+        checkpoint.loads(broken)
 
 
 ODD_NUMBERS = [2**31 - 1, 2**31, 2**62, 2**63, 10**30, -(10**30), 1e308, 5e-324, -1.0, 0.0, 0.5, 1.0, 2.0]
@@ -772,12 +772,12 @@ def test_a_file_cannot_ask_for_much_memory():
     projectron = good()[1]
     for field, value in (("capacity", 2**17), ("capacity", 2**40)):
         with little_memory(), pytest.raises(CheckpointError):
-            checkpoint._parse(edited(projectron, "state", "_f", "part", "state", field, value))
+            checkpoint.loads(edited(projectron, "state", "_f", "part", "state", field, value))
     document, arrays = pieces(projectron)
     for size in (2**60, 2**64, 10**30):
         document["arrays"][0][1] = size
         with little_memory(), pytest.raises(CheckpointError):
-            checkpoint._parse(assembled(document, arrays))
+            checkpoint.loads(assembled(document, arrays))
 
 
 def retraining(inner, levels):
@@ -795,24 +795,24 @@ def retraining(inner, levels):
 
 def test_wrappers_in_wrappers_cost_no_more_than_they_write():
     """Constructors of River clone what they wrap: 40 in each other would be cloned 2^40 times."""
-    data = checkpoint._dump(drift.DriftRetrainingClassifier(rbp(), train_in_background=False))
+    data = checkpoint.dumps(drift.DriftRetrainingClassifier(rbp(), train_in_background=False))
     document, arrays = pieces(data)
     for levels, right in ((5, True), (20, False)):
         changed = assembled(document | {"model": retraining(document["model"], levels)}, arrays)
         if right:
-            assert isinstance(checkpoint._parse(changed), drift.DriftRetrainingClassifier)
+            assert isinstance(checkpoint.loads(changed), drift.DriftRetrainingClassifier)
         else:
             with pytest.raises(CheckpointError, match="wrappers in wrappers"):
-                checkpoint._parse(changed)
+                checkpoint.loads(changed)
 
 
 def test_many_small_models_cannot_ask_for_much_memory_together():
     """Each claims room that would be fine for one."""
-    document, arrays = pieces(checkpoint._dump(ensemble.BaggingClassifier(rbp(budget=2**20), n_models=40)))
+    document, arrays = pieces(checkpoint.dumps(ensemble.BaggingClassifier(rbp(budget=2**20), n_models=40)))
     for model in document["model"]["object"]["state"]["data"]["list"]:
         model["object"]["state"]["_f"]["part"]["state"]["capacity"] = 2**16
     with little_memory(), pytest.raises(CheckpointError, match="bytes of memory"):
-        checkpoint._parse(assembled(document, arrays))
+        checkpoint.loads(assembled(document, arrays))
 
 
 # Versions ---------------------------------------------------------------------------------------------------------
@@ -893,27 +893,27 @@ def test_a_part_with_state_and_restore_is_all_it_takes(monkeypatch, tmp_path):
     data = (tmp_path / "model.okl").read_bytes()
     for state in ({}, {"count": -1}, {"count": "7"}):
         with pytest.raises(CheckpointError):
-            checkpoint._parse(edited(data, "state", "_part", "part", "state", state))
+            checkpoint.loads(edited(data, "state", "_part", "part", "state", state))
     for value in (None, 7, {"dict": []}):
         with pytest.raises(CheckpointError):
-            checkpoint._parse(edited(data, "state", "_part", value))
+            checkpoint.loads(edited(data, "state", "_part", value))
     monkeypatch.setattr(Counter, "_state_version", 2, raising=False)
     monkeypatch.setattr(
         Counter, "_upgrade_state", staticmethod(lambda version, state: state.update(count=8)), raising=False
     )
-    assert checkpoint._parse(data)._part.count == 8
+    assert checkpoint.loads(data)._part.count == 8
 
 
 @each_class
 def test_what_a_file_says_of_a_parameter_is_checked_as_the_constructor_does(cls):
     """A parameter that is missing has its default; None is there only where the constructor takes it."""
-    data = checkpoint._dump(learned(cls))
+    data = checkpoint.dumps(learned(cls))
     for name in pieces(data)[0]["model"]["object"]["parameters"]:
         document, arrays = pieces(data)
         del document["model"]["object"]["parameters"][name]
         for changed in (assembled(document, arrays), edited(data, "parameters", name, None)):
             if try_to_use(changed):
-                assert checkpoint._parse(changed)._get_params().keys() == cls()._get_params().keys()
+                assert checkpoint.loads(changed)._get_params().keys() == cls()._get_params().keys()
 
 
 # Files that exist -------------------------------------------------------------------------------------------------

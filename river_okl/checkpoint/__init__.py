@@ -33,7 +33,7 @@ from river_okl.checkpoint.file import (
 from river_okl.checkpoint.formats import up_to_date
 from river_okl.checkpoint.values import Reader, Writer, require
 
-__all__ = ["VERSION", "CheckpointError", "load", "save"]
+__all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 
 
 def save(model: Any, path: Path) -> None:
@@ -68,9 +68,9 @@ def save(model: Any, path: Path) -> None:
 
     """
     name = os.fsdecode(path)
-    data = _dump(model)
+    data = dumps(model)
     try:
-        same = _dump(_parse(data)) == data
+        same = dumps(loads(data)) == data
     except CheckpointError as error:
         raise CheckpointError(f"no checkpoint can hold this {type(model).__name__}: {error}") from error
     if not same:
@@ -97,21 +97,21 @@ def load(path: Path) -> Any:
     """
     name = os.fsdecode(path)
     try:
-        return _parse(read_file(name))
+        return loads(read_file(name))
     except CheckpointError as error:
         raise CheckpointError(f"{name}: {error}") from error.__cause__
 
 
-def _dump(model: Any) -> bytes:
-    """The bytes of a checkpoint."""
+def dumps(model: Any) -> bytes:
+    """What ``save`` writes, as bytes, for whoever sends models: they are smaller than the model and run nothing."""
     writer = Writer(_described)
     if not _is_model(model):
         raise CheckpointError(_refusal("it", model))
     return pack(models.document(writer(model, "it")), writer.arrays)
 
 
-def _parse(data: bytes) -> Any:
-    """The model of a checkpoint's bytes."""
+def loads(data: bytes) -> Any:
+    """The model of such bytes."""
     version, document, arrays = unpack(data)
     try:
         document = up_to_date(document, version)

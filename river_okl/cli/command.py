@@ -120,7 +120,7 @@ def _json(stream: Stream, results: list[Result], regression: bool) -> str:
     )
 
 
-class _Progress:
+class Progress:
     """A bar on stderr where that is a terminal: rich's, or a line of text."""
 
     def __init__(self, total: int | None):
@@ -136,7 +136,7 @@ class _Progress:
             self.bar = Progress(console=Console(stderr=True), transient=True)
             self.task = self.bar.add_task("samples", total=total)
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> Progress:
         if self.bar:
             self.bar.start()
         return self
@@ -199,6 +199,7 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             ("python -m river_okl", ""),
             ("python -m river_okl --data Elec2 --samples 20000 --plot curves.png", ""),
             ("python -m river_okl --budget 50 --seed 1 --data a9a OLRDClassifier RBPClassifier", ""),
+            ("python -m river_okl --data big.csv --workers 2", ""),
             ("python -m river_okl --data wine.csv --target quality --json > wine.json", ""),
         ),
     ),
@@ -258,6 +259,9 @@ def _parser() -> argparse.ArgumentParser:
         help="support vectors, for every model that has a budget and was not given one",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="the same for models that draw (default: 1)")
+    parser.add_argument(
+        "--workers", type=_whole, metavar="N", help="learn on N processes, merged in rounds; needs river_okl[ray]"
+    )
     parser.add_argument("--plot", metavar="FILE", help="save the learning curves as a picture (.png, .svg, .pdf)")
     parser.add_argument("--json", action="store_true", help="print everything, with the curves, as JSON")
     parser.add_argument("--version", action="version", version=f"river_okl {river_okl.__version__}")
@@ -282,7 +286,14 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:  # whoever reads, such as ``head``, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the exit
         raise SystemExit(141) from None  # 128 + SIGPIPE
-    except (OSError, UnicodeError, csv.Error, ValueError, TypeError) as error:  # of the data, in its own words
+    except (
+        OSError,
+        UnicodeError,
+        csv.Error,
+        ValueError,
+        TypeError,
+        ImportError,
+    ) as error:  # of the data, in its own words
         _fail(str(error) or type(error).__name__)
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # 128 + SIGINT, as shells have it
@@ -290,7 +301,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     from river_okl.cli import files, lookup
-    from river_okl.cli.race import race
+    from river_okl.cli.race import on_workers, race
 
     if options.plot:  # what is wrong with the picture is said before the race, not after it
         try:
@@ -300,8 +311,9 @@ def _run(options: argparse.Namespace) -> None:
         plot.check_file(options.plot)
     stream = lookup.find_stream(options.data, options.target, options.drop)
     regression = stream.task == files.REGRESSION
+    usual = REGRESSORS if regression else CLASSIFIERS
     models = lookup.find_models(
-        options.models or (REGRESSORS if regression else CLASSIFIERS), stream.task, options.budget, options.seed
+        options.models or (usual[:1] if options.workers else usual), stream.task, options.budget, options.seed
     )
     samples = options.samples or (ENDLESS if stream.size is None else None)
     size = min((n for n in (samples, stream.size) if n is not None), default=None)
@@ -309,16 +321,28 @@ def _run(options: argparse.Namespace) -> None:
         print(f"{stream.name}: {stream.task}, {size:,} samples" if size else f"{stream.name}: {stream.task}")
         if stream.note:
             print(stream.note)
-    # A data set that is downloaded prints so, and stdout is for results.
-    with _Progress(size) as progress, contextlib.redirect_stdout(sys.stderr):
-        results = race(
-            models,
-            itertools.islice(stream.samples, samples),
-            regression=regression,
-            scaled=stream.scaled,
-            block=max(1, min(1000, (size or 10**5) // 100)),
-            tick=progress,
-        )
+    if options.workers:
+        with contextlib.redirect_stdout(sys.stderr):
+            results = on_workers(
+                models,
+                itertools.islice(stream.samples, samples) if samples else stream.samples,
+                workers=options.workers,
+                every=max(500, min(10_000, (size or 10**6) // (10 * options.workers))),
+                regression=regression,
+                scaled=stream.scaled,
+                progress=sys.stderr.isatty(),
+            )
+    else:
+        # A data set that is downloaded prints so, and stdout is for results.
+        with Progress(size) as progress, contextlib.redirect_stdout(sys.stderr):
+            results = race(
+                models,
+                itertools.islice(stream.samples, samples),
+                regression=regression,
+                scaled=stream.scaled,
+                block=max(1, min(1000, (size or 10**5) // 100)),
+                tick=progress,
+            )
     if options.json:
         print(_json(stream, results, regression))
     else:

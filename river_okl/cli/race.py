@@ -15,7 +15,7 @@ from typing import Any
 
 from river import multiclass, preprocessing
 
-__all__ = ["Point", "Result", "race"]
+__all__ = ["Point", "Result", "on_workers", "race"]
 
 Sample = tuple[dict[Any, Any], Any]
 
@@ -145,4 +145,62 @@ def race(
             raise
         for result in results:  # all have the same samples
             result.end_with(blocks)
+    return results
+
+
+def on_workers(
+    models: dict[str, Any],
+    samples: Iterable[Sample],
+    *,
+    workers: int,
+    every: int,
+    regression: bool = False,
+    scaled: bool = True,
+    progress: bool = False,
+) -> list[Result]:
+    """The same for models that learn on several workers of Ray; their time is that of the clock on the wall.
+
+    Parameters
+    ----------
+    models
+        Models by name. They stay as they are.
+    samples
+        Pairs of features and target, which can be read again for each model.
+    workers
+        How many.
+    every
+        How many samples each learns between two merges.
+    regression
+        Whether errors are absolute errors, not wrong predictions.
+    scaled
+        Whether a StandardScaler scales the features.
+    progress
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    A result for each model, in order.
+
+    """
+    from river_okl import distributed
+
+    results = []
+    for name, model in models.items():
+        trained = distributed.train(
+            preprocessing.StandardScaler() | model if scaled else model,
+            samples,
+            workers=workers,
+            every=every,
+            progress=progress,
+        )
+        result = Result(name, list(trained.model.steps.values())[-1] if scaled else trained.model)
+        n, errors, seconds = 0, 0.0, 0.0
+        for each in trained.rounds:
+            n += each.samples
+            errors += each.samples * (each.metric if regression else 1.0 - each.metric)
+            seconds += each.seconds
+            result.totals.append((n, errors, seconds))
+            microseconds = 1e6 * each.seconds / each.samples
+            result.curve.append(Point(n, result.error, microseconds, result.support_vectors))
+        results.append(result)
     return results

@@ -74,7 +74,7 @@ def copies(model) -> None:
     model.clone()
     copy.deepcopy(model)
     pickle.loads(pickle.dumps(model))
-    checkpoint._parse(checkpoint._dump(model))
+    checkpoint.loads(checkpoint.dumps(model))
 
 
 def with_failing_loss(cls: type, options: dict):

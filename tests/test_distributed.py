@@ -1,0 +1,217 @@
+"""Rounds on several workers: what they learn, what goes wrong, and that Ray's workers may die."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+from river import preprocessing
+
+import river_okl
+from river_okl import checkpoint, distributed
+from tests import streams
+
+KERNEL = river_okl.kernels.RBF(0.5)
+STREAM = streams.dense("classification", 400)
+
+
+def trained(model=None, data=(STREAM,), workers=3, every=20, **options):
+    """Rounds in this process, as Ray's workers would do them."""
+    model = river_okl.BPAClassifier(KERNEL, budget=20) if model is None else model
+    return distributed.rounds(model, [iter(each) for each in data], workers, every, distributed.here, **options)
+
+
+def test_rounds():
+    model = river_okl.BPAClassifier(KERNEL, budget=20)
+    result = trained(model)
+    assert model.n_support_vectors == 0, "it stays as it is"
+    assert [each.samples for each in result.rounds] == [20] + 6 * [60] + [20]
+    assert result.complete and result.samples == 400
+    assert result.model._t == 400
+    assert result.metric == pytest.approx(sum(each.metric * each.samples for each in result.rounds) / 400)
+    assert all(each.bytes > 1000 and each.seconds >= each.merging >= 0.0 for each in result.rounds)
+    again = trained()
+    assert checkpoint.dumps(again.model) == checkpoint.dumps(result.model)
+
+
+def test_one_worker_is_no_worker():
+    """Chunks that one worker learns one after another are the stream."""
+    model = river_okl.BPAClassifier(KERNEL, budget=20)
+    right = 0
+    for x, y in STREAM:
+        right += model.predict_one(x) == y
+        model.learn_one(x, y)
+    result = trained(workers=1)
+    assert checkpoint.dumps(result.model) == checkpoint.dumps(model)
+    assert result.metric == pytest.approx(right / 400), "each sample is predicted before it is learned"
+
+
+def test_a_source_for_each_worker():
+    result = trained(data=(STREAM[:150], STREAM[150:250], STREAM[250:]), workers=3)
+    assert result.model._t == 400
+    model = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(river_okl.BPARegressor(KERNEL))
+    assert trained(model, data=[streams.dense("regression", 90)]).metric < 1.0
+
+
+def test_going_on_from_a_checkpoint(tmp_path):
+    class Stop(Exception):
+        pass
+
+    def interrupted():
+        yield from STREAM[:250]
+        raise KeyboardInterrupt
+
+    path = tmp_path / "model.okl"
+    first = trained(data=[interrupted()], checkpoint=path)
+    assert not first.complete and first.samples < 250
+    assert checkpoint.dumps(river_okl.load(path)) == checkpoint.dumps(first.model), "the model that was merged last"
+    result = trained(checkpoint=path)
+    assert result.samples == 400
+    assert checkpoint.dumps(result.model) == checkpoint.dumps(trained().model)
+    with pytest.raises(ValueError, match=r"budget=20.*budget=30|budget=30.*budget=20"):
+        trained(river_okl.BPAClassifier(KERNEL, budget=30), checkpoint=path)
+    river_okl.save(river_okl.BPAClassifier(KERNEL, budget=20), path)
+    with pytest.raises(ValueError, match="not about the model"):
+        trained(checkpoint=path)
+
+
+def test_bad_data_name_shard_row_and_feature():
+    bad = [*STREAM[:130], ({**STREAM[130][0], "x2": float("nan")}, 1.0), *STREAM[131:]]
+    with pytest.raises(distributed.ShardError, match=r"^shard 0, row 130: .*'x2'") as raised:
+        trained(data=[bad])
+    assert (raised.value.shard, raised.value.row) == (0, 130)
+    assert raised.value.model._t == sum(each.samples for each in raised.value.rounds) == 80
+    with pytest.raises(distributed.ShardError, match=r"^shard 1, row 30: .*'x2'"):
+        trained(data=[STREAM[:100], bad[100:]], workers=2)
+
+
+def test_data_that_cannot_be_read_to_their_end():
+    def broken():
+        yield from STREAM[:105]
+        raise ValueError("line 106 is torn")
+
+    with pytest.raises(distributed.ShardError, match=r"^shard 0, row 105: line 106 is torn") as raised:
+        trained(data=[broken()])
+    assert raised.value.model._t == 105, "what could be read was learned"
+
+
+def test_files_and_datasets(tmp_path):
+    path = tmp_path / "data.csv"
+    rows = [f"{x['x0']},{x['x1']},{'yes' if y > 0 else 'no'}" for x, y in STREAM]
+    path.write_text("\n".join(["a,b,label", *rows]))
+    assert trained(data=[distributed.samples(path, None)]).model._labels.names == [False, True]
+    with pytest.raises(ValueError, match="no column 'c'"):
+        distributed.samples(path, "c")
+
+    class Dataset:
+        def iter_rows(self):
+            return ({**x, "y": y} for x, y in STREAM)
+
+    assert list(distributed.samples(Dataset(), "y")) == STREAM
+    with pytest.raises(ValueError, match="target is None"):
+        distributed.samples(Dataset(), None)
+
+
+def test_what_does_not_merge_says_so_before_anything_is_learned():
+    with pytest.raises(TypeError, match="POMDRClassifier does not merge"):
+        trained(river_okl.POMDRClassifier(), data=[iter([])])
+
+
+def test_without_ray_it_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def missing(name, *args, **kwargs):
+        if name == "ray":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ImportError, match=r"pip install 'river_okl\[ray\]'"):
+        distributed.train(river_okl.BPAClassifier(), STREAM)
+
+
+def test_predictions_of_batches(tmp_path):
+    model = trained().model
+    path = tmp_path / "model.okl"
+    river_okl.save(model, path)
+    batch = {name: np.array([x[name] for x, _ in STREAM]) for name in STREAM[0][0]} | {"id": np.arange(400)}
+    predictor = distributed.Predictor(path, features=list(STREAM[0][0]), probabilities=True)
+    found = predictor(batch)
+    assert found["prediction"].tolist() == [model.predict_one(x) for x, _ in STREAM]
+    assert found["probability of 1.0"].tolist() == [model.predict_proba_one(x)[1.0] for x, _ in STREAM]
+    assert found["id"] is batch["id"]
+    pd = pytest.importorskip("pandas")
+    frame = predictor(pd.DataFrame(batch))
+    assert frame["prediction"].tolist() == found["prediction"].tolist()
+
+
+# Ray itself -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ray():
+    pytest.importorskip("ray", reason="ray is not installed: pip install 'river_okl[ray]'")
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - where tests share a machine, Ray's own 15 would have them wait
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="error", object_store_memory=2**27)
+    yield ray
+    ray.shutdown()
+
+
+class Deadly(float):
+    """A number that kills the first worker that unpickles it."""
+
+    def __new__(cls, value, path):
+        found = super().__new__(cls, value)
+        found.path = path
+        return found
+
+    def __reduce__(self):
+        return _survived, (float(self), self.path)
+
+
+def _survived(value, path):
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return value
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def test_the_command_has_workers(ray, tmp_path, capsys):
+    from river_okl.cli import command
+
+    path = tmp_path / "data.csv"
+    rows = [f"{x['x0']},{x['x1']},{'yes' if y > 0 else 'no'}" for x, y in STREAM]
+    path.write_text("\n".join(["a,b,label", *rows]))
+    command.main(["--data", str(path), "--workers", "2", "BPAClassifier"])
+    out = capsys.readouterr().out
+    assert "400 samples" in out and "BPAClassifier" in out and "%" in out
+    with pytest.raises(SystemExit):
+        command.main(["--data", str(path), "--workers", "2", "tree.HoeffdingTreeClassifier"])
+    assert "HoeffdingTreeClassifier does not merge" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
+def test_workers_that_die_leave_no_trace(ray, tmp_path):
+    """Two of them, in the middle of rounds: the same bits as in one process without Ray."""
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    try:
+        stream = list(STREAM)
+        for row in (110, 250):
+            x, y = stream[row]
+            stream[row] = ({**x, "x0": Deadly(x["x0"], str(tmp_path / f"killed-{row}"))}, y)
+        model = river_okl.BPAClassifier(KERNEL, budget=20)
+        result = distributed.train(model, stream, workers=2, every=50)
+    finally:
+        ray.cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["killed-110", "killed-250"]
+    expected = trained(workers=2, every=50)
+    assert checkpoint.dumps(result.model) == checkpoint.dumps(expected.model)
+    assert [each.metric for each in result.rounds] == [each.metric for each in expected.rounds]
