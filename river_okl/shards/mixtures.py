@@ -136,26 +136,41 @@ class Space:
         """κ of these points with those; ``weights(name)`` is that of a feature."""
         w = np.array([weights(name) for name in self.names])
         A, B = self.X[rows], self.X[columns]
-        dots = (A * w) @ B.T
-        squares = np.maximum(0.0, (A * A) @ w[:, None] + (B * B) @ w - 2.0 * dots)
-        same = np.equal.outer(np.asarray(rows), np.asarray(columns))
+        dots: Arrays = (A * w) @ B.T
+        squares = dots * -2.0
+        squares += (A * A) @ w[:, None]
+        squares += (B * B) @ w
+        np.maximum(squares, 0.0, out=squares)
+        same = self.same(rows, columns)
         squares[same] = 0.0
         total: Arrays = np.zeros(dots.shape)
         for weight, factors in self.terms:
-            product = np.full_like(dots, weight)
+            product: Any = weight
             for kind, degree, gamma, coef0, auto in factors:
                 if kind == DOT_POWER:
                     gamma = _ratio(auto, kernel.mean_square) if auto else gamma
-                    product *= (gamma * dots + coef0) ** degree
+                    factor = gamma * dots + coef0
+                    product = product * (factor**degree if degree != 1 else factor)
                 elif kind == EXP_DISTANCE:
                     gamma = math.sqrt(_ratio(auto, kernel.mean_distance)) if auto else gamma
-                    product *= np.exp(-gamma * np.sqrt(squares))
+                    product = product * np.exp(-gamma * np.sqrt(squares))
                 else:
                     gamma = _ratio(auto, kernel.mean_distance) if auto else gamma
-                    product *= np.exp(-gamma * squares)
+                    factor = squares * -gamma
+                    np.exp(factor, out=factor)
+                    factor *= product
+                    product = factor
             total += product
         total[same] *= DIAGONAL
         return total
+
+    @staticmethod
+    def same(rows: Any, columns: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the points are the same."""
+        at = {int(column): j for j, column in enumerate(columns)}
+        found = [(i, at[int(row)]) for i, row in enumerate(rows) if int(row) in at]
+        pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
 
 
 def _ratio(constant: float, mean: float) -> float:
@@ -175,6 +190,7 @@ class Merging:
         self.first = self.all[self.movers[0]]
         self.names = list(dict.fromkeys(name for each in (self.start, *self.all) for name in each.place))
         self.target = self.merged_target()
+        self.changes: dict[tuple[int, int], Arrays] = {}
         self.kernels = self.merged_kernels()
 
     def mean(self, of: Any) -> Any:
@@ -386,15 +402,20 @@ class Merging:
         learned = state["factor"] * unpacked(state["learned"], len(at))
         if own:
             _, amplitude, _ = BELIEFS_OF[each.task][b]
-            before = space.gram(
-                each.kernels[source], lambda name: each.weight_of(name, each.kernels[source].metric), at, at
-            )
-            learned += amplitude * (self.gram(space, k, at, at) - before)
+            learned += amplitude * self.changed(each, space, at, k)
         means = state["means"]
         if each.task == "regression":
             deviation = math.sqrt(self.target.variance) if self.target.variance > 0.0 else 1.0
             means = (each.deviation * means + each.mean - self.target.mean) / deviation
         return Belief(means, learned)
+
+    def changed(self, each: Mixed, space: Space, at: list[int], k: int) -> Arrays:
+        """K of the merged kernel less that of the own, which all beliefs with it share."""
+        if (id(each), k) not in self.changes:
+            own = each.kernels[each.source(self.kernels[k].kind)]
+            before = space.gram(own, functools.partial(each.weight_of, metric=own.metric), at, at)
+            self.changes[id(each), k] = self.gram(space, k, at, at) - before
+        return self.changes[id(each), k]
 
     def gram(self, space: Space, k: int, rows: Any, columns: Any) -> Arrays:
         metric = self.kernels[k].metric

@@ -74,13 +74,14 @@ def added(amplitude: float, forgetting: float, K: Arrays, ends: Ends, evidence: 
     if len(moved) == 1 and evidence[moved[0]] == 1.0 and steps[moved[0]] == max(steps):
         return beliefs[moved[0]]
     L: Arrays = np.asarray(np.linalg.cholesky(amplitude * K), dtype=np.float64)
-    before = {k: _natural(_forgotten(start, forgetting, k), L) for k in {*steps}}
+    whiten: Arrays = np.asarray(np.linalg.solve(L, np.eye(len(K))), dtype=np.float64)
+    before = {k: _natural(_forgotten(start, forgetting, k), whiten) for k in {*steps}}
     total, linear = before[max(steps)]
     average: Any = 0.0
     average_linear: Any = 0.0
     mass = sum(evidence[i] * steps[i] for i in moved)
     for i in moved:
-        precision, term = _natural(beliefs[i], L)
+        precision, term = _natural(beliefs[i], whiten)
         total = total + evidence[i] * (precision - before[steps[i]][0])
         linear = linear + evidence[i] * (term - before[steps[i]][1])
         average = average + evidence[i] * steps[i] / mass * precision
@@ -97,13 +98,11 @@ def _forgotten(belief: Belief, forgetting: float, steps: int) -> Belief:
     return Belief(math.sqrt(keep) * belief.means, keep * belief.learned) if keep < 1.0 else belief
 
 
-def _natural(belief: Belief, L: Arrays) -> tuple[Arrays, Arrays]:
-    """Precision and linear term, where the prior is 1."""
-    half = np.linalg.solve(L, belief.learned)
-    covariance = np.eye(len(L)) - np.linalg.solve(L, half.T)
-    precision = np.linalg.inv((covariance + covariance.T) / 2.0)
-    precision = (precision + precision.T) / 2.0
-    return precision, precision @ np.linalg.solve(L, belief.means.T)
+def _natural(belief: Belief, whiten: Arrays) -> tuple[Arrays, Arrays]:
+    """Precision and linear term, where the prior is 1; ``whiten`` is L⁻¹."""
+    covariance = np.eye(len(whiten)) - whiten @ belief.learned @ whiten.T
+    precision = inverse((covariance + covariance.T) / 2.0)
+    return precision, precision @ (whiten @ belief.means.T)
 
 
 def _is_positive(matrix: Arrays) -> bool:

@@ -1,0 +1,158 @@
+"""What several workers cost and gain: ``python -m benchmarks.scale [accuracy|many|drift|speed ...]``.
+
+Accuracy is that of the merged model on held-out rows; shards run one after another in this process, and Ray's workers
+would come to the same bits (tests/test_distributed.py).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from river import preprocessing
+from river.datasets import synth
+
+import river_okl
+from benchmarks import runner
+from river_okl import checkpoint, datasets, distributed
+
+TRAIN, HELD_OUT = 16_000, 5_000
+SHARDS = 2, 8, 32
+EVERY = 250, 1_000, 4_000
+
+Sample = tuple[dict[Any, Any], Any]
+
+
+def libsvm(name: str) -> Callable[[], list[Sample]]:
+    def read() -> list[Sample]:
+        rows = list(datasets.LIBSVM(name))
+        random.Random(1).shuffle(rows)
+        return rows[: TRAIN + HELD_OUT]
+
+    return read
+
+
+def clusters() -> list[Sample]:
+    """As covtype: seven classes of many clusters each, 20 features."""
+    stream = synth.RandomRBF(seed_model=1, seed_sample=1, n_classes=7, n_features=20, n_centroids=60)
+    return list(stream.take(TRAIN + HELD_OUT))
+
+
+STREAMS = {"a9a": libsvm("a9a"), "cod-rna": libsvm("cod-rna"), "clusters": clusters}
+
+
+def scaled(rows: list[Sample]) -> list[Sample]:
+    """With the scales of the first thousand, for a model that does not scale by itself."""
+    scaler = preprocessing.StandardScaler()
+    for x, _ in rows[:1000]:
+        scaler.learn_one(x)
+    return [(scaler.transform_one(x), y) for x, y in rows]
+
+
+def accuracy(model: Any, rows: list[Sample]) -> float:
+    return 100.0 * sum(model.predict_one(x) == y for x, y in rows) / len(rows)
+
+
+def merged(model: Any, rows: list[Sample], workers: int, every: int) -> distributed.Result:
+    return distributed.rounds(model, [iter(rows)], workers, every, distributed.here)
+
+
+def of_streams(report: runner.Report) -> None:
+    head = ["stream", "shards", *(f"merged every {n:,}" for n in EVERY), "one model"]
+    for name in ("SOGPClassifier", "OKLClassifier"):
+        model = getattr(river_okl, name)()
+        table = []
+        for stream, read in STREAMS.items():
+            rows = read() if name.startswith("OKL") else scaled(read())
+            train, held_out = rows[:-HELD_OUT], rows[-HELD_OUT:]
+            alone = accuracy(merged(model, train, 1, TRAIN).model, held_out)
+            for m in SHARDS:
+                found = [
+                    accuracy(merged(model, train, m, n).model, held_out) if m * n < 2 * len(train) else None
+                    for n in EVERY
+                ]
+                table.append([stream, m, *(None if each is None else f"{each:.2f}" for each in found), f"{alone:.2f}"])
+            report.write(f"Accuracy on held-out rows: {name}", runner.table(head, table))
+
+
+def of_many(report: runner.Report) -> None:
+    """A thousand shards of a few samples each, merged once."""
+    table = []
+    for stream in ("a9a", "cod-rna"):
+        rows = scaled(STREAMS[stream]())
+        train, held_out = rows[:-HELD_OUT], rows[-HELD_OUT:]
+        model = river_okl.SOGPClassifier()
+        each = (len(train) - distributed.WARM_UP) // 1000
+        row: list[Any] = [stream]
+        for m, every in ((1, len(train)), (8, 125 * each), (100, 10 * each), (1000, each)):
+            row.append(f"{accuracy(merged(model, train, m, max(every, each)).model, held_out):.2f}")
+        table.append(row)
+    head = ["stream", "one model", "8 shards", "100 shards", "1,000 shards"]
+    report.write("A thousand shards: SOGPClassifier, dictionary of 100, merged once", runner.table(head, table))
+
+
+def of_drift(report: runner.Report) -> None:
+    """Accuracy along a stream whose clusters move, and what was sent for it."""
+    stream = synth.RandomRBFDrift(seed_model=1, seed_sample=1, change_speed=0.001, n_drift_centroids=20)
+    rows = list(stream.take(20_000))
+    table = []
+    for every in (100, 250, 500, 1_000, 2_500):
+        for m in (1, 4):
+            result = merged(river_okl.OKLClassifier(), rows, m, every)
+            sent = sum(each.bytes for each in result.rounds) if m > 1 else 0
+            table.append([every, m, f"{100 * result.metric:.2f}", len(result.rounds), f"{sent / 1e6:.1f}"])
+    head = ["merged every", "shards", "accuracy along the stream", "rounds", "MB sent"]
+    report.write("A stream that drifts: RandomRBFDrift, OKLClassifier", runner.table(head, table))
+
+
+def endless() -> Iterator[Sample]:
+    yield from synth.RandomRBF(seed_model=1, seed_sample=1, n_features=10).take(10**7)
+
+
+def of_speed(report: runner.Report) -> None:
+    """On Ray: samples a second by the clock, and the driver's share of all processor time."""
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's own 15 is for machines that have nothing else to do
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="error")
+    rows = list(itertools.islice(endless(), 60_000))
+    table = []
+    for every in (2_500, 10_000, 25_000):
+        for workers in (1, 2):
+            distributed.train(river_okl.OKLClassifier(), rows[:1500], workers=workers, every=500)  # workers are up
+            wall, cpu = time.perf_counter(), time.process_time()
+            result = distributed.train(river_okl.OKLClassifier(), rows, workers=workers, every=every)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            model = checkpoint.loads(checkpoint.dumps(result.model))
+            waiting = sum(each.merging for each in result.rounds) / sum(each.seconds for each in result.rounds)
+            sent = result.rounds[1].bytes / 1e6
+            table.append(
+                [
+                    every,
+                    workers,
+                    len(rows) / wall,
+                    f"{waiting:.1%}",
+                    1e6 * cpu / len(rows),
+                    f"{sent:.2f}",
+                    len(model._f),
+                ]
+            )
+    ray.shutdown()
+    head = ["merged every", "workers", "samples/s", "workers wait", "driver µs/sample", "MB a round", "points"]
+    load = f"Load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors that others use, too."
+    report.write("Speed: OKLClassifier, 10 features, 60,000 samples, on Ray", f"{runner.table(head, table)}\n\n{load}")
+
+
+PARTS = {"accuracy": of_streams, "many": of_many, "drift": of_drift, "speed": of_speed}
+
+if __name__ == "__main__":
+    out = runner.Report(
+        runner.RESULTS / "scale.md", "Beyond one machine", f"`python -m benchmarks.scale`. {runner.machine()}"
+    )
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part](out)
