@@ -7,6 +7,7 @@ from river_okl.algorithms.bogd import BOGDClassifier, BOGDRegressor
 from river_okl.algorithms.bpa import BPAClassifier, BPARegressor
 from river_okl.algorithms.budget_perceptron import BudgetPerceptronClassifier
 from river_okl.algorithms.duol import BDUOLClassifier, DUOLClassifier
+from river_okl.algorithms.features import NystroemFeatures, RandomFourierFeatures
 from river_okl.algorithms.fogd_nogd import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor
 from river_okl.algorithms.forgetron import ForgetronClassifier
 from river_okl.algorithms.nbsgd import (
@@ -17,6 +18,7 @@ from river_okl.algorithms.nbsgd import (
     NBSGDClassifier,
     NBSGDRegressor,
 )
+from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.ogd import OGDClassifier, OGDRegressor
 from river_okl.algorithms.okl import OKLClassifier, OKLRegressor
 from river_okl.algorithms.olk import (
@@ -32,6 +34,7 @@ from river_okl.algorithms.pa import KernelPAClassifier, KernelPARegressor
 from river_okl.algorithms.perceptron import KernelPerceptronClassifier, RBPClassifier
 from river_okl.algorithms.pomdr import POMDRClassifier
 from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlusPlusClassifier
+from river_okl.algorithms.skegd import SkeGDClassifier
 from river_okl.algorithms.sogp import SOGPClassifier, SOGPRegressor
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 from river_okl.checkpoint import load, save
@@ -53,6 +56,7 @@ __all__ = [
     "FOGDClassifier",
     "FOGDRegressor",
     "ForgetronClassifier",
+    "KernelOneClassSVM",
     "KernelPAClassifier",
     "KernelPARegressor",
     "KernelPerceptronClassifier",
@@ -62,6 +66,7 @@ __all__ = [
     "NBSGDRegressor",
     "NOGDClassifier",
     "NOGDRegressor",
+    "NystroemFeatures",
     "OGDClassifier",
     "OGDRegressor",
     "OKLClassifier",
@@ -77,10 +82,12 @@ __all__ = [
     "ProjectronClassifier",
     "ProjectronPlusPlusClassifier",
     "RBPClassifier",
+    "RandomFourierFeatures",
     "SOGPClassifier",
     "SOGPRegressor",
     "SPAClassifier",
     "SPARegressor",
+    "SkeGDClassifier",
     "datasets",
     "distance",
     "kernels",

@@ -45,16 +45,15 @@ from river_okl.frames import label_frame, label_series, rows_of
 from river_okl.labels import Labels
 from river_okl.losses import derivative
 
-__all__ = ["Composite", "KernelClassifier", "KernelModel", "KernelRegressor"]
+__all__ = ["Composite", "KernelClassifier", "KernelEstimator", "KernelModel", "KernelRegressor"]
 
 Part = tuple[Expansion, tuple[float, ...]]  # an expansion, and the weights of its outputs
 
 
-class KernelModel(base.Estimator):
-    """What classifiers and regressors share: an expansion ``_f``, and what can be seen of it."""
+class KernelEstimator(base.Estimator):
+    """What every public class has: an expansion ``_f``, and what can be seen of it."""
 
     _f: Expansion
-    _default_loss: optim.losses.Loss
     _derived: ClassVar[tuple[str, ...]] = ("_derivative",)  # attributes that follow from the parameters
 
     def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
@@ -63,11 +62,6 @@ class KernelModel(base.Estimator):
             check_whole("budget", expansion["budget"])
         self.kernel = kernel
         self._f = Expansion((kernel or kernels.RBF())._terms(), **expansion)
-
-    def _set_loss(self, loss: optim.losses.Loss | None) -> None:
-        """For the classes that have a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
-        self.loss = loss
-        self._derivative = derivative(self._default_loss if loss is None else loss)
 
     @property
     def kernel_in_use(self) -> kernels.Kernel:
@@ -97,6 +91,28 @@ class KernelModel(base.Estimator):
     def norm(self) -> float:
         """The norm of f in the kernel's Hilbert space."""
         return math.sqrt(self._f.norm2)
+
+    def _check_state(self) -> None:
+        """ValueError where attributes that come from a checkpoint do not belong together."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {plain(name): _plain(value) for name, value in vars(self).items()}
+
+    def mutate(self, new_attrs: dict[str, Any]) -> None:
+        """Change parameters in place; the constructor's checks apply."""
+        self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
+        super().mutate(new_attrs)
+
+
+class KernelModel(KernelEstimator):
+    """What classifiers and regressors share: predictions from f, and how they are learned and explained."""
+
+    _default_loss: optim.losses.Loss
+
+    def _set_loss(self, loss: optim.losses.Loss | None) -> None:
+        """For the classes that have a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
+        self.loss = loss
+        self._derivative = derivative(self._default_loss if loss is None else loss)
 
     def _weights(self) -> tuple[float, ...]:
         """The weights of the outputs of f in what is predicted."""
@@ -156,17 +172,6 @@ class KernelModel(base.Estimator):
             columns=[[*names, f"{len(others)} others", "Sum"], [f"{v: ,.{decimals}f}" for v in values]],
         )
         return str(table)
-
-    def _check_state(self) -> None:
-        """ValueError where attributes that come from a checkpoint do not belong together."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {plain(name): _plain(value) for name, value in vars(self).items()}
-
-    def mutate(self, new_attrs: dict[str, Any]) -> None:
-        """Change parameters in place; the constructor's checks apply."""
-        self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
-        super().mutate(new_attrs)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Update the model with one sample.

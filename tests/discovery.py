@@ -15,7 +15,7 @@ from tests import streams
 CLASSES = {
     name: cls
     for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Estimator)
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Classifier | base.Regressor)
 }
 
 # Five that differ most: halvings and many classes, a target, no support vectors, an average of all models, hints.

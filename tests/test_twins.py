@@ -150,6 +150,7 @@ CONFIGURATIONS = {
     ],
     "POMDR": [{"budget": 15, "radius": 3.0}, {"budget": 60, "radius": 2.0, "hint": 4, "horizon": 200}, {"budget": 2}],
     "NOGD": [{"budget": 20}, {"budget": 12, "rank": 5, "learning_rate": 0.3}, {"budget": 10, "rank": 10}],
+    "SkeGD": [{"budget": 20, "seed": 3}, {"budget": 12, "seed": 4, "horizon": 40}, {"budget": 1, "seed": 5}],
     "FOGD": [{"n_components": 30, "seed": 3}, {"n_components": 30, "seed": 3, "learning_rate": INVERSE_SCALING}],
 }
 

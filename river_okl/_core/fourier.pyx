@@ -168,13 +168,24 @@ cdef class RandomFeatures:
     cpdef double value(self, Rows rows, object sample, double[::1] w) except? -1.0:
         """w · z(x) of a sample, which becomes the last one of ``rows``; z(x) is kept for ``move``."""
         self.check(w)
+        self.look(rows, sample)
+        return linalg.dot(self.z, &w[0], 2 * self.D)
+
+    def features(self, Rows rows, object sample, double scale):
+        """scale · z(x) of a sample, as a list."""
+        cdef Py_ssize_t i
+        self.look(rows, sample)
+        return [scale * self.z[i] for i in range(2 * self.D)]
+
+    cdef int look(self, Rows rows, object sample) except -1:
+        """A sample becomes the last one of ``rows``, and its features stand in z."""
         rows.points.enter()
         try:
             rows.look(sample)
             self.see(&rows.samples[rows.last], rows.kernel.factors[0].gamma)
         finally:
             rows.points.leave()
-        return linalg.dot(self.z, &w[0], 2 * self.D)
+        return 0
 
     cdef int check(self, double[::1] w) except -1:
         if w.shape[0] != 2 * self.D:

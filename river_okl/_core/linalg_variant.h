@@ -375,10 +375,13 @@ static int NAME(eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, d
     }
     for (Py_ssize_t i = 1; i < n; i++) off[i - 1] = off[i];
     if (n) off[n - 1] = 0.0;
+    double largest = 0.0;
+    for (Py_ssize_t i = 0; i < n; i++) largest = fmax(largest, fabs(values[i]) + fabs(off[i]));
     for (Py_ssize_t l = 0; l < n; l++) {
         for (int tries = 0;; tries++) {
+            const double rounding = tries < 30 ? 0.0 : largest; /* between eigenvalues of 0 nothing else is small */
             Py_ssize_t m = l, i;
-            while (m < n - 1 && fabs(off[m]) > 1.1e-16 * (fabs(values[m]) + fabs(values[m + 1]))) m++;
+            while (m < n - 1 && fabs(off[m]) > 1.1e-16 * (fabs(values[m]) + fabs(values[m + 1]) + rounding)) m++;
             if (m == l) break;
             if (tries == 60) return 1;
             double g = (values[l + 1] - values[l]) / (2.0 * off[l]), r = hypot(g, 1.0), s = 1.0, c = 1.0, p = 0.0;

@@ -54,6 +54,11 @@ def canonical(name: Hashable) -> Hashable:
     return name
 
 
+def random_features(key: int, n_components: int) -> RandomFeatures:
+    """z(x) with the frequencies of this key; scratch, which is made anew where it is not there."""
+    return RandomFeatures(n_components, functools.partial(frequencies, key, n_components=n_components))
+
+
 class FOGD(KernelModel):
     """Fourier online gradient descent for both tasks."""
 
@@ -129,8 +134,7 @@ class FOGD(KernelModel):
         try:
             z = self._z
         except AttributeError:
-            draw = functools.partial(frequencies, self._key, n_components=self.n_components)
-            z = self._z = RandomFeatures(self.n_components, draw)
+            z = self._z = random_features(self._key, self.n_components)
         return z.value(self._f.rows, x, w)
 
     def _decision(self, x: Any) -> float:

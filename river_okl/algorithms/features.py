@@ -1,0 +1,219 @@
+"""Features of a kernel for any model of River: random ones, and coordinates on chosen samples; their dot product is the kernel."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+from river.utils.dataframe import into_frame, to_native_frame
+
+from river_okl._core.fourier import RandomFeatures
+from river_okl._core.linalg import dot, times, transposed_times
+from river_okl.algorithms.fogd_nogd import random_features
+from river_okl.checks import check_between, check_gaussian, check_seed, check_whole
+from river_okl.frames import rows_of
+from river_okl.kernels import Kernel
+from river_okl.model import KernelEstimator
+
+DEPENDENT = 1e-8  # of κ(x, x): δ² below it is rounding
+
+
+@functools.lru_cache(maxsize=1000)
+def numbered(n: int, *names: str) -> list[str]:
+    """Names with the numbers below n: the same list each time, which nobody changes."""
+    return [f"{name}{i}" for name in names for i in range(n)]
+
+
+class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
+    """A transformer whose features are numbers in one order, named in that order."""
+
+    def _features(self, x: Any) -> list[float]:
+        """The features of a sample."""
+        raise NotImplementedError
+
+    def _names(self, n: int) -> list[str]:
+        raise NotImplementedError
+
+    def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
+        """The features of x, by name."""
+        values = self._features(x)
+        return dict(zip(self._names(len(values)), values, strict=True))
+
+    def transform_many(self, X: Any) -> Any:
+        """The features of the rows of a frame: a column for each."""
+        frame = into_frame(X)
+        rows = [self._features(row) for row in rows_of(frame)]
+        names = self._names(len(rows[0]) if rows else len(self._features({})))
+        return to_native_frame(np.array(rows).reshape(len(rows), len(names)), columns=names, like=frame)
+
+    def learn_one(self, x: dict[Hashable, Any]) -> None:
+        """Update what the features depend on with one sample."""
+        self._f.observe(x)
+
+    def learn_many(self, X: Any) -> None:
+        """Learn the rows of a frame one after another, exactly as ``learn_one`` would."""
+        learn: Any = self.learn_one  # a row of a frame is as good as a dict
+        for row in rows_of(into_frame(X)):
+            learn(row)
+
+
+class RandomFourierFeatures(KernelFeatures):
+    """Random Fourier features of a Gaussian kernel, for any model of River: a linear model on them bends.
+
+    Two numbers for each frequency, whatever the number of features of a sample: memory and time are fixed from the start.
+
+    Parameters
+    ----------
+    kernel
+        `RBF` with one gamma; None: `RBF()`.
+    n_components
+        D, the random frequencies; there are 2D features, `cos0`, `sin0`, `cos1`, ...
+    seed
+        Seed of the draws; None: different in each run.
+
+    Notes
+    -----
+    - Features are √2 cos(ω·x) and √2 sin(ω·x), of the size of standardised ones, as River's models expect; so
+      z(x)·z(x') is 2D times the kernel, up to an error of the order of 2√D.
+    - `feature_extraction.RBFSampler` is another kernel: it has cosines of each feature of x alone, a sum of functions of one
+      feature each; these see features together.
+    - The frequencies of a feature are a function of the seed and its name, so that the order in which features appear does
+      not matter and features may come and go (`FOGDClassifier` says more).
+    - With `RBF()` the features move while gamma does, for the first 200 samples.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, linear_model, metrics, preprocessing
+    >>> from river_okl import RandomFourierFeatures
+
+    >>> model = preprocessing.StandardScaler() | RandomFourierFeatures(seed=42) | linear_model.LogisticRegression()
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, metrics.Accuracy())
+    Accuracy: 87.04%
+
+    References
+    ----------
+    [^1]: [Rahimi, A. and Recht, B., 2007. Random features for large-scale kernel machines. Advances in Neural Information Processing Systems, 20.](https://papers.nips.cc/paper/2007/hash/013a006f03dbc5392effeb8f18fda755-Abstract.html)
+
+    """
+
+    __slots__ = ("_z",)  # and so neither copied nor saved: it follows from the rest
+    _z: RandomFeatures
+
+    def __init__(self, kernel: Kernel | None = None, *, n_components: int = 25, seed: int | None = None):
+        check_gaussian(kernel, "RandomFourierFeatures")
+        check_whole("n_components", n_components)
+        self.n_components = n_components
+        self.seed = seed
+        super().__init__(kernel)  # stays empty: it checks samples and knows γ
+        self._key = int(2.0**53 * check_seed(seed).random())
+
+    def _features(self, x: Any) -> list[float]:
+        try:
+            z = self._z
+        except AttributeError:
+            z = self._z = random_features(self._key, self.n_components)
+        return z.features(self._f.rows, x, math.sqrt(2.0 * self.n_components))
+
+    def _names(self, n: int) -> list[str]:
+        return numbered(n // 2, "cos", "sin")
+
+
+class NystroemFeatures(KernelFeatures):
+    """Coordinates of a sample on samples that were chosen from the stream, for any model of River and any kernel.
+
+    A sample joins the chosen ones where it is far from what they span, until the budget is full. Coordinates never change
+    when another sample joins: what a model has learned of them stays right, and there is one more of them.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    budget
+        The most samples that are chosen, and so the most features: `nystroem0`, `nystroem1`, ...
+    tolerance
+        The largest distance from the span of the chosen samples, relative to the norm of κ(x, ·), at which a sample does not
+        join them.
+
+    Notes
+    -----
+    - With K = L Lᵀ the Gram matrix of the chosen samples, features are √B L⁻¹ k(x), B the budget: z(x)·z(x') is B times the
+      kernel of the projections on their span. The factor makes them of the size that River's models expect.
+    - Samples are chosen as Projectron chooses its support vectors (δ² above a threshold), whatever their label.
+    - With `RBF()` the coordinates move while gamma does, for the first 200 samples.
+    - O(B d + B²) a sample, and B² numbers of memory.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, linear_model, metrics, preprocessing
+    >>> from river_okl import NystroemFeatures
+
+    >>> model = preprocessing.StandardScaler() | NystroemFeatures() | linear_model.LogisticRegression()
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, metrics.Accuracy())
+    Accuracy: 88.68%
+
+    References
+    ----------
+    [^1]: [Williams, C. and Seeger, M., 2001. Using the Nyström method to speed up kernel machines. Advances in Neural Information Processing Systems, 13.](https://papers.nips.cc/paper/2000/hash/19de10adbaa1b2ee13f77f679fa1483a-Abstract.html)
+    [^2]: [Orabona, F., Keshet, J. and Caputo, B., 2009. Bounded kernel-based online learning. Journal of Machine Learning Research, 10, pp.2643-2666.](https://www.jmlr.org/papers/v10/orabona09a.html)
+
+    """
+
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 50, tolerance: float = 0.1):
+        check_between("tolerance", tolerance, 0.0, 1.0)
+        self.budget = budget
+        self.tolerance = tolerance
+        super().__init__(kernel, budget=budget)
+        self._inverse = np.zeros((0, 0))  # L⁻¹
+        self._gammas: tuple[float, ...] = ()  # of the kernel when it was computed
+
+    def _features(self, x: Any) -> list[float]:
+        self._f.evaluate(x)
+        values: list[float] = (math.sqrt(self.budget) * times(self._inverse, self._f.row)).tolist()
+        return values
+
+    def _names(self, n: int) -> list[str]:
+        return numbered(n, "nystroem")
+
+    def learn_one(self, x: dict[Hashable, Any]) -> None:
+        f = self._f
+        f.observe(x)
+        if self._gammas != f.kernel.gammas:
+            self._factorise()
+        if len(f) == self.budget:
+            return
+        c = times(self._inverse, f.row)  # L⁻¹ k, so that Pκ(x, ·) has the norm ‖c‖
+        residue = f.self_similarity - dot(c, c)
+        if residue > max(self.tolerance**2, DEPENDENT) * f.self_similarity:
+            f.add(0.0)
+            self._inverse = _grown(self._inverse, c, residue)
+
+    def _factorise(self) -> None:
+        """L⁻¹ from the Gram matrix; a sample that depends on those before under this γ has the coordinate 0."""
+        inverse, K = np.zeros((0, 0)), self._f.gram()
+        for i in range(len(K)):
+            c = times(inverse, np.ascontiguousarray(K[i, :i]))
+            residue = K[i, i] - dot(c, c)
+            inverse = _grown(inverse, c, residue if residue > DEPENDENT * K[i, i] else math.inf)
+        self._inverse, self._gammas = inverse, self._f.kernel.gammas
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._inverse.shape != (len(self._f), len(self._f)):
+            raise ValueError(f"a factor of shape {self._inverse.shape} for {len(self._f)} samples")
+        if not all(type(gamma) is float for gamma in self._gammas):
+            raise ValueError(f"gammas {self._gammas!r:.100}")
+
+
+def _grown(inverse: NDArray[np.float64], c: NDArray[np.float64], residue: float) -> NDArray[np.float64]:
+    """L⁻¹ with one more row, (-cᵀL⁻¹, 1)/δ, for a sample with coordinates c and this δ²."""
+    n, delta = len(inverse), math.sqrt(residue)
+    grown = np.zeros((n + 1, n + 1))
+    grown[:n, :n] = inverse
+    grown[n, :n] = -transposed_times(inverse, c) / delta
+    grown[n, n] = 1.0 / delta
+    return grown

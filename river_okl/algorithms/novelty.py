@@ -1,0 +1,143 @@
+"""NORMA's novelty detection: a function that is high where samples were, and a margin ρ that a share ν of them stays below."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base, optim
+from river.utils.dataframe import into_frame, to_native_series
+
+from river_okl._core.expansion import Expansion
+from river_okl.checks import check_between, check_learning_rate
+from river_okl.frames import rows_of
+from river_okl.kernels import Kernel
+from river_okl.maintenance import oldest_of_smallest, project_on_others
+from river_okl.model import KernelEstimator
+from river_okl.rates import rate
+
+NEAR = 0.01  # of κ(x, x): a sample whose δ² is below it is projected on the support vectors
+
+
+class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
+    """NORMA's novelty detection, a one-class support vector machine on a budget: it scores how strange a sample is.
+
+    Works in River's `anomaly.QuantileFilter` and `anomaly.ThresholdFilter`, behind a `StandardScaler`. It needs no clean
+    stream to learn from, as long as strange samples are rare.
+
+    Parameters
+    ----------
+    kernel
+        A kernel of `river_okl.kernels`. None: `RBF()`.
+    nu
+        ν, the share of the learned samples that stays below ρ: those with a score above 0. They are what f is made of, so
+        that it must be well above the share of strange samples; for an alarm put a filter around the model.
+    budget
+        The most support vectors that the model keeps.
+    learning_rate
+        η, the step; or a `river.optim.schedulers` object.
+
+    Notes
+    -----
+    - The score is ρ - f(x). As in the paper with λ = 1: f ← (1-η) f, and where f(x) ≤ ρ, f ← f + η κ(x, ·) and
+      ρ ← ρ - η (1-ν), else ρ ← ρ + ην. So the share below ρ is ν up to |ρ|/(ηt) on any stream (the ν-property).
+    - The step of f is 1/t while that is more than η: f is a mean over all samples so far, and forgets later.
+    - The paper drops its oldest terms. Here a sample within a tenth of κ's norm of the span of the support vectors is
+      projected on it; where the budget is full, either the sample or the support vector that takes less away is
+      projected on the others, in O(B²).
+    - Where f(x) = ρ the sample is learned (in the paper it is not), so that f starts from the first sample.
+
+    Examples
+    --------
+    >>> from river import metrics, preprocessing
+    >>> from river.datasets import synth
+    >>> from river_okl import KernelOneClassSVM
+
+    >>> model = preprocessing.StandardScaler() | KernelOneClassSVM()
+    >>> auc = metrics.RollingROCAUC(window_size=3000)
+    >>> for x, y in synth.AnomalySine(n_samples=3000, n_anomalies=100, seed=12345):
+    ...     auc.update(y, model.score_one(x))
+    ...     model.learn_one(x)
+    >>> auc
+    RollingROCAUC: 96.64%
+
+    References
+    ----------
+    [^1]: [Kivinen, J., Smola, A.J. and Williamson, R.C., 2004. Online learning with kernels. IEEE Transactions on Signal Processing, 52(8), pp.2165-2176.](https://doi.org/10.1109/TSP.2004.830991)
+    [^2]: [Schölkopf, B., Platt, J.C., Shawe-Taylor, J., Smola, A.J. and Williamson, R.C., 2001. Estimating the support of a high-dimensional distribution. Neural Computation, 13(7), pp.1443-1471.](https://doi.org/10.1162/089976601750264965)
+
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        nu: float = 0.5,
+        budget: int = 100,
+        learning_rate: float | optim.base.Scheduler = 0.01,
+    ):
+        check_between("nu", nu, 0.0, 1.0, open_ends=True)
+        check_learning_rate(learning_rate)
+        self.nu = nu
+        self.budget = budget
+        self.learning_rate = learning_rate
+        super().__init__(kernel, budget=budget, inverse=True)
+        self._rho = 0.0
+        self._t = 0
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"nu", "learning_rate"}
+
+    def score_one(self, x: dict[Hashable, Any]) -> float:
+        """How strange x is: ρ - f(x), above 0 where it is stranger than a share 1 - ν of the learned samples."""
+        return self._rho - self._f.evaluate(x)
+
+    def score_many(self, X: Any) -> Any:
+        """The scores of the rows of a frame."""
+        frame = into_frame(X)
+        scores: NDArray[np.float64] = self._rho - self._f.evaluate_many(rows_of(frame))[:, 0]
+        return to_native_series(scores, name=None, like=frame)
+
+    def learn_one(self, x: dict[Hashable, Any]) -> None:
+        """Update the model with one sample."""
+        f = self._f
+        p = f.observe(x)
+        self._t += 1
+        eta = rate(self.learning_rate, self._t)
+        step = max(eta, 1.0 / self._t)
+        f.scale(max(0.0, 1.0 - step))
+        if p <= self._rho:
+            _learn(f, x, step, self.budget)
+            self._rho -= eta * (1.0 - self.nu)
+        else:
+            self._rho += eta * self.nu
+
+    def learn_many(self, X: Any) -> None:
+        """Learn the rows of a frame one after another, exactly as ``learn_one`` would."""
+        self.learn_stream(rows_of(into_frame(X)))  # type: ignore[arg-type]  # a row of a frame is as good as a dict
+
+    def learn_stream(self, samples: Iterable[dict[Hashable, Any]]) -> None:
+        """Learn samples one after another."""
+        for x in samples:
+            self.learn_one(x)
+
+
+def _learn(f: Expansion, x: Any, step: float, budget: int) -> None:
+    """f + step κ(x, ·), or what is nearest to it with one support vector less."""
+    residue = f.project()
+    if residue <= NEAR * f.self_similarity:
+        f.absorb(step)
+    elif len(f) < budget:
+        f.add(step)
+    else:
+        lost = f.coefficients**2 / f.inverse_diagonal  # ‖α_r (κ_r - P κ_r)‖², P the projection on the others
+        r = oldest_of_smallest(lost, f.births)
+        if step**2 * residue <= lost[r]:
+            f.absorb(step)
+        else:
+            project_on_others(f, r)
+            f.evaluate(x)
+            f.add(step)

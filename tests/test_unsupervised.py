@@ -1,0 +1,552 @@
+"""What the classes without a target promise, detectors and transformers, and that each is its naive twin."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import math
+import pathlib
+import pickle
+import random
+
+import numpy as np
+import pytest
+from river import anomaly, base, checks, datasets, linear_model, metrics, optim, preprocessing
+
+import river_okl
+from river_okl import checkpoint, kernels
+from river_okl.algorithms.fogd_nogd import frequencies
+from tests import reference, streams
+from tests.discovery import CLASSES, parameters, small, snapshot
+from tests.test_conformance import BAD_VALUES, EXTREMES, NONSENSE, NUMBERS, anew, size
+
+UNSUPERVISED = {
+    name: cls
+    for name in river_okl.__all__
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Estimator) and name not in CLASSES
+}
+each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in UNSUPERVISED.items()])
+each_kind = pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
+
+
+def xs(kind="dense", n=120):
+    return [x for x, _ in streams.KINDS[kind](streams.CLASSIFICATION, n=n)]
+
+
+def seen(model, x):
+    """What a model says of x."""
+    return model.score_one(x) if isinstance(model, base.AnomalyDetector) else model.transform_one(x)
+
+
+def learn(model, samples):
+    for x in samples:
+        model.learn_one(x)
+    return model
+
+
+def learned(cls, kind="dense", n=60, **options):
+    return learn(small(cls, **options), xs(kind, n))
+
+
+def test_they_are_found():
+    assert set(UNSUPERVISED) == {"KernelOneClassSVM", "NystroemFeatures", "RandomFourierFeatures"}
+
+
+# River ----------------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_river_checks(cls, monkeypatch):
+    class Cards:  # River's are downloaded
+        def take(self, n):
+            return iter(datasets.synth.AnomalySine(n_samples=n, n_anomalies=n // 30, seed=12345))
+
+    monkeypatch.setattr(datasets, "CreditCard", Cards)
+    checks.check_estimator(cls())
+
+
+@each_class
+def test_the_documentation_has_its_parts(cls):
+    doc = inspect.getdoc(cls)
+    for part in ("Parameters", "Notes", "Examples", "References"):
+        assert f"\n{part}\n{'-' * len(part)}\n" in doc, part
+    assert all(f"\n{name}\n" in doc.split("\nNotes\n")[0] for name in parameters(cls))
+    assert next(iter(parameters(cls))) == "kernel" and cls().kernel is None
+    with pytest.raises(TypeError, match="positional"):
+        cls(None, 10)
+
+
+@each_class
+@pytest.mark.parametrize("kind", ["dense", "emerging", "duplicates"])
+def test_the_budget_is_never_exceeded(cls, kind):
+    for budget in (1, 2, 5):
+        model = small(cls, budget=budget)
+        for x in xs(kind):
+            model.learn_one(x)
+            assert model.n_support_vectors == len(model.support_vectors) <= budget
+            assert math.isfinite(model.norm)
+
+
+# The same model again -------------------------------------------------------------------------------------------------
+
+
+@each_class
+@each_kind
+def test_the_same_model_again(cls, kind, tmp_path):
+    """Of the same seed and stream; from a pickle, a copy, a checkpoint; and a clone starts anew."""
+    samples = xs(kind)
+    model, again = small(cls), small(cls)
+    fresh = snapshot(model)
+    learn(model, samples[:60]), learn(again, [anew(x) for x in samples[:60]])
+    assert snapshot(model) == snapshot(again)
+    river_okl.save(model, tmp_path / "model.okl")
+    others = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model), river_okl.load(tmp_path / "model.okl")]
+    assert {pickle.dumps(other) for other in (again, others[0], others[2])} == {pickle.dumps(model)}
+    for x in samples[60:]:
+        for other in others:
+            assert seen(other, x) == seen(model, x)
+        for each in (model, *others):
+            each.learn_one(x)
+    assert {snapshot(other) for other in others} == {snapshot(model)}
+    assert snapshot(model.clone()) == fresh
+
+
+@each_class
+def test_a_damaged_checkpoint_is_refused(cls, tmp_path, monkeypatch):
+    model = learned(cls)
+    for name, value in list(vars(model).items()):
+        if type(value) is np.ndarray and name not in parameters(cls):
+            setattr(model, name, value[:-1])
+            with pytest.raises(checkpoint.CheckpointError):
+                river_okl.save(model, tmp_path / "model.okl")
+            setattr(model, name, value)
+    river_okl.save(model, tmp_path / "model.okl")
+    data = (tmp_path / "model.okl").read_bytes()
+    (tmp_path / "model.okl").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(checkpoint.CheckpointError):
+        river_okl.load(tmp_path / "model.okl")
+
+
+@each_class
+def test_files_of_earlier_versions_are_read(cls):
+    """Written by ``python -m tests.fixtures.write``, with what their models said then."""
+    paths = list((pathlib.Path(__file__).parent / "fixtures" / "unsupervised").glob(f"{cls.__name__}-*.okl"))
+    assert paths
+    for path in paths:
+        model, samples = river_okl.load(path), xs("emerging", 80)
+        expected = json.loads(path.with_suffix(".json").read_text())
+        assert type(model) is cls
+        found = [seen(model, x) for x in samples[:20]]
+        assert all(a == pytest.approx(b, rel=1e-9, abs=1e-12) for a, b in zip(found, expected["seen"], strict=True))
+        assert seen(learn(model, samples[60:]), samples[0]) == pytest.approx(expected["later"], rel=1e-7, abs=1e-9)
+
+
+def test_pipelines_of_them_are_saved(tmp_path):
+    for transformer in (river_okl.RandomFourierFeatures(seed=1), river_okl.NystroemFeatures(budget=8)):
+        model = preprocessing.StandardScaler() | transformer | river_okl.RBPClassifier(seed=1)
+        for x, y in streams.dense(streams.CLASSIFICATION, n=60):
+            model.learn_one(x, y)
+        river_okl.save(model, tmp_path / "model.okl")
+        restored = river_okl.load(tmp_path / "model.okl")
+        for x, _ in streams.dense(streams.CLASSIFICATION, n=20):
+            assert restored.transform_one(x) == model.transform_one(x)
+            assert restored.predict_proba_one(x) == model.predict_proba_one(x)
+
+
+@each_class
+@each_kind
+def test_asking_changes_nothing_and_x_is_not_kept(cls, kind):
+    samples = xs(kind)
+    asked, silent, forgetful = (small(cls) for _ in range(3))
+    forgetful._f.memo = False
+    rng, shared = random.Random(0), {}
+    for x in samples:
+        said = seen(asked, x)
+        assert seen(asked, dict(x)) == said == seen(forgetful, x)
+        seen(asked, samples[rng.randrange(len(samples))])
+        shared.clear()
+        shared.update(x)
+        asked.learn_one(shared)
+        silent.learn_one(x)
+        forgetful.learn_one(x)
+    shared.clear()
+    assert snapshot(asked) == snapshot(silent) == snapshot(forgetful)
+
+
+@each_class
+def test_the_order_of_features_does_not_matter(cls):
+    one, other = small(cls), small(cls)
+    for x in xs("emerging"):
+        turned = dict(reversed(x.items()))
+        a, b = seen(one, x), seen(other, turned)
+        assert a == pytest.approx(b, rel=1e-9, abs=1e-9)
+        one.learn_one(x)
+        other.learn_one(turned)
+
+
+# Input ----------------------------------------------------------------------------------------------------------------
+
+
+@each_class
+@pytest.mark.parametrize("value", BAD_VALUES, ids=lambda v: repr(v)[:12])
+def test_a_bad_feature_is_named_and_changes_nothing(cls, value):
+    model = learned(cls)
+    before, x = snapshot(model), xs(n=70)[65]
+    for name in ("x1", "never seen", ("a", 1)):
+        for call in (model.learn_one, lambda bad: seen(model, bad)):
+            with pytest.raises((ValueError, TypeError)) as error:
+                call({**x, name: value})
+            assert repr(name) in str(error.value) and repr(value) in str(error.value)
+            assert snapshot(model) == before
+    assert snapshot(learn(model, [x])) == snapshot(learn(learned(cls), [x]))
+
+
+@each_class
+@pytest.mark.parametrize("x", [None, 3, "text", [1.0, 2.0]], ids=repr)
+def test_a_sample_is_a_dict(cls, x):
+    model = learned(cls)
+    before = snapshot(model)
+    for call in (model.learn_one, lambda x: seen(model, x)):
+        with pytest.raises(TypeError, match="dict"):
+            call(x)
+    assert snapshot(model) == before
+
+
+@each_class
+def test_extremes_stay_finite(cls):
+    rng = random.Random(1)
+    model = small(cls)
+    for _ in range(200):
+        x = {i: rng.choice(EXTREMES) for i in range(4) if rng.random() < 0.8}
+        for _ in range(2):
+            said = seen(model, x)
+            assert all(map(math.isfinite, said.values() if isinstance(said, dict) else [said]))
+            model.learn_one(x)
+
+
+@each_class
+def test_the_unit_of_the_features_does_not_matter(cls):
+    model, scaled = small(cls), small(cls)
+    for x in xs(n=300):
+        bigger = {name: v * 2.0**20 for name, v in x.items()}
+        assert seen(model, x) == seen(scaled, bigger)
+        model.learn_one(x)
+        scaled.learn_one(bigger)
+
+
+@each_class
+@pytest.mark.parametrize(
+    "name", sorted({"kernel", "nu", "budget", "learning_rate", "n_components", "seed", "tolerance"})
+)
+def test_nonsense_is_refused(cls, name):
+    if name not in parameters(cls):
+        pytest.skip("no parameter of this class")
+    for value in [*NONSENSE.get(name, NUMBERS), *([0.0, 1.0, 1.5] if name == "nu" else [])]:
+        with pytest.raises((ValueError, TypeError, OverflowError), match=name):
+            cls(**{name: value})
+    if name not in cls()._mutable_attributes:
+        with pytest.raises(ValueError, match=name):
+            cls().mutate({name: getattr(cls(), name)})
+
+
+@pytest.mark.parametrize(("name", "value"), [("nu", 0.9), ("learning_rate", 0.3)])
+def test_mutate_takes_effect(name, value):
+    model, other = (small(river_okl.KernelOneClassSVM) for _ in range(2))
+    model.mutate({name: value})
+    assert snapshot(learn(model, xs())) == snapshot(learned(river_okl.KernelOneClassSVM, n=120, **{name: value}))
+    assert seen(model, xs()[0]) != seen(learn(other, xs()), xs()[0])
+    with pytest.raises((ValueError, TypeError), match=name):
+        model.mutate({name: "nonsense"})
+
+
+# Frames ---------------------------------------------------------------------------------------------------------------
+
+
+@each_class
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_many_is_one_by_one(cls, library):
+    module = pytest.importorskip(library)
+    many, one = small(cls), small(cls)
+    for start in (0, 30, 60):
+        batch = xs(n=90)[start : start + 30]
+        X = module.DataFrame({name: [x[name] for x in batch] for name in batch[0]})
+        if isinstance(many, base.AnomalyDetector):
+            assert list(many.score_many(X)) == [one.score_one(x) for x in batch]
+        else:
+            found = many.transform_many(X)
+            assert type(found).__module__.startswith(library)
+            assert (
+                list(found.columns) == list(one.transform_one(batch[0]))
+                and len(found) == (30 if len(found.columns) else 0)
+            ) or start == 0
+            for i, x in enumerate(batch if len(found.columns) else []):
+                assert {name: found[name][i] for name in found.columns} == one.transform_one(x)
+        many.learn_many(X)
+        learn(one, batch)
+        assert snapshot(many) == snapshot(one)
+    before = snapshot(many)
+    bad = module.DataFrame({"x0": [1.0, 2.0], "x1": [0.5, math.nan]})
+    for call in (many.learn_many, many.score_many if hasattr(many, "score_many") else many.transform_many):
+        with pytest.raises(ValueError, match=r"'x1' is .*nan"):
+            call(bad)
+        assert snapshot(many) == before
+    many.learn_many(bad[:0])
+    assert snapshot(many) == before
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_memory_is_flat(cls):
+    samples = xs(n=3000)
+    model = learn(small(cls), samples[:1500])
+    seen(model, samples[0])
+    before = size(model)
+    for x in samples[1500:]:
+        seen(model, x)
+        model.learn_one(x)
+    assert size(model) <= before + 2000
+
+
+@each_class
+def test_fresh_names_do_not_fill_the_memory(cls):
+    model, sizes = small(cls, kernel=kernels.RBF(0.1)), []
+    for t in range(5_000):
+        seen(model, {f"seen-{t}": 1.0})
+        model.learn_one({"bias": 1.0, f"user-{t}": 0.5, f"word-{t}": 1.0})
+        if t % 500 == 499:
+            sizes.append(size(model))
+    assert max(sizes) <= max(sizes[:6]) + 2000  # frequencies are kept for the last 1,000 to 2,000 names
+
+
+# Novelty --------------------------------------------------------------------------------------------------------------
+
+
+class OneClassTwin(reference.Twin):
+    """Kivinen et al. 2004, on novelty detection, with the budget of the class: projections from least squares."""
+
+    def __init__(self, kernel, *, nu=0.5, budget=100, learning_rate=0.01):
+        super().__init__(kernel)
+        self.nu, self.budget, self.learning_rate, self.rho = nu, budget, learning_rate, 0.0
+
+    def learn(self, x):
+        self.t += 1
+        eta = self.learning_rate(self.t) if callable(self.learning_rate) else self.learning_rate
+        below = self.f(x) <= self.rho
+        self.rho += eta * (self.nu - below)
+        eta = max(eta, 1 / self.t)
+        self.scale(1 - eta)
+        if not below:
+            return
+        d, residue = self.projection(x)
+        if residue <= 0.01 * self.kernel(x, x):
+            self.absorb(eta, d)
+        elif len(self.support) < self.budget:
+            self.add(x, eta)
+        else:
+            lost = []
+            for r in range(len(self.support)):
+                z, others = self.support[r], [self.support[i] for i in self.others(r)]
+                k = np.array([self.kernel(other, z) for other in others])
+                lost.append(self.alpha[r] ** 2 * self.kernel(z, z))
+                if others:
+                    lost[r] -= self.alpha[r] ** 2 * (k @ reference.least_squares(self.matrix(others), k))
+            r = reference.smallest(lost, self.birth)
+            if eta**2 * residue <= lost[r]:
+                self.absorb(eta, d)
+            else:
+                z, alpha = self.support[r], self.alpha[r]
+                self.remove(r)
+                self.absorb(alpha, self.projection(z)[0])
+                self.add(x, eta)
+
+
+@pytest.mark.parametrize(
+    ("options", "theirs"),
+    [
+        ({}, {}),
+        ({"budget": 8, "nu": 0.3, "learning_rate": 0.02}, {}),
+        ({"budget": 1, "nu": 0.9}, {}),
+        (
+            {"budget": 12, "learning_rate": optim.schedulers.InverseScaling(0.5, 0.5)},
+            {"learning_rate": lambda t: 0.5 / math.sqrt(t)},
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
+def test_the_detector_is_its_twin(options, theirs, kind):
+    model = river_okl.KernelOneClassSVM(kernels.RBF(0.5), **options)
+    twin = OneClassTwin(reference.rbf(0.5), **{**options, **theirs})
+    for x in xs(kind, 200):
+        assert model.score_one(x) == pytest.approx(twin.rho - twin.f(x), rel=1e-9, abs=1e-9)
+        model.learn_one(x)
+        twin.learn(x)
+    assert model.n_support_vectors == len(twin.support)
+    assert model.norm == pytest.approx(math.sqrt(twin.norm2()), rel=1e-6)
+
+
+def rings(n, seed=0):
+    """A ring, and a twentieth of the samples anywhere."""
+    rng = random.Random(seed)
+    for _ in range(n):
+        strange = rng.random() < 0.05
+        angle, radius = rng.uniform(0, 2 * math.pi), rng.gauss(2.0, 0.2)
+        x, y = radius * math.cos(angle), radius * math.sin(angle)
+        yield {"x": rng.uniform(-5, 5) if strange else x, "y": rng.uniform(-5, 5) if strange else y}, strange
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.2, 0.5, 0.9])
+def test_nu_is_the_share_of_learned_samples_below_rho(nu):
+    model, below = river_okl.KernelOneClassSVM(nu=nu), 0
+    for x, _ in rings(6000):
+        below += model.score_one(x) >= 0.0
+        model.learn_one(x)
+    assert below / 6000 == pytest.approx(nu, abs=0.01)
+
+
+def test_it_finds_what_no_linear_detector_finds():
+    def auc(model):
+        metric = metrics.RollingROCAUC(window_size=2000)
+        for x, strange in rings(2000):
+            metric.update(strange, model.score_one(x))
+            model.learn_one(x)
+        return metric.get()
+
+    assert auc(preprocessing.StandardScaler() | river_okl.KernelOneClassSVM()) > 0.87
+    assert auc(preprocessing.StandardScaler() | anomaly.OneClassSVM()) < 0.6
+
+
+def test_it_follows_a_stream_that_moves():
+    model = river_okl.KernelOneClassSVM(kernels.RBF(0.5), budget=30)
+    learn(model, [x for x, _ in rings(2000)])
+    moved = [{name: v + 20.0 for name, v in x.items()} for x, _ in rings(4000, seed=1)]
+    assert model.score_one(moved[0]) > model.score_one(next(rings(1, seed=1))[0])
+    learn(model, moved)
+    assert model.score_one(moved[0]) < model.score_one(next(rings(1, seed=1))[0])
+
+
+@pytest.mark.parametrize(
+    "wrapper", [lambda m: anomaly.QuantileFilter(m, q=0.9), lambda m: anomaly.ThresholdFilter(m, threshold=0.05)]
+)
+def test_it_works_in_rivers_filters(wrapper):
+    filtered = preprocessing.StandardScaler() | wrapper(river_okl.KernelOneClassSVM())
+    caught = right = 0
+    for t, (x, strange) in enumerate(rings(3000)):
+        if t > 500 and filtered["QuantileFilter" if "QuantileFilter" in filtered.steps else "ThresholdFilter"].classify(
+            filtered.score_one(x)
+        ):
+            caught += 1
+            right += strange
+        filtered.learn_one(x)
+    assert caught and right / caught > 3 * 0.05
+
+
+def test_a_filter_before_a_classifier():
+    model = (
+        preprocessing.StandardScaler()
+        | anomaly.QuantileFilter(river_okl.KernelOneClassSVM(), q=0.95)
+        | river_okl.RBPClassifier(seed=1)
+    )
+    for x, y in streams.dense(streams.CLASSIFICATION, n=200):
+        model.predict_one(x)
+        model.learn_one(x, y)
+    assert model["RBPClassifier"].n_support_vectors > 0
+
+
+# Features -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
+def test_random_features_are_those_of_the_definition(kind):
+    model = river_okl.RandomFourierFeatures(kernels.RBF(0.4), n_components=30, seed=3)
+    for x in xs(kind, 60):
+        angles = math.sqrt(0.8) * sum(v * frequencies(model._key, name, 30) for name, v in x.items())
+        found = model.transform_one(x)
+        assert list(found) == [f"cos{i}" for i in range(30)] + [f"sin{i}" for i in range(30)]
+        expected = math.sqrt(2) * np.concatenate([np.cos(angles), np.sin(angles)])
+        assert list(found.values()) == pytest.approx(expected.tolist(), rel=1e-9, abs=1e-9)
+        model.learn_one(x)
+
+
+def test_random_features_have_the_kernel_as_dot_product():
+    model = river_okl.RandomFourierFeatures(kernels.RBF(0.2), n_components=4000, seed=1)
+    kappa, samples = reference.rbf(0.2), xs(n=12)
+    Z = np.array([list(model.transform_one(x).values()) for x in samples])
+    K = np.array([[kappa(x, z) for z in samples] for x in samples])
+    assert np.abs(Z @ Z.T / 8000 - K).max() < 5 / math.sqrt(8000)
+
+
+class NystroemTwin:
+    """From the Cholesky factor of the Gram matrix, each time anew."""
+
+    def __init__(self, kernel, budget, tolerance):
+        self.kernel, self.budget, self.tolerance, self.points = kernel, budget, tolerance, []
+
+    def coordinates(self, x):
+        if not self.points:
+            return np.zeros(0)
+        L = np.linalg.cholesky([[self.kernel(z, y) for z in self.points] for y in self.points])
+        return np.linalg.solve(L, [self.kernel(z, x) for z in self.points])
+
+    def learn(self, x):
+        c = self.coordinates(x)
+        if len(self.points) < self.budget and self.kernel(x, x) - c @ c > self.tolerance**2 * self.kernel(x, x):
+            self.points.append(x)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
+@pytest.mark.parametrize(("budget", "tolerance"), [(50, 0.1), (8, 0.3), (1, 0.0)])
+def test_nystroem_features_are_those_of_their_twin(kind, budget, tolerance):
+    model = river_okl.NystroemFeatures(kernels.RBF(0.5), budget=budget, tolerance=tolerance)
+    twin = NystroemTwin(reference.rbf(0.5), budget, tolerance)
+    for x in xs(kind):
+        expected = math.sqrt(budget) * twin.coordinates(x)
+        found = model.transform_one(x)
+        assert list(found) == [f"nystroem{i}" for i in range(len(twin.points))]
+        assert list(found.values()) == pytest.approx(expected.tolist(), rel=1e-7, abs=1e-7)
+        model.learn_one(x)
+        twin.learn(x)
+    assert [z for z, _ in model.support_vectors] == [{k: v for k, v in z.items() if v} for z in twin.points]
+
+
+def test_nystroem_coordinates_only_grow():
+    """What was there stays to the last bit when a sample joins; the dot product is the kernel's on the samples."""
+    kernel = 0.5 * kernels.RBF(0.5) + 0.5 * kernels.Linear(0.1)
+    model, probes, before = river_okl.NystroemFeatures(kernel, budget=30), xs(n=10), {}
+    for x in xs(n=200)[10:]:
+        model.learn_one(x)
+        now = [model.transform_one(probe) for probe in probes]
+        for old, new in zip(before or now, now, strict=True):
+            assert list(new.items())[: len(old)] == list(old.items())
+        before = now
+    assert len(before[0]) == 30
+    points = [z for z, _ in model.support_vectors]
+    Z = np.array([list(model.transform_one(z).values()) for z in points])
+    K = [[0.5 * reference.rbf(0.5)(x, z) + 0.05 * reference.dot(x, z) for z in points] for x in points]
+    assert np.allclose(Z @ Z.T / 30, K, atol=1e-9)
+
+
+def test_coordinates_follow_gamma_until_it_stays():
+    model = river_okl.NystroemFeatures(budget=20)
+    for x in xs(n=300):
+        model.learn_one(x)
+        gamma = model.kernel_in_use.gamma
+        twin = NystroemTwin(reference.rbf(gamma), 20, 0.0)
+        twin.points = [z for z, _ in model.support_vectors]
+        if gamma:
+            expected = math.sqrt(20) * twin.coordinates(x)
+            assert list(model.transform_one(x).values()) == pytest.approx(expected.tolist(), rel=1e-6, abs=1e-6)
+    assert len(twin.points) == 20
+
+
+@pytest.mark.parametrize("features", [river_okl.RandomFourierFeatures(seed=1), river_okl.NystroemFeatures()])
+def test_a_linear_model_bends(features):
+    """A linear one has 0.56 on Bananas."""
+    model = preprocessing.StandardScaler() | features | linear_model.LogisticRegression()
+    right = 0
+    for x, y in datasets.Bananas().take(2000):
+        right += model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right / 2000 > 0.82
