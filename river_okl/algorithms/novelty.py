@@ -18,6 +18,7 @@ from river_okl.maintenance import oldest_of_smallest, project_on_others
 from river_okl.model import KernelEstimator
 from river_okl.rates import rate
 
+SLOWNESS = 0.3  # the step of f, in steps of ρ
 NEAR = 0.01  # of κ(x, x): a sample whose δ² is below it is projected on the support vectors
 
 
@@ -43,7 +44,8 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     -----
     - The score is ρ - f(x). As in the paper with λ = 1: f ← (1-η) f, and where f(x) ≤ ρ, f ← f + η κ(x, ·) and
       ρ ← ρ - η (1-ν), else ρ ← ρ + ην. So the share below ρ is ν up to |ρ|/(ηt) on any stream (the ν-property).
-    - The step of f is 1/t while that is more than η: f is a mean over all samples so far, and forgets later.
+    - The step of f is 0.3 η, so that ρ follows f at once, and 1/t while that is more: f is a mean over all samples so far,
+      and forgets later. (In the paper it is η.)
     - The paper drops its oldest terms. Here a sample within a tenth of κ's norm of the span of the support vectors is
       projected on it; where the budget is full, either the sample or the support vector that takes less away is
       projected on the others, in O(B²).
@@ -61,7 +63,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     ...     auc.update(y, model.score_one(x))
     ...     model.learn_one(x)
     >>> auc
-    RollingROCAUC: 96.64%
+    RollingROCAUC: 96.86%
 
     References
     ----------
@@ -107,7 +109,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
         p = f.observe(x)
         self._t += 1
         eta = rate(self.learning_rate, self._t)
-        step = max(eta, 1.0 / self._t)
+        step = max(SLOWNESS * eta, 1.0 / self._t)
         f.scale(max(0.0, 1.0 - step))
         if p <= self._rho:
             _learn(f, x, step, self.budget)

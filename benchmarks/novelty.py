@@ -1,0 +1,174 @@
+"""Novelty detection, features for linear models, and quantiles: ``python -m benchmarks.novelty``.
+
+Everything with its defaults. Detectors score each sample before they learn it, the strange ones too, and stand behind
+the scaler that their documentation asks for. Times are processor time of the thread that works, in µs for one sample.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from river import anomaly, feature_extraction, linear_model, optim, preprocessing
+from river import datasets as river_datasets
+from river.datasets import synth
+from scipy import stats
+
+import river_okl
+from benchmarks import runner
+from river_okl import datasets
+
+ROWS = 2_000
+SECONDS = 90  # a detector that takes longer is stopped, and marked by a star
+Sample = tuple[dict[Any, float], Any]
+
+
+def moons() -> Iterator[Sample]:
+    """Two half moons; a tenth of the samples anywhere."""
+    rng = random.Random(0)
+    while True:
+        if strange := rng.random() < 0.1:
+            yield {"x": rng.uniform(-2, 3), "y": rng.uniform(-1.5, 2)}, strange
+            continue
+        angle, upper = rng.uniform(0, math.pi), rng.random() < 0.5
+        x, y = math.cos(angle), math.sin(angle)
+        x, y = (x, y) if upper else (1 - x, 0.5 - y)
+        yield {"x": x + rng.gauss(0, 0.1), "y": y + rng.gauss(0, 0.1)}, strange
+
+
+def shuttle() -> Iterator[Sample]:
+    """Nine correlated sensors with three causes and heavy tails; 7 % in one of four other states."""
+    rng = random.Random(0)
+    causes = [[rng.gauss(0, 1) for _ in range(9)] for _ in range(3)]
+    states = [[rng.gauss(0, 2) for _ in range(9)] for _ in range(4)]
+    while True:
+        strange = rng.random() < 0.07
+        size = [rng.gauss(0, 1) * (3 if rng.random() < 0.1 else 1) for _ in causes]
+        x = [sum(s * c[j] for s, c in zip(size, causes, strict=True)) + rng.gauss(0, 0.3) for j in range(9)]
+        if strange:
+            x = [v / 2 + m for v, m in zip(x, rng.choice(states), strict=True)]
+        yield {f"x{j}": v for j, v in enumerate(x)}, strange
+
+
+def a9a() -> Iterator[Sample]:
+    """A twentieth of the samples are of the smaller class."""
+    rng, samples = random.Random(0), list(datasets.LIBSVM("a9a"))
+    rng.shuffle(samples)
+    for x, y in samples:
+        if y < 0 or rng.random() < 0.15:
+            yield {i: x.get(i, 0.0) for i in range(1, 124)}, y > 0
+
+
+NOVELTY: dict[str, Callable[[], Iterator[Sample]]] = {"moons": moons, "shuttle-like": shuttle, "a9a, minority": a9a}
+DETECTORS: dict[str, Callable[[], Any]] = {
+    "KernelOneClassSVM": lambda: preprocessing.StandardScaler() | river_okl.KernelOneClassSVM(),
+    "HalfSpaceTrees": lambda: preprocessing.MinMaxScaler() | anomaly.HalfSpaceTrees(seed=1),
+    "OneClassSVM": lambda: preprocessing.StandardScaler() | anomaly.OneClassSVM(),
+    "LocalOutlierFactor": lambda: preprocessing.StandardScaler() | anomaly.LocalOutlierFactor(),
+}
+
+LABELS: dict[str, Callable[[], Any]] = {
+    "Bananas": river_datasets.Bananas,
+    "RandomRBF": lambda: ((x, bool(y)) for x, y in synth.RandomRBF(seed_model=1, seed_sample=1, n_centroids=20)),
+}
+FEATURES: dict[str, Callable[[], Any]] = {
+    "RandomFourierFeatures": lambda: river_okl.RandomFourierFeatures(seed=1) | linear_model.LogisticRegression(),
+    "NystroemFeatures": lambda: river_okl.NystroemFeatures() | linear_model.LogisticRegression(),
+    "RBFSampler": lambda: feature_extraction.RBFSampler(seed=1) | linear_model.LogisticRegression(),
+    "LogisticRegression alone": linear_model.LogisticRegression,
+}
+
+
+def friedman() -> Iterator[Sample]:
+    """Friedman's function with noise whose deviation grows from 1 to 4 with the first feature."""
+    rng = random.Random(1)
+    for x, y in synth.Friedman(seed=1):
+        yield x, y + rng.gauss(0, 4) * x[0]
+
+
+def regressor(name: str, alpha: float) -> Any:
+    options = {"OGDRegressor": {"l2": 0.0}, "FOGDRegressor": {"seed": 1, "learning_rate": 1.0}}[name]
+    model = getattr(river_okl, name)(loss=optim.losses.Quantile(alpha), **options)
+    return preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(model)
+
+
+def area(model: Any, samples: list[Sample]) -> tuple[float, int]:
+    scores, strange, end = [], [], time.thread_time() + SECONDS
+    for x, y in samples:
+        if time.thread_time() > end:
+            break
+        scores.append(model.score_one(x))
+        model.learn_one(x)
+        strange.append(y)
+    ranks, n = stats.rankdata(scores), sum(strange)
+    return float((ranks[strange].sum() - n * (n + 1) / 2) / (n * (len(scores) - n))), len(scores)
+
+
+def accuracy(model: Any, samples: list[Sample]) -> tuple[float, int]:
+    right = 0
+    for x, y in samples:
+        right += model.predict_one(x) == y
+        model.learn_one(x, y)
+    return right / len(samples), len(samples)
+
+
+def coverage(model: Any, samples: list[Sample]) -> tuple[float, int]:
+    """The share of targets below the prediction, after a fourth of the stream."""
+    below = []
+    for x, y in samples:
+        below.append(y <= model.predict_one(x))
+        model.learn_one(x, y)
+    return sum(below[len(below) // 4 :]) / (len(below) - len(below) // 4), len(samples)
+
+
+def measured(
+    cache: runner.Cache, measure: Callable[..., tuple[float, int]], model: Any, samples: list[Sample]
+) -> runner.Row:
+    key = runner.digest(measure.__name__, runner.content(model), samples)
+    if key not in cache.rows:
+        start = time.thread_time()
+        value, rows = measure(model, samples)
+        cache.keep(key, value=value, rows=rows, us=(time.thread_time() - start) / rows * 1e6)
+    return cache.rows[key]
+
+
+def compare(
+    cache: runner.Cache, measure: Callable[..., tuple[float, int]], streams: Any, models: Any, rows: int
+) -> str:
+    """A row for each model: what is measured and the time, for each stream."""
+    found = [list(itertools.islice(iter(stream()), rows)) for stream in streams.values()]
+    head = ["model", *(title for name in streams for title in (name, "µs"))]
+    table: list[list[Any]] = []
+    for name, make in models.items():
+        table.append([name])
+        for samples in found:
+            row = measured(cache, measure, make(), samples)
+            table[-1] += [f"{row['value']:.3f}{'*' * (row['rows'] < len(samples))}", row["us"]]
+    return runner.table(head, table)
+
+
+def main() -> None:
+    cache = runner.Cache(runner.CACHE / "novelty.jsonl")
+    report = runner.Report(runner.RESULTS / "novelty.md", "Novelty, features, quantiles", runner.machine())
+    text = f"The area under the ROC curve over the first {ROWS:,} samples, each scored before it is learned"
+    text += f" (*: over those of {SECONDS} s).\n\n"
+    report.write("1. Novelty", text + compare(cache, area, NOVELTY, DETECTORS, ROWS))
+    text = f"Accuracy of a logistic regression on features of raw samples, over at most {2 * ROWS:,} of them.\n\n"
+    report.write("2. Features", text + compare(cache, accuracy, LABELS, FEATURES, 2 * ROWS))
+    samples = list(itertools.islice(friedman(), 2 * ROWS))
+    table = [
+        [name, *(f"{measured(cache, coverage, regressor(name, a), samples)['value']:.2%}" for a in (0.05, 0.5, 0.95))]
+        for name in ("OGDRegressor", "FOGDRegressor")
+    ]
+    text = (
+        "How many targets are below the predicted quantile: Friedman with noise that depends on x, behind scalers.\n\n"
+    )
+    report.write("3. Quantiles", text + runner.table(["model", "5 %", "50 %", "95 %"], table))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Regressors of stochastic gradient descent with River's quantile loss predict conditional quantiles."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from river import conf, optim, preprocessing
+from river.datasets import synth
+
+import river_okl
+
+
+def friedman(n):
+    """Noise whose deviation grows with the first feature."""
+    rng = random.Random(1)
+    for x, y in synth.Friedman(seed=1).take(n):
+        yield x, y + rng.gauss(0, 4) * x[0]
+
+
+def scaled(regressor):
+    return preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(regressor)
+
+
+MODELS = {
+    "OGD": lambda loss: river_okl.OGDRegressor(loss=loss, l2=0.0),
+    "FOGD": lambda loss: river_okl.FOGDRegressor(loss=loss, learning_rate=1.0, seed=1),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("alpha", [0.05, 0.5, 0.95])
+def test_a_share_alpha_of_the_targets_is_below(name, alpha):
+    model, below = scaled(MODELS[name](optim.losses.Quantile(alpha))), []
+    for x, y in friedman(4000):
+        below.append(y <= model.predict_one(x))
+        model.learn_one(x, y)
+    assert sum(below[1000:]) / 3000 == pytest.approx(alpha, abs=0.015)
+
+
+def test_an_interval_of_two_quantiles_is_wide_where_the_noise_is():
+    low, high = (scaled(MODELS["OGD"](optim.losses.Quantile(alpha))) for alpha in (0.05, 0.95))
+    widths = {True: [], False: []}
+    for t, (x, y) in enumerate(friedman(3000)):
+        if t > 1000:
+            widths[x[0] > 0.5].append(high.predict_one(x) - low.predict_one(x))
+        low.learn_one(x, y)
+        high.learn_one(x, y)
+    mean = {noisy: sum(each) / len(each) for noisy, each in widths.items()}
+    assert mean[True] > 1.3 * mean[False] > 0
+
+
+def test_rivers_intervals_around_ours():
+    model = conf.RegressionJackknife(scaled(river_okl.BPARegressor()), confidence_level=0.9)
+    covered = []
+    for x, y in friedman(2000):
+        interval = model.predict_one(x, with_interval=True)
+        covered.append(interval.lower <= y <= interval.upper)
+        model.learn_one(x, y)
+    assert sum(covered[500:]) / 1500 == pytest.approx(0.9, abs=0.04)
