@@ -143,7 +143,7 @@ def test_a_ridge_is_raised_until_there_is_a_factor():
         (AVPClassifier, {"learning_rate": "adaptive"}, "radius is inf; .* needs a finite radius"),
         (AVPClassifier, {"learning_rate": "adaptive", "radius": 10.0, "epsilon": 0.45}, "epsilon is 0.45"),
         (AVPClassifier, {"epsilon": 1.0}, "epsilon is 1.0"),
-        (AhpatronClassifier, {"radius": 50.0}, "epsilon is 0.5 and the learning rate up to 2.5"),
+        (AhpatronClassifier, {"radius": 50.0, "budget": 100}, "epsilon is 0.5 and the learning rate up to 2.5"),
         (AhpatronClassifier, {"radius": math.inf}, "radius is inf"),
         (AhpatronClassifier, {"ridge": 0.0}, "ridge is 0.0"),
     ],

@@ -393,7 +393,7 @@ BPA = river_okl.BPAClassifier
         ([], {}, ValueError, "no models"),
         ([3], {}, TypeError, r"models\[0\] is a int"),
         ([BPA(), river_okl.RBPClassifier()], {}, TypeError, r"models\[1\] is a RBPClassifier"),
-        ([BPA(), BPA(), BPA(budget=50)], {}, ValueError, r"models\[2\] has budget=50 and models\[0\] budget=100"),
+        ([BPA(), BPA(), BPA(budget=50)], {}, ValueError, r"models\[2\] has budget=50 and models\[0\] budget=500"),
         ([BPA(kernels.RBF(0.5)), BPA(kernels.RBF(0.6))], {}, ValueError, r"kernel=RBF\(gamma=0.6\)"),
         ([BPA(), BPA()], {"start": BPA(C=2.0)}, ValueError, r"start has C=2.0"),
         ([river_okl.RBPClassifier(seed=1), river_okl.RBPClassifier(seed=2)], {}, ValueError, "seed=2"),

@@ -172,7 +172,7 @@ class AhpatronClassifier(KernelClassifier):
         self,
         kernel: Kernel | None = None,
         *,
-        budget: int = 100,
+        budget: int = 500,
         radius: float | None = None,
         learning_rate: float | optim.base.Scheduler | None = None,
         epsilon: float = 0.5,

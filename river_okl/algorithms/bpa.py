@@ -36,7 +36,7 @@ class BPA(KernelModel):
         self,
         kernel: Kernel | None = None,
         *,
-        budget: int = 100,
+        budget: int = 500,
         C: float = 1.0,
         maintenance: str = "simple",
     ):
@@ -252,7 +252,7 @@ class BPARegressor(BPA, KernelRegressor):
         self,
         kernel: Kernel | None = None,
         *,
-        budget: int = 100,
+        budget: int = 500,
         C: float = 1.0,
         maintenance: str = "simple",
         eps: float = 0.1,

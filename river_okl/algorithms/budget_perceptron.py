@@ -47,7 +47,7 @@ class BudgetPerceptronClassifier(KernelClassifier):
 
     """
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 100, tolerance: float = 0.0):
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 500, tolerance: float = 0.0):
         check_positive("tolerance", tolerance, zero=True)
         self.budget = budget
         self.tolerance = tolerance

@@ -48,7 +48,7 @@ class ForgetronClassifier(KernelClassifier):
 
     """
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 100):
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 500):
         check_whole("budget", budget)
         self.budget = budget
         super().__init__(kernel, budget=budget, spare=True)  # the new support vector is in f while the oldest leaves

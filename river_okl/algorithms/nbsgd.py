@@ -77,7 +77,7 @@ class BSGD(SGD):
         *,
         loss: optim.losses.Loss | None = None,
         l2: float = 1e-3,
-        budget: int = 100,
+        budget: int = 500,
         maintenance: str = "removal",
     ):
         check_whole("budget", budget)
@@ -311,7 +311,7 @@ class BSGDClassifier(BSGD, KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | BSGDClassifier(l2=1e-3, maintenance="merging")
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.2%
+    Accuracy: 87.5%
 
     References
     ----------
@@ -358,7 +358,7 @@ class BSGDRegressor(BSGD, KernelRegressor):
 
     >>> model = preprocessing.StandardScaler() | BSGDRegressor(l2=1e-2, maintenance="projection")
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 28.2
+    MAE: 23.6
 
     References
     ----------

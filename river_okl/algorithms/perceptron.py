@@ -84,7 +84,7 @@ class RBPClassifier(KernelClassifier):
 
     _multiclass = True
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 100, seed: int | None = None):
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 500, seed: int | None = None):
         self.budget = budget
         self.seed = seed
         super().__init__(kernel, budget=budget)
