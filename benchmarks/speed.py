@@ -16,6 +16,7 @@ import copy
 import ctypes
 import functools
 import inspect
+import itertools
 import math
 import pickle
 import resource
@@ -94,6 +95,11 @@ def labelled(
     else:
         targets = ((values >= 0.0) ^ (rng.random(n) < noise)).tolist()
     return list(zip(samples, targets, strict=True))
+
+
+def sheet(rows: list[dict[str, object]]) -> str:
+    """A table of rows that say what their columns are."""
+    return runner.table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def expansion(points: list[dict[str, float]], **options: Any) -> Expansion:
@@ -218,24 +224,22 @@ def progressive_times(kind: type, budget: int, d: int, rounds: int) -> tuple[tim
 
 def progressive(report: runner.Report, rounds: int = 5) -> None:
     settings = [(100, 10), (100, 20), (1000, 10), (1000, 20)]
-    for kind, other in ((base.Classifier, "river LogisticRegression"), (base.Regressor, "river LinearRegression")):
+    for kind, other, title in (
+        (base.Classifier, "LogisticRegression", "classification"),
+        (base.Regressor, "LinearRegression", "regression"),
+    ):
         measured = [progressive_times(kind, budget, d, rounds) for budget, d in settings]
         head = ["µs per sample"]
-        for budget, d in settings:
-            head += [f"B={budget}, d={d}", "SVs", f"/ {other.split()[1]}"]
-        rows = []
-        for name in measured[0][0].rounds:
-            row: list[object] = [name]
-            for times, sizes in measured:
-                row += [times[name], sizes[name], times.ratio(name, other)]
-            rows.append(row)
-        text = runner.table(head, rows)
-        title = "classification" if kind is base.Classifier else "regression"
+        head += [cell for B, d in settings for cell in (f"B={B}, d={d}", "SVs", f"/ {other}")]
+        rows = [
+            [name, *(x for t, sizes in measured for x in (t[name], sizes[name], t.ratio(name, f"river {other}")))]
+            for name in measured[0][0].rounds
+        ]
         report.write(
             f"1a. evaluate.progressive_val_score, {title}",
             f"Gaussian features, {NOISE:.0%} of the labels wrong; every model first learns until it has B support vectors (or 1.5 s have gone). "
             f"Each round is on samples that are new, and classes without a budget start each of them from the same model.\n\n"
-            + text,
+            + runner.table(head, rows),
         )
 
 
@@ -280,6 +284,15 @@ def vector(x: dict[str, float], d: int) -> np.ndarray:
     return out
 
 
+def compared(times: timing.Times, one: str, other: str) -> dict[str, object]:
+    """Cells: two times, and the ratio within the rounds."""
+    return {
+        f"{one} µs": times[one],
+        f"{other} µs": times[other],
+        f"{one} / {other}": times.ratio(one, other),
+    }
+
+
 def each(call: Callable[[Any], object], arguments: list[Any]) -> Callable[[], None]:
     """A call for one argument after another, so that none sees the one of the call before."""
 
@@ -291,72 +304,61 @@ def each(call: Callable[[Any], object], arguments: list[Any]) -> Callable[[], No
 
 
 def core(report: runner.Report) -> None:
-    peak = timing.fma_limit()
-    rows: list[list[object]] = []
-    for n in (100, 400, 1000, 5000):
-        for d in (8, 20, 123):
-            points, queries = dense(n, d), dense(4, d, seed=1)
-            f = expansion(points)
-            numpy = InNumPy(f, points, d)
-            vectors = [vector(x, d) for x in queries]
-            assert all(
-                math.isclose(f.evaluate(x), numpy.one(v), rel_tol=1e-9) for x, v in zip(queries, vectors, strict=True)
-            )
-            times = timing.interleaved(
-                {"core": each(f.evaluate, queries), "NumPy": each(numpy.one, vectors)}, rounds=15, per=len(queries)
-            )
-            limit = timing.load_limit(8 * n * d)
-            pace, size = n * d / times["core"] / 1e3, 8 * n * d
-            row = [
-                f"{n} x {d}",
-                times["core"],
-                times["NumPy"],
-                times.ratio("core", "NumPy"),
-                pace,
-                f"{pace / peak:.0%}",
-            ]
-            rows.append([*row, 8 * pace, limit, f"{8 * pace / limit:.0%}", f"{size / 1024:.0f}"])
-    head = ["B x d, dense", "core µs", "NumPy µs", "ratio", "GFMA/s", "of the peak", "GB/s", "reading alone, GB/s"]
-    text = runner.table([*head, "of that", "KiB of Z"], rows)
-
-    rows = []
-    for n, active, d in (
-        (1350, 14, 123),
-        (100, 30, 100_000),
-        (400, 30, 100_000),
-        (1000, 30, 100_000),
-        (5000, 30, 100_000),
-    ):
+    peak, rows = timing.fma_limit(), []
+    for n, d in itertools.product((100, 400, 1000, 5000), (8, 20, 123)):
+        points, queries = dense(n, d), dense(4, d, seed=1)
+        f, vectors = expansion(points), [vector(x, d) for x in queries]
+        numpy = InNumPy(f, points, d)
+        for x, v in zip(queries, vectors, strict=True):
+            assert math.isclose(f.evaluate(x), numpy.one(v), rel_tol=1e-9)
+        actions = {"core": each(f.evaluate, queries), "NumPy": each(numpy.one, vectors)}
+        times = timing.interleaved(actions, rounds=15, per=len(queries))
+        limit, pace = timing.load_limit(8 * n * d), n * d / times["core"] / 1e3
+        rows.append(
+            {
+                "B x d, dense": f"{n} x {d}",
+                **compared(times, "core", "NumPy"),
+                "GFMA/s": pace,
+                "of the peak": f"{pace / peak:.0%}",
+                "GB/s": 8 * pace,
+                "reading alone, GB/s": limit,
+                "of that": f"{8 * pace / limit:.0%}",
+                "KiB of Z": f"{8 * n * d / 1024:.0f}",
+            }
+        )
+    text, rows = sheet(rows), []
+    for n, active, d in ((1350, 14, 123), *((n, 30, 100_000) for n in (100, 400, 1000, 5000))):
         points, queries = sparse(n, active, d), sparse(4, active, d, seed=1)
-        f = expansion(points)
+        f, vectors = expansion(points), [vector(x, d) for x in queries]
         cols = [int(name[1:]) for x in points for name in x]
         matrix = scipy.sparse.csr_array((np.ones(n * active), cols, np.arange(0, n * active + 1, active)), shape=(n, d))
-        vectors = [vector(x, d) for x in queries]
         actions = {
             "core": each(f.evaluate, queries),
-            "SciPy": each(InNumPy(f, points, d, matrix).one, vectors),
+            "SciPy CSR": each(InNumPy(f, points, d, matrix).one, vectors),
         }
         if n * d <= 50_000_000:
             actions["NumPy"] = each(InNumPy(f, points, d).one, vectors)
         times = timing.interleaved(actions, rounds=9, per=len(queries))
-        dense_time = times["NumPy"] if "NumPy" in actions else None
-        ratio = times.ratio("core", "NumPy") if "NumPy" in actions else None
-        row = [
-            f"{active} of {d:,}, B={n}",
-            times["core"],
-            dense_time,
-            ratio,
-            times["SciPy"],
-            times.ratio("core", "SciPy"),
+        rows.append(
+            {
+                "sparse": f"{active} of {d:,}, B={n}",
+                **compared(times, "core", "SciPy CSR"),
+                "NumPy µs": times["NumPy"] if "NumPy" in actions else None,
+                "core / NumPy": times.ratio("core", "NumPy") if "NumPy" in actions else None,
+                "numbers of the points, 10⁹/s": n * active / times["core"] / 1e3,
+            }
+        )
+    text += "\n\n" + sheet(rows) + "\n\n"
+    text += sheet(
+        [
+            {
+                "limits of the machine": f"{kib} KiB",
+                "reading, GB/s": timing.load_limit(kib * 1024),
+                "triad, GB/s": timing.triad_limit(kib * 1024),
+            }
+            for kib in (24, 160, 960, 4800, 65536)
         ]
-        rows.append([*row, n * active / times["core"] / 1e3])
-    head = ["sparse", "core µs", "NumPy µs", "ratio", "SciPy CSR µs", "ratio", "numbers of the points, 10⁹/s"]
-    text += "\n\n" + runner.table(head, rows)
-    limits = [
-        [f"{kib} KiB", timing.load_limit(kib * 1024), timing.triad_limit(kib * 1024)]
-        for kib in (24, 160, 960, 4800, 65536)
-    ]
-    text += "\n\n" + runner.table(["limits of the machine", "reading, GB/s", "triad, GB/s"], limits)
+    )
     report.write(
         "1b. The core alone",
         f"`Expansion.evaluate(dict)` of a Gaussian beside NumPy's matrix product and exp (row-major). A call computes B·d differences and "
@@ -372,87 +374,62 @@ def batches(report: runner.Report) -> None:
     rows = []
     for n, d in ((100, 20), (1000, 20), (1000, 123), (5000, 20)):
         model = filled(river_okl.OLRDClassifier(budget=n, seed=1), labelled(40 * n, d), n)
-        f = model._f
-        points = [f.point(i) for i in range(len(f))]
-        samples = dense(1000, d, seed=1)
+        f, samples = model._f, dense(1000, d, seed=1)
         X = np.array([list(x.values()) for x in samples])
         frame = pd.DataFrame(X, columns=names(d))
-        numpy = InNumPy(f, points, d)
-        assert np.allclose(numpy.many(X), [f.evaluate(x) for x in samples], rtol=1e-9)
+        numpy = InNumPy(f, [f.point(i) for i in range(len(f))], d)
+        one = [f.evaluate(x) for x in samples]
+        assert np.allclose(numpy.many(X), one, rtol=1e-9)
         assert [model.predict_one(x) for x in samples] == model.predict_many(frame).tolist()
-        assert [f.evaluate(x) for x in samples] == f.evaluate_many(Frame(list(frame), np.ascontiguousarray(X)))[
-            :, 0
-        ].tolist()
-
-        def loop(model: Any = model, samples: Any = samples) -> None:
-            for x in samples:
-                model.predict_one(x)
-
-        def frame_loop(model: Any = model, frame: Any = frame) -> None:
-            for x in frame.to_dict(orient="records"):
-                model.predict_one(x)
-
-        times = timing.interleaved(
+        assert one == f.evaluate_many(Frame(list(frame), np.ascontiguousarray(X)))[:, 0].tolist()
+        actions = {
+            "predict_many": functools.partial(model.predict_many, frame),
+            "NumPy GEMM + exp": functools.partial(numpy.many, X),
+            "predict_one": each(model.predict_one, samples),
+            "of the frame's rows": lambda frame=frame, model=model: each(
+                model.predict_one, frame.to_dict(orient="records")
+            )(),
+        }
+        times = timing.interleaved(actions, rounds=9, per=1000)
+        rows.append(
             {
-                "predict_many": functools.partial(model.predict_many, frame),
-                "NumPy": functools.partial(numpy.many, X),
-                "loop": loop,
-                "frame loop": frame_loop,
-            },
-            rounds=9,
-            per=1000,
-        )
-        row: list[object] = [
-            f"B={n}, d={d}",
-            times["predict_many"],
-            times["NumPy"],
-            times.ratio("predict_many", "NumPy"),
-        ]
-        row += [times["loop"], times.ratio("loop", "predict_many")]
-        rows.append([*row, times["frame loop"], times.ratio("frame loop", "predict_many")])
-    head = [
-        "µs per row of 1,000",
-        "predict_many",
-        "NumPy GEMM + exp",
-        "ratio",
-        "predict_one of dicts",
-        "/ predict_many",
-    ]
-    text = runner.table([*head, "predict_one of the frame's rows", "/ predict_many"], rows)
-
-    rows = []
-    for cls in (river_okl.RBPClassifier, river_okl.OLRDClassifier, river_okl.AhpatronClassifier):
-        for n in (100, 1000):
-            stream = labelled(1000, 20, seed=5)
-            frame = pd.DataFrame(np.array([list(x.values()) for x, _ in stream]), columns=names(20))
-            targets = pd.Series([y for _, y in stream])
-            model = filled(of_budget(cls, n), labelled(40 * n, 20), n)
-            ways: dict[str, Callable[[Any], None]] = {
-                "learn_one": lambda m, stream=stream: [m.learn_one(x, y) for x, y in stream],
-                "learn_stream": lambda m, stream=stream: m.learn_stream(stream),
-                "learn_many": lambda m, frame=frame, targets=targets: m.learn_many(frame, targets),
+                "µs per row of 1,000": f"B={n}, d={d}",
+                **compared(times, "predict_many", "NumPy GEMM + exp"),
+                **compared(times, "predict_one", "predict_many"),
+                **compared(times, "of the frame's rows", "predict_many"),
             }
-            states = []
-            for way in ways.values():
+        )
+    text, rows = sheet(rows), []
+    settings = itertools.product(("RBPClassifier", "OLRDClassifier", "AhpatronClassifier"), (100, 1000))
+    for name, n in settings:
+        stream = labelled(1000, 20, seed=5)
+        frame = pd.DataFrame(np.array([list(x.values()) for x, _ in stream]), columns=names(20))
+        targets = pd.Series([y for _, y in stream])
+        model = filled(of_budget(getattr(river_okl, name), n), labelled(40 * n, 20), n)
+        ways: dict[str, Callable[[Any], None]] = {
+            "learn_one": lambda m, stream=stream: [m.learn_one(x, y) for x, y in stream],
+            "learn_stream of dicts": lambda m, stream=stream: m.learn_stream(stream),
+            "learn_many of a frame": lambda m, frame=frame, targets=targets: m.learn_many(frame, targets),
+        }
+        out: dict[str, list[float]] = {way: [] for way in ways}
+        states = set()
+        for _ in range(9):
+            for way, learn in ways.items():
                 copied = copy.deepcopy(model)
-                way(copied)
-                states.append(pickle.dumps(copied))
-            assert len(set(states)) == 1, "the three ways give the same model, byte for byte"
-            out: dict[str, list[float]] = {name: [] for name in ways}
-            for _ in range(9):
-                for name, way in ways.items():
-                    copied = copy.deepcopy(model)
-                    out[name].append(timing.seconds(functools.partial(way, copied)) * 1e3)
-            times = timing.Times(out)
-            row = [f"{cls.__name__}, B={n}, d=20", times["learn_one"], times["learn_stream"], times["learn_many"]]
-            rows.append([*row, times.ratio("learn_many", "learn_one")])
-    head = ["µs per sample", "learn_one", "learn_stream of dicts", "learn_many of a frame", "learn_many / learn_one"]
-    text += "\n\n" + runner.table(head, rows)
+                out[way].append(timing.seconds(functools.partial(learn, copied)) * 1e3)
+                states.add(pickle.dumps(copied))
+        assert len(states) == 1, "the three ways give the same model, byte for byte"
+        times = timing.Times(out)
+        ratio = times.ratio("learn_many of a frame", "learn_one")
+        row = {"µs per sample": f"{name}, B={n}, d=20", **{way: times[way] for way in ways}, "many / one": ratio}
+        rows.append(row)
     report.write(
         "1c. Batches",
         "`predict_many` equals `predict_one` bit for bit, and `learn_one`, `learn_stream` and `learn_many` give models whose pickles are equal "
         "(both checked here). Targets: predict_many at most 1.5 x NumPy, and 4 x faster than predict_one at B = 1000.\n\n"
-        + text,
+        + text
+        + "\n\n"
+        + sheet(rows),
     )
 
 
@@ -480,86 +457,85 @@ def curve(axis: Any, points: list[tuple[float, float]], label: str, title: str) 
 
 
 def growth(report: runner.Report, longest: int = 10_000_000) -> None:
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    figure = Figure(figsize=(11, 8), layout="constrained")
+    axes = figure.subplots(2, 2)
 
-    figure, axes = pyplot.subplots(2, 2, figsize=(11, 8))
-    budgets = [10, 30, 100, 300, 1000, 3000, 10_000, 20_000]
-    rows: list[list[object]] = []
-    found = {d: [(n, learning_time(expansion(dense(n, d)), dense(50, d, seed=1))) for n in budgets] for d in (10, 100)}
-    for d, points in found.items():
-        curve(axes[0, 0], points, f"{d} features", "support vectors")
-    rows = [[f"{n:,}", *(points[i][1] for points in found.values())] for i, n in enumerate(budgets)]
-    text = runner.table(["support vectors", "µs, d=10", "µs, d=100"], rows)
+    def steps(axis: Any, label: str, title: str, sizes: list[int], make: Callable[[int], tuple[Any, Any]]) -> str:
+        points = [(n, learning_time(expansion(support), queries)) for n in sizes for support, queries in [make(n)]]
+        curve(axis, points, label, title)
+        return sheet([{f"{title}, {label}": f"{n:,}", "µs": us} for n, us in points])
 
-    widths = [1, 3, 10, 30, 100, 300, 1000, 3000]
-    points = [(d, learning_time(expansion(dense(1000, d)), dense(50, d, seed=1))) for d in widths]
-    curve(axes[0, 1], points, "dense", "features (B = 1000)")
-    text += "\n\n" + runner.table(["features, dense, B=1000", "µs"], [[f"{d:,}", t] for d, t in points])
+    texts = [
+        steps(axes[0, 0], f"{d} features", "support vectors", [10, 30, 100, 300, 1000, 3000, 10_000, 20_000],
+              lambda n, d=d: (dense(n, d), dense(50, d, seed=1)))
+        for d in (10, 100)
+    ]  # fmt: skip
+    texts += [
+        steps(axes[0, 1], "dense", "features (B = 1000)", [1, 3, 10, 30, 100, 300, 1000, 3000],
+              lambda d: (dense(1000, d), dense(50, d, seed=1))),
+        steps(axes[1, 0], "of 100,000", "active features (B = 1000)", [1, 3, 10, 30, 100, 300],
+              lambda a: (sparse(1000, a, 100_000), sparse(50, a, 100_000, seed=1))),
+    ]  # fmt: skip
 
-    widths = [1, 3, 10, 30, 100, 300]
-    points = [(a, learning_time(expansion(sparse(1000, a, 100_000)), sparse(50, a, 100_000, seed=1))) for a in widths]
-    curve(axes[1, 0], points, "of 100,000", "active features (B = 1000)")
-    text += "\n\n" + runner.table(["active features of 100,000, B=1000", "µs"], [[f"{a}", t] for a, t in points])
-
-    lengths = [10**k for k in range(3, 8) if 10**k <= longest]
-    streams = {"RBPClassifier": labelled(20_000, 10), "OLRDClassifier": labelled(20_000, 10)}
-    rows = []
-    for name, stream in streams.items():
-        model, seen, total, points = of_budget(getattr(river_okl, name), 100), 0, 0.0, []
-        for length in lengths:
+    rows: list[dict[str, object]] = []
+    stream = labelled(20_000, 10)
+    for name in ("RBPClassifier", "OLRDClassifier"):
+        model, seen, points = of_budget(getattr(river_okl, name), 100), 0, []
+        for length in (10**k for k in range(3, 8) if 10**k <= longest):
             before, start = seen, time.thread_time()
             while seen < length:
-                for x, y in stream[: length - seen]:
-                    model.predict_one(x)
-                    model.learn_one(x, y)
-                seen += len(stream[: length - seen])
-            total = time.thread_time() - start
-            points.append((length, total / (seen - before) * 1e6))
+                seen += learned(model, stream[: length - seen])
+            points.append((length, (time.thread_time() - start) / (seen - before) * 1e6))
         curve(axes[1, 1], points, name, "samples so far (B = 100, d = 10)")
-        axes[1, 1].set_ylim(0.3, 30)
-        rows.append([f"{name}, µs per sample up to", *(t for _, t in points)])
-    text += "\n\n" + runner.table(["", *(f"{n:,} samples" for n in lengths)], rows)
+        rows.append({"µs per sample up to": name, **{f"{n:,} samples": us for n, us in points}})
+    axes[1, 1].set_ylim(0.3, 30)
+    texts.append(sheet(rows))
     for axis in axes.flat:
         axis.legend()
-    figure.tight_layout()
     runner.RESULTS.mkdir(exist_ok=True)
     figure.savefig(runner.RESULTS / "growth.png", dpi=120)
-    pyplot.close(figure)
 
     rows = []
     for kind in (base.Classifier, base.Regressor):
         stream = labelled(5000, 10, regression=kind is base.Regressor)
         for name, cls in ours(kind):
             known = inspect.signature(cls).parameters
-            if "n_components" not in known and ("budget" not in known or known["budget"].default is None):
+            unbounded = "n_components" not in known and ("budget" not in known or known["budget"].default is None)
+            if unbounded or name.startswith("NBSGD"):  # which grows by design
                 continue
-            if name.startswith("NBSGD"):
-                continue  # grows by design
             model, blocks, start = of_budget(cls, 100), [], time.thread_time()
             while len(blocks) < 20 and time.thread_time() - start < 1.5:
-                began = time.thread_time()
-                for x, y in stream:
-                    model.predict_one(x)
-                    model.learn_one(x, y)
-                blocks.append((time.thread_time() - began) / len(stream) * 1e6)
+                blocks.append(timing.seconds(functools.partial(learned, model, stream)) / len(stream) * 1e6)
             third = max(1, (len(blocks) - 1) // 3)
-            first, last = float(np.median(blocks[1 : 1 + third])), float(np.median(blocks[-third:]))
+            first, last = blocks[0], blocks[-1]
             if len(blocks) >= 4:
-                rows.append([name, len(blocks) * len(stream), first, last, last / first])
-            else:
-                rows.append([name, len(blocks) * len(stream), blocks[0], blocks[-1], blocks[-1] / blocks[0]])
-    text += "\n\n" + runner.table(
-        ["bounded classes, B=100, d=10", "samples", "µs, first third", "µs, last third", "ratio"], rows
-    )
+                first, last = float(np.median(blocks[1 : 1 + third])), float(np.median(blocks[-third:]))
+            rows.append(
+                {
+                    "bounded classes, B=100, d=10": name,
+                    "samples": len(blocks) * len(stream),
+                    "µs, first third": first,
+                    "µs, last third": last,
+                    "ratio": last / first,
+                }
+            )
+    texts.append(sheet(rows))
     report.write(
         "1d. Growth",
         "An evaluation, and for one sample in ten a removal and an addition; for streams `predict_one` and `learn_one`.\n\n"
-        + text
+        + "\n\n".join(texts)
         + "\n\n![curves](growth.png)",
     )
+
+
+def learned(model: Any, samples: list[tuple[dict[str, float], Any]]) -> int:
+    """How many samples the model has predicted and learned."""
+    for x, y in samples:
+        model.predict_one(x)
+        model.learn_one(x, y)
+    return len(samples)
 
 
 # 1e. Memory ---------------------------------------------------------------------------------------
@@ -572,31 +548,28 @@ def resident() -> float:
 
 
 def memory(report: runner.Report) -> None:
-    rows: list[list[object]] = []
-    for n in (100, 1000, 20_000):
-        for d in (10, 20, 123):
-            points = dense(min(n, 1000), d)
-            before = resident()
-            f = Expansion(kernels.RBF(gamma=0.5 / d)._terms(), budget=n)
-            for i in range(n):
-                f.evaluate(points[i % len(points)])
-                f.add(0.1)
-            grown = resident() - before
-            held = base.Base._raw_memory_usage.fget(f)  # River's meter goes through all parts
-            each, least = held / n, 8 * (d + 4)
-            rows.append([f"B={n:,}, d={d}", held / 1e6, each, least, each / least, grown if n >= 20_000 else None])
-    head = [
-        "dense",
-        "MB of the expansion",
-        "bytes per support vector",
-        "8 (d + 4)",
-        "ratio",
-        "MB that the process grew",
-    ]
+    rows: list[dict[str, object]] = []
+    for n, d in itertools.product((100, 1000, 20_000), (10, 20, 123)):
+        points, before = dense(min(n, 1000), d), resident()
+        f = Expansion(kernels.RBF(gamma=0.5 / d)._terms(), budget=n)
+        for i in range(n):
+            f.evaluate(points[i % len(points)])
+            f.add(0.1)
+        size, least = base.Base._raw_memory_usage.fget(f), 8 * (d + 4)  # River's meter goes through all parts
+        rows.append(
+            {
+                "dense": f"B={n:,}, d={d}",
+                "MB of the expansion": size / 1e6,
+                "bytes per support vector": size / n,
+                "8 (d + 4)": least,
+                "ratio": size / n / least,
+                "MB that the process grew": resident() - before if n >= 20_000 else None,
+            }
+        )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     report.write(
         "1e. Memory",
-        runner.table(head, rows)
+        sheet(rows)
         + f"\n\nA support vector is its d numbers, its coefficient, ‖z‖², κ(z, z), its birth and the list of its posting lists; the "
         f"scratch of a kernel row comes on top once. Peak of this process, data and libraries included: {peak:.0f} MB.",
     )
