@@ -50,7 +50,6 @@ from river_okl import kernels
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame
 
-FAST = ("RBPClassifier", "OLRDClassifier", "BOGDClassifier", "SPAClassifier", "AhpatronClassifier")
 NOISE = 0.1  # labels that are wrong, so that every budget fills and updates go on
 
 

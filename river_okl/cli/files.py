@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import functools
 import itertools
 import math
 import os
@@ -16,7 +17,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from river_okl import datasets
 from river_okl.cli.mistakes import Mistake, nearest
@@ -96,8 +97,43 @@ def read_file(text: str, target: str | None, drop: Iterable[str]) -> Stream:
 # CSV ----------------------------------------------------------------------------------------------
 
 
-def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[str]) -> Stream:
-    """Columns that are all numbers are features; every value of another column is a feature of its own."""
+class _Table(NamedTuple):
+    """How the rows of a CSV file are read: its columns, those that are features, and that of the target."""
+
+    source: Source
+    separator: str
+    header: list[str]
+    has_header: bool
+    features: list[int]
+    at: int
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The lines where rows end, and the rows."""
+        with self.source.open() as file:
+            reader = csv.reader(file, delimiter=self.separator)
+            for row in itertools.islice((row for row in reader if row), int(self.has_header), None):
+                if len(row) != len(self.header):
+                    there = f"{'the header' if self.has_header else 'the first row'} has {len(self.header)}"
+                    raise Mistake(f"{self.source.name}, line {reader.line_num}: {len(row)} fields where {there}")
+                yield reader.line_num, row
+
+    def samples(self, numeric: dict[int, bool], label: Callable[[str], Any]) -> Iterator[Sample]:
+        """Numbers by their column; a word is 1 under the names of its column and its own."""
+        for _, row in self.rows():
+            x: dict[Any, Any] = {}
+            for i, is_number in numeric.items():
+                cell = row[i]
+                if _is_missing(cell):
+                    continue
+                if is_number:
+                    x[self.header[i]] = float(cell)
+                else:
+                    x[self.header[i], cell] = 1.0
+            yield x, label(row[self.at])
+
+
+def _find_columns(source: Source, lines: list[str], target: str | None, drop: set[str]) -> _Table:
+    """What the first lines and the user say of the columns."""
     separator = _separator(lines)
     first, *others = (row for row in csv.reader(lines, delimiter=separator) if row)
     has_header = _is_header(first, others)
@@ -117,27 +153,21 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
     if not features:
         hint = "; fields may be separated by , ; | or tabs" if len(header) == 1 else ""
         raise Mistake(f"{source.name} has no column beside the target {target!r}{hint}")
+    return _Table(source, separator, header, has_header, features, at)
 
-    def rows() -> Iterator[tuple[int, list[str]]]:
-        """The lines where rows end, and the rows."""
-        with source.open() as file:
-            reader = csv.reader(file, delimiter=separator)
-            for row in itertools.islice((row for row in reader if row), int(has_header), None):
-                if len(row) != len(header):
-                    what = "the header" if has_header else "the first row"
-                    raise Mistake(
-                        f"{source.name}, line {reader.line_num}: {len(row)} fields where {what} has {len(header)}"
-                    )
-                yield reader.line_num, row
 
-    columns = {i: _Column() for i in (*features, at)}
+def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[str]) -> Stream:
+    """Columns that are all numbers are features; every value of another column is a feature of its own."""
+    table = _find_columns(source, lines, target, drop)
+    header, at = table.header, table.at
+    columns = {i: _Column() for i in (*table.features, at)}
     labels: set[str] = set()
     size = 0
-    for line, row in rows():
+    for line, row in table.rows():
         for i, column in columns.items():
             column.see(line, row[i])
         if _is_missing(row[at]):
-            raise Mistake(f"{source.name}, line {line}: the target {target!r} is missing")
+            raise Mistake(f"{source.name}, line {line}: the target {header[at]!r} is missing")
         if len(labels) <= MOST_LABELS:
             labels.add(row[at])
         size += 1
@@ -148,28 +178,15 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
             raise Mistake(
                 "{}, line {}: {!r} in column {!r} is not finite".format(source.name, *column.infinite, header[i])
             )
-        if column.commas and not column.numeric and separator != ",":
+        if column.commas and not column.numeric and table.separator != ",":
             raise Mistake(f"{source.name}: the numbers in column {header[i]!r} have decimal commas; write points")
     task, label = _labels(labels, columns[at].numeric)
-    numeric = {i: columns[i].numeric for i in features}
-
-    def samples() -> Iterator[Sample]:
-        for _, row in rows():
-            x: dict[Any, Any] = {}
-            for i, is_number in numeric.items():
-                cell = row[i]
-                if _is_missing(cell):
-                    continue
-                if is_number:
-                    x[header[i]] = float(cell)
-                else:
-                    x[header[i], cell] = 1.0
-            yield x, label(row[at])
-
+    numeric = {i: columns[i].numeric for i in table.features}
     n = sum(numeric.values())
-    note = f"target {target}; {n} columns of numbers, {len(numeric) - n} of words"
+    note = f"target {header[at]}; {n} columns of numbers, {len(numeric) - n} of words"
+    samples = _Again(functools.partial(table.samples, numeric, label))
     return Stream(
-        source.name, _Again(samples), task, size, scaled=True, note=note if has_header else f"no header; {note}"
+        source.name, samples, task, size, scaled=True, note=note if table.has_header else f"no header; {note}"
     )
 
 
