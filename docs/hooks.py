@@ -48,7 +48,13 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Tables from results and code, and formulas that every browser shows without a script."""
-    makers = {"equations": equations, "findings": findings, "benchmarks": benchmarks, "leaderboard": leaderboard}
+    makers = {
+        "equations": equations,
+        "findings": findings,
+        "benchmarks": benchmarks,
+        "leaderboard": leaderboard,
+        "scale": scale,
+    }
     markdown = MATH.sub(formulas, markdown)
     if page.file.src_uri == "papers.md":
         markdown = re.sub(r"\$([^$\n]+)\$", lambda match: latex2mathml.converter.convert(match[1]), markdown)
@@ -115,6 +121,11 @@ def tables(path: pathlib.Path) -> str:
 def benchmarks() -> str:
     """Every class with its defaults."""
     return tables(ROOT / "benchmarks" / "results" / "classes.md")
+
+
+def scale() -> str:
+    """What several workers cost and gain, as ``python -m benchmarks.scale`` found it; headings a level deeper."""
+    return re.sub(r"^## ", "### ", tables(ROOT / "benchmarks" / "results" / "scale.md"), flags=re.M)
 
 
 def leaderboard() -> str:

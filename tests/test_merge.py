@@ -90,6 +90,21 @@ def test_a_shard_that_learned_nothing_adds_nothing(name):
     close(scores(merged, stream), scores(model, stream), 1e-6)
 
 
+@pytest.mark.parametrize("kind", ["sparse", "emerging", "duplicates"])
+@pytest.mark.parametrize("name", ["BPAClassifier", "SOGPRegressor", "OKLClassifier", "OKLRegressor"])
+def test_streams_whose_features_come_and_go(name, kind):
+    cls = CLASSES[name]
+    start = small(cls)
+    start.learn_stream(streams.KINDS[kind](task(cls), 100, seed=9))
+    _, models, stream = shards_of(cls, start=start, stream=streams.KINDS[kind](task(cls), 200))
+    merged = river_okl.merge(models, start=start)
+    merged._f._check()
+    assert np.isfinite(scores(merged, stream)).all()
+    close(scores(river_okl.merge([models[0], start], start=start), stream), scores(models[0], stream), 1e-6)
+    merged.learn_stream(stream)
+    merged._f._check()
+
+
 # Sums of expansions -----------------------------------------------------------------------------------------------
 
 

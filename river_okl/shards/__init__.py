@@ -5,6 +5,7 @@
     expansions.py   f = Σ w_i f_i, for all classes whose model is a kernel expansion; random features alike
     posteriors.py   Gaussian processes: Λ = Λ_start + Σ (Λ_i - Λ_start)
     mixtures.py     the same for all experts of ``OKLClassifier`` and ``OKLRegressor``
+    spaces.py       kernels between points of several models
     wrappers.py     River's pipelines and scalers around them
 
 Everything is read from models and written to a new one: merging changes none of them.

@@ -121,20 +121,30 @@ def _sum(shards: Shards, model: Any, columns: Sequence[Arrays]) -> Arrays:
     return total
 
 
-def union(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sample], list[Arrays]]:
-    """The points of all expansions, equal ones once and the youngest last, and the coefficients that each has there.
+def union(functions: Sequence[Any]) -> tuple[list[Sample], list[Arrays]]:
+    """The points of all expansions, equal ones once and the youngest last, and the coefficients that each has there."""
+    points, places = places_of(functions)
+    columns = []
+    for f, at in zip(functions, places, strict=True):
+        a = np.zeros((len(points), f.columns.shape[1]))
+        np.add.at(a, at, f.columns)
+        columns.append(a)
+    return points, columns
 
-    With ``twins`` a point that one expansion has twice is there twice, as its n-th copy in each.
+
+def places_of(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sample], list[NDArray[np.int64]]]:
+    """The points of all, equal ones once and the youngest last, and where each has its own.
+
+    With ``twins`` a point that one has twice is there twice, as its n-th copy in each.
     """
     position: dict[Any, int] = {}
     points: list[Sample] = []
     ages: list[int] = []
-    places: list[list[int]] = []
+    places = []
     for f in functions:
-        births = f.births
-        places.append([0] * len(f))
+        at = np.zeros(len(f), dtype=np.int64)
         copies: collections.Counter[Any] = collections.Counter()
-        for i in np.argsort(births).tolist():
+        for age, i in enumerate(np.argsort(f.births).tolist()):
             z = f.point(i)
             content = frozenset(z.items())
             copies[content] += twins
@@ -142,18 +152,14 @@ def union(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sample], 
             if key not in position:
                 position[key] = len(points)
                 points.append(z)
-                ages.append(int((births > births[i]).sum()))
-            places[-1][i] = position[key]
+                ages.append(age - len(f))
+            at[i] = position[key]
+        places.append(at)
     # what does not depend on the order of the models decides between points of one age
-    order = np.array(sorted(range(len(points)), key=lambda i: (-ages[i], sorted(points[i].values()))), dtype=np.int64)
+    order = sorted(range(len(points)), key=lambda i: (ages[i], sorted(points[i].values())))
     rank = np.empty(len(points), dtype=np.int64)
     rank[order] = np.arange(len(points))
-    columns = []
-    for f, at in zip(functions, places, strict=True):
-        a = np.zeros((len(points), f.columns.shape[1]))
-        np.add.at(a, rank[at], f.columns)
-        columns.append(a)
-    return [points[i] for i in order], columns
+    return [points[i] for i in order], [rank[at] for at in places]
 
 
 def _fill(f: Expansion, points: list[Sample], columns: Arrays) -> None:

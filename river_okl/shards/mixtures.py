@@ -24,12 +24,24 @@ from numpy.typing import NDArray
 from river_okl._core.mixture import BELIEFS_OF, FIRSTS_AT
 from river_okl._core.process import DIAGONAL
 from river_okl.algorithms.okl import OKL
-from river_okl.kernels import DOT_POWER, EXP_DISTANCE
 from river_okl.labels import Labels
 from river_okl.predictive import PredictiveClassifier
 from river_okl.shards.expansions import pursued
-from river_okl.shards.posteriors import Belief, Ends, Places, added, inverse, packed, seen_from, stored, unpacked
+from river_okl.shards.posteriors import (
+    Belief,
+    Ends,
+    Places,
+    added,
+    heaviest,
+    importance_of,
+    inverse,
+    packed,
+    seen_from,
+    stored,
+    unpacked,
+)
 from river_okl.shards.shards import Shards
+from river_okl.shards.spaces import Space
 from river_okl.shards.statistics import Moments
 
 MODELS = OKL
@@ -40,7 +52,6 @@ State = dict[str, Any]
 NEWCOMER = 2.0  # log-weight that a kernel starts behind where it takes over, as in _core/mixture.pyx
 MEMORY = 10_000  # of a scaler, a metric and a target, as there
 FIRST_METRIC = 200
-CANDIDATES = 4  # times the dictionary: the points of the union that are compared
 STEPS = 30  # of conjugate gradients
 POOL_FLOOR = 0.02  # of a learner's weight, where points leave the pool, as there
 
@@ -121,62 +132,6 @@ class Mixed:
         return max(range(len(self.kernels)), key=self.believed)
 
 
-class Space:
-    """Kernels over a list of points whose features have these weights."""
-
-    def __init__(self, points: list[dict[Hashable, float]], terms: Any) -> None:
-        self.terms = terms
-        self.names = {name: j for j, name in enumerate(dict.fromkeys(name for z in points for name in z))}
-        self.X = np.zeros((len(points), len(self.names)))
-        for i, z in enumerate(points):
-            for name, value in z.items():
-                self.X[i, self.names[name]] = value
-
-    def gram(self, kernel: Kernel, weights: Any, rows: Any, columns: Any) -> Arrays:
-        """κ of these points with those; ``weights(name)`` is that of a feature."""
-        w = np.array([weights(name) for name in self.names])
-        A, B = self.X[rows], self.X[columns]
-        dots: Arrays = (A * w) @ B.T
-        squares = dots * -2.0
-        squares += (A * A) @ w[:, None]
-        squares += (B * B) @ w
-        np.maximum(squares, 0.0, out=squares)
-        same = self.same(rows, columns)
-        squares[same] = 0.0
-        total: Arrays = np.zeros(dots.shape)
-        for weight, factors in self.terms:
-            product: Any = weight
-            for kind, degree, gamma, coef0, auto in factors:
-                if kind == DOT_POWER:
-                    gamma = _ratio(auto, kernel.mean_square) if auto else gamma
-                    factor = gamma * dots + coef0
-                    product = product * (factor**degree if degree != 1 else factor)
-                elif kind == EXP_DISTANCE:
-                    gamma = math.sqrt(_ratio(auto, kernel.mean_distance)) if auto else gamma
-                    product = product * np.exp(-gamma * np.sqrt(squares))
-                else:
-                    gamma = _ratio(auto, kernel.mean_distance) if auto else gamma
-                    factor = squares * -gamma
-                    np.exp(factor, out=factor)
-                    factor *= product
-                    product = factor
-            total += product
-        total[same] *= DIAGONAL
-        return total
-
-    @staticmethod
-    def same(rows: Any, columns: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the points are the same."""
-        at = {int(column): j for j, column in enumerate(columns)}
-        found = [(i, at[int(row)]) for i, row in enumerate(rows) if int(row) in at]
-        pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
-        return pairs[:, 0], pairs[:, 1]
-
-
-def _ratio(constant: float, mean: float) -> float:
-    return min(constant / mean, 1e100) if mean > 0.0 else 0.0
-
-
 class Merging:
     """The parts of several mixtures, and the state that they become."""
 
@@ -188,7 +143,7 @@ class Merging:
         self.start = Mixed(shards.start)
         self.movers = [i for i, share in enumerate(self.shares) if share > 0.0]
         self.first = self.all[self.movers[0]]
-        self.names = list(dict.fromkeys(name for each in (self.start, *self.all) for name in each.place))
+        self.names = list(dict.fromkeys(name for i in self.movers for name in self.all[i].place))
         self.target = self.merged_target()
         self.changes: dict[tuple[int, int], Arrays] = {}
         self.kernels = self.merged_kernels()
@@ -221,7 +176,7 @@ class Merging:
         for name in self.names:
             found = [
                 None if (at := each.place.get(name)) is None else _feature(each.state["scaler"], at)
-                for each in (self.start, *self.all)
+                for each in (self.start, *(self.all[i] for i in self.movers))
             ]
             rows.append(self.feature(found))
         kinds = (np.int64, np.int64, np.int64, np.bool_, np.float64)
@@ -235,13 +190,16 @@ class Merging:
         } | ({} if rows else {"numbers": np.zeros((0, 6))})
 
     def feature(self, found: list[State | None]) -> tuple[Any, ...]:
-        """One feature: of the start and of every shard, None where it is not known."""
+        """One feature: of the start and of every shard that learned, None where it is not known."""
         before, ends = found[0], found[1:]
+        if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
+            before = None  # forgotten by all, and begun anew
         spans, streams, gap = [0.0], [], math.inf
         votes = total = 0.0
         start = Moments(memory=MEMORY) if before is None else _moments(before["numbers"])
         count = 0 if before is None else before["count"]
-        for e, end, each in zip(self.evidence.tolist(), ends, self.all, strict=True):
+        for i, end in zip(self.movers, ends, strict=True):
+            e, each = float(self.evidence[i]), self.all[i]
             new = each.seen - self.start.seen
             if end is None:
                 spans.append(e * new)
@@ -251,19 +209,16 @@ class Merging:
             streams.append((e, _moments(end["numbers"])))
             count += e * (end["count"] - (before["count"] if before is not None and known else 0))
             gap = min(gap, each.seen - end["last"])
-            votes += e * end["count"] * end["centred"]
-            total += e * end["count"]
-        if not streams:  # forgotten by all
-            assert before is not None
-            streams, gap = [(0.0, start)], self.start.seen - before["last"]
-            votes, total = before["count"] * before["centred"], before["count"]
+            votes += e * new * end["centred"]
+            total += e * new
         end_of = start.after(streams)
         span = sum(spans) + (0.0 if before is None else self.start.seen + 1 - before["first"])
         seen = self.seen
         count = max(1, round(count))
         first = min(max(1, round(seen + 1 - span)), seen + 1 - count)
         last = max(min(seen, round(seen - gap)), first + count - 1)
-        return first, last, count, 2.0 * votes >= total, _numbers(end_of)
+        centred = 2.0 * votes >= total if total or before is None else before["centred"]
+        return first, last, count, centred, _numbers(end_of)
 
     def metrics(self, points: list[dict[Hashable, float]]) -> State:
         size = len(self.names)
@@ -275,8 +230,7 @@ class Merging:
         )
         samples = pairs = 0.0
         for factor, each in self.parts(halved):
-            own = np.array([at[name] for name in each.place], dtype=np.int64)
-            places = np.array(list(each.place.values()), dtype=np.int64)
+            own, places = self.known(each, at)
             metrics = each.state["metrics"]
             sums[own, :2] += factor * metrics["sums"][places, :2]
             samples += factor * metrics["samples"]
@@ -288,8 +242,8 @@ class Merging:
         weights[known > 0.0] /= known[known > 0.0, None]
         weights[known <= 0.0] = 1.0
         for factor, each in self.slopes():
-            own = np.array([at[name] for name in each.place], dtype=np.int64)
-            slopes[own] += factor * each.state["metrics"]["slopes"][list(each.place.values())]
+            own, places = self.known(each, at)
+            slopes[own] += factor * each.state["metrics"]["slopes"][places]
         sums[:, 0] *= max(0.0, samples - 1.0) / pairs if pairs > 0.0 else 0.0
         while samples >= 2.0 * MEMORY:
             samples *= 0.5
@@ -309,6 +263,12 @@ class Merging:
             "samples": float(samples),
             "learned": any(each.state["metrics"]["learned"] for each in self.all),
         }
+
+    @staticmethod
+    def known(each: Mixed, at: dict[Hashable, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the features that both know are in the merged model, and in this one."""
+        pairs = np.array([(at[name], place) for name, place in each.place.items() if name in at], dtype=np.int64)
+        return pairs.reshape(-1, 2)[:, 0], pairs.reshape(-1, 2)[:, 1]
 
     @staticmethod
     def column(z: dict[Hashable, float], at: dict[Hashable, int], weights: Arrays) -> Arrays:
@@ -487,16 +447,12 @@ class Merging:
         n = self.first.n_processes
         weights = self.mean(lambda each: each.weights[:n])
         kernel_of = np.arange(n) // len(BELIEFS_OF[self.first.task])
-        index = {at: j for j, at in enumerate(held)}
-        importance = np.zeros(len(held))
+        importance = np.zeros(len(space))
         for i in self.movers:
             for e, belief in enumerate(beliefs[1 + i]):
                 basis = bases[1 + i][kernel_of[e]]
-                alpha = (belief.means @ basis.inverse) / basis.inverse.diagonal()
-                for j, at in enumerate(basis.at.tolist()):
-                    importance[index[at]] += self.shares[i] * (weights[e] + 1e-3) * float(alpha[:, j] @ alpha[:, j])
-        heaviest = np.sort(np.argsort(-importance.astype(np.float32), kind="stable")[: CANDIDATES * most])
-        candidates = np.array(held, dtype=np.int64)[heaviest]
+                np.add.at(importance, basis.at, self.shares[i] * (weights[e] + 1e-3) * importance_of(belief, basis))
+        candidates = heaviest(np.array(held, dtype=np.int64), importance, most)
         values: list[Any] = []
         for e in range(n):
             total: Any = 0.0

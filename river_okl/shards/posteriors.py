@@ -29,20 +29,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
-from river_okl._core.process import DIAGONAL, Process
+from river_okl._core.process import Process
 from river_okl._core.states import with_arrays
 from river_okl.algorithms.sogp import SOGP
 from river_okl.kernels import RBF
 from river_okl.labels import Labels
 from river_okl.predictive import PredictiveClassifier
-from river_okl.shards.expansions import pursued, union
+from river_okl.shards.expansions import places_of, pursued, union
 from river_okl.shards.shards import Shards
+from river_okl.shards.spaces import Space
 from river_okl.shards.statistics import pooled_kernel
 
 MODELS = SOGP
 
 Arrays = NDArray[np.float64]
 
+CANDIDATES = 4  # times the dictionary: the points of the union that are compared
 SAFE = 0.5  # of the shards' mean precision: a sum of evidence below it has lost more than it gained
 
 
@@ -138,6 +140,19 @@ def seen_from(belief: Belief, cross: Arrays, places: Places, chosen: NDArray[np.
     return Belief(belief.means @ A.T, A @ belief.learned @ A.T)
 
 
+def importance_of(belief: Belief, basis: Places) -> Arrays:
+    """What the means would lose at each point without it, squared: KRLS-T's (α_i / K⁻¹_ii)²."""
+    found: Arrays = (((belief.means @ basis.inverse) / basis.inverse.diagonal()) ** 2).sum(axis=0)
+    return found
+
+
+def heaviest(held: NDArray[np.int64], importance: Arrays, most: int) -> NDArray[np.int64]:
+    """The points that are compared, where so many may stay; ``importance`` is that of all points."""
+    order = np.argsort(-importance[held].astype(np.float32), kind="stable")  # equal ones are equal for any order
+    found: NDArray[np.int64] = held[np.sort(order[: CANDIDATES * most])]
+    return found
+
+
 # One process ----------------------------------------------------------------------------------------------------------
 
 
@@ -153,30 +168,35 @@ def merged(shards: Shards) -> tuple[Any, float]:
     everyone = [shards.start, *shards.models]
     points, places = _union([each._f for each in everyone])
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
-    f = _points(model._f.kernel.terms, kernel, points)
-    K = f.gram()
-    K[np.diag_indices(len(K))] *= DIAGONAL
+    model._f.kernel.__setstate__(kernel)
+    means = model._f.kernel
+    space = Space(points, means.terms)
     amplitude, forgetting = _amplitude(shards.models[0]), model.forgetting
-    beliefs = [_belief(each, K[np.ix_(at, at)]) for each, at in zip(everyone, places, strict=True)]
+    grams = [space.gram(means, None, at, at) for at in places]
+    beliefs = [_belief(each, K) for each, K in zip(everyone, grams, strict=True)]
+    bases = [Places(at, inverse(K)) for at, K in zip(places, grams, strict=True)]
     shares = shards.shares
-    held = np.unique(np.concatenate([at for at, share in zip(places[1:], shares, strict=True) if share > 0.0]))
-    chosen, error = held, 0.0
-    bases = [Places(at, inverse(K[np.ix_(at, at)])) for at in places]
-    if len(held) > model.budget:
+    chosen = np.unique(np.concatenate([at for at, share in zip(places[1:], shares, strict=True) if share > 0.0]))
+    error = 0.0
+    if len(chosen) > model.budget:
+        importance = np.zeros(len(points))
+        for share, basis, belief in zip(shares, bases[1:], beliefs[1:], strict=True):
+            np.add.at(importance, basis.at, share * importance_of(belief, basis))
+        candidates = heaviest(chosen, importance, model.budget)
         values = sum(
-            share * (K[np.ix_(held, at)] @ basis @ belief.means.T)
-            for share, (at, basis), belief in zip(shares, bases[1:], beliefs[1:], strict=True)
+            share * (space.gram(means, None, candidates, basis.at) @ basis.inverse @ belief.means.T)
+            for share, basis, belief in zip(shares, bases[1:], beliefs[1:], strict=True)
         )
-        among = K[np.ix_(held, held)]
+        among = space.gram(means, None, candidates, candidates)
         picked = np.sort(pursued(lambda i: among[i], among.diagonal(), values, model.budget))
-        chosen = held[picked]
         rest = values - among[:, picked] @ np.linalg.solve(among[np.ix_(picked, picked)], values[picked])
         error = math.sqrt(max(0.0, float((rest * np.linalg.solve(among, values)).sum())))
+        chosen = candidates[picked]
     seen = [
-        seen_from(belief, K[np.ix_(chosen, basis.at)], basis, chosen)
+        seen_from(belief, space.gram(means, None, chosen, basis.at), basis, chosen)
         for belief, basis in zip(beliefs, bases, strict=True)
     ]
-    K = K[np.ix_(chosen, chosen)]
+    K = space.gram(means, None, chosen, chosen)
     steps = [each._t - shards.start._t for each in shards.models]
     belief = added(amplitude, forgetting, K, Ends(seen[0], seen[1:], steps), shards.evidence.tolist())
     model._f.restore(
@@ -216,25 +236,19 @@ def _amplitude(model: Any) -> float:
 
 
 def _union(processes: Sequence[Any]) -> tuple[list[dict[Hashable, float]], list[NDArray[np.int64]]]:
-    """All points, equal ones once, the youngest last, and where each process has its own."""
-    marked = [_Marked(each) for each in processes]
-    points, columns = union(marked, twins=True)
-    places = []
-    for each, a in zip(marked, columns, strict=True):
-        at = np.zeros(len(each), dtype=np.int64)
-        (rows,) = a[:, 0].nonzero()
-        at[a[rows, 0].astype(np.int64) - 1] = rows
-        places.append(at)
-    return points, places
+    """All points, equal ones once, the youngest last, and where each process has its own.
+
+    The n-th copy of a point in one is the n-th in another.
+    """
+    return places_of([_Points(each) for each in processes], twins=True)
 
 
-class _Marked:
-    """A process whose points carry their numbers, from 1."""
+class _Points:
+    """The points of a process as an expansion has them."""
 
     def __init__(self, f: Any) -> None:
         self.births = f.points.births
         self.point = f.points.point
-        self.columns = np.arange(1.0, len(self.births) + 1.0)[:, None]
 
     def __len__(self) -> int:
         return len(self.births)

@@ -62,8 +62,11 @@ def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> tuple[Any,
     """The state of a kernel whose bandwidth is taken from all streams together."""
     states = [kernel_of(model).__getstate__() for model in shards.models]
     first = kernel_of(shards.start).__getstate__()
-    if all(state == first for state in states):
+    moved = [i for i, state in enumerate(states) if state != first]
+    if not moved:
         return tuple(first)
+    if len(moved) == 1 and shards.evidence[moved[0]] == 1.0:
+        return tuple(states[moved[0]])
 
     def total(number: Callable[[Any], float]) -> float:
         return float(shards.total(lambda model: float(number(kernel_of(model).__getstate__()))))
