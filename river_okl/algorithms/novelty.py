@@ -95,7 +95,8 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
 
     def score_one(self, x: dict[Hashable, Any]) -> float:
         """How strange x is: ρ - f(x), above 0 where it is stranger than a share 1 - ν of the learned samples."""
-        return self._rho - self._f.evaluate(x)
+        score: float = self._rho - self._f.evaluate(x)
+        return score
 
     def score_many(self, X: Any) -> Any:
         """The scores of the rows of a frame."""
