@@ -19,7 +19,11 @@ from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, t
 
 KERNEL = kernels.RBF(0.5)
 EXPANSIONS = [name for name in CLASSES if not name.startswith(("OKL", "SOGP", "FOGD"))]
-REFUSING = {"POMDRClassifier": "the last samples of one stream", "NBSGD": "the last part of one stream"}
+REFUSING = {
+    "SkeGDClassifier": "a random sketch of the points of one stream",
+    "POMDRClassifier": "the last samples of one stream",
+    "NBSGD": "the last part of one stream",
+}
 
 
 def refusal(name, options):

@@ -57,6 +57,7 @@ ATTRIBUTES: dict[str, Callable[[Shards, str], Any]] = {
     **dict.fromkeys(("_neighbours", "_basis", "_w", "_gammas"), _anew),
 }
 REFUSED = {
+    "_sketch": "its features are a random sketch of the points of one stream",
     "_hints": "its predictions lean on the last samples of one stream, which several do not have",
     "_g": "the average over the last part of one stream is none of several; suffix=0 merges",
 }
