@@ -17,16 +17,20 @@ MODULES = [
     "gram",
     "kernel",
     "linalg",
+    "linears",
     "merging",
     "metrics",
     "mixture",
     "norms",
     "points",
+    "pool",
     "posterior",
     "process",
+    "processes",
     "rows",
     "sample",
     "scaler",
+    "stack",
 ]
 # Not -ffast-math, which breaks the exponential's argument reduction, and not -march=native: simd.h compiles the
 # vector loops for each instruction set, and one is picked when they are imported.

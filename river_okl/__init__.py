@@ -24,7 +24,8 @@ The map of the house::
     datasets.py     the papers' data sets
     cli/            the command: names and files of a user, the race, pictures
     _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
-                    posterior, process, scaler, metrics, and the mixture made of them;
+                    posterior, and the process made of it; scaler, metrics, and the mixture made of processes, pool,
+                    linears and stack;
                     samples, calibration, linear algebra, what a state must be
 """
 

@@ -7,3 +7,4 @@ cdef class Calibration:
 
 
 cpdef double sigmoid(double z)
+cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out) noexcept nogil

@@ -6,7 +6,7 @@ by Newton's method; both forget, as the size of margins changes while a model le
 classes and three streams: see benchmarks/probabilities.py.
 """
 
-from libc.math cimport exp, sqrt
+from libc.math cimport exp, fmax, sqrt
 
 import math
 
@@ -75,3 +75,16 @@ cpdef double sigmoid(double z):
         return 1.0 / (1.0 + exp(-z))
     z = exp(z)
     return z / (1.0 + z)
+
+
+cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out) noexcept nogil:
+    """exp(factor · score) of each over their sum; out may be the scores themselves."""
+    cdef Py_ssize_t o
+    cdef double largest = scores[0], total = 0.0
+    for o in range(1, n):
+        largest = fmax(largest, scores[o])
+    for o in range(n):
+        out[o] = exp(factor * (scores[o] - largest))
+        total += out[o]
+    for o in range(n):
+        out[o] /= total

@@ -22,5 +22,6 @@ cdef class Kernel:
     cdef Py_ssize_t next_update     # γ moves when 2, 3, 4, 6, 9, ... samples have been seen, then stays
 
     cdef bint observe(self, Sample *x) except -1
+    cdef int tune(self, double mean_distance, double mean_square) except -1
     cdef int resolve(self) except -1
     cdef double self_similarity(self, double square) noexcept

@@ -98,6 +98,12 @@ cdef class Kernel:
         """κ(x, x) where it is the same for all x, else None."""
         return self.self_similarity(0.0) if self.radial else None
 
+    cdef int tune(self, double mean_distance, double mean_square) except -1:
+        """Every γ that is left to the stream, from means that were taken elsewhere."""
+        self.mean_distance, self.mean_square = mean_distance, mean_square
+        self.radial_self = 0.0
+        return self.resolve()
+
     cdef int resolve(self) except -1:
         """Every γ that is left to the stream, from the means."""
         cdef int f = 0

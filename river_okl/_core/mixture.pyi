@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from river_okl._core.linears import Linears
 from river_okl._core.metrics import Metrics
 from river_okl._core.points import Points
+from river_okl._core.pool import Pool
+from river_okl._core.processes import Processes
 from river_okl._core.scaler import Scaler
-
-BELIEFS_OF: dict[str, tuple[tuple[float, float, float], ...]]
-FIRSTS_AT: tuple[tuple[float, int], ...]
+from river_okl._core.stack import Stack
 
 class Mixture:
     memo: bool
@@ -24,6 +25,14 @@ class Mixture:
     @property
     def points(self) -> Points: ...
     @property
+    def processes(self) -> Processes: ...
+    @property
+    def pool(self) -> Pool | None: ...
+    @property
+    def linears(self) -> Linears | None: ...
+    @property
+    def stack(self) -> Stack | None: ...
+    @property
     def regression(self) -> bool: ...
     @property
     def n_classes(self) -> int: ...
@@ -35,10 +44,6 @@ class Mixture:
     def target_mean(self) -> float: ...
     @property
     def budget(self) -> int: ...
-    @property
-    def dictionary(self) -> list[int]: ...
-    @property
-    def pool(self) -> list[int]: ...
     @property
     def experts(self) -> list[tuple[str, float]]: ...
     @property

@@ -52,6 +52,19 @@ def checked_flag(name: str, value: Any) -> bool:
     return value
 
 
+def check_positions(positions: Arrays, n: int, most: int) -> None:
+    """Positions of some of n points, at most so many, each once."""
+    if (
+        positions.ndim != 1
+        or positions.dtype.kind != "i"
+        or positions.size > most
+        or np.unique(positions).size != positions.size
+    ):
+        raise ValueError("the chosen points do not match")
+    if positions.size and not 0 <= positions.min() <= positions.max() < n:
+        raise ValueError(f"positions of {n} points are out of range")
+
+
 def checked_points(state: dict[str, Any], most: int | None, lanes: int, sparse_below: int) -> dict[str, Arrays]:
     """The arrays of the state of ``Points``."""
     square = checked_array(state, "square", np.float64, low=0.0)

@@ -1,7 +1,7 @@
 """The class to start with: a mixture of Gaussian processes, first-order and linear learners that chooses what to believe.
 
 Nothing has to be chosen: features are scaled inside, kernels find their scale and their features, and the mixture believes
-whoever predicts well. What it is made of, and every constant, is in ``_core/mixture.pyx``.
+whoever predicts well. What it is made of is in ``_core/mixture.pyx``, every constant with the part that it is of.
 """
 
 from __future__ import annotations

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.mixture import BELIEFS_OF, FIRSTS_AT
+from river_okl._core.pool import FIRSTS_AT
 from river_okl._core.process import DIAGONAL
+from river_okl._core.processes import BELIEFS_OF, NEWCOMER
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
 from river_okl.predictive import PredictiveClassifier
@@ -49,11 +50,10 @@ MODELS = OKL
 Arrays = NDArray[np.float64]
 State = dict[str, Any]
 
-NEWCOMER = 2.0  # log-weight that a kernel starts behind where it takes over, as in _core/mixture.pyx
-MEMORY = 10_000  # of a scaler, a metric and a target, as there
+MEMORY = 10_000  # of a scaler, a metric and a target, as in _core/scaler.pyx
 FIRST_METRIC = 200
 STEPS = 30  # of conjugate gradients
-POOL_FLOOR = 0.02  # of a learner's weight, where points leave the pool, as there
+POOL_FLOOR = 0.02  # of a learner's weight, where points leave the pool, as in _core/pool.pyx
 
 
 @dataclasses.dataclass
@@ -78,29 +78,23 @@ class Mixed:
         self.state: State = f.state()
         self.terms = f.terms
         self.task: str = f.task
-        self.columns = self.state["beliefs"][0]["means"].shape[0]
+        self.processes: State = self.state["processes"]
+        self.columns = self.processes["beliefs"][0]["means"].shape[0]
         scaler = self.state["scaler"]
         self.place = dict(zip(scaler["names"], scaler["place"].tolist(), strict=True))
         self.points: list[dict[Hashable, float]] = [f.points.point(i) for i in range(len(f))]
-        self.dictionary: list[int] = self.state["dictionary"].tolist()
+        self.dictionary: list[int] = self.processes["points"].tolist()
         self.kernels = [
-            Kernel(scale, int(metric), *means)
-            for (scale, metric, _), means in zip(self.state["kernels"].tolist(), self.state["gammas"], strict=False)
+            Kernel(scale, int(metric), *means) for scale, metric, *means in self.processes["kernels"].tolist()
         ]
-        weights = np.exp(self.state["log_weights"][: self.n_experts])
+        weights = np.exp(self.state["log_weights"])
         self.weights: Arrays = weights / weights.sum()
         self.target = _moments(self.state["target"][:-1])
         self.mean, self.deviation = self.target.mean, math.sqrt(self.target.variance) or 1.0
 
     @property
     def n_processes(self) -> int:
-        return len(self.state["beliefs"])
-
-    @property
-    def n_experts(self) -> int:
-        """The processes alone in a regression, and no stack with more than two classes."""
-        n = len(self.state["log_weights"])
-        return {"regression": self.n_processes, "binary": n, "multiclass": n - 1}[self.task]
+        return len(self.processes["beliefs"])
 
     def of_kernel(self, i: int) -> slice:
         """The processes with kernel i."""
@@ -327,8 +321,6 @@ class Merging:
         return float(sum(self.shares[i] * self.all[i].weight_of(name, metric) for i in known) / mass)
 
     def log_weights(self) -> Arrays:
-        n = self.first.n_experts
-
         def of(each: Mixed) -> Arrays:
             found: Arrays = each.state["log_weights"].copy()
             for k, kernel in enumerate(self.kernels):
@@ -338,15 +330,15 @@ class Merging:
             return found
 
         found: Arrays = self.mean(of)
-        found[:n] -= found[:n].max()
-        return np.minimum(found, 0.0)
+        found -= found.max()
+        return found
 
-    def processes(self) -> Arrays:
+    def fits(self) -> Arrays:
         """Sharpness, curvature and residual of every process."""
 
         def of(each: Mixed) -> Arrays:
             sources = [each.source(kernel.kind) for kernel in self.kernels]
-            found: Arrays = np.concatenate([each.state["processes"][each.of_kernel(i)] for i in sources])
+            found: Arrays = np.concatenate([each.processes["fits"][each.of_kernel(i)] for i in sources])
             return found
 
         found: Arrays = self.mean(of)
@@ -358,7 +350,7 @@ class Merging:
         """Of kernel k, belief b, at its own points, in the units of the merged target, under the merged kernel."""
         kernel = self.kernels[k]
         source = each.source(kernel.kind)
-        state = each.state["beliefs"][each.of_kernel(source)][b]
+        state = each.processes["beliefs"][each.of_kernel(source)][b]
         learned = state["factor"] * unpacked(state["learned"], len(at))
         if own:
             _, amplitude, _ = BELIEFS_OF[each.task][b]
@@ -475,42 +467,40 @@ class Merging:
     # The pool ---------------------------------------------------------------------------------------------------------
 
     def pool(self, most: int) -> tuple[list[dict[Hashable, float]], Arrays]:
-        """Points and coefficients of the first-order learners: Σ w_i f_i, of which the heaviest points stay."""
-        n = len(self.first.state["coef"])
+        """Of Σ w_i f_i the heaviest points, and their coefficients [point, column, learner]."""
         position: dict[Any, int] = {}
         points: list[dict[Hashable, float]] = []
         coefficients: list[Arrays] = []
         for i in self.movers:
             each = self.all[i]
-            for p in each.state["pool"].tolist():
+            pool = each.state["pool"]
+            for p, coef in zip(pool["points"].tolist(), np.moveaxis(pool["coef"], 2, 0), strict=True):
                 key = each.keys[p]
                 if key not in position:
                     position[key] = len(points)
                     points.append(each.points[p])
-                    coefficients.append(np.zeros(n))
-                coefficients[position[key]] += self.shares[i] * each.state["coef"][:, p]
-        total = np.array(coefficients).reshape(-1, n)
+                    coefficients.append(np.zeros(coef.shape))
+                coefficients[position[key]] += self.shares[i] * coef
+        total = np.array(coefficients).reshape(-1, self.first.columns, len(FIRSTS_AT))
         if len(points) > most:
             first = self.first.n_processes
             weights = self.mean(lambda each: each.weights[first : first + len(FIRSTS_AT)])
-            factor = np.repeat(weights + POOL_FLOOR, n // len(FIRSTS_AT))
-            order = np.argsort(-(total**2 @ factor).astype(np.float32), kind="stable")
+            order = np.argsort(-((total**2).sum(axis=1) @ (weights + POOL_FLOOR)).astype(np.float32), kind="stable")
             staying, leaving = np.sort(order[:most]), np.sort(order[most:])
             space = Space(points, self.first.terms)
-            total = np.concatenate(
+            total = np.stack(
                 [
-                    part[staying] + self.projected(space, i, staying, leaving, part[leaving])
-                    for i, part in enumerate(np.split(total, len(FIRSTS_AT), axis=1))
+                    total[staying, :, i] + self.projected(space, i, staying, leaving, total[leaving, :, i])
+                    for i in range(len(FIRSTS_AT))
                 ],
-                axis=1,
+                axis=2,
             )
             points = [points[i] for i in staying]
         return points, total
 
     def projected(self, space: Space, i: int, staying: Any, leaving: Any, coefficients: Arrays) -> Arrays:
         """What stays takes over of what leaves, by conjugate gradients: its projection as far as it matters."""
-        means = self.mean(lambda each: np.array(each.state["gammas"][len(self.kernels) + i]))
-        kernel = Kernel(*FIRSTS_AT[i], *means.tolist())
+        kernel = Kernel(*FIRSTS_AT[i], *self.mean(lambda each: each.state["pool"]["means"][i]).tolist())
         weights = functools.partial(self.weight_of, metric=kernel.metric)
         K = space.gram(kernel, weights, staying, staying)
         return solved(K, space.gram(kernel, weights, staying, leaving) @ coefficients)
@@ -518,8 +508,44 @@ class Merging:
     # Together ---------------------------------------------------------------------------------------------------------
 
     def state(self, most_dictionary: int, most: int) -> tuple[State, float]:
-        dictionary, bases, beliefs, error = self.dictionary(most_dictionary)
-        pool, coefficients = self.pool(most - most_dictionary)
+        points, bases, beliefs, error = self.dictionary(most_dictionary)
+        processes = {
+            "points": np.arange(len(points), dtype=np.int32),
+            "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
+            "fits": self.fits(),
+            "bases": bases,
+            "beliefs": beliefs,
+        }
+        pool = linears = stack = None
+        if self.first.task != "regression":
+            points, pool = self.pool_of(points, most - most_dictionary)
+            linears = {"coef": self.mean(self.linear), "bias": self.mean(lambda each: each.state["linears"]["bias"])}
+        if self.first.task == "binary":
+            stack = {name: self.mean(lambda each, n=name: each.state["stack"][n]) for name in self.first.state["stack"]}
+        sources = {id(each): [each.source(kernel.kind) for kernel in self.kernels] for each in self.all}
+        seen = self.seen
+        return {
+            "points": stored(points, most + 2),
+            "scaler": self.scaler(),
+            "metrics": self.metrics(points),
+            "processes": processes,
+            "pool": pool,
+            "linears": linears,
+            "stack": stack,
+            "n_classes": self.first.state["n_classes"],
+            "log_weights": self.log_weights(),
+            "shares": self.mean(lambda each: each.state["shares"][sources[id(each)]]),
+            "target": (*_numbers(self.target), float(self.mean(lambda each: each.state["target"][-1]))),
+            "counts": (
+                seen,
+                seen + min(max(1, self.all[i].state["counts"][1] - self.all[i].seen) for i in self.movers),
+                max(each.state["counts"][2] for each in self.all),
+            ),
+        }, error
+
+    def pool_of(self, dictionary: list[dict[Hashable, float]], most: int) -> tuple[list[dict[Hashable, float]], State]:
+        """The dictionary and those of the pool that are not in it; the state of the pool."""
+        pool, coefficients = self.pool(most)
         position = {frozenset(z.items()): i for i, z in enumerate(dictionary)}
         points, pooled = list(dictionary), []
         for z in pool:
@@ -529,53 +555,30 @@ class Merging:
                 points.append(z)
             pooled.append(position[key])
         order = np.argsort(pooled, kind="stable")
-        coef = np.zeros((len(self.first.state["coef"]), len(points)))
-        coef[:, pooled] = coefficients.T
-        at = {name: j for j, name in enumerate(self.names)}
-
-        def linear(each: Mixed) -> Arrays:
-            out = np.zeros((len(each.state["linear"]), len(self.names)))
-            out[:, [at[name] for name in each.place]] = each.state["linear"][:, list(each.place.values())]
-            return out
-
-        def shares(each: Mixed) -> Arrays:
-            sources = [each.source(kernel.kind) for kernel in self.kernels]
-            found: Arrays = each.state["kernels"][sources, 2]
-            return found
-
-        gammas = self.mean(lambda each: np.array(each.state["gammas"]))[len(self.kernels) :]
-        seen = self.seen
-        return {
-            "points": stored(points, most + 2),
-            "scaler": self.scaler(),
-            "metrics": self.metrics(points),
-            "n_classes": self.first.state["n_classes"],
-            "dictionary": np.arange(len(dictionary), dtype=np.int32),
-            "pool": np.array(pooled, dtype=np.int32)[order],
-            "coef": coef,
-            "linear": self.mean(linear),
-            "bias": self.mean(lambda each: each.state["bias"]),
-            "kernels": np.array([[k.scale, k.metric, s] for k, s in zip(self.kernels, self.mean(shares), strict=True)]),
-            "gammas": [(k.mean_distance, k.mean_square) for k in self.kernels]
-            + [tuple(means) for means in gammas.tolist()],
-            "bases": bases,
-            "beliefs": beliefs,
-            "log_weights": self.log_weights(),
-            "processes": self.processes(),
+        return points, {
+            "points": np.array(pooled, dtype=np.int32)[order],
+            "coef": np.ascontiguousarray(np.moveaxis(coefficients[order], 0, 2)),
+            "means": self.mean(lambda each: each.state["pool"]["means"]),
             "calibrations": [self.calibration(i) for i in range(len(FIRSTS_AT))],
-            "stack": self.mean(lambda each: each.state["stack"]),
-            "stack_covariance": self.mean(lambda each: each.state["stack_covariance"]),
-            "target": (*_numbers(self.target), float(self.mean(lambda each: each.state["target"][-1]))),
-            "counts": (
-                seen,
-                seen + min(max(1, self.all[i].state["counts"][1] - self.all[i].seen) for i in self.movers),
-                max(each.state["counts"][2] for each in self.all),
-            ),
-        }, error
+        }
 
-    def calibration(self, i: int) -> tuple[float, float, float, int]:
-        slope, curvature, square = self.mean(lambda each: np.array(each.state["calibrations"][i][:3])).tolist()
-        return slope, curvature, square, round(self.total(lambda each: each.state["calibrations"][i][3]))
+    def linear(self, each: Mixed) -> Arrays:
+        """The coefficients of the linear models, features in their places here."""
+        coef = each.state["linears"]["coef"]
+        at = {name: j for j, name in enumerate(self.names)}
+        out = np.zeros((*coef.shape[:2], len(self.names)))
+        out[:, :, [at[name] for name in each.place]] = coef[:, :, list(each.place.values())]
+        return out
+
+    def calibration(self, i: int) -> State:
+        def of(each: Mixed) -> State:
+            state: State = each.state["pool"]["calibrations"][i]
+            return state
+
+        found = {
+            name: float(self.mean(lambda each, n=name: of(each)[n])) for name in ("slope", "curvature", "mean_square")
+        }
+        return found | {"seen": round(self.total(lambda each: of(each)["seen"]))}
 
 
 def solved(K: Arrays, b: Arrays) -> Arrays:

@@ -225,21 +225,19 @@ def _negate(model: Any) -> None:
 def _with_classes(f: Any, order: list[int] | None) -> Any:
     """A process or mixture whose classes have another order; None: whose two labels change places."""
     make, options, state = f.__reduce__()
-    for belief in state.get("beliefs") or [state["belief"]]:
-        belief["means"] = -belief["means"] if order is None else belief["means"][order]
-    for name in state.keys() & {"coef", "linear", "bias"}:
-        a = state[name]
-        if order is None:
-            state[name] = -a
-        else:
-            n = len(order)
-            state[name] = a.reshape(len(a) // n, n, *a.shape[1:])[:, order].reshape(a.shape)
+
+    def turned(a: Any) -> Any:
+        return -a if order is None else a[order]
+
+    for belief in state["processes"]["beliefs"] if "processes" in state else [state["belief"]]:
+        belief["means"] = turned(belief["means"])
+    for part, name in ("pool", "coef"), ("linears", "coef"), ("linears", "bias"):
+        if part in state:
+            state[part][name] = turned(state[part][name])
     if order is None and "stack" in state:  # log-odds change their signs together, the constant does not
-        n = len(state["stack"])
-        state["stack"][-1] *= -1.0
-        covariance = state["stack_covariance"].reshape(n, n)
-        covariance[-1] *= -1.0
-        covariance[:, -1] *= -1.0
+        state["stack"]["coefficients"][-1] *= -1.0
+        state["stack"]["covariance"][-1] *= -1.0
+        state["stack"]["covariance"][:, -1] *= -1.0
     made = make(*options)
     made.restore(state)
     return made

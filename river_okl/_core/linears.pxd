@@ -1,0 +1,21 @@
+from river_okl._core.sample cimport Sample
+from river_okl._core.scaler cimport Scaler
+
+cdef enum:
+    LINEARS = 2
+
+
+cdef class Linears:
+    cdef readonly Scaler scaler
+    cdef double rates[LINEARS]
+    cdef readonly Py_ssize_t columns    # of coefficients: 1, or the classes where there are more than two
+    cdef Py_ssize_t places              # of features, that there is room for
+    cdef double **coef                  # [LINEARS · columns][places]
+    cdef double *bias                   # [LINEARS · columns]
+
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1
+    cdef int reserve_places(self) except -1
+    cdef int add_class(self) except -1
+    cdef void ask(self, const Sample *x, const double *values, double *p) noexcept
+    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double w, const double *p) noexcept
+    cdef void forget(self, list places) noexcept

@@ -1,0 +1,69 @@
+from libc.stdint cimport int32_t, int64_t
+
+from river_okl._core.metrics cimport METRICS, Metrics
+from river_okl._core.points cimport Points
+from river_okl._core.sample cimport Sample
+
+cdef enum:
+    KERNELS = 3
+    BELIEFS = 2
+    PROCESSES = 6                       # KERNELS · BELIEFS
+
+
+cdef class Processes:
+    cdef readonly Points points
+    cdef readonly Metrics metrics
+    cdef readonly str task              # "regression", "binary", "multiclass"
+    cdef bint regression
+    cdef readonly Py_ssize_t columns    # of targets: 1, or the classes where there are more than two
+    cdef list kernels                   # [KERNELS]
+    cdef list bases                     # [KERNELS]
+    cdef list beliefs                   # [PROCESSES], those of a kernel side by side
+    cdef double noise[BELIEFS]
+    cdef double scale[KERNELS]          # m
+    cdef int metric[KERNELS]
+    cdef double sharpness[PROCESSES]    # κ of softmax(κ m) where there are more than two classes
+    cdef double curvature[PROCESSES]
+    cdef double residual[PROCESSES]     # running squared residual over its predicted variance
+
+    cdef readonly Py_ssize_t most       # points in the dictionary
+    cdef readonly Py_ssize_t n
+    cdef int32_t *position              # [most + 1] of its points; -1: a sample that is not stored yet
+    cdef Py_ssize_t capacity
+    cdef int32_t *member                # [capacity] the number in the dictionary of every point, or -1
+
+    # scratch: the last sample
+    cdef double *squares[METRICS]       # of the dictionary
+    cdef double *dots[METRICS]
+    cdef double *k[KERNELS]
+    cdef double *steps                  # [columns] c of a process
+    cdef double *alpha
+    cdef double *work
+
+    cdef int believe(self, str task) except -1
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1
+    cdef int reserve_points(self) except -1
+    cdef int add_class(self) except -1
+    # A sample
+    cdef int ask(self, double *p) except -1
+    cdef void predict(self, const double *weight, double *mean, double *variance) noexcept
+    cdef void rescale(self, double ratio, double shift) noexcept
+    cdef double judge(self, double target, const double *weight, int64_t seen, double *p) noexcept
+    cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept
+    cdef int learn_slopes(self, const Sample *x, const double *values, const double *weight) except -1
+    cdef double along(self, int32_t slot) noexcept
+    cdef bint learn(self, double target, double surprise, double w) except -1
+    # Points come and go
+    cdef Py_ssize_t leave(self, const double *weight) noexcept
+    cdef Py_ssize_t least(self, const double *weight) noexcept
+    cdef void hold(self, Py_ssize_t i) noexcept
+    cdef void stored(self) noexcept
+    cdef void dropped(self, Py_ssize_t i) noexcept
+    # Kernels
+    cdef list grams(self)
+    cdef bint move(self, const double *share, list grams, double *log_weight) except -1
+    cdef int tune(self) except -1
+    cdef int exchange(self, list before) except -1
+    # What there is
+    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
+    cdef double norm2(self, const double *weight) noexcept

@@ -1,0 +1,569 @@
+"""The Gaussian processes of a mixture: a few kernels x a few beliefs, all over ONE dictionary of few points.
+
+A kernel is measured under one of three metrics (metrics.pyx), at a scale m: m times the γ that a kernel alone would take from
+the stream.  Under each there are beliefs (posterior.pyx) of different amplitude and forgetting: two classes by a probit,
+numbers and the 0/1 of many classes by a Gaussian likelihood.
+
+A sample joins the dictionary where some kernel finds it novel, and, once that is full, where the mixture did not foresee it; the
+point goes that is missed least, over all processes by their weights.  Kernels move: the one that was believed least becomes a
+neighbour of the one that was believed most, m · 4, m / 4, p ± ½.  As beliefs are about f at the points, they stay
+when a kernel changes.
+"""
+
+from libc.math cimport exp, fmax, fmin, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from river_okl._core.calibration cimport softmax
+from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.linalg cimport linalg
+from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.metrics cimport METRICS, Metrics
+from river_okl._core.points cimport Feature, Points
+from river_okl._core.posterior cimport JITTER, Basis, Belief, gaussian, normal, probit
+from river_okl._core.sample cimport LARGEST_SELF, Sample
+
+from river_okl._core.metrics import POWERS
+from river_okl._core.states import check_positions
+
+cdef double NOVEL = 1e-3            # of κ(x, x): a sample whose residue is smaller brings no point
+cdef double SURE = 0.7              # no point for a label that had this probability, once the dictionary is full
+cdef double FLOOR = 1e-3            # of a process's weight, where a point has to leave
+cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
+cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
+cdef double FARTHEST = 5.0          # deviations by which one sample moves the running scale
+
+NEWCOMER = 2.0                      # log-weight that a kernel which has moved starts behind
+KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
+BELIEFS_OF = {  # (λ, a, σ²)
+    "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
+    "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
+    "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
+}
+
+
+cdef class Processes:
+    """``PROCESSES`` Gaussian processes over points that others may hold, too.  Their weights are the mixture's."""
+
+    def __init__(self, Metrics metrics, tuple terms, Py_ssize_t most, str task):
+        cdef Py_ssize_t i, room = (most + 1 + 7) // 8 * 8
+        self.points = metrics.points
+        self.metrics = metrics
+        self.most = most
+        self.kernels = [Kernel(terms) for _ in range(KERNELS)]
+        self.bases = [Basis(most + 1) for _ in range(KERNELS)]
+        for i in range(KERNELS):
+            self.scale[i], self.metric[i] = KERNELS_AT_FIRST[i]
+            self.k[i] = <double *> aligned_resize(NULL, 0, room, 8)
+        for i in range(METRICS):
+            self.squares[i] = <double *> aligned_resize(NULL, 0, room, 8)
+            self.dots[i] = <double *> aligned_resize(NULL, 0, room, 8)
+        for i in range(PROCESSES):
+            self.sharpness[i], self.curvature[i], self.residual[i] = 6.0, 1.0, 1.0
+        self.position = <int32_t *> aligned_resize(NULL, 0, room, 4)
+        self.alpha = <double *> aligned_resize(NULL, 0, room, 8)
+        self.work = <double *> aligned_resize(NULL, 0, 3 * room, 8)
+        self.believe(task)
+        self.reserve_columns(1)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(KERNELS):
+            okl_free(self.k[i])
+        for i in range(METRICS):
+            okl_free(self.squares[i])
+            okl_free(self.dots[i])
+        okl_free(self.position)
+        okl_free(self.member)
+        okl_free(self.steps)
+        okl_free(self.alpha)
+        okl_free(self.work)
+
+    def __sizeof__(self):
+        cdef Py_ssize_t room = (self.most + 8) // 8 * 8
+        return object.__sizeof__(self) + room * (8 * (2 * METRICS + KERNELS + 4) + 4) + self.capacity * 4 + self.columns * 8
+
+    cdef int believe(self, str task) except -1:
+        """New beliefs over the dictionary that there is."""
+        self.task = task
+        self.regression = task == "regression"
+        self.beliefs = []
+        for basis in self.bases:
+            for i, (forgetting, amplitude, noise) in enumerate(BELIEFS_OF[task]):
+                self.beliefs.append(Belief(basis, amplitude, forgetting))
+                self.noise[i] = noise
+        return 0
+
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1:
+        """More columns of targets, all of which were 0 so far."""
+        cdef Belief belief
+        for belief in self.beliefs:
+            while belief.columns < columns:
+                belief.add_column()
+        self.steps = <double *> aligned_resize(self.steps, 0, columns, 8)
+        self.columns = columns
+        return 0
+
+    cdef int reserve_points(self) except -1:
+        """Room for as many points as ``points`` have room for."""
+        if self.points.capacity > self.capacity:
+            self.member = <int32_t *> aligned_resize(self.member, self.capacity, self.points.capacity, 4)
+            self.capacity = self.points.capacity
+        return 0
+
+    cdef int add_class(self) except -1:
+        """One class more.  What two classes were told apart by becomes a function for each of them."""
+        if self.columns > 1:
+            return self.reserve_columns(self.columns + 1)
+        before = self.beliefs
+        self.believe("multiclass")
+        self.reserve_columns(3)
+        for new, old in zip(self.beliefs, before):
+            (<Belief> new).tell_apart(old)
+        return 0
+
+    # A sample -------------------------------------------------------------------------------------------------------------
+
+    cdef int ask(self, double *p) except -1:
+        """Mean and variance of every process for the sample that was measured last, and the probabilities of every class."""
+        cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
+        cdef int b, m
+        cdef Kernel kernel
+        cdef Basis basis
+        cdef Belief belief
+        cdef double self_similarity
+        for m in range(METRICS):
+            for r in range(n):
+                self.dots[m][r] = self.metrics.dots[m][self.position[r]]
+                self.squares[m][r] = self.metrics.square[m][self.position[r]]
+        for i in range(KERNELS):
+            kernel, basis, m = self.kernels[i], self.bases[i], self.metric[i]
+            self_similarity = kernel.self_similarity(self.metrics.own[m])
+            if not self_similarity <= LARGEST_SELF:
+                raise ValueError(f"the kernel of this sample with itself is more than {LARGEST_SELF:g}: scale the features")
+            if n:
+                loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], self.metrics.own[m], padded, self.k[i])
+            basis.look(self.k[i], self_similarity)
+            for b in range(BELIEFS):
+                e = i * BELIEFS + b
+                belief = self.beliefs[e]
+                belief.look(self.k[i])
+                if self.regression:
+                    continue
+                if self.columns == 1:
+                    p[2 * e + 1] = normal(belief.mean[0] / sqrt(1.0 + belief.variance))
+                    p[2 * e] = 1.0 - p[2 * e + 1]
+                else:
+                    softmax(belief.mean, self.sharpness[e], self.columns, p + e * self.columns)
+        return 0
+
+    cdef void predict(self, const double *weight, double *mean, double *variance) noexcept:
+        """Of the target, by these weights of the processes, in the units that it is learned in."""
+        cdef Py_ssize_t e
+        cdef Belief belief
+        cdef double off
+        mean[0] = variance[0] = 0.0
+        for e in range(PROCESSES):
+            mean[0] += weight[e] * (<Belief> self.beliefs[e]).mean[0]
+        for e in range(PROCESSES):
+            belief = self.beliefs[e]
+            off = belief.mean[0] - mean[0]
+            variance[0] += weight[e] * (self.residual[e] * (belief.variance + self.noise[e % BELIEFS]) + off * off)
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        """The units of the target change: what is believed is carried over into them."""
+        cdef Py_ssize_t e, r
+        cdef Belief belief
+        for e in range(PROCESSES):
+            belief = self.beliefs[e]
+            belief.mean[0] = ratio * belief.mean[0] + shift
+            for r in range(self.n):
+                belief.means[r] = ratio * belief.means[r] + shift
+
+    cdef double judge(self, double target, const double *weight, int64_t seen, double *p) noexcept:
+        """How likely the target was to every process, into p; its squared residual over the variance, by these weights.
+
+        The running scale of a process, by which its variance is multiplied, follows its residuals.
+        """
+        cdef Py_ssize_t e
+        cdef Belief belief
+        cdef double variance, residual, surprise = 0.0
+        for e in range(PROCESSES):
+            belief = self.beliefs[e]
+            variance = belief.variance + self.noise[e % BELIEFS]
+            residual = (target - belief.mean[0]) * (target - belief.mean[0]) / variance
+            surprise += weight[e] * residual / self.residual[e]
+            p[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance) + 1e-6
+            self.residual[e] += (fmin(residual, FARTHEST * FARTHEST) - self.residual[e]) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
+            self.residual[e] = fmax(self.residual[e], 1e-4)
+        return surprise
+
+    cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept:
+        """A step of Newton's method for κ of every process's softmax(κ m)."""
+        cdef Py_ssize_t e, o
+        cdef Belief belief
+        cdef double mean, square
+        for e in range(PROCESSES):
+            belief = self.beliefs[e]
+            mean = square = 0.0
+            for o in range(self.columns):
+                mean += p[o] * belief.mean[o]
+                square += p[o] * belief.mean[o] * belief.mean[o]
+            self.curvature[e] = 0.995 * self.curvature[e] + fmax(square - mean * mean, 0.0) + 0.005
+            self.sharpness[e] = fmin(fmax(self.sharpness[e] + (belief.mean[c] - mean) / self.curvature[e], 1.0), 50.0)
+            p += self.columns
+
+    cdef int learn_slopes(self, const Sample *x, const double *values, const double *weight) except -1:
+        """The squared slope of the mixture's mean at x along each feature that x has, by differences of the kernel row."""
+        cdef Py_ssize_t i, j, o, r, n = self.n, room = (self.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
+        cdef int b, m
+        cdef Kernel kernel
+        cdef Belief belief
+        cdef double step, own, of_point, of_own
+        cdef double *by_dot = self.work
+        cdef double *by_own = self.work + room
+        cdef double *means = self.work + 2 * room
+        cdef const int32_t *places = self.metrics.scaler.places
+        slope = np.zeros((self.columns, x.size))
+        cdef double[:, ::1] view = slope
+        for i in range(KERNELS):
+            kernel, m = self.kernels[i], self.metric[i]
+            own = self.metrics.own[m]
+            step = 1e-6 * fmax(self.metrics.mean_square(m), 1e-12)
+            # κ as a function of x · z and of ‖x‖²: the distance depends on both
+            for r in range(n):
+                self.dots[m][r] -= step
+            loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], own, padded, by_dot)
+            for r in range(n):
+                self.dots[m][r] += step
+                by_dot[r] = (self.k[i][r] - by_dot[r]) / step
+            loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], own + step, padded, by_own)
+            for r in range(n):
+                by_own[r] = (by_own[r] - self.k[i][r]) / step
+            for o in range(self.columns):
+                memset(means, 0, n * 8)
+                for b in range(BELIEFS):
+                    belief = self.beliefs[i * BELIEFS + b]
+                    for r in range(n):
+                        means[r] += weight[i * BELIEFS + b] * belief.means[o * belief.basis.capacity + r]
+                (<Basis> self.bases[i]).solve(means, self.alpha)
+                of_own = 0.0
+                for r in range(n):
+                    of_own += 2.0 * self.alpha[r] * by_own[r]
+                    self.alpha[r] *= by_dot[r]
+                for j in range(x.size):
+                    of_point = self.along(x.slots[j])
+                    view[o, j] += self.metrics.weights[m][places[j]] * (of_own * values[j] + of_point)
+        for j in range(x.size):
+            for o in range(self.columns):
+                self.metrics.slopes[places[j]] += view[o, j] * view[o, j]
+            self.metrics.slope_counts[places[j]] += 1.0
+        return 0
+
+    cdef double along(self, int32_t slot) noexcept:
+        """Σ_r alpha[r] z_rj over the dictionary."""
+        cdef const Feature *feature
+        cdef Py_ssize_t r
+        cdef double total = 0.0
+        if slot < 0:
+            return 0.0
+        feature = &self.points.features[slot]
+        if feature.dense != NULL:
+            for r in range(self.n):
+                total += self.alpha[r] * feature.dense[self.position[r]]
+        else:
+            for r in range(feature.count):
+                if self.member[feature.owners[r]] >= 0:
+                    total += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
+        return total
+
+    cdef bint learn(self, double target, double surprise, double w) except -1:
+        """Every process learns the last sample; whether it joins the dictionary, which may have one too many then."""
+        cdef Py_ssize_t i, e, o, c = 0 if self.regression else <Py_ssize_t> target
+        cdef Belief belief
+        cdef bint novel = False
+        cdef double b
+        for i in range(KERNELS):
+            novel = novel or (<Basis> self.bases[i]).novelty() > NOVEL
+        if self.n >= self.most and surprise <= (1.0 if self.regression else 1.0 - SURE):
+            novel = False
+        for e in range(PROCESSES):
+            i = e // BELIEFS
+            belief = self.beliefs[e]
+            belief.forget(self.k[i])
+            if self.regression:
+                gaussian(target - belief.mean[0], belief.variance, self.noise[e % BELIEFS], w, self.steps, &b)
+            elif self.columns == 1:
+                probit(2.0 * c - 1.0, belief.mean[0], belief.variance, w, self.steps, &b)
+            else:
+                for o in range(self.columns):
+                    gaussian((o == c) - belief.mean[o], belief.variance, self.noise[e % BELIEFS], w, &self.steps[o], &b)
+            belief.learn(self.steps, b, self.k[i], novel)
+        if novel:
+            for i in range(KERNELS):
+                (<Basis> self.bases[i]).add()
+            self.position[self.n] = -1
+            self.n += 1
+        return novel
+
+    # Points come and go ---------------------------------------------------------------------------------------------------
+
+    cdef Py_ssize_t leave(self, const double *weight) noexcept:
+        """The point that is missed least leaves, and the dictionary's last gets its number; which it was, -1: the newcomer."""
+        cdef Py_ssize_t e, r = self.least(weight), last = self.n - 1, at = self.position[r]
+        for e in range(PROCESSES):
+            (<Belief> self.beliefs[e]).remove(r)
+        for e in range(KERNELS):
+            (<Basis> self.bases[e]).remove(r)
+        self.position[r] = self.position[last]
+        if r != last and self.position[r] >= 0:
+            self.member[self.position[r]] = <int32_t> r
+        self.n = last
+        if at >= 0:
+            self.member[at] = -1
+        return at
+
+    cdef Py_ssize_t least(self, const double *weight) noexcept:
+        """The number of the point that is missed least, over all processes."""
+        cdef Py_ssize_t r, e, o, best = 0
+        cdef Belief belief
+        cdef double *loss = self.work
+        memset(loss, 0, self.n * 8)
+        for e in range(PROCESSES):
+            belief = self.beliefs[e]
+            for o in range(self.columns):
+                belief.basis.solve(belief.means + o * belief.basis.capacity, self.alpha)
+                for r in range(self.n):
+                    loss[r] += (weight[e] + FLOOR) * belief.basis.importance(r, self.alpha[r])
+        for r in range(1, self.n):
+            if loss[r] < loss[best]:
+                best = r
+        return best
+
+    cdef void hold(self, Py_ssize_t i) noexcept:
+        """The newcomer has become point i."""
+        cdef Py_ssize_t r
+        for r in range(self.n):
+            if self.position[r] < 0:
+                self.position[r], self.member[i] = <int32_t> i, <int32_t> r
+
+    cdef void stored(self) noexcept:
+        """There is a new point at the end, which nobody holds yet."""
+        self.member[self.points.n - 1] = -1
+
+    cdef void dropped(self, Py_ssize_t i) noexcept:
+        """Point i, which was not held, is no more, and the last has its position."""
+        cdef Py_ssize_t last = self.points.n
+        self.member[i] = self.member[last]
+        if i != last and self.member[i] >= 0:
+            self.position[self.member[i]] = <int32_t> i
+
+    # Kernels --------------------------------------------------------------------------------------------------------------
+
+    cdef list grams(self):
+        """K of the dictionary under every kernel, jitter included."""
+        cdef Py_ssize_t i, j, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
+        cdef const Feature *feature
+        cdef Kernel kernel
+        cdef int m
+        cdef double w
+        products = np.zeros((METRICS, ld, ld))
+        cdef double[:, :, ::1] dots = products
+        cdef double[:, ::1] gram
+        cdef double *z = self.work
+        cdef int32_t *who = <int32_t *> self.alpha
+        for j in range(self.points.n_slots):
+            feature = &self.points.features[j]
+            if feature.key == NULL:
+                continue
+            count = 0
+            if feature.dense != NULL:
+                for r in range(n):
+                    if feature.dense[self.position[r]] != 0.0:
+                        z[count], who[count] = feature.dense[self.position[r]], <int32_t> r
+                        count += 1
+            else:
+                for r in range(feature.count):
+                    if self.member[feature.owners[r]] >= 0:
+                        z[count], who[count] = feature.amounts[r], self.member[feature.owners[r]]
+                        count += 1
+            place = self.metrics.place_of_slot(j)
+            for m in range(METRICS):
+                w = self.metrics.weights[m][place] if place >= 0 else 1.0
+                for r in range(count):
+                    for s in range(count):
+                        dots[m, who[r], who[s]] += w * z[r] * z[s]
+        found = []
+        for i in range(KERNELS):
+            kernel, m = self.kernels[i], self.metric[i]
+            matrix = aligned_matrix(ld)
+            gram = matrix
+            for r in range(n):
+                self.squares[m][r] = dots[m, r, r]
+            for r in range(n):
+                for s in range(n):
+                    self.dots[m][s] = dots[m, r, s]
+                loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], dots[m, r, r], (n + 7) // 8 * 8, &gram[r, 0])
+                gram[r, r] = kernel.self_similarity(dots[m, r, r]) * (1.0 + JITTER)
+            found.append(matrix)
+        return found
+
+    cdef bint move(self, const double *share, list grams, double *log_weight) except -1:
+        """The kernel that had less than half of the largest share of the weight becomes a neighbour of the one that had it."""
+        cdef Py_ssize_t i, low = 0, high = 0, to, of
+        cdef int b, m
+        cdef double scale
+        for i in range(1, KERNELS):
+            if share[i] < share[low]:
+                low = i
+            if share[i] > share[high]:
+                high = i
+        if share[low] >= 0.5 * share[high]:
+            return False
+        there = {(self.scale[i], self.metric[i]) for i in range(KERNELS)}
+        for scale, m in (
+            (4.0 * self.scale[high], self.metric[high]),
+            (0.25 * self.scale[high], self.metric[high]),
+            (self.scale[high], self.metric[high] + 1),
+            (self.scale[high], self.metric[high] - 1),
+        ):
+            if (scale, m) in there or not LEAST_SCALE <= scale <= LARGEST_SCALE or not 0 <= m < METRICS:
+                continue
+            self.scale[low], self.metric[low] = scale, m
+            for b in range(BELIEFS):
+                to, of = low * BELIEFS + b, high * BELIEFS + b
+                (<Belief> self.beliefs[to]).take_over(self.beliefs[of])
+                self.residual[to] = self.residual[of]
+                self.sharpness[to] = self.sharpness[of]
+                self.curvature[to] = self.curvature[of]
+                log_weight[to] = log_weight[of] - <double> NEWCOMER
+            grams[low] = grams[high]
+            return True
+        return False
+
+    cdef int tune(self) except -1:
+        """Every γ from today's mean distances."""
+        cdef Py_ssize_t i
+        cdef int m
+        for i in range(KERNELS):
+            m = self.metric[i]
+            (<Kernel> self.kernels[i]).tune(self.metrics.mean_distance(m) / self.scale[i], self.metrics.mean_square(m))
+        return 0
+
+    cdef int exchange(self, list before) except -1:
+        """Kernels are no longer what they were when ``before`` was their Gram matrices: what is believed at the points stays."""
+        cdef Py_ssize_t i
+        cdef int b
+        cdef const double[:, ::1] old, new
+        if self.n == 0:
+            return 0
+        for i, (was, now) in enumerate(zip(before, self.grams())):
+            old, new = was, now
+            for b in range(BELIEFS):
+                (<Belief> self.beliefs[i * BELIEFS + b]).exchange(&old[0, 0], &new[0, 0])
+            (<Basis> self.bases[i]).rebuild(&new[0, 0])
+        return 0
+
+    # What there is --------------------------------------------------------------------------------------------------------
+
+    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
+        """Add the coefficients of every point, by these weights of the processes; at the last sample, what they contribute there."""
+        cdef Py_ssize_t e, o, r
+        cdef Belief belief
+        for e in range(PROCESSES):
+            belief = self.beliefs[e]
+            for o in range(self.columns):
+                belief.basis.solve(belief.means + o * belief.basis.capacity, self.alpha)
+                for r in range(self.n):
+                    out[self.position[r] * self.columns + o] += weight[e] * self.alpha[r] * (self.k[e // BELIEFS][r] if at_sample else 1.0)
+
+    cdef double norm2(self, const double *weight) noexcept:
+        """‖E f‖² over all columns, averaged by these weights of the processes."""
+        cdef Py_ssize_t e, o
+        cdef Belief belief
+        cdef double total = 0.0, mass = 0.0
+        for e in range(PROCESSES):
+            belief = self.beliefs[e]
+            mass += weight[e]
+            for o in range(self.columns):
+                belief.basis.solve(belief.means + o * belief.basis.capacity, self.alpha)
+                total += weight[e] * linalg.dot(self.alpha, belief.means + o * belief.basis.capacity, self.n)
+        return fmax(0.0, total) / mass if mass > 0.0 else 0.0
+
+    @property
+    def positions(self):
+        """Of the dictionary's points."""
+        cdef Py_ssize_t r
+        return [self.position[r] for r in range(self.n)]
+
+    @property
+    def kernels_in_use(self):
+        """(scale m, power p) of every kernel."""
+        cdef Py_ssize_t i
+        return [(self.scale[i], POWERS[self.metric[i]]) for i in range(KERNELS)]
+
+    def _check(self):
+        """The invariants, by brute force."""
+        cdef Py_ssize_t i, r, n = self.points.n
+        assert self.n <= self.most
+        assert all([self.member[self.position[r]] == r for r in range(self.n)])
+        assert sum([self.member[i] >= 0 for i in range(n)]) == self.n
+        for basis, gram in zip(self.bases, self.grams()):
+            if self.n:
+                residual = np.abs(basis.matrix() @ gram[: self.n, : self.n] - np.eye(self.n)).max()
+                assert residual < 1e-5, "K⁻¹ is the inverse of K"
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        cdef Py_ssize_t i, e
+        means = [(kernel.mean_distance, kernel.mean_square) for kernel in self.kernels]
+        return {
+            "points": np.array(self.positions, dtype=np.int32),
+            "kernels": np.array([[self.scale[i], self.metric[i], *means[i]] for i in range(KERNELS)]),
+            "fits": np.array([[self.sharpness[e], self.curvature[e], self.residual[e]] for e in range(PROCESSES)]),
+            "bases": [basis.state() for basis in self.bases],
+            "beliefs": [belief.state() for belief in self.beliefs],
+        }
+
+    def restore(self, dict state):
+        """Go on from a state, when points and metrics have their own, and this as many classes as it had."""
+        cdef Py_ssize_t i, e, n
+        positions, kernels, fits = state["points"], state["kernels"], state["fits"]
+        check_positions(positions, self.points.n, self.most)
+        n = positions.size
+        if kernels.shape != (KERNELS, 4) or not np.isfinite(kernels).all() or kernels.min() < 0.0:
+            raise ValueError("the kernels of a mixture do not match, or are out of range")
+        scale, metric = kernels[:, 0], kernels[:, 1]
+        if not ((scale >= LEAST_SCALE).all() and (scale <= LARGEST_SCALE).all() and np.isin(metric, range(METRICS)).all()):
+            raise ValueError("the kernels of a mixture are out of range")
+        if fits.shape != (PROCESSES, 3) or not np.isfinite(fits).all() or fits.min() <= 0.0:
+            raise ValueError("the fits of the processes are out of range")
+        if len(state["bases"]) != KERNELS or len(state["beliefs"]) != PROCESSES:
+            raise ValueError("the processes of a mixture do not match")
+        if any([basis["n"] != n for basis in state["bases"]]) or any([belief["means"].shape != (self.columns, n) for belief in state["beliefs"]]):
+            raise ValueError("the beliefs of a mixture do not match its dictionary and its classes")
+        self.reserve_points()
+        for i in range(self.points.n):
+            self.member[i] = -1
+        self.n = n
+        for i in range(n):
+            self.position[i] = positions[i]
+            self.member[self.position[i]] = <int32_t> i
+        for i in range(KERNELS):
+            self.scale[i], self.metric[i] = scale[i], <int> metric[i]
+            (<Kernel> self.kernels[i]).tune(kernels[i, 2], kernels[i, 3])
+        for e in range(PROCESSES):
+            self.sharpness[e], self.curvature[e], self.residual[e] = fits[e]
+        for basis, saved in zip(self.bases, state["bases"]):
+            basis.restore(saved)
+        for belief, saved in zip(self.beliefs, state["beliefs"]):
+            belief.restore(saved)
+
+
+cdef object aligned_matrix(Py_ssize_t n):
+    """Zeros whose rows the vector loops may write: n is a multiple of 8."""
+    room = np.zeros(n * n + 8)
+    start = (-room.ctypes.data % 64) // 8
+    return room[start : start + n * n].reshape(n, n)
