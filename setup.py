@@ -49,7 +49,7 @@ if os.environ.get("RIVER_OKL_BUILD") == "sanitize":
     LINK = ["-fsanitize=address,undefined"]
 elif os.environ.get("RIVER_OKL_BUILD") == "debug":
     FLAGS = ["-O0", "-g", "-UNDEBUG", "-Wno-unused-function"]
-    DIRECTIVES |= {"boundscheck": True, "wraparound": False, "nonecheck": True, "initializedcheck": True}
+    DIRECTIVES |= {"boundscheck": True, "wraparound": False, "initializedcheck": True}
 
 
 def with_included(header):
