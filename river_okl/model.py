@@ -40,7 +40,15 @@ from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame, plain
-from river_okl.checks import LARGEST_WEIGHT, check_kernel, check_target, check_weight, check_weights, check_whole
+from river_okl.checks import (
+    LARGEST_TARGET,
+    LARGEST_WEIGHT,
+    check_kernel,
+    check_target,
+    check_weight,
+    check_weights,
+    check_whole,
+)
 from river_okl.frames import label_frame, label_series, rows_of
 from river_okl.labels import Labels
 from river_okl.losses import derivative
@@ -108,6 +116,14 @@ class KernelModel(KernelEstimator):
     """What classifiers and regressors share: predictions from f, and how they are learned and explained."""
 
     _default_loss: optim.losses.Loss
+    _alone: ClassVar[bool]  # whether f(x) is what is predicted, and asked for without a detour
+    _looks_alone: ClassVar[bool]  # whether f is what is looked at
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._looks_alone = cls._look is KernelModel._look
+        same = cls._decision is KernelModel._decision and cls._predicted is KernelModel._predicted
+        cls._alone = same and cls._looks_alone
 
     def _set_loss(self, loss: optim.losses.Loss | None) -> None:
         """For the classes that have a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
@@ -270,7 +286,8 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> float:
         """The predicted target."""
-        return self._decision(x)
+        value: float = self._f.evaluate(x) if self._alone else self._decision(x)
+        return value
 
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
@@ -280,8 +297,13 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             check_weight(w)
-        y = check_target(y)
-        f, p = self._look(x)
+        if type(y) is not float or not -LARGEST_TARGET <= y <= LARGEST_TARGET:
+            y = check_target(y)
+        if self._alone:
+            f: Any = self._f
+            p = f.observe(x)
+        else:
+            f, p = self._look(x)
         self._step(f, y, p, w)
 
     def _check_state(self) -> None:
@@ -331,13 +353,15 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             position = self._labels.positions[y]
         except (KeyError, TypeError):
             position = self._learn_label(x, y)
-        if self._f.n_classes:  # along the direction of its class, which is positive
-            target = 1.0
-            f, p = self._look(x, position)
+        f: Any = self._f
+        if self._alone:
+            p = self._calibration.observe(f, x, position)
+            target = 1.0 if position or f.n_classes else -1.0
         else:
-            target = 1.0 if position else -1.0
-            f, p = self._look(x)
-        self._calibration.update(target * self._predicted(p))
+            target = 1.0 if position or f.n_classes else -1.0
+            number = position if f.n_classes else -1
+            f, p = (f, f.observe(x, number)) if self._looks_alone else self._look(x, number)
+            self._calibration.update(target * self._predicted(p))
         self._step(f, target, p, w)
 
     def _learn_label(self, x: Any, y: Any) -> int:
@@ -386,10 +410,14 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """The predicted label: one that the stream has shown, or None where it has shown none."""
-        names, scores = self._labels.names, self._scores(x)
-        if len(scores) > 1:
-            return names[scores.index(max(scores))]
-        return names[scores[0] >= 0.0] if len(names) >= 2 else (names or [None])[0]
+        names = self._labels.names
+        score: Any = self._f.evaluate(x) if self._alone else self._scores(x)
+        if type(score) is list:
+            if len(score) > 1:
+                known = score[: len(names)]
+                return names[known.index(max(known))]
+            (score,) = score
+        return names[score >= 0.0] if len(names) >= 2 else (names or [None])[0]
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label that the stream has shown.

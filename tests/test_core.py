@@ -515,6 +515,31 @@ def test_a_feature_leaves_with_its_last_support_vector():
     assert alive() is None
 
 
+def test_names_that_are_equal_are_the_same():
+    """Whatever objects they are: the row of the last sample is used again, and never for names that differ."""
+
+    class Text(str):
+        """Names of one's own are compared by themselves."""
+
+    rng = random.Random(4)
+    alphabets = ("ab", "aé", "a\u20ac", "a\U0001f600", "é\u20ac\U0001f600")
+    f, plain = expand(), expand()
+    for t in range(150):
+        names = ["".join(rng.choices(rng.choice(alphabets), k=rng.randrange(3))) for _ in range(4)]
+        others = [rng.choice((1, 1.0, True, 2.5, 10**20 + t % 2, ("a", t % 2), Text("a"))) for _ in range(2)]
+        x = {name: rng.choice((1.0, 2.0)) for name in [*names, *others]}
+        again = {"".join(list(name)) if type(name) is str else name: value for name, value in x.items()}
+        changed = {name + "b" if type(name) is str else name: value for name, value in x.items()}
+        canonical = {sys.intern(name) if type(name) is str else name: value for name, value in x.items()}
+        plain.memo = False
+        for sample, expected in ((x, canonical), (again, canonical), (changed, changed), (again, canonical)):
+            assert f.evaluate(sample) == plain.evaluate(expected)
+        if t % 3 == 0:
+            f.add(0.1)
+            plain.add(0.1)
+    f._check()
+
+
 def test_zeros_are_not_stored():
     f = expand()
     f.evaluate({"a": 0.0, "b": -0.0, "c": 1.0})

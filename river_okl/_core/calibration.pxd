@@ -1,8 +1,15 @@
+cimport cython
+
+from river_okl._core.expansion cimport Expansion
+
+
+@cython.final
 cdef class Calibration:
     cdef double slope, curvature, mean_square
     cdef readonly Py_ssize_t seen
 
     cpdef double factor(self)
+    cpdef double observe(self, Expansion f, sample, Py_ssize_t position) except? -1.0
     cpdef int update(self, double margin) except -1
 
 

@@ -64,20 +64,6 @@ cdef class Expansion:
         Keep K and K⁻¹, for ``project`` and ``absorb``.
     """
 
-    cdef Points points
-    cdef readonly Rows rows
-    cdef Coefficients alpha
-    cdef Gram gram_                 # or None
-    cdef Norms norms
-    cdef readonly object budget
-    cdef readonly bint spare
-
-    # scratch: what is known of the last sample; never pickled
-    cdef bint *sums_valid
-    cdef double *sums               # [columns] Σ coef κ(z_i, x), without the scale
-    cdef double residue             # δ² of the last sample, where residue_valid
-    cdef bint residue_valid
-
     def __init__(self, tuple kernel, *, budget=None, bint spare=False, Py_ssize_t n_outputs=1, bint norm=False, bint values=False, bint inverse=False):
         if self.points is not None:
             raise RuntimeError("an Expansion is initialised once")

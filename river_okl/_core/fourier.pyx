@@ -13,7 +13,7 @@ from libc.stdlib cimport qsort
 from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.rows cimport Rows
-from river_okl._core.sample cimport Sample
+from river_okl._core.sample cimport Sample, same_name
 
 from river_okl._core.kernel import SIMD
 
@@ -161,7 +161,7 @@ cdef class RandomFeatures:
         if x.size != self.size:
             return False
         for i in range(x.size):
-            if x.keys[i] != self.keys[i]:
+            if not same_name(x.keys[i], self.keys[i]):
                 return False
         return True
 

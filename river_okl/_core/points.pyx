@@ -40,11 +40,12 @@ import time
 import numpy as np
 
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport LARGEST, Frame, Sample, free_sample, number, reserve_sample
+from river_okl._core.sample cimport LARGEST, Frame, Sample, free_sample, number, reserve_sample, same_name
 
 from river_okl._core.sample import plain, refuse
 
 cdef extern from "Python.h":
+    PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
     unsigned long PyThread_get_thread_ident()
 
 
@@ -114,9 +115,9 @@ cdef class Points:
 
     # Encoding ---------------------------------------------------------------------------------------------------------
 
-    cdef inline int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
-        """Item i of x has this key.  Streams repeat their keys in order, so mostly it is known from two samples ago."""
-        if x.keys[i] == <PyObject *> key:
+    cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
+        """Item i of x has this key, which is another object than that of two samples ago."""
+        if same_name(x.keys[i], <PyObject *> key):
             return 0
         slot = self.vocabulary.get(key)
         Py_INCREF(key)
@@ -146,7 +147,8 @@ cdef class Points:
     cdef int encode(self, object sample, Sample *x) except -1:
         """x is what a dict, or a Frame's current row, says, with today's slots; where this raises, x is of no use.
 
-        x may have been another sample of these points before: that makes it faster.  Requires ``enter``.
+        x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots are
+        right.  Requires ``enter``.
         """
         cdef PyObject *key
         cdef PyObject *value
@@ -163,7 +165,8 @@ cdef class Points:
             numbers = &frame.matrix[frame.row, 0] if size else NULL
             for i in range(size):
                 v = numbers[i]
-                self.look_up(x, i, frame.names[i])
+                if x.keys[i] != PyList_GET_ITEM(frame.names, i):
+                    self.look_up(x, i, frame.names[i])
                 x.numbers[i] = v
                 square += v * v
             i = size
@@ -179,7 +182,8 @@ cdef class Points:
                         refuse(<object> key, <object> value)
                 else:
                     v = number(<object> key, <object> value)
-                self.look_up(x, i, <object> key)
+                if x.keys[i] != key:
+                    self.look_up(x, i, <object> key)
                 x.numbers[i] = v
                 square += v * v
                 i += 1

@@ -5,9 +5,18 @@ cdef extern from *:
     """
     #define LARGEST 1e50         /* of a feature or target: squares and their sums stay far from overflow */
     #define LARGEST_SELF 1e100   /* of kappa(x, x) */
+
+    /* Whether two names are one, as far as can be seen without a call: they are one object, or equal strings. */
+    static inline int okl_same_name(PyObject *a, PyObject *b) {
+        if (a == b) return 1;
+        if (a == NULL || !PyUnicode_CheckExact(a) || !PyUnicode_CheckExact(b)) return 0;
+        if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b)) return 0;
+        return memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), PyUnicode_GET_LENGTH(a) * PyUnicode_KIND(a)) == 0;
+    }
     """
     const double LARGEST
     const double LARGEST_SELF
+    bint same_name "okl_same_name"(PyObject *a, PyObject *b) noexcept nogil
 
 
 cdef struct Sample:

@@ -76,11 +76,15 @@ cdef void set_square(Sample *x) noexcept nogil:
 
 cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
     """Whether the items of two samples are the same, in the same order."""
+    cdef Py_ssize_t i
     if a.size != b.size:
         return False
-    return a.size == 0 or (  # no buffers to compare, perhaps
-        memcmp(a.numbers, b.numbers, a.size * 8) == 0 and memcmp(a.keys, b.keys, a.size * sizeof(PyObject *)) == 0
-    )
+    if a.size and memcmp(a.numbers, b.numbers, a.size * 8) != 0:  # else no buffers to compare, perhaps
+        return False
+    for i in range(a.size):
+        if not same_name(a.keys[i], b.keys[i]):
+            return False
+    return True
 
 
 cdef bint is_number(object value) except -1:
