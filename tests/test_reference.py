@@ -130,7 +130,7 @@ class Scripted:
 def test_every_algorithm_has_its_twin():
     both = ["KernelPA", "BPA", "SPA", "OGD", "OLK", "OLRU", "OLRD", "BOGD", "KernelSGD", "BSGD"]
     both += ["NBSGD", "FOGD", "NOGD"]
-    one = ["KernelPerceptron", "RBP", "Forgetron", "Projectron", "ProjectronPlusPlus", "AVP"]
+    one = ["KernelPerceptron", "RBP", "Forgetron", "Projectron", "ProjectronPlusPlus", "AVP", "SkeGD"]
     one += ["Ahpatron", "DUOL", "BDUOL", "OSKL", "POMDR"]
     expected = {f + "Classifier" for f in both + one} | {f + "Regressor" for f in both}
     assert set(TWINS) == expected
