@@ -27,7 +27,7 @@ def mae(model, stream):
 def test_raw_dicts_of_rivers_own_streams():
     assert accuracy(river_okl.OKLClassifier(), datasets.Phishing()) > 0.9
     assert accuracy(river_okl.OKLClassifier(), datasets.Bananas().take(3000)) > 0.88
-    assert accuracy(river_okl.OKLClassifier(), datasets.ImageSegments()) > 0.925
+    assert accuracy(river_okl.OKLClassifier(), datasets.ImageSegments()) > 0.92
 
 
 def test_learned_features_find_the_few_that_matter():

@@ -541,7 +541,7 @@ cdef class Mixture:
         classes = state["n_classes"]
         if type(classes) is not int or not (classes == 1 if self.regression else 2 <= classes <= 2**20):
             raise ValueError(f"a mixture of {classes!r} classes")
-        if classes > 2 and len(state["linears"]["bias"]) != classes:  # so many numbers must have come before there is room for them
+        if classes > 2 and state["linears"]["bias"].shape != (classes, LINEARS):  # so many numbers must have come before there is room for them
             raise ValueError(f"the experts of a mixture do not match its {classes} classes")
         seen, next_update, updates = state["counts"]
         if not all(type(count) is int and 0 <= count < 2**62 for count in (seen, next_update)) or type(updates) is not int or not 0 <= updates < 2**31:

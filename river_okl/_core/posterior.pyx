@@ -233,15 +233,16 @@ cdef class Belief:
             for j in range(i + 1):
                 self.learned[i * ld + j] += self.amplitude * (after[i * ld + j] - before[i * ld + j]) / self.factor
 
-    def tell_apart(self, Belief old):
-        """A belief about targets 0 and 1 for each of two classes, from one that told them apart by a probit.
+    def tell_apart(self, Belief old, gram):
+        """A belief about targets 0 and 1 for each of two classes, from one that told them apart by a probit; gram is K.
 
         Φ(m/√(1+v)) becomes the mean; what was learned of S counts as far as it did.
         """
         cdef Py_ssize_t i, j, ld = self.basis.capacity
+        cdef const double[:] prior = gram.diagonal()
         cdef double p, v
         for i in range(self.basis.n):
-            v = fmax(0.0, old.amplitude - old.factor * old.learned[i * ld + i])
+            v = fmax(0.0, old.amplitude * prior[i] - old.factor * old.learned[i * ld + i])
             p = normal(old.means[i] / sqrt(1.0 + v))
             self.means[i], self.means[ld + i] = 1.0 - p, p
             for j in range(i + 1):

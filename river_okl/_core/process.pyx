@@ -179,7 +179,9 @@ cdef class Process:
     def tell_apart(self, double amplitude):
         """From the probit of two classes to targets 0 and 1 for each of them."""
         belief = Belief(self.basis, amplitude, self.belief.forgetting, 2)
-        belief.tell_apart(self.belief)
+        gram = self.rows.gram()
+        gram[np.diag_indices(len(gram))] *= DIAGONAL
+        belief.tell_apart(self.belief, gram)
         self.belief = belief
         self.fresh = False
 

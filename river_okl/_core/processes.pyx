@@ -115,13 +115,14 @@ cdef class Processes:
 
     cdef int add_class(self) except -1:
         """One class more.  What two classes were told apart by becomes a function for each of them."""
+        cdef Py_ssize_t e
         if self.columns > 1:
             return self.reserve_columns(self.columns + 1)
-        before = self.beliefs
+        before, grams = self.beliefs, self.grams()
         self.believe("multiclass")
         self.reserve_columns(3)
-        for new, old in zip(self.beliefs, before):
-            (<Belief> new).tell_apart(old)
+        for e in range(PROCESSES):
+            self.beliefs[e].tell_apart(before[e], grams[e // BELIEFS])
         return 0
 
     # A sample -------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,587 @@
+"""OKLClassifier and OKLRegressor again, in dumb NumPy: dicts for samples, S itself, every system solved anew.
+
+Written from the equations at the heads of _core/mixture.pyx and its parts. What forgets after thousands of samples does
+not forget here, and no feature is ever dropped: the streams of the tests are shorter.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+JITTER = 1e-3
+POWERS = (0.0, 0.5, 1.0)
+EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150, 200)
+BELIEFS = {  # λ, a, σ²
+    "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
+    "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
+    "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
+}
+FIRSTS = ((3.0, 1), (15.0, 0))  # scale, metric
+RATES = (0.01, 0.03)
+
+
+def clip(value, low, high):
+    return min(max(value, low), high)
+
+
+def sigmoid(z):
+    return float(special.expit(z))
+
+
+class Running:
+    """Mean and variance of numbers, which start again where the last 500 are of another unit."""
+
+    def __init__(self):
+        self.values, self.block = [], []
+
+    def moments(self, *more):
+        values = [*self.values, *more]
+        if min(values) == max(values):
+            return values[0], 0.0
+        return float(np.mean(values)), float(np.var(values))
+
+    def add(self, value):
+        self.values.append(value)
+        self.block.append(value)
+        if len(self.block) < 500:
+            return False
+        again = 0.0 < np.var(self.block) < 1e-6 * self.moments()[1]
+        if again:
+            self.values = self.block
+        self.block = []
+        return again
+
+
+class Scaler:
+    """What a feature's values are like."""
+
+    def __init__(self):
+        self.seen, self.known, self.first, self.count, self.centred = 0, {}, {}, {}, set()
+
+    def is_centred(self, name, present):
+        """Whether (nearly) all samples since its first had it, once the one at hand is counted."""
+        rate = (self.count[name] + present) / (self.seen + 2 - self.first[name])
+        return rate >= 0.9 if name in self.centred else self.count[name] >= 30 and rate >= 0.95
+
+    def scaled(self, x):
+        """Statistics include the sample; centred features that it lacks follow."""
+        found = {}
+        for name, value in x.items():
+            if name not in self.known:
+                found[name] = 0.0 if self.seen == 0 else float(np.sign(value))
+                continue
+            mean, variance = self.known[name].moments(value)
+            if self.is_centred(name, True):
+                found[name] = (value - mean) / math.sqrt(variance) if variance > 0.0 else 0.0
+            else:
+                size = math.sqrt(mean**2 + variance)
+                found[name] = value / size if size > 0.0 else 0.0
+        for name in sorted(self.centred - x.keys(), key=str):
+            mean, variance = self.known[name].moments()
+            there = self.is_centred(name, False) and variance > 0.0
+            found[name] = clip(-mean / math.sqrt(variance), -3.0, 3.0) if there else 0.0
+        return found
+
+    def learn(self, x):
+        for name, value in x.items():
+            if name not in self.known:
+                self.known[name], self.first[name], self.count[name] = Running(), self.seen + 1, 0
+                centred = self.seen == 0
+            else:
+                centred = self.is_centred(name, True)
+            (self.centred.add if centred else self.centred.discard)(name)
+            self.count[name] += 1
+            self.known[name].add(value)
+        for name in self.centred - x.keys():
+            if not self.is_centred(name, False):
+                self.centred.discard(name)
+        self.seen += 1
+
+
+class Point:
+    """A scaled sample, and where the pool holds it its coefficients for every first-order learner and column."""
+
+    def __init__(self, x):
+        self.x, self.alpha = x, None
+
+
+class Kernel:
+    """0.8 RBF + 0.2 Linear at scale m under a metric; nothing is known of the stream at first."""
+
+    def __init__(self, scale, metric):
+        self.scale, self.metric = scale, metric
+        self.gamma = self.slope = 0.0
+        self.weights = {}
+
+    def matrix(self, A, B):
+        """κ of every sample of A with every one of B."""
+        column = {name: j for j, name in enumerate(dict.fromkeys(name for x in (*A, *B) for name in x))}
+        w = np.array([self.weights.get(name, 1.0) for name in column])
+        a, b = np.zeros((len(A), len(w))), np.zeros((len(B), len(w)))
+        for rows, samples in (a, A), (b, B):
+            for row, x in zip(rows, samples, strict=True):
+                for name, value in x.items():
+                    row[column[name]] = value
+        distances = ((a[:, None, :] - b[None, :, :]) ** 2) @ w
+        return 0.8 * np.exp(-self.gamma * distances) + 0.2 * self.slope * (a * w) @ b.T
+
+    def look(self, points, x):
+        """κ(Z, x) and κ(x, x)"""
+        row = self.matrix([*(z.x for z in points), x], [x])[:, 0]
+        self.k, self.own = row[:-1], row[-1]
+
+    def gram(self, points):
+        """K, jitter included."""
+        K = self.matrix([z.x for z in points], [z.x for z in points])
+        return K + JITTER * np.diag(np.diag(K))
+
+    def project(self, dictionary):
+        """q = K⁻¹ k, and γ, the part of κ(x, ·) that the dictionary lacks."""
+        self.K = self.gram(dictionary)
+        self.q = np.linalg.solve(self.K, self.k)
+        self.residue = max((1.0 + JITTER) * self.own - self.k @ self.q, 0.5 * JITTER * self.own)
+        self.novel = self.residue > 1e-3 * (1.0 + JITTER) * self.own
+
+
+class Stack:
+    """Logistic regression on the log-odds of the others, beyond their weights."""
+
+    def __init__(self):
+        self.beta, self.P = np.zeros(11), np.eye(11)
+
+    def ask(self, p, weight):
+        p = np.clip(p, 1e-3, 1.0 - 1e-3)
+        self.odds = np.append(np.log(p / (1.0 - p)), 1.0)
+        score = self.odds @ (self.beta + np.append(weight, 0.0))
+        self.variance = self.odds @ self.P @ self.odds
+        self.p = sigmoid(score / math.sqrt(1.0 + math.pi / 8.0 * self.variance))
+        return self.p
+
+    def learn(self, c, w):
+        curvature = max(self.p * (1.0 - self.p), 0.01) * min(w, 10.0)
+        gain = self.P @ self.odds / (1.0 / curvature + self.variance)
+        self.beta = self.beta + gain * (c - self.p) * min(w, 10.0) / curvature
+        self.P = self.P - np.outer(gain, self.odds) @ self.P
+        self.P = self.P + 1e-5 * np.eye(11)
+
+
+class Linear:
+    """Logistic regression by stochastic gradient descent."""
+
+    def __init__(self, rate):
+        self.rate, self.columns = rate, [{}]  # coefficients by name; the bias is that of None
+
+    def ask(self, x):
+        score = [sum(w.get(name, 0.0) * v for name, v in x.items()) + w.get(None, 0.0) for w in self.columns]
+        self.p = np.array([1.0 - sigmoid(score[0]), sigmoid(score[0])]) if len(score) == 1 else special.softmax(score)
+        return self.p
+
+    def learn(self, x, c, w):
+        target = np.eye(len(self.p))[c]
+        for column, error in zip(self.columns, (target - self.p)[-len(self.columns) :], strict=True):
+            for name, value in [*x.items(), (None, 1.0)]:
+                column[name] = column.get(name, 0.0) + self.rate * min(w, 10.0) * error * value
+
+    def add_class(self):
+        if len(self.columns) == 1:
+            half = {name: 0.5 * w for name, w in self.columns[0].items()}
+            self.columns = [{name: -w for name, w in half.items()}, half]
+        self.columns.append({})
+
+
+class Calibration:
+    """σ(a s / m), a by Newton's method."""
+
+    def __init__(self):
+        self.a, self.curvature, self.square, self.seen = 2.0, 5.0, 0.0, 0
+
+    def factor(self):
+        return self.a / math.sqrt(self.square) if self.square > 0.0 else 1.0
+
+    def update(self, margin):
+        self.seen += 1
+        self.square += (margin**2 - self.square) * max(1.0 / self.seen, 0.05)
+        if self.square > 0.0:
+            u = margin / math.sqrt(self.square)
+            p = sigmoid(self.a * u)
+            self.curvature = 0.995 * self.curvature + max(p * (1.0 - p), 1e-3) * u * u + 0.005 * 5.0
+            self.a = clip(self.a + (1.0 - p) * u / self.curvature, 1e-2, 1e2)
+
+
+class First:
+    """Passive-aggressive learner i over the pool; a column for every class where there are more than two."""
+
+    def __init__(self, i, scale, metric):
+        self.i, self.kernel, self.calibration = i, Kernel(scale, metric), Calibration()
+
+    def ask(self, points, x, columns):
+        self.kernel.look(points, x)
+        self.row = dict(zip(points, self.kernel.k, strict=True))
+        self.score = sum((k * z.alpha[self.i] for z, k in self.row.items() if z.alpha is not None), np.zeros(columns))
+        factor = self.calibration.factor()
+        if columns == 1:
+            p = sigmoid(factor * self.score[0])
+            return np.array([1.0 - p, p])
+        return special.softmax(math.sqrt(0.5) * factor * self.score)
+
+    def learn(self, c, w):
+        """PA-I with C = 1; ``step`` is the coefficients that the sample gets, None: it is not needed."""
+        direction = np.zeros(len(self.score))
+        if len(direction) == 1:
+            direction[0] = 2.0 * c - 1.0
+        else:
+            rival = max((o for o in range(len(direction)) if o != c), key=lambda o: self.score[o])
+            direction[c], direction[rival] = math.sqrt(0.5), -math.sqrt(0.5)
+        margin = direction @ self.score
+        self.calibration.update(margin)
+        needed = margin < 1.0 and self.kernel.own > 0.0
+        self.step = (w * min(1.0, (1.0 - margin) / self.kernel.own) if needed else 0.0) * direction
+        return needed
+
+    def loss(self, point):
+        """What is lost where x takes over the part of a point along κ(x, ·)."""
+        own, k, alpha = self.kernel.own, self.row[point], point.alpha[self.i]
+        return alpha @ alpha * max(own - k**2 / own, 0.0) / own if own > 0.0 else 0.0
+
+    def take_over(self, point):
+        if self.kernel.own > 0.0:
+            self.step = self.step + point.alpha[self.i] * self.row[point] / self.kernel.own
+
+
+class Process:
+    """What is believed of f at the dictionary: μ and S."""
+
+    def __init__(self, kernel, forgetting, amplitude, noise, columns=1):
+        self.kernel, self.forgetting, self.amplitude, self.noise = kernel, forgetting, amplitude, noise
+        self.mu, self.S = np.zeros((0, columns)), np.zeros((0, 0))
+        self.sharpness, self.curvature, self.residual = 6.0, 1.0, 1.0
+
+    def look(self):
+        self.m = self.kernel.q @ self.mu
+        self.spread()
+
+    def spread(self):
+        """Cov(f(Z), f(x)) and Var f(x)."""
+        lacking = self.amplitude * self.kernel.residue
+        self.h = self.S @ self.kernel.q
+        self.v = max(lacking + self.kernel.q @ self.h, 1e-3 * lacking)
+
+    def forget(self):
+        """Back to the prior."""
+        self.S = self.forgetting * self.S + (1.0 - self.forgetting) * self.amplitude * self.kernel.K
+        self.mu, self.m = math.sqrt(self.forgetting) * self.mu, math.sqrt(self.forgetting) * self.m
+        self.spread()
+
+    def learn(self, c, b, joins):
+        if joins:
+            self.S = np.block([[self.S, self.h[:, None]], [self.h[None, :], np.array([[self.v]])]])
+            self.mu = np.vstack([self.mu, self.m])
+            self.h = np.append(self.h, self.v)
+        self.mu = self.mu + np.outer(self.h, c)
+        if joins or b * self.v >= 0.01:
+            self.S = self.S - b * np.outer(self.h, self.h)
+
+    def probit(self, y, w):
+        s = math.sqrt(1.0 + self.v)
+        z = y * self.m[0] / s
+        r = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - special.log_ndtr(z))
+        return self.weighted(np.array([y * r / s]), r * (z + r) / s**2, w)
+
+    def gaussian(self, y, w):
+        return self.weighted((y - self.m) / (self.noise + self.v), 1.0 / (self.noise + self.v), w)
+
+    def weighted(self, c, b, w):
+        factor = w / (1.0 + (w - 1.0) * b * self.v)
+        return factor * c, factor * b
+
+    def take_over(self, other):
+        self.mu, self.S = other.mu.copy(), other.S.copy()
+        self.sharpness, self.curvature, self.residual = other.sharpness, other.curvature, other.residual
+
+
+class OKL:
+    """Both classes; a target is a number, or the number of a class."""
+
+    def __init__(self, task, dictionary, pool=0):
+        self.task, self.most_dictionary, self.most_pool = task, dictionary, pool
+        self.scaler, self.samples, self.slopes = Scaler(), [], {}
+        self.kernels = [Kernel(*kind) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
+        self.processes = [Process(kernel, *belief) for kernel in self.kernels for belief in BELIEFS[task]]
+        self.firsts = [] if task == "regression" else [First(i, *kind) for i, kind in enumerate(FIRSTS)]
+        self.linears = [] if task == "regression" else [Linear(rate) for rate in RATES]
+        self.stack = Stack() if task == "binary" else None
+        self.n_classes = 1 if task == "regression" else 2
+        self.points, self.dictionary = [], []
+        self.weights = [{}, {}, {}]  # of features, for each metric
+        self.log_weight = np.zeros(6 + len(self.firsts) + len(self.linears) + (self.stack is not None))
+        self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
+        self.seen, self.updates, self.next_update = 0, 0, 2
+
+    @property
+    def weight(self):
+        weight = np.exp(self.log_weight)
+        return weight / weight.sum()
+
+    @property
+    def pool(self):
+        return [point for point in self.points if point.alpha is not None]
+
+    def add_class(self):
+        """One more; the sample at hand is looked at anew."""
+        if self.n_classes == 2:
+            self.task, self.stack, self.log_weight = "multiclass", None, self.log_weight[:-1]
+            old, self.processes = self.processes, []
+            for i, before in enumerate(old):
+                process = Process(before.kernel, *BELIEFS["multiclass"][i % 2], columns=2)
+                p = special.ndtr(before.mu[:, 0] / np.sqrt(1.0 + np.diag(before.S)))
+                process.mu = np.stack([1.0 - p, p], axis=1)
+                process.S = before.S * process.amplitude / before.amplitude
+                self.processes.append(process)
+        for process in self.processes:
+            process.mu = np.hstack([process.mu, np.zeros((len(process.mu), 1))])
+        for point in self.pool:
+            if point.alpha.shape[1] == 1:
+                point.alpha = math.sqrt(0.5) * point.alpha * [-1.0, 1.0]
+            point.alpha = np.hstack([point.alpha, np.zeros((2, 1))])
+        for linear in self.linears:
+            linear.add_class()
+        self.n_classes += 1
+        self.look(self.raw)
+
+    # Predicting
+
+    def look(self, x):
+        self.raw, self.x = x, self.scaler.scaled(x)
+        for kernel in self.kernels:
+            kernel.look(self.dictionary, self.x)
+            kernel.project(self.dictionary)
+        for process in self.processes:
+            process.look()
+        if self.task == "regression":
+            return
+        self.p = []
+        for process in self.processes:
+            if self.task == "binary":
+                p = float(special.ndtr(process.m[0] / math.sqrt(1.0 + process.v)))
+                self.p.append([1.0 - p, p])
+            else:
+                self.p.append(special.softmax(process.sharpness * process.m))
+        self.p += [first.ask(self.points, self.x, len(self.processes[0].m)) for first in self.firsts]
+        self.p += [linear.ask(self.x) for linear in self.linears]
+        if self.stack is not None:
+            p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
+            self.p.append([1.0 - p, p])
+        self.p = np.array(self.p)
+        mixed = self.weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
+        self.mixed = mixed / mixed.sum()
+
+    def deviation(self):
+        variance = self.target.moments()[1] if self.target.values else 0.0
+        return math.sqrt(variance) if variance > 0.0 else 1.0
+
+    def mean_and_variance(self):
+        """In units of the standardised target."""
+        mean = self.weight @ [process.m[0] for process in self.processes]
+        each = [p.residual * (p.v + p.noise) + (p.m[0] - mean) ** 2 for p in self.processes]
+        return mean, self.weight @ each
+
+    def predict(self, x):
+        """Probabilities of the classes, or mean and deviation."""
+        self.look(x)
+        if self.task != "regression":
+            return self.mixed
+        mean, variance = self.mean_and_variance()
+        centre = self.target.moments()[0] if self.target.values else 0.0
+        return centre + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
+
+    # Learning
+
+    def learn(self, x, y, w=1.0):
+        """The sample that ``predict`` saw last."""
+        self.scaler.learn(x)
+        self.samples.append(self.x)
+        self.seen += 1
+        if self.task == "regression":
+            y = self.standardised(y)
+        if w > 0.0:
+            self.learn_experts(y, w)
+        if self.seen >= self.next_update:
+            self.update()
+
+    def standardised(self, y):
+        before, deviation = self.target.moments()[0] if self.target.values else 0.0, self.deviation()
+        again = self.target.add(y)
+        mean = self.target.moments()[0]
+        if self.seen > 2 and not again:
+            for process in self.processes:
+                process.m = (deviation * process.m + before - mean) / self.deviation()
+                process.mu = (deviation * process.mu + before - mean) / self.deviation()
+        return (y - mean) / self.deviation()
+
+    def learn_experts(self, y, w):
+        surprise = self.judge(y, w)
+        for linear in self.linears:
+            linear.learn(self.x, y, w)
+        needed = max((first.learn(y, w) for first in self.firsts), default=False)
+        if len(self.dictionary) > 1 and (self.seen % 8 == 0 or self.task == "regression"):
+            self.learn_slopes()
+        joins = any(kernel.novel for kernel in self.kernels)
+        if len(self.dictionary) >= self.most_dictionary and surprise <= (1.0 if self.task == "regression" else 0.3):
+            joins = False
+        for process in self.processes:
+            process.forget()
+            if self.task == "regression":
+                step = process.gaussian(y, w)
+            elif self.task == "binary":
+                step = process.probit(2.0 * y - 1.0, w)
+            else:
+                step = process.gaussian(np.eye(self.n_classes)[y], w)
+            process.learn(*step, joins)
+        point = Point(self.x)
+        if joins:
+            self.dictionary.append(point)
+        if needed and len(self.pool) >= self.most_pool:
+            self.leave_pool()
+        if len(self.dictionary) > self.most_dictionary:
+            self.leave_dictionary()
+        if needed:
+            point.alpha = np.array([first.step for first in self.firsts])
+        if needed or point in self.dictionary:
+            self.points.append(point)
+
+    def judge(self, y, w):
+        """New weights for the experts; how surprising y is."""
+        weight = self.weight
+        self.share += weight[:6].reshape(3, 2).sum(axis=1)
+        if self.task == "regression":
+            mean, variance = self.mean_and_variance()
+            outside = abs(y - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
+            self.spread = clip(self.spread + 0.02 * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
+            likelihood, surprise = [], 0.0
+            for process, share in zip(self.processes, weight, strict=True):
+                variance = process.v + process.noise
+                residual = (y - process.m[0]) ** 2 / variance
+                surprise += share * residual / process.residual
+                likelihood.append(
+                    math.exp(-0.5 * residual / process.residual) / math.sqrt(process.residual * variance) + 1e-6
+                )
+                gain = max(1.0 / (self.seen + 1), 0.01)
+                process.residual = max(process.residual + gain * (min(residual, 25.0) - process.residual), 1e-4)
+        else:
+            likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
+        if self.task == "multiclass":
+            for process, p in zip(self.processes, self.p, strict=False):
+                mean = p @ process.m
+                process.curvature = 0.995 * process.curvature + max(p @ process.m**2 - mean**2, 0.0) + 0.005
+                process.sharpness = clip(process.sharpness + (process.m[y] - mean) / process.curvature, 1.0, 50.0)
+        if self.stack is not None:
+            self.stack.learn(y, w)
+        self.log_weight = 0.99 * self.log_weight + min(w, 10.0) * np.log(likelihood)
+        self.log_weight -= self.log_weight.max()
+        return surprise
+
+    def leave_pool(self):
+        pool, weight = self.pool, self.weight[6:8] + 0.02
+        losses = [sum(w * first.loss(point) for w, first in zip(weight, self.firsts, strict=True)) for point in pool]
+        gone = pool[int(np.argmin(losses))]
+        for first in self.firsts:
+            first.take_over(gone)
+        gone.alpha = None
+        self.release(gone)
+
+    def leave_dictionary(self):
+        losses = 0.0
+        for w, process in zip(self.weight, self.processes, strict=False):
+            Q = np.linalg.inv(process.kernel.gram(self.dictionary))
+            losses = losses + (w + 1e-3) * ((Q @ process.mu) ** 2).sum(axis=1) / np.diag(Q) ** 2
+        r = int(np.argmin(losses))
+        gone, last = self.dictionary[r], self.dictionary.pop()
+        order = list(range(len(self.dictionary)))
+        if r < len(order):  # the last takes its place
+            self.dictionary[r], order[r] = last, len(order)
+        for process in self.processes:
+            process.mu, process.S = process.mu[order], process.S[np.ix_(order, order)]
+        self.release(gone)
+
+    def release(self, point):
+        """A point that nobody holds is no more; the last takes its place."""
+        if point in self.points and point not in self.dictionary and point.alpha is None:
+            i, last = self.points.index(point), self.points.pop()
+            if i < len(self.points):
+                self.points[i] = last
+
+    # Metrics and kernels
+
+    def learn_slopes(self):
+        """The squared slopes of the mean, by central differences."""
+        names, step, total = list(self.x), 1e-5, 0.0
+        moved = [{**self.x, name: self.x[name] + side * step} for name in names for side in (1.0, -1.0)]
+        for i, kernel in enumerate(self.kernels):
+            mu = sum(self.weight[e] * self.processes[e].mu for e in (2 * i, 2 * i + 1))
+            total = total + kernel.matrix(moved, [z.x for z in self.dictionary]) @ np.linalg.solve(kernel.K, mu)
+        slopes = (total[0::2] - total[1::2]) / (2.0 * step)
+        for name, slope in zip(names, slopes, strict=True):
+            self.slopes.setdefault(name, []).append(slope @ slope)
+
+    def update(self):
+        """Bandwidths follow the stream, metrics the slopes, kernels the weight."""
+        if self.seen < 200:
+            self.next_update = min(t for t in EARLY if t > self.seen)
+        else:
+            self.next_update = self.seen + min(2000, self.seen // 2)
+            self.updates += 1
+            if self.updates > 1:
+                self.move_kernel()
+            self.share = np.zeros(3)
+            self.learn_metrics()
+        self.tune()
+
+    def learn_metrics(self):
+        G = {name: float(np.mean(slopes)) for name, slopes in self.slopes.items()}
+        total = sum(G.values())
+        if total > 1e-200 and len(G) > 1:
+            half = np.mean([math.sqrt(g / total) for g in G.values()])
+            for name, g in G.items():
+                self.weights[1][name] = max(math.sqrt(g / total) / half, 0.01)
+                self.weights[2][name] = max(g / total * len(G), 0.01)
+        self.slopes = {}
+
+    def tune(self):
+        """Every γ from the mean squared distance of consecutive samples, and their mean square."""
+        pairs = list(zip(self.samples, self.samples[1:], strict=False))
+        for kernel in self.kernels + [first.kernel for first in self.firsts]:
+            w = self.weights[kernel.metric]
+            distances = [
+                sum(w.get(name, 1.0) * (a.get(name, 0.0) - b.get(name, 0.0)) ** 2 for name in a.keys() | b.keys())
+                for a, b in pairs
+            ]
+            squares = [sum(w.get(name, 1.0) * v**2 for name, v in a.items()) for a in self.samples]
+            distance, square = float(np.mean(distances)), float(np.mean(squares))
+            kernel.gamma = 3.0 * kernel.scale / distance if distance > 0.0 else 0.0
+            kernel.slope = 1.0 / square if square > 0.0 else 0.0
+            kernel.weights = dict(w)
+
+    def move_kernel(self):
+        """The least believed kernel becomes a neighbour of the most believed one."""
+        low, high = int(np.argmin(self.share)), int(np.argmax(self.share))
+        if self.share[low] >= 0.5 * self.share[high]:
+            return
+        best = self.kernels[high]
+        for scale, metric in (
+            (4.0 * best.scale, best.metric),
+            (best.scale / 4.0, best.metric),
+            (best.scale, best.metric + 1),
+            (best.scale, best.metric - 1),
+        ):
+            there = any((kernel.scale, kernel.metric) == (scale, metric) for kernel in self.kernels)
+            if there or not 0.005 <= scale <= 100.0 or not 0 <= metric <= 2:
+                continue
+            self.kernels[low].scale, self.kernels[low].metric = scale, metric
+            for b in range(2):
+                self.processes[2 * low + b].take_over(self.processes[2 * high + b])
+                self.log_weight[2 * low + b] = self.log_weight[2 * high + b] - 2.0
+            self.log_weight -= self.log_weight.max()
+            return

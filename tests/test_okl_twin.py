@@ -1,0 +1,104 @@
+"""OKLClassifier and OKLRegressor against their twin of reference_okl.py: predictions, experts, points at every step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import river_okl
+from tests import streams
+from tests.reference_okl import OKL
+
+N = 460  # metrics are learned after 200, 300 and 450 samples, and the last two times a kernel may move
+WEIGHTS = (1.0, 0.3, 0.0, 7.0, 30.0)
+CLASSIFICATION, REGRESSION = streams.CLASSIFICATION, streams.REGRESSION
+
+
+def of_three_then_four(stream):
+    """Labels of a regression's targets: two at first, a third after 30 samples, a fourth after 150."""
+    for t, (x, y) in enumerate(stream):
+        yield x, int(y > 0.0) if t < 30 else int(y > -0.3) + (y > 0.3) + (t >= 150 and y > 0.7)
+
+
+def with_gaps(stream):
+    """Features that nearly all samples have, one after another for a while only."""
+    for t, (x, y) in enumerate(stream):
+        yield {name: v for i, (name, v) in enumerate(x.items()) if (t * (i + 3)) % (23 if t < 300 else 7)}, y
+
+
+def in_other_units(stream):
+    """Features and targets far from 0."""
+    for x, y in stream:
+        yield {name: 3.0 * v + 40.0 for name, v in x.items()}, 1000.0 + 20.0 * y
+
+
+def follow_the_weights(model, twin):
+    """The model takes slopes by differences to one side: that close are its metrics, and the twin goes on with them."""
+    state = model._f.state()
+    place = dict(zip(state["scaler"]["names"], state["scaler"]["place"], strict=True))
+    learned = state["metrics"]["weights"]
+    for m in (1, 2):
+        for name, expected in twin.weights[m].items():
+            assert learned[place[name], m - 1] == pytest.approx(expected, rel=1e-4)
+            twin.weights[m][name] = learned[place[name], m - 1]
+    twin.tune()
+
+
+def compare(model, twin, stream, weights, column):
+    """Every step; how often a kernel has moved."""
+    moves = 0
+    for t, (x, y) in enumerate(stream):
+        w = weights[t % len(weights)]
+        predicted = model._prediction(x) if twin.task == "regression" else model._f.probabilities(x)
+        before = model._f.kernels_in_use
+        model.learn_one(x, y, w)
+        target = column(model, y)
+        expected = twin.predict(x)
+        scale = twin.deviation() if twin.task == "regression" else 1.0
+        np.testing.assert_allclose(predicted, expected, rtol=1e-7, atol=1e-7 * scale, err_msg=f"sample {t}")
+        if target == twin.n_classes and twin.task != "regression":
+            twin.add_class()
+        updates = twin.updates
+        twin.learn(x, target, w)
+        if twin.updates > updates:
+            follow_the_weights(model, twin)
+        np.testing.assert_allclose([*model.experts.values()], twin.weight, rtol=1e-6, atol=1e-8, err_msg=f"{t}")
+        if t % 20 == 0:
+            held = [model._f.points.point(i) for i in model._f.processes.positions]
+            expected = [{name: v for name, v in point.x.items() if v} for point in twin.dictionary]
+            assert held == [pytest.approx(point, rel=1e-9, abs=1e-12) for point in expected]
+        assert len(model._f) == len(twin.points)
+        moves += before != model._f.kernels_in_use
+    assert len(twin.dictionary) == twin.most_dictionary and len(twin.pool) == twin.most_pool, "both are full"
+    assert model._f.kernels_in_use == [(kernel.scale, kernel.metric / 2.0) for kernel in twin.kernels]
+    return moves
+
+
+@pytest.mark.parametrize(
+    ("stream", "budget", "weights"),
+    [
+        (streams.dense(CLASSIFICATION, N), 30, (1.0,)),
+        (streams.dense(CLASSIFICATION, N, seed=7), 30, WEIGHTS),
+        (streams.sparse(CLASSIFICATION, N, n_features=40), 40, (1.0,)),
+        (streams.emerging(CLASSIFICATION, N), 40, (1.0,)),
+        (with_gaps(streams.dense(CLASSIFICATION, N, seed=3)), 30, (1.0,)),
+        (of_three_then_four(streams.dense(REGRESSION, N, seed=9)), 30, (1.0,)),
+    ],
+    ids=["dense", "weights", "sparse", "emerging", "gaps", "many labels"],
+)
+def test_the_classifier_is_its_twin(stream, budget, weights):
+    model, twin = river_okl.OKLClassifier(budget=budget), OKL("binary", budget // 2, budget - budget // 2)
+    assert compare(model, twin, stream, weights, lambda model, y: model._labels.positions[y]) >= 1
+
+
+@pytest.mark.parametrize(
+    ("stream", "weights"),
+    [
+        (in_other_units(streams.dense(REGRESSION, N)), (1.0,)),
+        (streams.sparse(REGRESSION, N, n_features=40), WEIGHTS),
+    ],
+    ids=["dense", "sparse"],
+)
+def test_the_regressor_is_its_twin(stream, weights):
+    model, twin = river_okl.OKLRegressor(budget=14), OKL("regression", 14)
+    assert compare(model, twin, stream, weights, lambda model, y: y) >= 1
