@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 
+import numpy as np
 import pytest
 from river import datasets, evaluate, linear_model, metrics, preprocessing, proba
 from river.datasets import synth
@@ -240,3 +242,65 @@ def test_a_change_of_unit_is_followed(unit):
     assert sum(right) > 0.93 * len(right)
     assert sum(errors) < 0.15 * len(errors)  # 1.2 is that of the mean
     assert sum(scaled_errors) < 0.6 * len(scaled_errors)
+
+
+# States that are not the core's own ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("n_classes",), 1),
+        (("n_classes",), 2**20),
+        (("counts",), (-1, 2, 0)),
+        (("target",), (math.nan,) * 7),
+        (("log_weights", 0), 1.0),
+        (("log_weights", 0), math.nan),
+        (("shares", 0), -1.0),
+        (("processes", "points", 0), 10_000),
+        (("processes", "points", 0), -1),
+        (("processes", "kernels", 0, 0), 1e9),
+        (("processes", "kernels", 0, 1), 3.0),
+        (("processes", "kernels", 0, 2), -1.0),
+        (("processes", "fits", 0, 0), 0.0),
+        (("processes", "bases", 0, "n"), 2),
+        (("processes", "beliefs", 0, "means"), np.zeros((2**30, 0))),
+        (("processes", "beliefs"), []),
+        (("pool", "points", 0), 10_000),
+        (("pool", "points"), np.zeros(0, dtype=np.int32)),
+        (("pool", "points"), np.zeros(3)),
+        (("pool", "coef", 0, 0, 0), math.inf),
+        (("pool", "means", 0, 0), -1.0),
+        (("pool", "calibrations", 0, "slope"), math.nan),
+        (("pool", "calibrations"), []),
+        (("linears", "coef"), np.zeros((1, 2, 0))),
+        (("linears", "bias", 0, 0), math.nan),
+        (("stack", "coefficients"), np.zeros(3)),
+        (("stack", "covariance", 0, 0), math.inf),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_every_number_of_a_state_is_checked(path, value):
+    model = river_okl.OKLClassifier(budget=12)
+    for x, y in streams.dense(streams.CLASSIFICATION, n=60):
+        model.learn_one(x, y)
+    make, options, state = model._f.__reduce__()
+    make(*options).restore(copy.deepcopy(state))
+    at = state
+    for name in path[:-1]:
+        at = at[name]
+    at[path[-1]] = value
+    with pytest.raises(ValueError):
+        make(*options).restore(state)
+
+
+def test_a_point_that_nobody_holds_is_refused():
+    model = river_okl.OKLClassifier(budget=12)
+    for x, y in streams.dense(streams.CLASSIFICATION, n=60):
+        model.learn_one(x, y)
+    make, options, state = model._f.__reduce__()
+    pool = state["pool"]
+    alone = next(i for i, at in enumerate(pool["points"]) if at not in state["processes"]["points"])
+    pool["points"], pool["coef"] = np.delete(pool["points"], alone), np.delete(pool["coef"], alone, axis=2)
+    with pytest.raises(ValueError, match="nobody holds"):
+        make(*options).restore(state)
