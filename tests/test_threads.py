@@ -189,21 +189,38 @@ def test_a_prediction_while_another_thread_adds_a_label(cls, known, monkeypatch)
 @pytest.mark.parametrize("known", [0, 1, 2, 3])
 @pytest.mark.parametrize("cls", MANY)
 def test_two_threads_that_bring_the_same_label(cls, known, monkeypatch):
-    model = small(cls)
+    """The second waits where the first adds it, and then finds it; it goes on when the first one's step is through."""
+    model, learned = small(cls), threading.Event()
     stream = [(x, i % max(1, known)) for i, (x, _) in enumerate(streams.dense("classification", 40))]
     for x, y in stream if known else []:
         model.learn_one(x, y)
     whole, threads = Labels.add, []
 
+    class Lock:
+        """The lock of the labels, which whoever comes second gets when the first has learned."""
+
+        def __init__(self, lock):
+            self.lock = lock
+
+        def __enter__(self):
+            if threading.current_thread() in threads:
+                learned.wait()
+            self.lock.acquire()
+
+        def __exit__(self, *error):
+            self.lock.release()
+
     def add(labels, y):
         if not threads:
             threads.append(threading.Thread(target=model.learn_one, args=(stream[1][0], known)))
             threads[0].start()
-            threads[0].join(0.2)  # it waits for this one, or is through
+            threads[0].join(0.2)  # without a lock it would be through
         whole(labels, y)
 
     monkeypatch.setattr(Labels, "add", add)
+    monkeypatch.setattr(model._labels, "lock", Lock(model._labels.lock))
     model.learn_one(stream[0][0], known)
+    learned.set()
     threads[0].join()
     labels = list(range(known + 1))
     assert model._labels.names == labels

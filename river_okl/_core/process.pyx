@@ -13,6 +13,10 @@ from river_okl._core.rows cimport Rows
 
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
+cdef extern from "Python.h":
+    unsigned long PyThread_get_thread_ident()
+
+
 DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for whoever makes one
 
 
@@ -89,20 +93,26 @@ cdef class Process:
             self.remove(self.least())
         found = self.look(sample)
         if self.rows.kernel.adapting:
-            before = self.rows.gram()
-            if self.rows.kernel.observe(self.rows.seen()):
-                self.rows.kernel_moved()
-                self.exchange(before)
+            self.points.enter()  # nothing else may change between the two kernels
+            try:
+                before = self.rows.whole(True)
+                moved = self.rows.kernel.observe(self.rows.seen())
+                if moved:
+                    self.rows.kernel_moved()
+                    self.exchange(before)
+            finally:
+                self.points.leave()
+            if moved:
                 found = self.look(sample)
         return found
 
     cdef int exchange(self, before) except -1:
-        """The kernel has changed; μ and S stay."""
+        """The kernel has changed; μ and S stay.  Requires ``points.enter``."""
         cdef Py_ssize_t n = self.points.n, ld = self.basis.capacity
         cdef double[:, ::1] old = np.zeros((ld, ld)), new = np.zeros((ld, ld))
         self.fresh = False
         if n:
-            for matrix, gram in (old, before), (new, self.rows.gram()):
+            for matrix, gram in (old, before), (new, self.rows.whole(True)):
                 gram[np.diag_indices(n)] *= 1.0 + JITTER
                 np.asarray(matrix)[:n, :n] = gram
             self.belief.exchange(&old[0, 0], &new[0, 0])
@@ -119,6 +129,7 @@ cdef class Process:
     def forget(self):
         """Back to the prior by 1 - λ; what ``look`` returned, after that."""
         cdef Py_ssize_t o
+        self.rows.seen()
         self.belief.forget(self.rows.row)
         self.fresh = False
         return [self.belief.mean[o] for o in range(self.belief.columns)], self.belief.variance
@@ -126,12 +137,14 @@ cdef class Process:
     def update(self, c, double b):
         """μ ← μ + c h, S ← S - b h hᵀ"""
         cdef double[::1] each = np.array(c, dtype=np.float64)
+        self.rows.seen()
         self.fresh = False
         self.belief.learn(&each[0], b, self.rows.row, False)
 
     def add(self, c, double b):
         """The same, and x joins the dictionary."""
         cdef double[::1] each = np.array(c, dtype=np.float64)
+        self.rows.seen()
         self.fresh = False
         self.points.enter()
         try:
@@ -159,12 +172,13 @@ cdef class Process:
 
     def remove(self, Py_ssize_t i):
         """Point i leaves, and the last takes its position."""
-        self.points.check_position(i)
-        self.fresh = False
-        self.belief.remove(i)
-        self.basis.remove(i)
         self.points.enter()
         try:
+            self.points.check_position(i)
+            self.rows.reader = PyThread_get_thread_ident()  # what another thread has looked at is no longer so
+            self.fresh = False
+            self.belief.remove(i)
+            self.basis.remove(i)
             self.points.drop(i)
             self.rows.dropped(i)
             self.points.forget_emptied()
@@ -173,17 +187,25 @@ cdef class Process:
 
     def add_column(self):
         """One more column of targets, all of which were 0 so far."""
-        self.fresh = False
-        self.belief.add_column()
+        self.points.enter()
+        try:
+            self.fresh = False
+            self.belief.add_column()
+        finally:
+            self.points.leave()
 
     def tell_apart(self, double amplitude):
         """From the probit of two classes to targets 0 and 1 for each of them."""
-        belief = Belief(self.basis, amplitude, self.belief.forgetting, 2)
-        gram = self.rows.gram()
-        gram[np.diag_indices(len(gram))] *= DIAGONAL
-        belief.tell_apart(self.belief, gram)
-        self.belief = belief
-        self.fresh = False
+        self.points.enter()
+        try:
+            belief = Belief(self.basis, amplitude, self.belief.forgetting, 2)
+            gram = self.rows.whole(True)
+            gram[np.diag_indices(len(gram))] *= DIAGONAL
+            belief.tell_apart(self.belief, gram)
+            self.belief = belief
+            self.fresh = False
+        finally:
+            self.points.leave()
 
     # What there is --------------------------------------------------------------------------------------------------------
 

@@ -338,19 +338,20 @@ cdef class Rows:
 
     def rows_of(self, positions):
         """``row_of`` each of these positions: an array (positions, points)."""
-        return self.collect(positions, False, np.empty((0, 0)))[0]
+        return self.collect(positions, False, np.empty((0, 0)), False)[0]
 
     def rows_among(self, positions, columns):
         """``rows_of`` without the other points: K of these positions, and Σ_j columns[o, j] κ(z_i, z_j), j over all points,
         for every o and position i: arrays (positions, positions) and (outputs, positions)."""
-        return self.collect(positions, True, columns)
+        return self.collect(positions, True, columns, False)
 
-    cdef tuple collect(self, positions, bint among, const double[:, ::1] columns):
+    cdef tuple collect(self, positions, bint among, const double[:, ::1] columns, bint inside):
         cdef const int64_t[::1] chosen = np.array(positions, dtype=np.int64)
         cdef Py_ssize_t j = 0, s
         cdef double[:, ::1] view, sums_view
         cdef Tile tile
-        self.points.enter()  # before anything is read: who waits for another thread may find other points
+        if not inside:
+            self.points.enter()  # before anything is read: who waits for another thread may find other points
         try:
             for s in range(chosen.shape[0]):
                 self.points.check_position(chosen[s])
@@ -377,7 +378,8 @@ cdef class Rows:
                     self.collect_row(j, among, chosen, columns, view, sums_view)
                     j += 1
         finally:
-            self.points.leave()
+            if not inside:
+                self.points.leave()
         return out, sums
 
     cdef void collect_row(
@@ -398,7 +400,11 @@ cdef class Rows:
 
     def gram(self):
         """K, computed."""
-        out = self.rows_of(range(self.points.n))
+        return self.whole(False)
+
+    cdef object whole(self, bint inside):
+        """K, computed by whoever is inside the points already or not."""
+        out = self.collect(range(self.points.n), False, np.empty((0, 0)), inside)[0]
         cdef double[:, ::1] view = out
         cdef Py_ssize_t i, j
         for i in range(self.points.n):
