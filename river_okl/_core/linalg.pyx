@@ -123,13 +123,6 @@ def solve_factored_rows(const double[:, :] L, double[:, ::1] B):
             solve(&L[0, 0], ld, L.shape[0], &B[i, 0])
 
 
-def invert_factored(double[:, :] L):
-    """The lower triangle of A⁻¹ in place of that of its factor."""
-    cdef Py_ssize_t ld = leading(L, True)
-    if L.shape[0]:
-        linalg.inverse(&L[0, 0], ld, L.shape[0])
-
-
 def eigen(A):
     """The eigenvalues of a symmetric A, smallest first, and the eigenvectors as rows."""
     copied = np.array(A, dtype=np.float64, order="C")

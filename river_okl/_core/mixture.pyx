@@ -422,11 +422,6 @@ cdef class Mixture:
         return self.processes.task
 
     @property
-    def target_mean(self):
-        """Of the targets seen."""
-        return self.target.mean
-
-    @property
     def experts(self):
         """(name, weight) of every expert, by which it counts in the next prediction."""
         cdef Py_ssize_t i, e
@@ -440,11 +435,6 @@ cdef class Mixture:
             names += [f"linear(learning_rate={rate:g})" for rate in RATES]
             names += ["stack"] if self.n_classes == 2 else []
         return [(name, self.weight[e]) for e, name in enumerate(names)]
-
-    @property
-    def kernels_in_use(self):
-        """(scale m, power p) of the kernels of the Gaussian processes, which move."""
-        return self.processes.kernels_in_use
 
     def feature_weights(self):
         """Feature name -> weight in the distances, as the experts that are believed measure them; the mean is 1."""

@@ -25,7 +25,6 @@ from river_okl._core.points cimport Feature, Points
 from river_okl._core.posterior cimport JITTER, Basis, Belief, gaussian, normal, probit
 from river_okl._core.sample cimport LARGEST_SELF, Sample
 
-from river_okl._core.metrics import POWERS
 from river_okl._core.states import check_positions
 
 cdef double NOVEL = 1e-3            # of κ(x, x): a sample whose residue is smaller brings no point
@@ -498,12 +497,6 @@ cdef class Processes:
         """Of the dictionary's points."""
         cdef Py_ssize_t r
         return [self.position[r] for r in range(self.n)]
-
-    @property
-    def kernels_in_use(self):
-        """(scale m, power p) of every kernel."""
-        cdef Py_ssize_t i
-        return [(self.scale[i], POWERS[self.metric[i]]) for i in range(KERNELS)]
 
     def _check(self):
         """The invariants, by brute force."""
