@@ -61,7 +61,7 @@ def accuracy(model: Any, rows: list[Sample]) -> float:
 
 
 def merged(model: Any, rows: list[Sample], workers: int, every: int) -> distributed.Result:
-    return distributed.rounds(model, [iter(rows)], workers, every, distributed.here)
+    return distributed.rounds(model, [iter(rows)], workers, every, distributed.Here())
 
 
 def of_streams(report: runner.Report) -> None:

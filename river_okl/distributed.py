@@ -2,8 +2,10 @@
 
 Rounds, bulk synchronous: the model goes out to all workers as the bytes of a checkpoint, each learns a chunk of the
 data, what comes back is merged (shards/), and the next round begins.  A task is a pure function of its arguments, so
-that Ray may run it again after a lost worker, and the result has the same bits.  The driver holds the chunks of two
-rounds, however long the data are.
+that Ray may run it again after a lost worker, and the result has the same bits.
+
+While the workers learn a round the driver reads the next one and puts it where they will find it.  So they wait for
+the merge alone, and the driver holds the samples of one round, Ray those of two, however long the data are.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ import dataclasses
 import hashlib
 import itertools
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from river import base
@@ -86,6 +89,10 @@ class ShardError(ValueError):
 
 
 # One task -------------------------------------------------------------------------------------------------------------
+
+
+class Chunk(list[Sample]):
+    """Samples that Ray pickles at once; of a plain list it would write each by itself, in Python (20 µs, not 1)."""
 
 
 class Learned(NamedTuple):
@@ -187,36 +194,73 @@ def train(
         ray.init(num_cpus=workers or (shards and len(shards)) or None, include_dashboard=False, logging_level="error")
     try:
         n = len(shards) if shards is not None else workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        task = ray.remote(max_retries=RETRIES)(learned)
-
-        def run(start: bytes, chunks: list[list[Sample]]) -> Callable[[], list[Learned]]:
-            sent = ray.put(start)
-            waiting = [task.remote(sent, chunk) for chunk in chunks]
-
-            def wait() -> list[Learned]:
-                try:
-                    found: list[Learned] = ray.get(waiting)
-                except KeyboardInterrupt:
-                    for each in waiting:
-                        ray.cancel(each, force=True)
-                    raise
-                return found
-
-            return wait
-
         sources = [samples(each, target) for each in (shards if shards is not None else [data])]
-        return rounds(model, sources, n, every, run, checkpoint, progress)
+        return rounds(model, sources, n, every, Workers(ray, n), checkpoint, progress)
     finally:
         if own:
             ray.shutdown()
 
 
-Run = Callable[[bytes, list[list[Sample]]], Callable[[], list[Learned]]]
+class Engine(Protocol):
+    """Who learns the chunks of a round."""
+
+    def send(self, chunk: Chunk) -> Any:
+        """Put a chunk where the tasks will find it; what stands for it."""
+
+    def begin(self, start: bytes, sent: list[Any]) -> None:
+        """Begin a round: of these chunks."""
+
+    def ends(self) -> Iterator[Learned]:
+        """What the tasks of the round return, in their order."""
+
+    def stop(self) -> None:
+        """Leave a round as it is."""
 
 
-def here(start: bytes, chunks: list[list[Sample]]) -> Callable[[], list[Learned]]:
-    """The tasks of a round, one after another in this process: what Ray's workers would return."""
-    return lambda: [learned(start, chunk) for chunk in chunks]
+class Here:
+    """One task after another in this process, as Ray's workers would do them."""
+
+    def send(self, chunk: Chunk) -> Chunk:
+        return chunk
+
+    def begin(self, start: bytes, sent: list[Chunk]) -> None:
+        self.round = start, sent
+
+    def ends(self) -> Iterator[Learned]:
+        start, sent = self.round
+        return (learned(start, chunk) for chunk in sent)
+
+    def stop(self) -> None:
+        pass
+
+
+class Workers:
+    """So many processes of Ray."""
+
+    def __init__(self, ray: Any, n: int) -> None:
+        self.ray = ray
+        self.task = ray.remote(max_retries=RETRIES)(learned)
+        self.waking = [ray.remote(awake).remote() for _ in range(n)]  # a second, while the first samples are read
+        self.waiting: list[Any] = []
+
+    def send(self, chunk: Chunk) -> Any:
+        return self.ray.put(chunk)
+
+    def begin(self, start: bytes, sent: list[Any]) -> None:
+        model = self.ray.put(start)
+        self.waiting = [self.task.remote(model, chunk) for chunk in sent]
+
+    def ends(self) -> Iterator[Learned]:
+        return map(self.ray.get, self.waiting)
+
+    def stop(self) -> None:
+        for each in self.waiting:
+            self.ray.cancel(each, force=True)
+
+
+def awake() -> None:
+    """A worker that has done this has imported what it needs."""
+    checkpoints.models.classes()
 
 
 def rounds(
@@ -224,7 +268,7 @@ def rounds(
     sources: list[Iterator[Sample]],
     workers: int,
     every: int,
-    run: Run,
+    engine: Engine,
     checkpoint: Path | None = None,
     progress: bool = False,
 ) -> Result:
@@ -233,7 +277,7 @@ def rounds(
     record = Record(checkpoint)
     model, done = record.found(model)
     result = Result(model, done)
-    deal = _Dealer(sources, workers, every, record.entries[-1]["rows"] if record.entries else [])
+    deal = _Dealer(sources, workers, every, record.entries[-1]["rows"] if record.entries else [], engine.send)
     start = checkpoints.dumps(model)
     regression = isinstance(model, base.Regressor)
     bar = Progress(None) if progress else None
@@ -241,21 +285,23 @@ def rounds(
         try:
             began = time.perf_counter()
             hand = deal.next()
-            while hand.chunks:
-                wait = run(start, hand.chunks)
+            engine.begin(start, hand.sent)
+            while hand.sent:
                 following = deal.next()  # while they learn
-                outcomes = wait()
-                idle = time.perf_counter()
-                for (shard, row), outcome in zip(hand.rows, outcomes, strict=True):
+                ends, error, sent = [], 0.0, len(start) * len(hand.sent)
+                for (shard, row), outcome in zip(hand.rows, engine.ends(), strict=True):
                     if outcome.bad is not None:
                         at, why = outcome.bad
                         raise ShardError(shard, row + at, why, result)
-                ends = [checkpoints.loads(each.model) for each in outcomes]
+                    idle = time.perf_counter()
+                    ends.append(checkpoints.loads(outcome.model))  # while others still learn
+                    error += outcome.error
+                    sent += len(outcome.model)
                 model = ends[0] if len(ends) == 1 else merge(ends, start=model)
-                sent = len(start) * len(outcomes) + sum(len(each.model) for each in outcomes)
                 start = checkpoints.dumps(model)
-                n, error = sum(map(len, hand.chunks)), sum(each.error for each in outcomes)
+                engine.begin(start, following.sent)
                 now = time.perf_counter()
+                n = hand.samples
                 done.append(Round(n, error / n if regression else 1.0 - error / n, sent, now - began, now - idle))
                 began = now
                 result.model = model
@@ -268,14 +314,17 @@ def rounds(
                 raise ShardError(shard, row, str(error_of_data), result) from error_of_data
         except KeyboardInterrupt:
             result.complete = False
+        finally:
+            engine.stop()
     return result
 
 
 class _Hand(NamedTuple):
-    """The chunks of a round: where each comes from, where its sources stand after it, and what was wrong beyond."""
+    """A round: its chunks and where each comes from, where the sources stand after it, and what was wrong beyond."""
 
-    chunks: list[list[Sample]]
+    sent: list[Any]
     rows: list[tuple[int, int]]
+    samples: int
     ends: list[int]
     error: tuple[int, int, Exception] | None
 
@@ -283,9 +332,16 @@ class _Hand(NamedTuple):
 class _Dealer:
     """Chunks for all workers, round by round."""
 
-    def __init__(self, sources: list[Iterator[Sample]], workers: int, every: int, learned: list[int]) -> None:
+    def __init__(
+        self,
+        sources: list[Iterator[Sample]],
+        workers: int,
+        every: int,
+        learned: list[int],
+        send: Callable[[Chunk], Any],
+    ) -> None:
         self.sources = sources
-        self.workers, self.every = workers, every
+        self.workers, self.every, self.send = workers, every, send
         self.warm = bool(learned)
         self.rows = list(learned) or [0] * len(sources)
         self.error: tuple[int, int, Exception] | None = None
@@ -293,36 +349,41 @@ class _Dealer:
             next(itertools.islice(source, n, n), None)
 
     def next(self) -> _Hand:
-        if self.error is not None:
-            return _Hand([], [], self.rows, self.error)
+        sent, starts, samples = [], [], 0
+        for i, chunk in self.chunks():
+            sent.append(self.send(chunk))
+            starts.append((i, self.rows[i]))
+            self.rows[i] += len(chunk)
+            samples += len(chunk)
+        return _Hand(sent, starts, samples, list(self.rows), self.error)
+
+    def chunks(self) -> Iterator[tuple[int, Chunk]]:
+        """The source and the samples of each worker."""
         if not self.warm:
-            turns, size = [0], min(WARM_UP, self.every)
             self.warm = True
-        else:
-            turns, size = [i % len(self.sources) for i in range(self.workers)], self.every
-        chunks, starts = [], []
-        for i in turns:
-            chunk: list[Sample] = []
+            for i in range(len(self.sources)):
+                if chunk := self.read(i, min(WARM_UP, self.every)):
+                    yield i, chunk
+                    return
+        if len(self.sources) > 1:
+            for i in range(len(self.sources)):
+                if chunk := self.read(i, self.every):
+                    yield i, chunk
+            return
+        hand = self.read(0, self.workers * self.every)
+        n = max(math.ceil(len(hand) / self.every), min(self.workers, math.ceil(len(hand) / WARM_UP)))
+        for k in range(n):  # the last ones are dealt evenly, too, where there are enough of them
+            yield 0, Chunk(hand[len(hand) * k // n : len(hand) * (k + 1) // n])
+
+    def read(self, i: int, most: int) -> Chunk:
+        """So many samples of a source: fewer where it ends, or where one cannot be read, after which there are none."""
+        chunk = Chunk()
+        if self.error is None:
             try:
-                chunk.extend(itertools.islice(self.sources[i], size))
+                chunk.extend(itertools.islice(self.sources[i], most))
             except Exception as error:  # of the data, in its own words
                 self.error = i, self.rows[i] + len(chunk), error
-            if chunk:
-                chunks.append(chunk)
-                starts.append((i, self.rows[i]))
-                self.rows[i] += len(chunk)
-            if self.error is not None:
-                break
-        if not chunks and self.error is None and any(self._more(i) for i in range(len(self.sources))):
-            return self.next()  # the warm-up's source was empty
-        return _Hand(chunks, starts, list(self.rows), self.error)
-
-    def _more(self, i: int) -> bool:
-        first = next(self.sources[i], None)
-        if first is None:
-            return False
-        self.sources[i] = itertools.chain([first], self.sources[i])
-        return True
+        return chunk
 
 
 class Record:

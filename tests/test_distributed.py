@@ -22,7 +22,7 @@ STREAM = streams.dense("classification", 400)
 def trained(model=None, data=(STREAM,), workers=3, every=20, **options):
     """Rounds in this process, as Ray's workers would do them."""
     model = river_okl.BPAClassifier(KERNEL, budget=20) if model is None else model
-    return distributed.rounds(model, [iter(each) for each in data], workers, every, distributed.here, **options)
+    return distributed.rounds(model, [iter(each) for each in data], workers, every, distributed.Here(), **options)
 
 
 def test_rounds():
