@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from river import base, compose, drift, ensemble, multiclass, preprocessing, stats
+from river import anomaly, base, compose, conf, drift, ensemble, multiclass, preprocessing, stats
 
 from river_okl.checkpoint.file import CheckpointError, one_line
 from river_okl.checkpoint.values import Reader, Writer, is_name, require
@@ -131,7 +131,10 @@ def _role(thing: Any) -> str:
     """What a step or a wrapped model is for; the last step decides for a pipeline."""
     if isinstance(thing, compose.Pipeline):
         return _role(list(thing.steps.values())[-1]) if thing.steps else ""
-    roles = {"transformer": base.Transformer, "classifier": base.Classifier, "regressor": base.Regressor}
+    roles = {
+        **{"transformer": base.Transformer, "classifier": base.Classifier, "regressor": base.Regressor},
+        **{"detector": base.AnomalyDetector, "filter": base.AnomalyFilter},
+    }
     return next((role for role, cls in roles.items() if isinstance(thing, cls)), "")
 
 
@@ -143,7 +146,7 @@ def _model(role: str) -> Kind:
     return Kind(into)
 
 
-CLASSIFIER, REGRESSOR, TRANSFORMER = map(_model, ("classifier", "regressor", "transformer"))
+CLASSIFIER, REGRESSOR, TRANSFORMER, NOVELTY = map(_model, ("classifier", "regressor", "transformer", "detector"))
 
 
 def _step(value: Any) -> Any:
@@ -154,7 +157,8 @@ def _step(value: Any) -> Any:
 def _check_pipeline(pipeline: Any) -> None:
     steps = list(pipeline.steps.values())
     require(len(steps) > 0, "a pipeline without steps")
-    require(all(_role(step) == "transformer" for step in steps[:-1]), "a step in between that transforms nothing")
+    between = {_role(step) for step in steps[:-1]}
+    require(between <= {"transformer", "filter"}, "a step in between that transforms nothing")
 
 
 def _check_union(union: Any) -> None:
@@ -277,6 +281,64 @@ def _check_adwin(detector: Any) -> None:
     detector._helper = helper
 
 
+# Quantiles --------------------------------------------------------------------------------------------------------
+
+# Quantiles are compiled, too.  Of the whole past (P²): q; what each of five markers moves by, where it should be, where
+# it is, its height; how many heights there are; whether they are in order.  Of a window: its values, in order
+# and as they came.
+P2 = struct.Struct("<d5d5d5d5dBB")
+
+
+def _markers_of(quantile: stats.Quantile) -> dict[str, Any]:
+    q, *numbers, filled, in_order = P2.unpack(bytes(quantile._quantile.__getstate__()))
+    markers = {"wanted": numbers[5:10], "at": numbers[10:15], "heights": numbers[15:], "filled": filled}
+    if numbers[:5] != [0.0, q / 2.0, q, (1.0 + q) / 2.0, 1.0] or q != quantile.q or in_order != (numbers[14] > 5.0):
+        raise CheckpointError("this river's Quantile is not laid out as a checkpoint knows it")
+    return markers
+
+
+def _window_values(quantile: stats.RollingQuantile) -> list[float]:
+    data = bytes(quantile._rolling_quantile.__getstate__())
+    n = int.from_bytes(data[:8], "little")
+    if len(data) != 80 + 16 * n or data[8 + 8 * n : 16 + 8 * n] != data[:8]:
+        raise CheckpointError("this river's RollingQuantile is not laid out as a checkpoint knows it")
+    return list(struct.unpack_from(f"<{n}d", data, 16 + 8 * n))
+
+
+def _quantile_state(quantile: Any) -> Any:
+    known = {"q", "_is_updated", *(("_quantile",) if type(quantile) is stats.Quantile else QUANTILE_OF_A_WINDOW)}
+    if type(quantile) not in (stats.Quantile, stats.RollingQuantile) or vars(quantile).keys() != known:
+        raise CheckpointError(f"{one_line(quantile)}, a {type(quantile).__name__} that no checkpoint knows")
+    return _markers_of(quantile) if type(quantile) is stats.Quantile else _window_values(quantile)
+
+
+def _fill_quantile(quantile: Any, state: Any) -> None:
+    """Into a new one."""
+    if isinstance(quantile, stats.RollingQuantile):
+        require(len(NUMBERS.into(state)) <= quantile.window_size, "more values than a window takes")
+        for value in state:
+            quantile.update(value)
+        return
+    require(type(state) is dict and state.keys() == {"wanted", "at", "heights", "filled"}, f"{state!r:.100} as markers")
+    wanted, at, heights = (NUMBERS.into(state[name]) for name in ("wanted", "at", "heights"))
+    filled = FILLED.into(state["filled"])
+    require(len(wanted) == len(at) == len(heights) == 5, "five markers")
+    require(at[0] == wanted[0] == 1.0 and at[4] == wanted[4] >= 5.0, "the first and the last marker")
+    require(all(place == int(place) for place in at) and sorted({*at}) == at, "where markers are")
+    require(sorted(wanted) == wanted, "where markers should be")
+    in_order = at[4] > 5.0
+    require(sorted(heights) == heights and filled == 5 if in_order else not any(heights[filled:]), "heights of markers")
+    q = quantile.q
+    moves = (0.0, q / 2.0, q, (1.0 + q) / 2.0, 1.0)
+    quantile._quantile.__setstate__(P2.pack(q, *moves, *wanted, *at, *heights, filled, in_order))
+    quantile._is_updated = filled > 0
+
+
+QUANTILE_OF_A_WINDOW = ("_rolling_quantile", "window_size_value")
+NUMBERS = _list(_number())
+FILLED = _whole(0, 5)
+QUANTILE = Kind(_as_it_is, _quantile_state)
+
 DEEPEST = 10  # wrappers in wrappers: each may clone what is in it
 
 # The list ---------------------------------------------------------------------------------------------------------
@@ -291,6 +353,7 @@ class Spec(NamedTuple):
     check: Callable[[Any], None] = _as_it_is  # on what belongs together
     absent: Callable[[Any], tuple[str, ...]] = lambda thing: ()  # of ``state``, with such parameters
     clones: bool = False  # the constructor clones its ``model``
+    room: Callable[[dict[str, Any]], int] = lambda parameters: 0  # bytes that it takes, with such parameters
 
 
 DETECTOR = {"_drift_detected": FLAG}
@@ -349,6 +412,17 @@ SPECS: dict[type, Spec] = {
         check=_check_retraining,
         clones=True,
         absent=lambda model: () if model.train_in_background else ("bkg_model",),
+    ),
+    anomaly.QuantileFilter: Spec(
+        {"anomaly_detector": NOVELTY, "q": _number(0.0, 1.0), "protect_anomaly_detector": FLAG}, {"quantile": QUANTILE}
+    ),
+    anomaly.ThresholdFilter: Spec(
+        {"anomaly_detector": NOVELTY, "threshold": _number(), "protect_anomaly_detector": FLAG}, {}
+    ),
+    conf.RegressionJackknife: Spec(
+        {"regressor": REGRESSOR, "confidence_level": _number(0.0, 1.0), "window_size": _maybe(_whole())},
+        {"_lower": QUANTILE, "_upper": QUANTILE},
+        room=lambda parameters: 32 * (parameters.get("window_size") or 0),
     ),
     drift.binary.DDM: Spec(
         {"warm_start": _whole(0), "warning_threshold": _number(0.0), "drift_threshold": _number(0.0)},
@@ -421,6 +495,7 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
     read.nested -= 1
     require(parameters.keys() <= spec.parameters.keys(), f"the parameters of a {cls.__name__}")
     parameters = {name: spec.parameters[name].into(value) for name, value in parameters.items()}
+    read.may_allocate(spec.room(parameters))
     if "data" in spec.state:
         require(type(state.get("data")) is list and len(state["data"]) == parameters.get("n_models"), "its models")
     thing = cls(**(parameters | {"model": _StandIn()} if spec.clones else parameters))
@@ -436,7 +511,9 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
 def _fill(thing: Any, name: str, value: Any) -> None:
     """Into the containers that the constructor made: they know what a missing key is worth."""
     container = getattr(thing, name)
-    if isinstance(container, dict | set):
+    if isinstance(container, stats.Quantile | stats.RollingQuantile):
+        _fill_quantile(container, value)
+    elif isinstance(container, dict | set):
         container.clear()
         container.update(value)
     else:
