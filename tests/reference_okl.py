@@ -19,7 +19,8 @@ BELIEFS = {  # λ, a, σ²
     "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
     "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
 }
-FIRSTS = ((3.0, 1), (15.0, 0))  # scale, metric
+FIRST = 4.0, 1  # scale, metric
+EXPERTS = 6 + 1 + 2  # Gaussian processes, the first-order learner, linear models; a stack of them
 RATES = (0.01, 0.03)
 
 
@@ -102,7 +103,7 @@ class Scaler:
 
 
 class Point:
-    """A scaled sample, and where the pool holds it its coefficients for every first-order learner and column."""
+    """A scaled sample, and where the pool holds it its coefficients for every column."""
 
     def __init__(self, x):
         self.x, self.alpha = x, None
@@ -150,7 +151,7 @@ class Stack:
     """Logistic regression on the log-odds of the others, beyond their weights."""
 
     def __init__(self):
-        self.beta, self.P = np.zeros(11), np.eye(11)
+        self.beta, self.P = np.zeros(EXPERTS + 1), np.eye(EXPERTS + 1)
 
     def ask(self, p, weight):
         p = np.clip(p, 1e-3, 1.0 - 1e-3)
@@ -165,7 +166,7 @@ class Stack:
         gain = self.P @ self.odds / (1.0 / curvature + self.variance)
         self.beta = self.beta + gain * (c - self.p) * min(w, 10.0) / curvature
         self.P = self.P - np.outer(gain, self.odds) @ self.P
-        self.P = self.P + 1e-5 * np.eye(11)
+        self.P = self.P + 1e-5 * np.eye(EXPERTS + 1)
 
 
 class Linear:
@@ -212,15 +213,15 @@ class Calibration:
 
 
 class First:
-    """Passive-aggressive learner i over the pool; a column for every class where there are more than two."""
+    """A passive-aggressive learner over the pool; a column for every class where there are more than two."""
 
-    def __init__(self, i, scale, metric):
-        self.i, self.kernel, self.calibration = i, Kernel(scale, metric), Calibration()
+    def __init__(self, scale, metric):
+        self.kernel, self.calibration = Kernel(scale, metric), Calibration()
 
     def ask(self, points, x, columns):
         self.kernel.look(points, x)
         self.row = dict(zip(points, self.kernel.k, strict=True))
-        self.score = sum((k * z.alpha[self.i] for z, k in self.row.items() if z.alpha is not None), np.zeros(columns))
+        self.score = sum((k * z.alpha for z, k in self.row.items() if z.alpha is not None), np.zeros(columns))
         factor = self.calibration.factor()
         if columns == 1:
             p = sigmoid(factor * self.score[0])
@@ -243,12 +244,11 @@ class First:
 
     def loss(self, point):
         """What is lost where x takes over the part of a point along κ(x, ·)."""
-        own, k, alpha = self.kernel.own, self.row[point], point.alpha[self.i]
-        return alpha @ alpha * max(own - k**2 / own, 0.0) / own if own > 0.0 else 0.0
+        own, k, alpha = self.kernel.own, self.row[point], point.alpha
+        return alpha @ alpha * max(own - k**2 / own, 0.0)
 
     def take_over(self, point):
-        if self.kernel.own > 0.0:
-            self.step = self.step + point.alpha[self.i] * self.row[point] / self.kernel.own
+        self.step = self.step + point.alpha * self.row[point] / self.kernel.own
 
 
 class Process:
@@ -310,7 +310,7 @@ class OKL:
         self.scaler, self.samples, self.slopes = Scaler(), [], {}
         self.kernels = [Kernel(*kind) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
         self.processes = [Process(kernel, *belief) for kernel in self.kernels for belief in BELIEFS[task]]
-        self.firsts = [] if task == "regression" else [First(i, *kind) for i, kind in enumerate(FIRSTS)]
+        self.firsts = [] if task == "regression" else [First(*FIRST)]
         self.linears = [] if task == "regression" else [Linear(rate) for rate in RATES]
         self.stack = Stack() if task == "binary" else None
         self.n_classes = 1 if task == "regression" else 2
@@ -343,9 +343,9 @@ class OKL:
         for process in self.processes:
             process.mu = np.hstack([process.mu, np.zeros((len(process.mu), 1))])
         for point in self.pool:
-            if point.alpha.shape[1] == 1:
+            if len(point.alpha) == 1:
                 point.alpha = math.sqrt(0.5) * point.alpha * [-1.0, 1.0]
-            point.alpha = np.hstack([point.alpha, np.zeros((2, 1))])
+            point.alpha = np.append(point.alpha, 0.0)
         for linear in self.linears:
             linear.add_class()
         self.n_classes += 1
@@ -448,7 +448,7 @@ class OKL:
         if len(self.dictionary) > self.most_dictionary:
             self.leave_dictionary()
         if needed:
-            point.alpha = np.array([first.step for first in self.firsts])
+            point.alpha = self.firsts[0].step
         if needed or point in self.dictionary:
             self.points.append(point)
 
@@ -484,11 +484,9 @@ class OKL:
         return surprise
 
     def leave_pool(self):
-        pool, weight = self.pool, self.weight[6:8] + 0.02
-        losses = [sum(w * first.loss(point) for w, first in zip(weight, self.firsts, strict=True)) for point in pool]
-        gone = pool[int(np.argmin(losses))]
-        for first in self.firsts:
-            first.take_over(gone)
+        (first,) = self.firsts
+        gone = self.pool[int(np.argmin([first.loss(point) for point in self.pool]))]
+        first.take_over(gone)
         gone.alpha = None
         self.release(gone)
 

@@ -87,7 +87,7 @@ def test_experts_and_weights():
     for x, y in datasets.Phishing().take(300):
         model.learn_one(x, y)
     assert sum(model.experts.values()) == pytest.approx(1.0)
-    assert len(model.experts) == 11 and "stack" in model.experts
+    assert len(model.experts) == 10 and "stack" in model.experts
     assert set(model.feature_weights) == set(x)
     assert all(
         name in model.debug_one(x) for name in list(dict(sorted(model.experts.items(), key=lambda e: -e[1])))[:3]
@@ -271,10 +271,9 @@ def test_a_change_of_unit_is_followed(unit):
         (("pool", "points", 0), 10_000),
         (("pool", "points"), np.zeros(0, dtype=np.int32)),
         (("pool", "points"), np.zeros(3)),
-        (("pool", "coef", 0, 0, 0), math.inf),
-        (("pool", "means", 0, 0), -1.0),
-        (("pool", "calibrations", 0, "slope"), math.nan),
-        (("pool", "calibrations"), []),
+        (("pool", "coef", 0, 0), math.inf),
+        (("pool", "means", 0), -1.0),
+        (("pool", "calibration", "slope"), math.nan),
         (("linears", "coef"), np.zeros((1, 2, 0))),
         (("linears", "bias", 0, 0), math.nan),
         (("stack", "coefficients"), np.zeros(3)),
@@ -303,6 +302,6 @@ def test_a_point_that_nobody_holds_is_refused():
     make, options, state = model._f.__reduce__()
     pool = state["pool"]
     alone = next(i for i, at in enumerate(pool["points"]) if at not in state["processes"]["points"])
-    pool["points"], pool["coef"] = np.delete(pool["points"], alone), np.delete(pool["coef"], alone, axis=2)
+    pool["points"], pool["coef"] = np.delete(pool["points"], alone), np.delete(pool["coef"], alone, axis=1)
     with pytest.raises(ValueError, match="nobody holds"):
         make(*options).restore(state)

@@ -15,6 +15,24 @@ static INLINE double NAME(total)(vec v) {
 #endif
 }
 
+/* out[k] += scale * total(s[k]) for W vectors, by halves that change places: the same sums in the same order. */
+static INLINE void NAME(add_totals)(double *out, double scale, const vec *s) {
+#if W == 8 && HAVE_SHUFFLES
+    vec t[4], u[2];
+    for (int k = 0; k < 4; k++)
+        t[k] = __builtin_shufflevector(s[2 * k], s[2 * k + 1], 0, 1, 2, 3, 8, 9, 10, 11) +
+               __builtin_shufflevector(s[2 * k], s[2 * k + 1], 4, 5, 6, 7, 12, 13, 14, 15);
+    for (int k = 0; k < 2; k++)
+        u[k] = __builtin_shufflevector(t[2 * k], t[2 * k + 1], 0, 1, 4, 5, 8, 9, 12, 13) +
+               __builtin_shufflevector(t[2 * k], t[2 * k + 1], 2, 3, 6, 7, 10, 11, 14, 15);
+    const vec sums = __builtin_shufflevector(u[0], u[1], 0, 2, 4, 6, 8, 10, 12, 14) +
+                     __builtin_shufflevector(u[0], u[1], 1, 3, 5, 7, 9, 11, 13, 15);
+    STORE(out, LOAD(out) + SET(scale) * sums);
+#else
+    for (int k = 0; k < W; k++) out[k] += scale * NAME(total)(s[k]);
+#endif
+}
+
 static double NAME(dot)(const double *x, const double *y, Py_ssize_t n) {
     vec s0 = SET(0.0), s1 = s0, s2 = s0, s3 = s0;
     Py_ssize_t i = 0;
@@ -108,7 +126,7 @@ static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
                     STORE(out + j + i, LOAD(out + j + i) + below);
                 }
             }
-            for (int k = 0; k < ROWS; k++) out[j + r + k] += scale * NAME(total)(s[k]);
+            for (int k = 0; k < ROWS; k += W < ROWS ? W : ROWS) NAME(add_totals)(out + j + r + k, scale, s + k);
         }
         if (masked) continue;
         for (; r < rows; r++) {

@@ -28,5 +28,7 @@ cdef extern from "rows.h":
         void (*dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out0, double *out1, double *out2) noexcept nogil
         void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n, double *out) noexcept nogil
         double (*inner)(const double *a, const double *b, Py_ssize_t n) noexcept nogil
+        void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out) noexcept nogil
+        Py_ssize_t (*least)(const double *values, Py_ssize_t n) noexcept nogil
 
     const Loops *find_loops(const char *name)

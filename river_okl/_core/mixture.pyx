@@ -3,7 +3,7 @@
 What there is, all over one set of points and one encoding, scaling and pass of dot products per sample:
 
     processes.pyx   6 Gaussian processes    3 kernels x 2 beliefs over ONE dictionary of few points
-    pool.pyx        2 first-order learners  passive-aggressive, each with a kernel of its own, over ONE pool of many points (classifiers)
+    pool.pyx        1 first-order learner   passive-aggressive, over a pool of many points (classifiers)
     linears.pyx     2 linear models         logistic regression at two rates (classifiers)
     stack.pyx       1 stack                 a logistic regression on the log-odds of all others (two classes)
 
@@ -29,7 +29,7 @@ from river_okl._core.linears cimport LINEARS, Linears
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport METRICS, Metrics
 from river_okl._core.points cimport LANES, SPARSE_BELOW, Points
-from river_okl._core.pool cimport FIRSTS, Pool
+from river_okl._core.pool cimport Pool
 from river_okl._core.processes cimport BELIEFS, KERNELS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample, free_sample, reserve_sample
 from river_okl._core.scaler cimport Running, Scaler, numbers_of, running, take_in
@@ -37,12 +37,12 @@ from river_okl._core.stack cimport Stack
 
 from river_okl._core.linears import RATES
 from river_okl._core.metrics import POWERS
-from river_okl._core.pool import FIRSTS_AT
+from river_okl._core.pool import METRIC, SCALE
 from river_okl._core.processes import BELIEFS_OF
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
 cdef enum:
-    MOST_EXPERTS = 11               # PROCESSES + FIRSTS + LINEARS, and the stack
+    MOST_EXPERTS = 10               # PROCESSES, the pool, LINEARS and the stack
 
 cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
@@ -200,7 +200,7 @@ cdef class Mixture:
         self.processes.ask(self.p)
         if not self.regression:
             self.pool.ask(self.p + PROCESSES * self.n_classes)
-            self.linears.ask(x, self.values, self.p + (PROCESSES + FIRSTS) * self.n_classes)
+            self.linears.ask(x, self.values, self.p + (PROCESSES + 1) * self.n_classes)
             if self.n_classes == 2:
                 self.stack.ask(self.p, self.weight)
             self.mix()
@@ -299,13 +299,13 @@ cdef class Mixture:
         cdef double surprise = self.judge(target, w)
         cdef bint needed = False, novel
         if not self.regression:
-            self.linears.learn(x, self.values, c, w, self.p + (PROCESSES + FIRSTS) * self.n_classes)
+            self.linears.learn(x, self.values, c, w, self.p + (PROCESSES + 1) * self.n_classes)
             needed = self.pool.learn(c, w)
         if self.processes.n > 1 and (self.seen % SLOPE_EVERY == 0 or (self.regression and self.seen < SLOPES_AT_FIRST)):
             self.processes.learn_slopes(x, self.values, self.weight)
         novel = self.processes.learn(target, surprise, w)
         if needed and self.pool.n >= self.pool.most:
-            self.release(self.pool.leave(self.weight + PROCESSES))
+            self.release(self.pool.leave())
         if self.processes.n > self.processes.most:
             left = self.processes.leave(self.weight)
             if left < 0:
@@ -377,7 +377,7 @@ cdef class Mixture:
 
     cdef int release(self, Py_ssize_t i) except -1:
         """Point i is dropped where nobody holds it any more."""
-        if self.processes.member[i] >= 0 or (not self.regression and self.pool.held[i]):
+        if self.processes.member[i] >= 0 or (not self.regression and self.pool.holds(i)):
             return 0
         self.points.drop(i)
         self.metrics.dropped(i)
@@ -431,20 +431,19 @@ cdef class Mixture:
                 of_noise = f", noise={noise:g}" if noise else ""
                 names.append(f"process(kernel={i + 1}, forgetting={forgetting:g}, amplitude={amplitude:g}{of_noise})")
         if not self.regression:
-            names += [f"pool(scale={scale:g}, power={POWERS[m]:g})" for scale, m in FIRSTS_AT]
+            names.append(f"pool(scale={SCALE:g}, power={POWERS[METRIC]:g})")
             names += [f"linear(learning_rate={rate:g})" for rate in RATES]
             names += ["stack"] if self.n_classes == 2 else []
         return [(name, self.weight[e]) for e, name in enumerate(names)]
 
     def feature_weights(self):
         """Feature name -> weight in the distances, as the experts that are believed measure them; the mean is 1."""
-        cdef Py_ssize_t i, e
+        cdef Py_ssize_t e
         mixed = [1e-9, 0.0, 0.0]
         for e in range(PROCESSES):
             mixed[self.processes.metric[e // BELIEFS]] += self.weight[e]
         if not self.regression:
-            for i in range(FIRSTS):
-                mixed[self.pool.metric[i]] += self.weight[PROCESSES + i]
+            mixed[METRIC] += self.weight[PROCESSES]
         return self.metrics.feature_weights(mixed)
 
     def most_believed(self):
@@ -477,7 +476,7 @@ cdef class Mixture:
         if self.points.n:
             self.processes.explain(self.weight, at_sample, &view[0, 0])
             if not self.regression:
-                self.pool.explain(self.weight + PROCESSES, at_sample, &view[0, 0])
+                self.pool.explain(self.weight[PROCESSES], at_sample, &view[0, 0])
         return out * self.deviation() if self.regression else out
 
     @property
@@ -555,7 +554,7 @@ cdef class Mixture:
             if part is not None:
                 part.restore(state[name])
         for i in range(self.points.n):
-            if self.processes.member[i] < 0 and (self.regression or not self.pool.held[i]):
+            if self.processes.member[i] < 0 and (self.regression or not self.pool.holds(i)):
                 raise ValueError("a point that nobody holds")
         for e in range(self.n_experts):
             self.log_weight[e] = weights[e]

@@ -1,9 +1,7 @@
+from river_okl._core.calibration cimport Calibration
+from river_okl._core.kernel cimport Kernel
 from river_okl._core.metrics cimport Metrics
 from river_okl._core.points cimport Points
-
-cdef enum:
-    FIRSTS = 2
-
 
 cdef class Pool:
     cdef readonly Points points
@@ -11,26 +9,28 @@ cdef class Pool:
     cdef readonly Py_ssize_t most       # points in the pool
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t columns    # of coefficients: 1, or the classes where there are more than two
-    cdef list kernels, calibrations
-    cdef int metric[FIRSTS]
+    cdef Kernel kernel
+    cdef Calibration calibration
     cdef Py_ssize_t capacity            # of what follows, one for each point:
-    cdef unsigned char *held            # whether it is in the pool
-    cdef double **coef                  # [FIRSTS · columns]; 0 where it is not
+    cdef double *absent                 # 0 where it is in the pool, infinite where it is not
+    cdef double **coef                  # [columns]; 0 where it is not
     # scratch: the last sample
-    cdef double *row[FIRSTS]            # κ(z, x)
-    cdef double own[FIRSTS]             # κ(x, x)
-    cdef double *score                  # [FIRSTS][columns], and once it is learned the coefficients that x would have
+    cdef double *row                    # κ(z, x)
+    cdef double own                     # κ(x, x)
+    cdef double *score                  # [columns], and once it is learned the coefficients that x would have
     cdef double *loss                   # [capacity]
-    cdef double *squared                # [capacity]
+
+    cdef inline bint holds(self, Py_ssize_t i) noexcept:
+        return self.absent[i] == 0.0
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int reserve_points(self) except -1
     cdef int add_class(self) except -1
     cdef int ask(self, double *p) except -1
     cdef bint learn(self, Py_ssize_t c, double w) except -1
-    cdef Py_ssize_t leave(self, const double *weight) noexcept
+    cdef Py_ssize_t leave(self) noexcept
     cdef void hold(self, Py_ssize_t i) noexcept
     cdef void stored(self) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept
-    cdef int tune(self) except -1
-    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
+    cdef void tune(self) noexcept
+    cdef void explain(self, double weight, bint at_sample, double *out) noexcept

@@ -5,7 +5,8 @@ from typing import Any
 from river_okl._core.metrics import Metrics
 from river_okl._core.points import Points
 
-FIRSTS_AT: tuple[tuple[float, int], ...]
+SCALE: float
+METRIC: int
 
 class Pool:
     @property

@@ -6,6 +6,8 @@
  *   dots_three  the rows of dot products under three metrics at once
  *   kernel_row  kappa(x, z_i) from either row: every kernel of river_okl.kernels, sums and products of them
  *   inner       sum_i alpha_i kappa(x, z_i)
+ *   add_losses  what is lost where x takes the place of z_i, alpha_i^2 (kappa(x, x) - kappa(x, z_i)^2 / kappa(x, x))
+ *   least       where the smallest of them is
  *
  * One source (rows_variant.h) is compiled for each instruction set by simd.h; find_loops(name) is one of them.
  */
@@ -43,6 +45,8 @@ typedef struct {
     void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n,
                        double *out);
     double (*inner)(const double *a, const double *b, Py_ssize_t n);
+    void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out);
+    Py_ssize_t (*least)(const double *values, Py_ssize_t n);
 } Loops;
 
 #define LOOPS "rows_variant.h"

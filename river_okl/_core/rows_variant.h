@@ -110,7 +110,7 @@ static void NAME(distances_tile)(const double *const *rows, const double *vals, 
 /* Three rows of dot products under three metrics: out_k += sum_j vals[k * m + j] rows[j]; each number of Z is loaded once. */
 static void NAME(dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out0,
                              double *out1, double *out2) {
-    enum { K = W == 8 ? 4 : 2 };
+    enum { K = W == 8 ? 8 : 2 };
     Py_ssize_t i = 0;
     for (; i + K * W <= n; i += K * W) {
         vec a[K], b[K], c[K];
@@ -147,16 +147,38 @@ static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
     return NAME(exp)(SET(-f->gamma) * distance);
 }
 
+/* `kernel_row` of the commonest kernels, a Gaussian with or without a linear one: the same numbers without a choice for
+ * every vector. */
+static void NAME(common_row)(const Program *k, const double *row, int is_distance, const double *sq, vec xs, Py_ssize_t n,
+                             double *out) {
+    const vec weight = SET(k->terms[0].weight), gamma = SET(-k->factors[0].gamma), zero = SET(0.0), two = SET(2.0);
+    if (is_distance)
+        for (Py_ssize_t i = 0; i < n; i += W) *(vec *)(out + i) = weight * NAME(exp)(gamma * *(const vec *)(row + i));
+    else
+        for (Py_ssize_t i = 0; i < n; i += W) {
+            const vec distance = xs + *(const vec *)(sq + i) - two * *(const vec *)(row + i);
+            *(vec *)(out + i) = weight * NAME(exp)(gamma * AT_LEAST(distance, zero));
+        }
+    if (k->n_terms == 1) return;
+    const vec scale = SET(k->factors[1].gamma), coef0 = SET(k->factors[1].coef0), linear = SET(k->terms[1].weight);
+    for (Py_ssize_t i = 0; i < n; i += W) {
+        vec dot = *(const vec *)(row + i);
+        if (is_distance) dot = SET(0.5) * (xs + *(const vec *)(sq + i) - dot);
+        *(vec *)(out + i) += linear * (scale * dot + coef0);
+    }
+}
+
 /* out = kernel values from the row of dot products or of squared distances: a sum over terms of weight * product over
  * factors. Each of the two rows gives the other by |x - z|^2 = |x|^2 + |z|^2 - 2 x.z, which rounding can make a little
  * negative. */
 static void NAME(kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq,
                              Py_ssize_t n, double *out) {
     const vec xs = SET(x_sq);
-    if (is_distance && k->n_terms == 1 && k->terms[0].n_factors == 1 && k->factors[0].kind == EXP_SQUARED_DISTANCE) {
-        const vec weight = SET(k->terms[0].weight), gamma = SET(-k->factors[0].gamma);
-        for (Py_ssize_t i = 0; i < n; i += W) /* the same numbers without a choice for every vector */
-            *(vec *)(out + i) = weight * NAME(exp)(gamma * *(const vec *)(row + i));
+    const Factor *first = k->factors;
+    if (first[0].kind == EXP_SQUARED_DISTANCE && k->terms[0].n_factors == 1 &&
+        (k->n_terms == 1 ||
+         (k->n_terms == 2 && k->terms[1].n_factors == 1 && first[1].kind == DOT_POWER && first[1].degree == 1))) {
+        NAME(common_row)(k, row, is_distance, sq, xs, n, out);
         return;
     }
     for (Py_ssize_t i = 0; i < n; i += W) {
@@ -196,4 +218,34 @@ static double NAME(inner)(const double *a, const double *b, Py_ssize_t n) {
 #endif
 }
 
-static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(distances_tile), NAME(dots_three), NAME(kernel_row), NAME(inner)};
+/* out += coef^2 (own - row^2 / own), where that is positive */
+static void NAME(add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out) {
+    const vec k = SET(own), inverse = SET(1.0 / own), zero = SET(0.0);
+    for (Py_ssize_t i = 0; i < n; i += W) {
+        const vec c = *(const vec *)(coef + i), r = *(const vec *)(row + i), gap = k - r * r * inverse;
+        *(vec *)(out + i) += (c * c) * AT_LEAST(gap, zero);
+    }
+}
+
+/* The first of the smallest of n numbers, of which there is at least one vector. */
+static Py_ssize_t NAME(least)(const double *values, Py_ssize_t n) {
+    vec low = *(const vec *)values;
+    ivec at = (ivec)AS_INT(low) & 0; /* the vector that each lane's smallest is in */
+    for (Py_ssize_t i = W; i < n; i += W) {
+        const vec v = *(const vec *)(values + i);
+        const ivec less = LESS(v, low);
+        low = AS_REAL((AS_INT(v) & less) | (AS_INT(low) & ~less));
+        at = (((ivec)AS_INT(low) & 0) + i) & less | (at & ~less);
+    }
+    double lows[W];
+    int64_t places[W];
+    memcpy(lows, &low, sizeof lows);
+    memcpy(places, &at, sizeof places);
+    Py_ssize_t best = 0;
+    for (int j = 1; j < W; j++)
+        if (lows[j] < lows[best] || (lows[j] == lows[best] && places[j] < places[best])) best = j;
+    return best + places[best];
+}
+
+static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(distances_tile), NAME(dots_three), NAME(kernel_row), NAME(inner),
+                                   NAME(add_losses), NAME(least)};

@@ -25,6 +25,15 @@ static INLINE int64_t bits_of_real(double v) { int64_t b; memcpy(&b, &v, 8); ret
 static INLINE double real_of_bits(int64_t b) { double v; memcpy(&v, &b, 8); return v; }
 #endif
 
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HAVE_SHUFFLES 1
+#endif
+#endif
+#ifndef HAVE_SHUFFLES
+#define HAVE_SHUFFLES 0
+#endif
+
 #if HAVE_VECTORS && defined(__x86_64__)
 #define HAVE_X86 1
 #else

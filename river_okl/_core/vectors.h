@@ -7,6 +7,7 @@ typedef int64_t NAME(ivec) __attribute__((vector_size(W * 8), may_alias));
 #define SET(x) ((vec){0} + (x))
 #define AS_INT(v) ((ivec)(v))
 #define AS_REAL(v) ((vec)(v))
+#define LESS(v, w) ((ivec)((v) < (w)))
 #define AT_LEAST(v, low) AS_REAL((AS_INT(v) & (ivec)((v) > (low))) | (AS_INT(low) & ~(ivec)((v) > (low))))
 #else
 typedef double NAME(vec);
@@ -15,6 +16,7 @@ typedef int64_t NAME(ivec);
 #define SET(x) (x)
 #define AS_INT(v) bits_of_real(v)
 #define AS_REAL(v) real_of_bits(v)
+#define LESS(v, w) (-(ivec)((v) < (w)))
 #define AT_LEAST(v, low) ((v) > (low) ? (v) : (low))
 #endif
 #define vec NAME(vec)
@@ -27,6 +29,7 @@ typedef int64_t NAME(ivec);
 #undef SET
 #undef AS_INT
 #undef AS_REAL
+#undef LESS
 #undef AT_LEAST
 #undef NAME
 #undef W

@@ -77,7 +77,7 @@ class OKL(PredictiveModel):
 class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: nothing to tune, nothing to scale, bounded for ever.
 
-    A mixture of six Gaussian processes over one dictionary, two passive-aggressive learners over one pool of many points, two
+    A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a pool of many points, two
     logistic regressions, and for two labels a regression on the log-odds of all of them. It takes dicts as they come: raw, dense,
     sparse or both, two labels or many.
 
@@ -88,7 +88,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
         three scales, which move to where predictions are good.
     budget
         The most points in all: up to 64 of them, at most half, are the dictionary of the Gaussian processes, the others the
-        pool of the first-order learners.
+        pool of the first-order learner.
     scale
         Whether features are centred and divided by their deviation; those that are often absent are divided by their root mean
         square, and not centred.
@@ -122,7 +122,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     """
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 600, scale: bool = True):
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 512, scale: bool = True):
         check_whole("budget", budget, 2)
         if budget > MOST_POINTS:
             raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,}")

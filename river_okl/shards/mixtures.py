@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.pool import FIRSTS_AT
+from river_okl._core.pool import METRIC, SCALE
 from river_okl._core.process import DIAGONAL
 from river_okl._core.processes import BELIEFS_OF, NEWCOMER
 from river_okl.algorithms.okl import OKL
@@ -53,7 +53,6 @@ State = dict[str, Any]
 MEMORY = 10_000  # of a scaler, a metric and a target, as in _core/scaler.pyx
 FIRST_METRIC = 200
 STEPS = 30  # of conjugate gradients
-POOL_FLOOR = 0.02  # of a learner's weight, where points leave the pool, as in _core/pool.pyx
 
 
 @dataclasses.dataclass
@@ -467,40 +466,32 @@ class Merging:
     # The pool ---------------------------------------------------------------------------------------------------------
 
     def pool(self, most: int) -> tuple[list[dict[Hashable, float]], Arrays]:
-        """Of Σ w_i f_i the heaviest points, and their coefficients [point, column, learner]."""
+        """Of Σ w_i f_i the heaviest points, and their coefficients [point, column]."""
         position: dict[Any, int] = {}
         points: list[dict[Hashable, float]] = []
         coefficients: list[Arrays] = []
         for i in self.movers:
             each = self.all[i]
             pool = each.state["pool"]
-            for p, coef in zip(pool["points"].tolist(), np.moveaxis(pool["coef"], 2, 0), strict=True):
+            for p, coef in zip(pool["points"].tolist(), pool["coef"].T, strict=True):
                 key = each.keys[p]
                 if key not in position:
                     position[key] = len(points)
                     points.append(each.points[p])
                     coefficients.append(np.zeros(coef.shape))
                 coefficients[position[key]] += self.shares[i] * coef
-        total = np.array(coefficients).reshape(-1, self.first.columns, len(FIRSTS_AT))
+        total = np.array(coefficients).reshape(-1, self.first.columns)
         if len(points) > most:
-            first = self.first.n_processes
-            weights = self.mean(lambda each: each.weights[first : first + len(FIRSTS_AT)])
-            order = np.argsort(-((total**2).sum(axis=1) @ (weights + POOL_FLOOR)).astype(np.float32), kind="stable")
+            order = np.argsort(-(total**2).sum(axis=1).astype(np.float32), kind="stable")
             staying, leaving = np.sort(order[:most]), np.sort(order[most:])
             space = Space(points, self.first.terms)
-            total = np.stack(
-                [
-                    total[staying, :, i] + self.projected(space, i, staying, leaving, total[leaving, :, i])
-                    for i in range(len(FIRSTS_AT))
-                ],
-                axis=2,
-            )
+            total = total[staying] + self.projected(space, staying, leaving, total[leaving])
             points = [points[i] for i in staying]
         return points, total
 
-    def projected(self, space: Space, i: int, staying: Any, leaving: Any, coefficients: Arrays) -> Arrays:
+    def projected(self, space: Space, staying: Any, leaving: Any, coefficients: Arrays) -> Arrays:
         """What stays takes over of what leaves, by conjugate gradients: its projection as far as it matters."""
-        kernel = Kernel(*FIRSTS_AT[i], *self.mean(lambda each: each.state["pool"]["means"][i]).tolist())
+        kernel = Kernel(SCALE, METRIC, *self.mean(lambda each: each.state["pool"]["means"]).tolist())
         weights = functools.partial(self.weight_of, metric=kernel.metric)
         K = space.gram(kernel, weights, staying, staying)
         return solved(K, space.gram(kernel, weights, staying, leaving) @ coefficients)
@@ -557,9 +548,9 @@ class Merging:
         order = np.argsort(pooled, kind="stable")
         return points, {
             "points": np.array(pooled, dtype=np.int32)[order],
-            "coef": np.ascontiguousarray(np.moveaxis(coefficients[order], 0, 2)),
+            "coef": np.ascontiguousarray(coefficients[order].T),
             "means": self.mean(lambda each: each.state["pool"]["means"]),
-            "calibrations": [self.calibration(i) for i in range(len(FIRSTS_AT))],
+            "calibration": self.calibration(),
         }
 
     def linear(self, each: Mixed) -> Arrays:
@@ -570,9 +561,9 @@ class Merging:
         out[:, :, [at[name] for name in each.place]] = coef[:, :, list(each.place.values())]
         return out
 
-    def calibration(self, i: int) -> State:
+    def calibration(self) -> State:
         def of(each: Mixed) -> State:
-            state: State = each.state["pool"]["calibrations"][i]
+            state: State = each.state["pool"]["calibration"]
             return state
 
         found = {
