@@ -546,9 +546,11 @@ cdef class Points:
         Every order in which numbers are summed is part of it (slots, posting lists of a support vector), so that what
         is restored goes on bit for bit.
         """
-        cdef Py_ssize_t i, j, k
+        cdef Py_ssize_t i, j, k, at = 0, cells = 0
         cdef Feature *feature
-        names, slots, ranks, columns = [], [], [], []
+        cdef int32_t[::1] owners
+        cdef double[::1] amounts
+        names, slots, ranks, counts = [], [], [], []
         self.forget_emptied()
         for j in range(self.n_slots):
             feature = &self.features[j]
@@ -557,22 +559,34 @@ cdef class Points:
             names.append(plain(<object> feature.key))
             slots.append(j)
             ranks.append(feature.rank if feature.dense != NULL else -1)
+            counts.append(feature.count)
+            cells += feature.count
+        of_owners, of_amounts = np.empty(cells, dtype=np.int32), np.empty(cells)
+        owners, amounts = of_owners, of_amounts
+        for j in slots:
+            feature = &self.features[j]
+            k = at
             if feature.dense != NULL:
-                column = [(i, feature.dense[i]) for i in range(self.n) if feature.dense[i] != 0.0]
+                for i in range(self.n):
+                    if feature.dense[i] != 0.0:
+                        owners[at] = <int32_t> i
+                        amounts[at] = feature.dense[i]
+                        at += 1
             else:
-                column = sorted((feature.owners[k], feature.amounts[k]) for k in range(feature.count))
-            columns.append(column)
-        counts = np.array([len(column) for column in columns], dtype=np.int64)
-        cells = [cell for column in columns for cell in column]
+                for i, value in sorted([(feature.owners[i], feature.amounts[i]) for i in range(feature.count)]):
+                    owners[at] = <int32_t> i
+                    amounts[at] = value
+                    at += 1
+            assert at - k == feature.count
         return {
             "names": names,
             "slots": np.array(slots, dtype=np.int32).tobytes(),
             "free_slots": np.array(self.free_slots, dtype=np.int32).tobytes(),
             "owned": np.array([self.owned[i].slots[k] for i in range(self.n) for k in range(self.owned[i].size)], dtype=np.int32).tobytes(),
             "ranks": np.array(ranks, dtype=np.int64).tobytes(),
-            "counts": counts.tobytes(),
-            "owners": np.array([i for i, _ in cells], dtype=np.int32).tobytes(),
-            "amounts": np.array([v for _, v in cells], dtype=np.float64).tobytes(),
+            "counts": np.array(counts, dtype=np.int64).tobytes(),
+            "owners": of_owners.tobytes(),
+            "amounts": of_amounts.tobytes(),
             "square": copy_array(self.square, self.n).tobytes(),
             "sparse_square": copy_array(self.sparse_square, self.n).tobytes(),
             "birth": self.births.tobytes(),

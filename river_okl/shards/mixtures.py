@@ -7,15 +7,15 @@
     pool                        sums of expansions: Σ w_i f_i, of which the heaviest points stay
     linear models, stack        averages, as are the log-weights of the experts and the fits of probabilities
 
-It is all read from ``Mixture.state`` and given to ``Mixture.restore``, which checks it.
+It is all read from ``Mixture.state`` and given to ``Mixture.restore``, which checks it.  Points are rows of one space
+with the points of all mixtures, equal ones once; features are its columns, those of the merged mixture first.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -37,21 +37,22 @@ from river_okl.shards.posteriors import (
     importance_of,
     inverse,
     packed,
-    seen_from,
     stored,
     unpacked,
 )
 from river_okl.shards.shards import Shards
-from river_okl.shards.spaces import Space
+from river_okl.shards.spaces import Space, joined
 from river_okl.shards.statistics import Moments
 
 MODELS = OKL
 
 Arrays = NDArray[np.float64]
+Rows = NDArray[np.int64]
 State = dict[str, Any]
 
 MEMORY = 10_000  # of a scaler, a metric and a target, as in _core/scaler.pyx
-FIRST_METRIC = 200
+SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
+METRICS = 3  # the plain one, and those that are learned
 STEPS = 30  # of conjugate gradients
 
 
@@ -72,504 +73,404 @@ class Kernel:
 class Mixed:
     """A mixture taken apart."""
 
-    def __init__(self, model: Any) -> None:
-        f = model._f
-        self.state: State = f.state()
-        self.terms = f.terms
-        self.task: str = f.task
-        self.processes: State = self.state["processes"]
-        self.columns = self.processes["beliefs"][0]["means"].shape[0]
-        scaler = self.state["scaler"]
-        self.place = dict(zip(scaler["names"], scaler["place"].tolist(), strict=True))
-        self.points: list[dict[Hashable, float]] = [f.points.point(i) for i in range(len(f))]
-        self.dictionary: list[int] = self.processes["points"].tolist()
-        self.kernels = [
-            Kernel(scale, int(metric), *means) for scale, metric, *means in self.processes["kernels"].tolist()
-        ]
-        weights = np.exp(self.state["log_weights"])
-        self.weights: Arrays = weights / weights.sum()
-        self.target = _moments(self.state["target"][:-1])
-        self.mean, self.deviation = self.target.mean, math.sqrt(self.target.variance) or 1.0
+    rows: Rows  # of its points in the space of all
+    columns: Rows  # of the features of its scaler
+    weights: Arrays  # [column, metric]
 
-    @property
-    def n_processes(self) -> int:
-        return len(self.processes["beliefs"])
+    def __init__(self, model: Any) -> None:
+        self.f = model._f
+        self.state: State = self.f.state()
+        self.task: str = self.f.task
+        self.processes: State = self.state["processes"]
+        scaler = self.state["scaler"]
+        self.names: dict[Hashable, int] = {name: i for i, name in enumerate(scaler["names"])}
+        self.places: NDArray[np.int32] = scaler["place"]  # of these features in its metrics and linear models
+        self.kernels = [Kernel(m, int(metric), *means) for m, metric, *means in self.processes["kernels"].tolist()]
+        beliefs = np.exp(self.state["log_weights"])
+        self.beliefs: Arrays = beliefs / beliefs.sum()
+        self.target = _moments(self.state["target"][:-1])
+        self.seen = int(self.state["counts"][0])
+        self.n_processes = len(self.processes["beliefs"])
 
     def of_kernel(self, i: int) -> slice:
         """The processes with kernel i."""
         n = len(BELIEFS_OF[self.task])
         return slice(n * i, n * (i + 1))
 
-    @property
-    def seen(self) -> int:
-        return int(self.state["counts"][0])
-
-    @functools.cached_property
-    def keys(self) -> list[frozenset[tuple[Hashable, float]]]:
-        return [frozenset(z.items()) for z in self.points]
-
     def believed(self, i: int) -> float:
         """The weight of the experts with kernel i."""
-        return float(self.weights[self.of_kernel(i)].sum())
+        return float(self.beliefs[self.of_kernel(i)].sum())
 
-    def weight_of(self, name: Hashable, metric: int) -> float:
-        """Of a feature under a metric."""
-        place = self.place.get(name)
-        return 1.0 if metric == 0 or place is None else float(self.state["metrics"]["weights"][place, metric - 1])
-
-    def source(self, kind: tuple[float, int]) -> int:
+    def source(self, kernel: Kernel) -> int:
         """The own kernel that is of this kind, or the one that is believed most."""
-        for i, kernel in enumerate(self.kernels):
-            if kernel.kind == kind:
+        for i, own in enumerate(self.kernels):
+            if own.kind == kernel.kind:
                 return i
         return max(range(len(self.kernels)), key=self.believed)
+
+    def settle(self, rows: Rows, at: dict[Hashable, int]) -> None:
+        """Take the places that points and features have among all."""
+        self.rows = rows
+        self.columns = np.array([at[name] for name in self.names], dtype=np.int64)
+        self.weights = np.ones((len(at), METRICS))
+        self.weights[self.columns, 1:] = self.state["metrics"]["weights"][self.places]
+
+    def feature(self, name: Hashable) -> State | None:
+        """What its scaler has of a feature."""
+        i, scaler = self.names.get(name), self.state["scaler"]
+        return None if i is None else {column: scaler[column][i].tolist() for column in SCALER}
 
 
 class Merging:
     """The parts of several mixtures, and the state that they become."""
 
     def __init__(self, shards: Shards) -> None:
-        self.shards = shards
         self.shares = shards.shares
         self.evidence = shards.evidence
         self.all = [Mixed(model) for model in shards.models]
         self.start = Mixed(shards.start)
-        self.movers = [i for i, share in enumerate(self.shares) if share > 0.0]
-        self.first = self.all[self.movers[0]]
-        self.names = list(dict.fromkeys(name for i in self.movers for name in self.all[i].place))
-        self.target = self.merged_target()
-        self.changes: dict[tuple[int, int], Arrays] = {}
+        self.everyone = [self.start, *self.all]
+        self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
+        self.first = self.movers[0][1]
+        self.task = self.first.task
+        self.names = list(dict.fromkeys(name for _, each in self.movers for name in each.names))
+        at = {name: j for j, name in enumerate(self.names)}
+        for each in self.everyone:
+            for name in (*each.names, *each.state["points"]["names"]):
+                at.setdefault(name, len(at))
+        X, rows, self.content = joined([each.state["points"] for each in self.everyone], at)
+        for each, own in zip(self.everyone, rows, strict=True):
+            each.settle(own, at)
+        self.space = Space(X, self.first.f.terms)
+        self.weights = self.merged_weights(len(at))
+        self.target = self.start.target.after(self.streams(lambda each: each.target))
+        self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
         self.kernels = self.merged_kernels()
 
-    def mean(self, of: Any) -> Any:
+    def mean(self, of: Callable[[Mixed], Any]) -> Any:
         """The average over the shards."""
-        return sum(self.shares[i] * of(self.all[i]) for i in self.movers)
+        return sum(share * of(each) for share, each in self.movers)
 
-    def total(self, of: Any) -> Any:
-        first = of(self.start)
-        return first + sum(e * (of(each) - first) for e, each in zip(self.evidence, self.all, strict=True))
+    @property
+    def ends(self) -> list[tuple[float, Mixed]]:
+        """All shards, and how much their evidence counts."""
+        return [(float(e), each) for e, each in zip(self.evidence, self.all, strict=True)]
 
-    def streams(self, of: Any) -> list[tuple[float, Moments]]:
-        return [(float(e), of(each)) for e, each in zip(self.evidence, self.all, strict=True)]
+    def streams(self, of: Callable[[Mixed], Moments]) -> list[tuple[float, Moments]]:
+        return [(e, of(each)) for e, each in self.ends]
+
+    def points(self, rows: Rows) -> list[dict[Hashable, float]]:
+        """These points, as the models have them."""
+        owner, place = np.zeros((2, len(self.space)), dtype=np.int64)
+        for i, each in enumerate(self.everyone):
+            owner[each.rows], place[each.rows] = i, np.arange(len(each.rows))
+        pairs = zip(owner[rows].tolist(), place[rows].tolist(), strict=True)
+        return [self.everyone[i].f.points.point(at) for i, at in pairs]
 
     # What was counted -------------------------------------------------------------------------------------------------
 
-    @property
-    def seen(self) -> int:
-        seen: float = self.total(lambda each: each.seen)
-        return round(seen)
-
-    def merged_target(self) -> Moments:
-        return self.start.target.after(self.streams(lambda each: each.target))
-
     def scaler(self) -> State:
         """Of every feature what ``Scaler`` keeps."""
-        columns = ("first", "last", "count", "centred", "numbers")
-        rows = []
-        for name in self.names:
-            found = [
-                None if (at := each.place.get(name)) is None else _feature(each.state["scaler"], at)
-                for each in (self.start, *(self.all[i] for i in self.movers))
-            ]
-            rows.append(self.feature(found))
-        kinds = (np.int64, np.int64, np.int64, np.bool_, np.float64)
-        values: Any = zip(*rows, strict=True) if rows else ((),) * len(kinds)
+        rows = [self.feature(name) for name in self.names]
+        values: Any = zip(*rows, strict=True) if rows else ((),) * len(SCALER)
         return {
             "names": self.names,
             "place": np.arange(len(self.names), dtype=np.int32),
-            **{n: np.array(v, dtype=kind) for n, v, kind in zip(columns, values, kinds, strict=True)},
+            **{name: np.array(v, dtype=kind) for (name, kind), v in zip(SCALER.items(), values, strict=True)},
             "free": np.zeros(0, dtype=np.int32),
             "seen": self.seen,
         } | ({} if rows else {"numbers": np.zeros((0, 6))})
 
-    def feature(self, found: list[State | None]) -> tuple[Any, ...]:
-        """One feature: of the start and of every shard that learned, None where it is not known."""
-        before, ends = found[0], found[1:]
+    def feature(self, name: Hashable) -> tuple[Any, ...]:
+        """One feature: of the start and of every shard that learned, where it is known."""
+        before, ends = self.start.feature(name), [each.feature(name) for _, each in self.movers]
         if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
             before = None  # forgotten by all, and begun anew
-        spans, streams, gap = [0.0], [], math.inf
+        span, streams, gap = 0.0, [], math.inf
         votes = total = 0.0
         start = Moments(memory=MEMORY) if before is None else _moments(before["numbers"])
         count = 0 if before is None else before["count"]
-        for i, end in zip(self.movers, ends, strict=True):
-            e, each = float(self.evidence[i]), self.all[i]
+        evidence = [float(e) for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
+        for e, (_, each), end in zip(evidence, self.movers, ends, strict=True):
             new = each.seen - self.start.seen
             if end is None:
-                spans.append(e * new)
+                span += e * new
                 continue
             known = before is not None and end["first"] == before["first"]
-            spans.append(e * (new if known else each.seen + 1 - end["first"]))
+            span += e * (new if known else each.seen + 1 - end["first"])
             streams.append((e, _moments(end["numbers"])))
             count += e * (end["count"] - (before["count"] if before is not None and known else 0))
             gap = min(gap, each.seen - end["last"])
             votes += e * new * end["centred"]
             total += e * new
-        end_of = start.after(streams)
-        span = sum(spans) + (0.0 if before is None else self.start.seen + 1 - before["first"])
-        seen = self.seen
+        span += 0.0 if before is None else self.start.seen + 1 - before["first"]
         count = max(1, round(count))
-        first = min(max(1, round(seen + 1 - span)), seen + 1 - count)
-        last = max(min(seen, round(seen - gap)), first + count - 1)
+        first = min(max(1, round(self.seen + 1 - span)), self.seen + 1 - count)
+        last = max(min(self.seen, round(self.seen - gap)), first + count - 1)
         centred = 2.0 * votes >= total if total or before is None else before["centred"]
-        return first, last, count, centred, _numbers(end_of)
+        return first, last, count, centred, _numbers(start.after(streams))
 
-    def metrics(self, points: list[dict[Hashable, float]]) -> State:
-        size = len(self.names)
-        weights, known = np.zeros((size, 2)), np.zeros(size)
-        slopes, sums = np.zeros((size, 2)), np.zeros((size, 3))
-        at = {name: j for j, name in enumerate(self.names)}
-        halved = min(
-            _halvings(self.start.state["metrics"]["samples"], each.seen - self.start.seen) for each in self.all
-        )
-        samples = pairs = 0.0
-        for factor, each in self.parts(halved):
-            own, places = self.known(each, at)
-            metrics = each.state["metrics"]
-            sums[own, :2] += factor * metrics["sums"][places, :2]
-            samples += factor * metrics["samples"]
-            pairs += factor * max(0.0, metrics["samples"] - 1.0)
-            if each is not self.start:
-                share = self.shares[next(i for i, one in enumerate(self.all) if one is each)]
-                weights[own] += share * metrics["weights"][places]
-                known[own] += share
-        weights[known > 0.0] /= known[known > 0.0, None]
-        weights[known <= 0.0] = 1.0
-        for factor, each in self.slopes():
-            own, places = self.known(each, at)
-            slopes[own] += factor * each.state["metrics"]["slopes"][places]
+    def merged_weights(self, size: int) -> Arrays:
+        """Of every feature under every metric, averaged over those who know it."""
+        total, mass = np.zeros((size, METRICS)), np.zeros((size, 1))
+        for share, each in self.movers:
+            total[each.columns] += share * each.weights[each.columns]
+            mass[each.columns] += share
+        found: Arrays = np.divide(total, mass, out=np.ones_like(total), where=mass > 0.0)
+        found[:, 0] = 1.0
+        return found
+
+    def metrics(self, rows: Rows) -> State:
+        """Sums over the stream: of the start what the most halved has left of it, and of each what it has added."""
+        before = self.start.state["metrics"]
+        kept = [_halvings(before["samples"], each.seen - self.start.seen) for _, each in self.ends]
+        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
+        parts = [*self.ends, (of_start, self.start)]
+        sums: Any = sum(factor * self.known(each, "sums")[:, :2] for factor, each in parts)
+        samples = float(sum(factor * each.state["metrics"]["samples"] for factor, each in parts))
+        pairs = sum(factor * max(0.0, each.state["metrics"]["samples"] - 1.0) for factor, each in parts)
         sums[:, 0] *= max(0.0, samples - 1.0) / pairs if pairs > 0.0 else 0.0
         while samples >= 2.0 * MEMORY:
             samples *= 0.5
-            sums[:, :2] *= 0.5
-        names = {place: name for name, place in self.first.place.items()}
-        before = self.first.state["metrics"]
-        previous = [at[names[place]] for place in before["previous"].tolist() if place in names]
-        for name, place in self.first.place.items():
-            sums[at[name], 2] = before["sums"][place, 2]
-        squares = np.array([[z[name] ** 2 for name in z] @ self.column(z, at, weights) for z in points]).reshape(-1, 3)
+            sums *= 0.5
+        updates = self.start.state["counts"][2]  # slopes begin anew where metrics are learned
+        going_on = [e for e, each in self.ends if each.state["counts"][2] == updates]
+        parts = [*self.ends, (float(bool(going_on)) - sum(going_on), self.start)]
+        slopes = sum(factor * self.known(each, "slopes") for factor, each in parts)
+        first = self.first.state["metrics"]
+        column = dict(zip(self.first.places.tolist(), self.first.columns.tolist(), strict=True))
+        X = self.space.X[rows]
         return {
-            "weights": weights,
+            "weights": self.weights[: len(self.names), 1:].copy(),
             "slopes": np.maximum(slopes, 0.0),
-            "sums": np.concatenate([np.maximum(sums[:, :2], 0.0), sums[:, 2:]], axis=1),
-            "previous": np.array(previous, dtype=np.int32),
-            "square": squares.T.copy(),
-            "samples": float(samples),
+            "sums": np.concatenate([np.maximum(sums, 0.0), self.known(self.first, "sums")[:, 2:]], axis=1),
+            "previous": np.array([column[p] for p in first["previous"].tolist() if p in column], dtype=np.int32),
+            "square": np.ascontiguousarray(((X * X) @ self.weights).T),
+            "samples": samples,
             "learned": any(each.state["metrics"]["learned"] for each in self.all),
         }
 
-    @staticmethod
-    def known(each: Mixed, at: dict[Hashable, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the features that both know are in the merged model, and in this one."""
-        pairs = np.array([(at[name], place) for name, place in each.place.items() if name in at], dtype=np.int64)
-        return pairs.reshape(-1, 2)[:, 0], pairs.reshape(-1, 2)[:, 1]
+    def known(self, each: Mixed, name: str) -> Arrays:
+        """What the metrics of a mixture have for each feature, 0 where it is not known."""
+        return self.placed(each, each.state["metrics"][name][each.places])
 
-    @staticmethod
-    def column(z: dict[Hashable, float], at: dict[Hashable, int], weights: Arrays) -> Arrays:
-        """The weights of a point's features under the three metrics."""
-        out = np.ones((len(z), 3))
-        for j, name in enumerate(z):
-            if name in at:
-                out[j, 1:] = weights[at[name]]
-        return out
-
-    def parts(self, kept: float) -> list[tuple[float, Mixed]]:
-        """Sums over the stream: of the start what the most halved has left of it, of each what it has added."""
-        found = [(float(e), each) for e, each in zip(self.evidence, self.all, strict=True)]
-        of_start = kept - sum(
-            e * _halvings(self.start.state["metrics"]["samples"], each.seen - self.start.seen) for e, each in found
-        )
-        return [*found, (of_start, self.start)]
-
-    def slopes(self) -> list[tuple[float, Mixed]]:
-        """The same of what starts again where metrics are learned."""
-        found = [(float(e), each) for e, each in zip(self.evidence, self.all, strict=True)]
-        going_on = [e for e, each in found if each.state["counts"][2] == self.start.state["counts"][2]]
-        return [*found, (float(bool(going_on)) - sum(going_on), self.start)]
+    def placed(self, each: Mixed, values: Arrays) -> Arrays:
+        """Values for the features of a mixture, at their places in the merged one."""
+        found = np.zeros((len(self.names), *values.shape[1:]))
+        here = each.columns < len(self.names)
+        found[each.columns[here]] = values[here]
+        return found
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
     def merged_kernels(self) -> list[Kernel]:
         """The kinds that are believed most, in the places where the first has them."""
         support: dict[tuple[float, int], float] = {}
-        for i in self.movers:
-            for k, kernel in enumerate(self.all[i].kernels):
-                support[kernel.kind] = support.get(kernel.kind, 0.0) + self.shares[i] * self.all[i].believed(k)
-        n = len(self.first.kernels)
-        chosen = sorted(support, key=lambda kind: (-support[kind], kind))[:n]
+        for share, each in self.movers:
+            for k, kernel in enumerate(each.kernels):
+                support[kernel.kind] = support.get(kernel.kind, 0.0) + share * each.believed(k)
+        chosen = sorted(support, key=lambda kind: (-support[kind], kind))[: len(self.first.kernels)]
         slots = [kernel.kind if kernel.kind in chosen else None for kernel in self.first.kernels]
         rest = [kind for kind in chosen if kind not in slots]
         return [self.pooled(kind or rest.pop(0)) for kind in slots]
 
     def pooled(self, kind: tuple[float, int]) -> Kernel:
         """A kernel with the mean of the means that its owners have."""
-        owners = [(self.shares[i], self.all[i].kernels[self.all[i].source(kind)]) for i in self.movers]
-        owners = [(share, kernel) for share, kernel in owners if kernel.kind == kind]
+        owners = [(share, kernel) for share, each in self.movers for kernel in each.kernels if kernel.kind == kind]
         mass = sum(share for share, _ in owners)
-        distance, square = (
-            float(sum(share * getattr(kernel, name) for share, kernel in owners) / mass)
-            for name in ("mean_distance", "mean_square")
-        )
+        distance = sum(share * kernel.mean_distance for share, kernel in owners) / mass
+        square = sum(share * kernel.mean_square for share, kernel in owners) / mass
         return Kernel(*kind, distance, square)
 
-    def weight_of(self, name: Hashable, metric: int) -> float:
-        """Of a feature under a metric, averaged over those who know it."""
-        known = [i for i in self.movers if name in self.all[i].place]
-        mass = sum(self.shares[i] for i in known)
-        if metric == 0 or not known:
-            return 1.0
-        return float(sum(self.shares[i] * self.all[i].weight_of(name, metric) for i in known) / mass)
+    def sources(self, each: Mixed) -> list[int]:
+        """Which of its kernels stands for each of the merged ones."""
+        return [each.source(kernel) for kernel in self.kernels]
+
+    def of_processes(self, each: Mixed, values: Arrays) -> Arrays:
+        """Values of its processes, those of the kernels that stand for the merged ones."""
+        return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
 
     def log_weights(self) -> Arrays:
         def of(each: Mixed) -> Arrays:
-            found: Arrays = each.state["log_weights"].copy()
-            for k, kernel in enumerate(self.kernels):
-                source = each.source(kernel.kind)
-                late = 0.0 if each.kernels[source].kind == kernel.kind else NEWCOMER
-                found[each.of_kernel(k)] = each.state["log_weights"][each.of_kernel(source)] - late
-            return found
+            own = each.state["log_weights"]
+            late = [NEWCOMER * (each.kernels[each.source(kernel)].kind != kernel.kind) for kernel in self.kernels]
+            processes = self.of_processes(each, own) - np.repeat(late, len(BELIEFS_OF[self.task]))
+            return np.concatenate([processes, own[each.n_processes :]])
 
         found: Arrays = self.mean(of)
         found -= found.max()
         return found
 
-    def fits(self) -> Arrays:
-        """Sharpness, curvature and residual of every process."""
-
-        def of(each: Mixed) -> Arrays:
-            sources = [each.source(kernel.kind) for kernel in self.kernels]
-            found: Arrays = np.concatenate([each.processes["fits"][each.of_kernel(i)] for i in sources])
-            return found
-
-        found: Arrays = self.mean(of)
-        return found
+    def gram(self, k: int, rows: Rows, columns: Rows) -> Arrays:
+        kernel = self.kernels[k]
+        return self.space.gram(kernel, self.weights[:, kernel.metric], rows, columns)
 
     # Processes --------------------------------------------------------------------------------------------------------
 
-    def belief(self, each: Mixed, space: Space, at: list[int], k: int, b: int, own: bool) -> Belief:
-        """Of kernel k, belief b, at its own points, in the units of the merged target, under the merged kernel."""
-        kernel = self.kernels[k]
-        source = each.source(kernel.kind)
-        state = each.processes["beliefs"][each.of_kernel(source)][b]
-        learned = state["factor"] * unpacked(state["learned"], len(at))
-        if own:
-            _, amplitude, _ = BELIEFS_OF[each.task][b]
-            learned += amplitude * self.changed(each, space, at, k)
-        means = state["means"]
-        if each.task == "regression":
-            deviation = math.sqrt(self.target.variance) if self.target.variance > 0.0 else 1.0
-            means = (each.deviation * means + each.mean - self.target.mean) / deviation
-        return Belief(means, learned)
+    def beliefs(self, each: Mixed, rows: Rows, k: int, K: Arrays) -> list[Belief]:
+        """Those with kernel k at its dictionary, in the units of the merged target, under the merged kernel K."""
+        source, metric = each.source(self.kernels[k]), self.kernels[k].metric
+        own = each.kernels[source]
+        changed: Any = 0.0  # K of the merged kernel less that of the own
+        same = (each.weights[each.columns, metric] == self.weights[each.columns, metric]).all()
+        if own != self.kernels[k] or not same:
+            changed = K - self.space.gram(own, each.weights[:, own.metric], rows, rows)
+        found = []
+        states = each.processes["beliefs"][each.of_kernel(source)]
+        for state, (_, amplitude, _) in zip(states, BELIEFS_OF[self.task], strict=True):
+            learned = state["factor"] * unpacked(state["learned"], len(rows)) + amplitude * changed
+            means = state["means"]
+            if self.task == "regression":
+                means = _deviation(each.target) * means + each.target.mean - self.target.mean
+                means = means / _deviation(self.target)
+            found.append(Belief(means, learned))
+        return found
 
-    def changed(self, each: Mixed, space: Space, at: list[int], k: int) -> Arrays:
-        """K of the merged kernel less that of the own, which all beliefs with it share."""
-        if (id(each), k) not in self.changes:
-            own = each.kernels[each.source(self.kernels[k].kind)]
-            before = space.gram(own, functools.partial(each.weight_of, metric=own.metric), at, at)
-            self.changes[id(each), k] = self.gram(space, k, at, at) - before
-        return self.changes[id(each), k]
-
-    def gram(self, space: Space, k: int, rows: Any, columns: Any) -> Arrays:
-        metric = self.kernels[k].metric
-        return space.gram(self.kernels[k], lambda name: self.weight_of(name, metric), rows, columns)
-
-    def moved(self, each: Mixed, k: int) -> bool:
-        """Whether a shard has kernel k otherwise than the merged model."""
-        own, kernel = each.kernels[each.source(self.kernels[k].kind)], self.kernels[k]
-        if own != kernel:
-            return True
-        metric = kernel.metric
-        return metric > 0 and any(each.weight_of(name, metric) != self.weight_of(name, metric) for name in each.place)
-
-    def dictionary(self, most: int) -> tuple[list[dict[Hashable, float]], list[State], list[State], float]:
+    def dictionary(self, most: int) -> tuple[Rows, list[State], list[State], float]:
         """The points that the processes share, K⁻¹ of every kernel, every belief, and what is lost of the means."""
-        everyone = [self.start, *self.all]
-        position: dict[Any, int] = {}
-        points: list[dict[Hashable, float]] = []
-        places = []
-        for each in everyone:
-            at, copies = [], dict[Any, int]()
-            for i in each.dictionary:
-                copies[each.keys[i]] = copies.get(each.keys[i], 0) + 1
-                key = each.keys[i], copies[each.keys[i]]
-                if key not in position:
-                    position[key] = len(points)
-                    points.append(each.points[i])
-                at.append(position[key])
-            places.append(at)
-        space = Space(points, self.first.terms)
-        beliefs = [
-            [
-                self.belief(each, space, at, k, b, self.moved(each, k))
-                for k in range(len(self.kernels))
-                for b in range(len(BELIEFS_OF[each.task]))
-            ]
-            for each, at in zip(everyone, places, strict=True)
-        ]
-        bases = [
-            [
-                Places(np.array(at, dtype=np.int64), inverse(self.gram(space, k, at, at)))
-                for k in range(len(self.kernels))
-            ]
-            for at in places
-        ]
-        held = sorted({at for i in self.movers for at in places[1 + i]})
-        chosen, error = np.array(held, dtype=np.int64), 0.0
-        if len(held) > most:
-            chosen, error = self.chosen(space, held, beliefs, bases, most)
+        own = [each.rows[each.processes["points"]] for each in self.everyone]
+        bases: list[list[Places]] = []
+        beliefs: list[list[list[Belief]]] = []
+        for k in range(len(self.kernels)):
+            grams = [self.gram(k, rows, rows) for rows in own]
+            bases.append([Places(rows, inverse(K)) for rows, K in zip(own, grams, strict=True)])
+            beliefs.append(
+                [self.beliefs(each, rows, k, K) for each, rows, K in zip(self.everyone, own, grams, strict=True)]
+            )
+        moved = [rows for share, rows in zip(self.shares, own[1:], strict=True) if share > 0.0]
+        chosen, error = np.unique(np.concatenate(moved)), 0.0
+        if len(chosen) > most:
+            chosen, error = self.chosen(chosen, beliefs, bases, most)
         steps = [each.seen - self.start.seen for each in self.all]
         found, inverses = [], []
         for k in range(len(self.kernels)):
-            K = self.gram(space, k, chosen, chosen)
+            K = self.gram(k, chosen, chosen)
             inverses.append({"n": len(chosen), "inverse": packed(inverse(K))})
-            crosses = [self.gram(space, k, chosen, of[k].at) for of in bases]
-            for b, (forgetting, amplitude, _) in enumerate(BELIEFS_OF[self.first.task]):
-                seen = [
-                    seen_from(each[self.first.of_kernel(k)][b], cross, of[k], chosen)
-                    for each, cross, of in zip(beliefs, crosses, bases, strict=True)
-                ]
-                end = added(amplitude, forgetting, K, Ends(seen[0], seen[1:], steps), self.evidence.tolist())
+            views = [
+                of.seen_from(chosen, self.gram(k, chosen, of.at), self.space.same(chosen, of.at)) for of in bases[k]
+            ]
+            for b, (forgetting, amplitude, _) in enumerate(BELIEFS_OF[self.task]):
+                start, *ends = (of[b].at(A) for of, A in zip(beliefs[k], views, strict=True))
+                end = added(amplitude, forgetting, K, Ends(start, ends, steps), self.evidence.tolist())
                 found.append({"means": end.means, "learned": packed(end.learned), "factor": 1.0})
-        return [points[i] for i in chosen], inverses, found, error
+        return chosen, inverses, found, error
 
     def chosen(
-        self, space: Space, held: list[int], beliefs: Any, bases: Any, most: int
-    ) -> tuple[NDArray[np.int64], float]:
+        self, held: Rows, beliefs: list[list[list[Belief]]], bases: list[list[Places]], most: int
+    ) -> tuple[Rows, float]:
         """Of the points held those that explain most of all means, and what is lost of them."""
-        n = self.first.n_processes
-        weights = self.mean(lambda each: each.weights[:n])
-        kernel_of = np.arange(n) // len(BELIEFS_OF[self.first.task])
-        importance = np.zeros(len(space))
-        for i in self.movers:
-            for e, belief in enumerate(beliefs[1 + i]):
-                basis = bases[1 + i][kernel_of[e]]
-                np.add.at(importance, basis.at, self.shares[i] * (weights[e] + 1e-3) * importance_of(belief, basis))
-        candidates = heaviest(np.array(held, dtype=np.int64), importance, most)
-        values: list[Any] = []
-        for e in range(n):
+        n, each = len(self.kernels), len(BELIEFS_OF[self.task])
+        weights = self.mean(lambda each: each.beliefs[: each.n_processes]).reshape(n, each)
+        importance = np.zeros(len(self.space))
+        moving = [i for i, share in enumerate(self.shares) if share > 0.0]
+        for k, b in np.ndindex(n, each):
+            for i in moving:
+                belief, basis = beliefs[k][1 + i][b], bases[k][1 + i]
+                lost = importance_of(belief, basis)
+                np.add.at(importance, basis.at, self.shares[i] * (weights[k, b] + 1e-3) * lost)
+        candidates = heaviest(held, importance, most)
+        values = []  # of the means of all processes at the candidates
+        for k in range(n):
             total: Any = 0.0
-            for i in self.movers:
-                basis = bases[1 + i][kernel_of[e]]
-                cross = self.gram(space, kernel_of[e], candidates, basis.at)
-                total = total + self.shares[i] * (cross @ basis.inverse @ beliefs[1 + i][e].means.T)
+            for i in moving:
+                basis = bases[k][1 + i]
+                means = np.concatenate([belief.means for belief in beliefs[k][1 + i]])
+                total = total + self.shares[i] * (self.gram(k, candidates, basis.at) @ (basis.inverse @ means.T))
             values.append(total)
-        best = int(np.bincount(kernel_of, weights).argmax())
-        K = self.gram(space, best, candidates, candidates)
-        scaled = np.concatenate([math.sqrt(weights[e] + 1e-3) * values[e] for e in range(n)], axis=1)
+        K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
+        repeated = weights.repeat(values[0].shape[1] // each, axis=1)
+        scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1) + 1e-3)
         picked = np.sort(pursued(lambda i: K[i], K.diagonal(), scaled, most))
         square = 0.0
-        for e in range(n):
-            K = self.gram(space, kernel_of[e], candidates, candidates)
-            rest = values[e] - K[:, picked] @ np.linalg.solve(K[np.ix_(picked, picked)], values[e][picked])
-            square += weights[e] * max(0.0, float((rest * np.linalg.solve(K, values[e])).sum()))
+        for k in range(n):
+            K = self.gram(k, candidates, candidates)
+            rest = values[k] - K[:, picked] @ np.linalg.solve(K[np.ix_(picked, picked)], values[k][picked])
+            square += float(repeated[k] @ np.maximum(0.0, (rest * np.linalg.solve(K, values[k])).sum(axis=0)))
         return candidates[picked], math.sqrt(square)
 
     # The pool ---------------------------------------------------------------------------------------------------------
 
-    def pool(self, most: int) -> tuple[list[dict[Hashable, float]], Arrays]:
-        """Of Σ w_i f_i the heaviest points, and their coefficients [point, column]."""
-        position: dict[Any, int] = {}
-        points: list[dict[Hashable, float]] = []
-        coefficients: list[Arrays] = []
-        for i in self.movers:
-            each = self.all[i]
-            pool = each.state["pool"]
-            for p, coef in zip(pool["points"].tolist(), pool["coef"].T, strict=True):
-                key = each.keys[p]
-                if key not in position:
-                    position[key] = len(points)
-                    points.append(each.points[p])
-                    coefficients.append(np.zeros(coef.shape))
-                coefficients[position[key]] += self.shares[i] * coef
-        total = np.array(coefficients).reshape(-1, self.first.columns)
-        if len(points) > most:
-            order = np.argsort(-(total**2).sum(axis=1).astype(np.float32), kind="stable")
-            staying, leaving = np.sort(order[:most]), np.sort(order[most:])
-            space = Space(points, self.first.terms)
-            total = total[staying] + self.projected(space, staying, leaving, total[leaving])
-            points = [points[i] for i in staying]
-        return points, total
+    def pool(self, dictionary: Rows, most: int) -> tuple[Rows, State]:
+        """Of Σ w_i f_i the heaviest points, after those of the dictionary; the state of the pool."""
+        total = np.zeros((len(self.space), len(self.first.state["pool"]["coef"])))
+        held = np.zeros(len(self.space), dtype=np.bool_)
+        for share, each in self.movers:
+            own = self.content[each.rows[each.state["pool"]["points"]]]
+            np.add.at(total, own, share * each.state["pool"]["coef"].T)
+            held[own] = True
+        means = self.mean(lambda each: each.state["pool"]["means"])
+        staying = np.flatnonzero(held)
+        if len(staying) > most:
+            order = np.argsort(-(total[staying] ** 2).sum(axis=1).astype(np.float32), kind="stable")
+            staying, leaving = np.sort(staying[order[:most]]), np.sort(staying[order[most:]])
+            kernel, weights = Kernel(SCALE, METRIC, *means.tolist()), self.weights[:, METRIC]
+            K = self.space.gram(kernel, weights, staying, staying)
+            # what stays takes over of what leaves, as far as it matters
+            total[staying] += solved(K, self.space.sums(kernel, weights, staying, leaving, total[leaving]))
+        position = {row: i for i, row in enumerate(self.content[dictionary].tolist())}
+        rows = [*dictionary.tolist(), *(row for row in staying.tolist() if row not in position)]
+        position.update((row, i) for i, row in enumerate(rows) if i >= len(dictionary))
+        places = np.array([position[row] for row in staying.tolist()], dtype=np.int32)
+        order = np.argsort(places, kind="stable")
+        return np.array(rows, dtype=np.int64), {
+            "points": places[order],
+            "coef": np.ascontiguousarray(total[staying[order]].T),
+            "means": means,
+            "calibration": self.calibration(),
+        }
 
-    def projected(self, space: Space, staying: Any, leaving: Any, coefficients: Arrays) -> Arrays:
-        """What stays takes over of what leaves, by conjugate gradients: its projection as far as it matters."""
-        kernel = Kernel(SCALE, METRIC, *self.mean(lambda each: each.state["pool"]["means"]).tolist())
-        weights = functools.partial(self.weight_of, metric=kernel.metric)
-        K = space.gram(kernel, weights, staying, staying)
-        return solved(K, space.gram(kernel, weights, staying, leaving) @ coefficients)
+    def calibration(self) -> State:
+        def of(each: Mixed, name: str) -> Any:
+            return each.state["pool"]["calibration"][name]
+
+        found = {
+            name: float(sum(share * of(each, name) for share, each in self.movers))
+            for name in ("slope", "curvature", "mean_square")
+        }
+        seen = of(self.start, "seen")
+        return found | {"seen": round(seen + sum(e * (of(each, "seen") - seen) for e, each in self.ends))}
 
     # Together ---------------------------------------------------------------------------------------------------------
 
     def state(self, most_dictionary: int, most: int) -> tuple[State, float]:
-        points, bases, beliefs, error = self.dictionary(most_dictionary)
+        rows, bases, beliefs, error = self.dictionary(most_dictionary)
         processes = {
-            "points": np.arange(len(points), dtype=np.int32),
+            "points": np.arange(len(rows), dtype=np.int32),
             "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
-            "fits": self.fits(),
+            "fits": self.mean(lambda each: self.of_processes(each, each.processes["fits"])),
             "bases": bases,
             "beliefs": beliefs,
         }
         pool = linears = stack = None
-        if self.first.task != "regression":
-            points, pool = self.pool_of(points, most - most_dictionary)
+        if self.task != "regression":
+            rows, pool = self.pool(rows, most - most_dictionary)
             linears = {"coef": self.mean(self.linear), "bias": self.mean(lambda each: each.state["linears"]["bias"])}
-        if self.first.task == "binary":
-            stack = {name: self.mean(lambda each, n=name: each.state["stack"][n]) for name in self.first.state["stack"]}
-        sources = {id(each): [each.source(kernel.kind) for kernel in self.kernels] for each in self.all}
-        seen = self.seen
+        if self.task == "binary":
+            names = self.first.state["stack"]
+            stack = {name: sum(share * each.state["stack"][name] for share, each in self.movers) for name in names}
         return {
-            "points": stored(points, most + 2),
+            "points": stored(self.points(rows), most + 2),
             "scaler": self.scaler(),
-            "metrics": self.metrics(points),
+            "metrics": self.metrics(rows),
             "processes": processes,
             "pool": pool,
             "linears": linears,
             "stack": stack,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
-            "shares": self.mean(lambda each: each.state["shares"][sources[id(each)]]),
+            "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
             "target": (*_numbers(self.target), float(self.mean(lambda each: each.state["target"][-1]))),
             "counts": (
-                seen,
-                seen + min(max(1, self.all[i].state["counts"][1] - self.all[i].seen) for i in self.movers),
+                self.seen,
+                self.seen + min(max(1, each.state["counts"][1] - each.seen) for _, each in self.movers),
                 max(each.state["counts"][2] for each in self.all),
             ),
         }, error
 
-    def pool_of(self, dictionary: list[dict[Hashable, float]], most: int) -> tuple[list[dict[Hashable, float]], State]:
-        """The dictionary and those of the pool that are not in it; the state of the pool."""
-        pool, coefficients = self.pool(most)
-        position = {frozenset(z.items()): i for i, z in enumerate(dictionary)}
-        points, pooled = list(dictionary), []
-        for z in pool:
-            key = frozenset(z.items())
-            if key not in position:
-                position[key] = len(points)
-                points.append(z)
-            pooled.append(position[key])
-        order = np.argsort(pooled, kind="stable")
-        return points, {
-            "points": np.array(pooled, dtype=np.int32)[order],
-            "coef": np.ascontiguousarray(coefficients[order].T),
-            "means": self.mean(lambda each: each.state["pool"]["means"]),
-            "calibration": self.calibration(),
-        }
-
     def linear(self, each: Mixed) -> Arrays:
         """The coefficients of the linear models, features in their places here."""
-        coef = each.state["linears"]["coef"]
-        at = {name: j for j, name in enumerate(self.names)}
-        out = np.zeros((*coef.shape[:2], len(self.names)))
-        out[:, :, [at[name] for name in each.place]] = coef[:, :, list(each.place.values())]
-        return out
-
-    def calibration(self) -> State:
-        def of(each: Mixed) -> State:
-            state: State = each.state["pool"]["calibration"]
-            return state
-
-        found = {
-            name: float(self.mean(lambda each, n=name: of(each)[n])) for name in ("slope", "curvature", "mean_square")
-        }
-        return found | {"seen": round(self.total(lambda each: of(each)["seen"]))}
+        coef = np.moveaxis(each.state["linears"]["coef"], 2, 0)[each.places]
+        return np.ascontiguousarray(np.moveaxis(self.placed(each, coef), 0, 2))
 
 
 def solved(K: Arrays, b: Arrays) -> Arrays:
@@ -587,11 +488,6 @@ def solved(K: Arrays, b: Arrays) -> Arrays:
     return x
 
 
-def _feature(scaler: State, place: int) -> State:
-    at = int(np.flatnonzero(scaler["place"] == place)[0])
-    return {name: scaler[name][at].tolist() for name in ("first", "last", "count", "centred", "numbers")}
-
-
 def _moments(numbers: Any) -> Moments:
     """Of what ``NUMBERS`` of _core/scaler.pyx names."""
     known, mean, variance, *_ = numbers
@@ -601,6 +497,10 @@ def _moments(numbers: Any) -> Moments:
 def _numbers(moments: Moments) -> tuple[float, ...]:
     """The way back; a new block of values begins."""
     return float(round(moments.count)), moments.mean, moments.variance, 0.0, 0.0, 0.0
+
+
+def _deviation(target: Moments) -> float:
+    return math.sqrt(target.variance) or 1.0
 
 
 def _halvings(samples: float, steps: int) -> float:
@@ -626,23 +526,22 @@ def merged(shards: Shards) -> tuple[Any, float]:
 def distance(shards: Shards) -> float:
     """‖E f_a - E f_b‖ of the processes, the root of its mean square by their weights."""
     merging = Merging(shards)
-    a, b = merging.all
-    points = [each.points[i] for each in (a, b) for i in each.dictionary]
-    space = Space(points, a.terms)
-    places = [list(range(len(a.dictionary))), list(range(len(a.dictionary), len(points)))]
+    own = [each.rows[each.processes["points"]] for each in merging.all]
+    rows = np.unique(np.concatenate(own))
     square = mass = 0.0
-    for e in range(a.n_processes):
-        k, belief = divmod(e, len(BELIEFS_OF[a.task]))
-        alphas = [
-            inverse(merging.gram(space, k, at, at))
-            @ merging.belief(each, space, at, k, belief, merging.moved(each, k)).means.T
-            for each, at in zip((a, b), places, strict=True)
-        ]
-        total = np.concatenate([alphas[0], -alphas[1]])
-        K = merging.gram(space, k, range(len(points)), range(len(points)))
+    for k in range(len(merging.kernels)):
+        K = merging.gram(k, rows, rows)
+        beliefs = []
+        for each, at in zip(merging.all, own, strict=True):
+            among = merging.gram(k, at, at)
+            beliefs.append((at, inverse(among), merging.beliefs(each, at, k, among)))
         K[np.diag_indices(len(K))] /= DIAGONAL
-        weight = (a.weights[e] + b.weights[e]) / 2.0
-        mass += weight
-        square += weight * max(0.0, float((total * (K @ total)).sum()))
-    deviation = math.sqrt(merging.target.variance) if a.task == "regression" and merging.target.variance > 0.0 else 1.0
+        for b, e in enumerate(range(len(merging.first.processes["beliefs"]))[merging.first.of_kernel(k)]):
+            total = np.zeros((len(merging.space), beliefs[0][2][b].means.shape[0]))
+            for sign, (at, among, of) in zip((1.0, -1.0), beliefs, strict=True):
+                total[at] += sign * (among @ of[b].means.T)
+            weight = sum(each.beliefs[e] for each in merging.all) / 2.0
+            mass += weight
+            square += weight * max(0.0, float((total[rows] * (K @ total[rows])).sum()))
+    deviation = _deviation(merging.target) if merging.task == "regression" else 1.0
     return deviation * math.sqrt(square / mass)

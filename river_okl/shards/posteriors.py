@@ -21,12 +21,14 @@ Precisions are in the coordinates where the prior a K = L Lᵀ is 1: S = L P⁻�
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from river_okl._core.expansion import Expansion
 from river_okl._core.process import Process
@@ -54,6 +56,10 @@ class Belief(NamedTuple):
     means: Arrays  # [columns, n]
     learned: Arrays  # D [n, n]
 
+    def at(self, A: Arrays) -> Belief:
+        """The belief about A f."""
+        return Belief(self.means @ A.T, A @ self.learned @ A.T)
+
 
 class Ends(NamedTuple):
     """Where the beliefs of a process began, and where they were taken to."""
@@ -76,7 +82,7 @@ def added(amplitude: float, forgetting: float, K: Arrays, ends: Ends, evidence: 
     if len(moved) == 1 and evidence[moved[0]] == 1.0 and steps[moved[0]] == max(steps):
         return beliefs[moved[0]]
     L: Arrays = np.asarray(np.linalg.cholesky(amplitude * K), dtype=np.float64)
-    whiten: Arrays = np.asarray(np.linalg.solve(L, np.eye(len(K))), dtype=np.float64)
+    whiten: Arrays = np.tril(lapack.dtrtri(L, lower=1)[0])
     before = {k: _natural(_forgotten(start, forgetting, k), whiten) for k in {*steps}}
     total, linear = before[max(steps)]
     average: Any = 0.0
@@ -90,8 +96,7 @@ def added(amplitude: float, forgetting: float, K: Arrays, ends: Ends, evidence: 
         average_linear = average_linear + evidence[i] * steps[i] / mass * term
     if not _is_positive(total - SAFE * average):
         total, linear = average, average_linear
-    covariance = np.linalg.inv(total)
-    covariance = (covariance + covariance.T) / 2.0
+    covariance = inverse(total)
     return Belief((L @ (covariance @ linear)).T.copy(), L @ (np.eye(len(K)) - covariance) @ L.T)
 
 
@@ -121,23 +126,26 @@ class Places(NamedTuple):
     at: NDArray[np.int64]
     inverse: Arrays
 
+    def seen_from(self, chosen: NDArray[np.int64], cross: Arrays, same: Any) -> Arrays:
+        """A, by which f at the chosen points follows from f here; cross is κ between them, jitter included."""
+        A = cross @ self.inverse
+        theirs, own = same
+        A[theirs] = 0.0
+        A[theirs, own] = 1.0
+        return A
+
 
 def inverse(K: Arrays) -> Arrays:
     """K⁻¹, symmetric."""
+    if not len(K):
+        return K
+    L, failed = lapack.dpotrf(K, lower=1)
+    if not failed:
+        found, _ = lapack.dpotri(L, lower=1)
+        return unpacked(packed(found), len(K))
     found = np.linalg.inv(K)
     symmetric: Arrays = (found + found.T) / 2.0
     return symmetric
-
-
-def seen_from(belief: Belief, cross: Arrays, places: Places, chosen: NDArray[np.int64]) -> Belief:
-    """The belief about the chosen points of the union; cross is κ of these with its own, jitter included."""
-    A = cross @ places.inverse
-    own = {int(at): j for j, at in enumerate(places.at)}
-    for r, i in enumerate(chosen.tolist()):
-        if i in own:
-            A[r] = 0.0
-            A[r, own[i]] = 1.0
-    return Belief(belief.means @ A.T, A @ belief.learned @ A.T)
 
 
 def importance_of(belief: Belief, basis: Places) -> Arrays:
@@ -170,7 +178,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.__setstate__(kernel)
     means = model._f.kernel
-    space = Space(points, means.terms)
+    space = Space.with_points(points, means.terms)
     amplitude, forgetting = _amplitude(shards.models[0]), model.forgetting
     grams = [space.gram(means, None, at, at) for at in places]
     beliefs = [_belief(each, K) for each, K in zip(everyone, grams, strict=True)]
@@ -193,7 +201,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
         error = math.sqrt(max(0.0, float((rest * np.linalg.solve(among, values)).sum())))
         chosen = candidates[picked]
     seen = [
-        seen_from(belief, space.gram(means, None, chosen, basis.at), basis, chosen)
+        belief.at(basis.seen_from(chosen, space.gram(means, None, chosen, basis.at), space.same(chosen, basis.at)))
         for belief, basis in zip(beliefs, bases, strict=True)
     ]
     K = space.gram(means, None, chosen, chosen)
@@ -284,13 +292,18 @@ def _belief(model: Any, K: Arrays) -> Belief:
 
 def unpacked(triangle: Arrays, n: int) -> Arrays:
     """A symmetric matrix from its lower triangle, row after row."""
-    a = np.zeros((n, n))
-    a[np.tril_indices(n)] = triangle
-    found: Arrays = a + np.tril(a, -1).T
-    return found
+    rows, columns = _triangle(n)
+    a = np.empty((n, n))
+    a[rows, columns] = a[columns, rows] = triangle
+    return a
 
 
 def packed(matrix: Arrays) -> Arrays:
     """The lower triangle, row after row."""
-    found: Arrays = matrix[np.tril_indices(len(matrix))]
+    found: Arrays = matrix[_triangle(len(matrix))]
     return found
+
+
+@functools.lru_cache(maxsize=8)
+def _triangle(n: int) -> Any:
+    return np.tril_indices(n)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,10 @@ from river_okl.kernels import DOT_POWER, EXP_DISTANCE
 
 Arrays = NDArray[np.float64]
 
+Positions = NDArray[np.int64]
+
 SPARSE_BELOW = 20  # where fewer than one in so many cells are filled, they are kept as a sparse matrix
+BLOCK = 2**15  # numbers of a Gram matrix that are computed together
 
 
 class Means(Protocol):
@@ -26,65 +30,126 @@ class Means(Protocol):
 
 
 class Space:
-    """Kernels over a list of points whose features have these weights."""
+    """Kernels over points, the rows of a matrix (a sparse one, or a dense one) whose columns are their features."""
 
-    def __init__(self, points: list[dict[Hashable, float]], terms: Any) -> None:
+    def __init__(self, X: Any, terms: Any) -> None:
         self.terms = terms
-        self.names = {name: j for j, name in enumerate(dict.fromkeys(name for z in points for name in z))}
-        shape = len(points), len(self.names)
-        cells = [(i, self.names[name], value) for i, z in enumerate(points) for name, value in z.items()]
-        where = np.array([(i, j) for i, j, _ in cells], dtype=np.int64).reshape(-1, 2)
-        values = np.array([value for *_, value in cells], dtype=np.float64)
-        self.sparse = len(cells) * SPARSE_BELOW < shape[0] * shape[1]
-        self.X: Any
-        if self.sparse:
-            self.X = sparse.csr_array((values, where.T), shape=shape)
-        else:
-            self.X = np.zeros(shape)
-            self.X[where[:, 0], where[:, 1]] = values
+        self.sparse = X.nnz * SPARSE_BELOW < X.shape[0] * X.shape[1]
+        self.X: Any = X if self.sparse else X.toarray()
+        self.at = np.full(X.shape[0], -1)  # scratch
+
+    @classmethod
+    def with_points(cls, points: list[dict[Hashable, float]], terms: Any) -> Space:
+        """That of points as the models give them."""
+        names = {name: j for j, name in enumerate(dict.fromkeys(name for z in points for name in z))}
+        where = np.array([(i, names[name]) for i, z in enumerate(points) for name in z], dtype=np.int64).reshape(-1, 2)
+        values = np.array([value for z in points for value in z.values()], dtype=np.float64)
+        return cls(sparse.csr_array((values, where.T), shape=(len(points), len(names))), terms)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def gram(self, kernel: Means, weights: Any, rows: Any, columns: Any) -> Arrays:
-        """κ of these points with those, jitter included; ``weights(name)`` is that of a feature (None: 1 for all)."""
-        w = np.ones(len(self.names)) if weights is None else np.array([weights(name) for name in self.names])
-        A, B = self.X[rows], self.X[columns]
-        dots: Arrays = ((A * w) @ B.T).toarray() if self.sparse else (A * w) @ B.T
-        squares = dots * -2.0
-        squares += ((A * A) @ w)[:, None]
-        squares += (B * B) @ w
-        np.maximum(squares, 0.0, out=squares)
-        same = self.same(rows, columns)
-        squares[same] = 0.0
-        total: Arrays = np.zeros(dots.shape)
+    def gram(self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions) -> Arrays:
+        """κ of these points with those, jitter included, where features have these weights (None: 1 for all)."""
+        found: Arrays = np.empty((len(rows), len(columns)))
+        for at, block in self.blocks(kernel, weights, rows, columns):
+            found[at] = block
+        return found
+
+    def sums(
+        self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions, coefficients: Arrays
+    ) -> Arrays:
+        """The same times coefficients of those, without the matrix."""
+        found: Arrays = np.empty((len(rows), coefficients.shape[1]))
+        for at, block in self.blocks(kernel, weights, rows, columns):
+            found[at] = block @ coefficients
+        return found
+
+    def same(self, rows: Positions, columns: Positions) -> tuple[Positions, Positions]:
+        """Where these points are those."""
+        self.at[columns] = np.arange(len(columns))
+        at = self.at[rows]
+        self.at[columns] = -1
+        found = np.flatnonzero(at >= 0)
+        return found, at[found]
+
+    def blocks(
+        self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions
+    ) -> Iterator[tuple[slice, Arrays]]:
+        """The matrix from top to bottom, in blocks that stay in the cache (new memory costs more than κ)."""
+        w = np.ones(self.X.shape[1]) if weights is None else weights
+        B = self.X[columns]
+        square = (B * B) @ w
+        size = max(1, BLOCK // max(1, len(columns)))
+        for i in range(0, len(rows), size):
+            at = slice(i, i + size)
+            A = self.X[rows[at]]
+            dots: Arrays = ((A * w) @ B.T).toarray() if self.sparse else (A * w) @ B.T
+            squares = dots * -2.0
+            squares += ((A * A) @ w)[:, None]
+            squares += square
+            np.maximum(squares, 0.0, out=squares)
+            equal = self.same(rows[at], columns)
+            squares[equal] = 0.0
+            found = self.of(kernel, dots, squares)
+            found[equal] *= DIAGONAL
+            yield at, found
+
+    def of(self, kernel: Means, dots: Arrays, squares: Arrays) -> Arrays:
+        """κ from x·z and ‖x-z‖²."""
+        total: Any = None
         for weight, factors in self.terms:
             product: Any = weight
             for kind, degree, gamma, coef0, auto in factors:
                 if kind == DOT_POWER:
                     gamma = _ratio(auto, kernel.mean_square) if auto else gamma
                     factor = gamma * dots + coef0
-                    product = product * (factor**degree if degree != 1 else factor)
-                elif kind == EXP_DISTANCE:
-                    gamma = math.sqrt(_ratio(auto, kernel.mean_distance)) if auto else gamma
-                    product = product * np.exp(-gamma * np.sqrt(squares))
+                    factor = factor**degree if degree != 1 else factor
                 else:
                     gamma = _ratio(auto, kernel.mean_distance) if auto else gamma
-                    factor = squares * -gamma
+                    factor = np.sqrt(squares) * -math.sqrt(gamma) if kind == EXP_DISTANCE else squares * -gamma
                     np.exp(factor, out=factor)
-                    factor *= product
-                    product = factor
-            total += product
-        total[same] *= DIAGONAL
-        return total
+                factor *= product
+                product = factor
+            total = product if total is None else total + product
+        found: Arrays = total
+        return found
 
-    @staticmethod
-    def same(rows: Any, columns: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the points are the same."""
-        at = {int(column): j for j, column in enumerate(columns)}
-        found = [(i, at[int(row)]) for i, row in enumerate(rows) if int(row) in at]
-        pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
-        return pairs[:, 0], pairs[:, 1]
+
+def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, list[Positions], Positions]:
+    """The points of several models as a matrix with these columns, where each has its own, and what equals what.
+
+    Equal points are one row; a point that one model has twice has two, the n-th copy in one being the n-th in another.
+    What equals what: of every row the first with the same content.
+    """
+    offsets = np.cumsum([0, *(len(state["birth"]) for state in states)])
+    rows = [state["owners"] + offset for state, offset in zip(states, offsets, strict=False)]
+    columns = [np.repeat([at[name] for name in state["names"]], state["counts"]).astype(np.int64) for state in states]
+    cells = np.concatenate([state["amounts"] for state in states])
+    X = sparse.csr_array((cells, (np.concatenate(rows), np.concatenate(columns))), shape=(offsets[-1], len(at)))
+    X.sort_indices()
+    ends, indices, data = X.indptr.tolist(), X.indices.tobytes(), X.data.tobytes()
+    sizes = X.indices.itemsize, X.data.itemsize
+    keys = [
+        indices[a * sizes[0] : b * sizes[0]] + data[a * sizes[1] : b * sizes[1]] for a, b in itertools.pairwise(ends)
+    ]
+    position: dict[Any, int] = {}
+    places = []
+    for start, end in itertools.pairwise(offsets.tolist()):
+        own: dict[Any, None] = dict.fromkeys(keys[start:end])
+        if len(own) < end - start:
+            own = {}
+            for key in keys[start:end]:
+                copies = itertools.count(1)
+                twin: Any = key
+                while twin in own:
+                    twin = key, next(copies)
+                own[twin] = None
+        places.append(np.array([position.setdefault(key, len(position)) for key in own], dtype=np.int64))
+    content = [position[key[0] if isinstance(key, tuple) else key] for key in position]
+    first = np.zeros(len(position), dtype=np.int64)
+    first[np.concatenate(places)[::-1]] = np.arange(len(keys))[::-1]
+    return X[first], places, np.array(content, dtype=np.int64)
 
 
 def _ratio(constant: float, mean: float) -> float:
