@@ -12,6 +12,7 @@ MODULES = [
     "calibration",
     "choice",
     "coefficients",
+    "driver",
     "expansion",
     "fourier",
     "gram",

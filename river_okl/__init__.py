@@ -26,7 +26,7 @@ The map of the house::
     _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
                     posterior, and the process made of it; scaler, metrics, and the mixture made of processes, pool,
                     linears and stack;
-                    samples, calibration, linear algebra, what a state must be
+                    samples, loops over frames, calibration, linear algebra, what a state must be
 """
 
 import importlib.util

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from river.utils.dataframe import to_native_frame, to_native_series, to_numpy
+from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 
 from river_okl._core.sample import Frame, number
 
 CATEGORIES = (nw.Categorical, nw.Enum)
 NOT_NUMPYS = (nw.Decimal, nw.Int128, nw.UInt128)
+
+
+def learned(X: Any, y: Any) -> tuple[Frame, list[Any]]:
+    """The rows and targets of a mini-batch.
+
+    pandas' own numbers go straight: narwhals takes as long as the learning of a few hundred rows to say what they are.
+    """
+    pandas: Any = sys.modules.get("pandas")
+    if pandas and type(X) is pandas.DataFrame and all(_is_plain(dtype) for dtype in set(X.dtypes)):
+        frame = Frame(list(X.columns), np.ascontiguousarray(X.to_numpy(np.float64)))
+    else:
+        frame = rows_of(into_frame(X))
+    targets = y.to_list() if pandas and type(y) is pandas.Series else into_series(y).to_list()
+    if len(targets) != len(frame):
+        raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
+    return frame, targets
+
+
+def _is_plain(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
 
 
 def rows_of(frame: nw.DataFrame[Any]) -> Frame:

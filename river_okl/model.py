@@ -33,11 +33,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from river import base, optim, utils
-from river.utils.dataframe import into_frame, into_series, to_native_series
+from river.utils.dataframe import into_frame, to_native_series
 from scipy import special
 
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
+from river_okl._core.driver import learn_labels, learn_targets
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame, plain
 from river_okl.checks import (
@@ -49,7 +50,7 @@ from river_okl.checks import (
     check_weights,
     check_whole,
 )
-from river_okl.frames import label_frame, label_series, rows_of
+from river_okl.frames import label_frame, label_series, learned, rows_of
 from river_okl.labels import Labels
 from river_okl.losses import derivative
 
@@ -226,12 +227,12 @@ class KernelModel(KernelEstimator):
             A weight for each row, or one for all.
 
         """
-        frame = rows_of(into_frame(X))
-        targets = into_series(y).to_list()
-        if len(targets) != len(frame):
-            raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
+        frame, targets = learned(X, y)
         self._check_many(targets)
-        weights = check_weights(1.0 if w is None else w, len(frame))
+        self._learn_rows(frame, targets, check_weights(1.0 if w is None else w, len(frame)))
+
+    def _learn_rows(self, frame: Frame, targets: list[Any], weights: list[float]) -> None:
+        """``learn_one`` for every row, where all targets and weights are checked."""
         learn: Any = self.learn_one  # a row of a frame is as good as a dict, and not for the user's eyes
         for row, target, weight in zip(frame, targets, weights, strict=True):
             learn(row, target, weight)
@@ -306,6 +307,12 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
             f, p = self._look(x)
         self._step(f, y, p, w)
 
+    def _learn_rows(self, frame: Frame, targets: list[Any], weights: list[float]) -> None:
+        if self._alone and type(self).learn_one is KernelRegressor.learn_one:
+            learn_targets(self._step, self._f, frame, [check_target(y) for y in targets], weights)
+        else:
+            super()._learn_rows(frame, targets, weights)
+
     def _check_state(self) -> None:
         super()._check_state()
         if self._f.n_classes:
@@ -363,6 +370,13 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             f, p = (f, f.observe(x, number)) if self._looks_alone else self._look(x, number)
             self._calibration.update(target * self._predicted(p))
         self._step(f, target, p, w)
+
+    def _learn_rows(self, frame: Frame, targets: list[Any], weights: list[float]) -> None:
+        if self._alone and type(self).learn_one is KernelClassifier.learn_one:
+            known, place = self._labels.positions, self._learn_label
+            learn_labels(self._step, self._f, frame, targets, weights, known, place, self._calibration)
+        else:
+            super()._learn_rows(frame, targets, weights)
 
     def _learn_label(self, x: Any, y: Any) -> int:
         """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label.

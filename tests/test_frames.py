@@ -103,6 +103,36 @@ def test_numbers_of_every_type_are_what_they_are_one_by_one(column):
         many.predict_many(X)
 
 
+def test_a_learn_one_of_ones_own_learns_every_row():
+    class Doubling(river_okl.RBPClassifier):
+        def learn_one(self, x, y, w=1.0):
+            super().learn_one(x, y, 2.0 * w)
+
+    class DoublingRegressor(river_okl.OGDRegressor):
+        def learn_one(self, x, y, w=1.0):
+            super().learn_one(x, y, 2.0 * w)
+
+    X, y = pd.DataFrame({"a": [1.0, 2.0, -3.0]}), pd.Series([1.0, -1.0, 1.0])
+    for doubling, plain in (
+        (Doubling(seed=1), river_okl.RBPClassifier(seed=1)),
+        (DoublingRegressor(), river_okl.OGDRegressor()),
+    ):
+        doubling.learn_many(X, y)
+        plain.learn_many(X, y, 2.0)
+        assert doubling.support_vectors == plain.support_vectors
+
+
+def test_a_row_that_is_refused_while_its_frame_is_learned_is_the_first_not_learned():
+    kernel = river_okl.kernels.Polynomial(degree=3)
+    for cls in (river_okl.KernelPerceptronClassifier, river_okl.OGDRegressor):
+        many, one = cls(kernel), cls(kernel)
+        with pytest.raises(ValueError, match="scale the"):
+            many.learn_many(pd.DataFrame({"a": [1.0, -1.0, 1e40, 2.0]}), pd.Series([1.0, -1.0, 1.0, -1.0]))
+        one.learn_one({"a": 1.0}, 1.0)
+        one.learn_one({"a": -1.0}, -1.0)
+        assert snapshot(many) == snapshot(one)
+
+
 @pytest.mark.parametrize("column", NO_NUMBERS.values(), ids=NO_NUMBERS)
 def test_what_is_no_number_is_refused_with_the_name_of_its_column(column):
     X, y = frame_with(column)

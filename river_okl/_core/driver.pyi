@@ -1,0 +1,22 @@
+"""Types of the compiled loops over frames."""
+
+from collections.abc import Callable
+from typing import Any
+
+from river_okl._core.calibration import Calibration
+from river_okl._core.expansion import Expansion
+from river_okl._core.sample import Frame
+
+Step = Callable[[Any, float, float, float], None]
+
+def learn_targets(step: Step, f: Expansion, frame: Frame, targets: list[float], weights: list[float]) -> None: ...
+def learn_labels(
+    step: Step,
+    f: Expansion,
+    frame: Frame,
+    labels: list[Any],
+    weights: list[float],
+    positions: dict[Any, int],
+    place: Callable[[Frame, Any], int],
+    calibration: Calibration,
+) -> None: ...
