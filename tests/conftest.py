@@ -7,6 +7,7 @@ import os
 # Threads of OpenBLAS that wait for each other on a busy machine make a small Cholesky a thousand times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ def pytest_ignore_collect(collection_path, config):
     """``-m fast`` does not read the files that have nothing of it."""
     others = collection_path.suffix == ".py" and collection_path.name not in {*FAST_FILES, *PARTLY_FAST}
     return True if others and config.option.markexpr == "fast" and collection_path.is_file() else None
+
+
+def pytest_collection_finish():
+    """Thousands of collected tests are nothing that the collector of garbage has to go through again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

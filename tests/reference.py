@@ -31,12 +31,12 @@ from scipy import special, stats
 
 
 def dot(x, z):
-    return sum(value * z.get(feature, 0.0) for feature, value in x.items())
+    return sum([value * z.get(feature, 0.0) for feature, value in x.items()])
 
 
 def squared_distance(x, z):
-    features = list(x) + [feature for feature in z if feature not in x]
-    return sum((x.get(feature, 0.0) - z.get(feature, 0.0)) ** 2 for feature in features)
+    here = sum([(value - z.get(feature, 0.0)) ** 2 for feature, value in x.items()])
+    return here + sum([value**2 for feature, value in z.items() if feature not in x])
 
 
 def rbf(gamma):
@@ -181,7 +181,7 @@ class Twin:
         self.label = []
         self.t = 0  # samples learned, the present one included
         self.points = []  # every point ever added, by birth number
-        self.table = []  # table[i][j] = k(point i, point j) for j <= i
+        self.table = []  # table[i][j] = k(point i, point j)
         self.history = [{}]  # f_1 = 0, f_2, ... as {birth number: coefficient}
 
     def f(self, x):
@@ -194,7 +194,7 @@ class Twin:
         return np.array([self.kernel(z, x) for z in self.support])
 
     def gram(self):
-        return np.array([[self.table[max(i, j)][min(i, j)] for j in self.birth] for i in self.birth])
+        return np.array([[row[j] for j in self.birth] for row in [self.table[i] for i in self.birth]])
 
     def matrix(self, points):
         return np.array([[self.kernel(x, z) for z in points] for x in points])
@@ -205,10 +205,14 @@ class Twin:
         return float(np.array(self.alpha) @ self.gram() @ np.array(self.alpha))
 
     def add(self, x, coefficient, y=0.0):
+        point = dict(x)
         self.birth.append(len(self.points))
-        self.points.append(dict(x))
-        self.table.append([self.kernel(z, x) for z in self.points])
-        self.support.append(dict(x))
+        self.points.append(point)
+        values = [self.kernel(z, x) for z in self.points]
+        for row, value in zip(self.table, values, strict=False):
+            row.append(value)
+        self.table.append(values)
+        self.support.append(point)
         self.alpha.append(coefficient)
         self.label.append(y)
 

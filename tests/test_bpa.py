@@ -48,17 +48,28 @@ def least_objective(model, K, alpha, r, V, y):
         c = change(v[:-1])
         return c @ K @ c / 2 + model.C * v[-1]
 
-    def value(v):
-        return f_t + K[-1] @ change(v[:-1])
+    def gradient(v):
+        return np.append((K @ change(v[:-1]))[V], model.C)
+
+    def at_least_0(side, constant):
+        """The slack and side · f'(x_t) are more than a constant."""
+        slope = np.append(side * K[-1, V], 1.0)
+        value = side * (f_t - K[-1, r] * alpha[r]) - constant
+        return {"type": "ineq", "fun": lambda v: slope @ v + value, "jac": lambda v: slope}
 
     if isinstance(model, BPARegressor):
-        slacks = [lambda v: v[-1] + model.eps - (y - value(v)), lambda v: v[-1] + model.eps + (y - value(v))]
+        constraints = [at_least_0(1.0, y - model.eps), at_least_0(-1.0, -y - model.eps)]
     else:
-        slacks = [lambda v: v[-1] - 1 + y * value(v)]
+        constraints = [at_least_0(y, 1.0)]
+    constraints.append({"type": "ineq", "fun": lambda v: v[-1], "jac": lambda v: np.eye(len(v))[-1]})
     start = np.append(np.zeros(len(V)), abs(y) + abs(f_t) + 5.0)
-    constraints = [{"type": "ineq", "fun": slack} for slack in [*slacks, lambda v: v[-1]]]
     found = scipy.optimize.minimize(
-        objective, start, constraints=constraints, method="SLSQP", options={"ftol": 1e-14, "maxiter": 500}
+        objective,
+        start,
+        jac=gradient,
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
     )
     return objective(found.x)
 
@@ -93,6 +104,8 @@ def test_no_other_step_has_a_smaller_objective(cls, maintenance, kernel, functio
         assert len(after) == BUDGET
         assert made == pytest.approx(min(least), rel=1e-4, abs=1e-7)
         compared += 1
+        if compared == 8:
+            break
     assert compared >= 5
 
 

@@ -29,7 +29,7 @@ from river_okl import checkpoint, kernels, losses
 from river_okl.checkpoint import VERSION, CheckpointError
 from river_okl.checkpoint.file import HEADER, MAGIC
 from tests import streams
-from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
+from tests.discovery import CLASSES, EVERY_VARIANT, ODD, decision, small, snapshot, task
 
 FIXTURES = Path(__file__).parent / "fixtures"
 OF_WRAPPED = sorted(FIXTURES.glob("wrapped-*.okl"))
@@ -97,6 +97,7 @@ def test_a_new_model_comes_back(cls, tmp_path):
 
 
 CUTS = (1, 30, 190)
+PICKLED = 30
 LENGTH = 220  # the bandwidth moves up to the 200th sample
 
 CONTINUE = """
@@ -115,18 +116,20 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 """
 
 
-@pytest.mark.parametrize("kind", ["emerging", "sparse"])
-def test_a_run_goes_on_in_another_process_as_if_nothing_had_been(kind, tmp_path):
+def test_a_run_goes_on_in_another_process_as_if_nothing_had_been(tmp_path):
+    """Each variant on one kind of stream, five odd classes on both."""
     expected = {}
-    for cls, options, name in EVERY_VARIANT:
-        model = small(cls, **options)
-        for t, (x, y) in enumerate(streams.KINDS[kind](task(cls), LENGTH)):
-            if t in CUTS:
-                river_okl.save(model, tmp_path / f"{name}-{kind}-{t}.okl")
-                (tmp_path / f"{name}-{kind}-{t}.pickle").write_bytes(pickle.dumps(model))
-            model.learn_one(x, y)
-        digest = hashlib.sha256(snapshot(model)).hexdigest()
-        expected |= {f"{name}-{kind}-{t}.{suffix}": digest for t in CUTS for suffix in ("okl", "pickle")}
+    for i, (cls, options, name) in enumerate(EVERY_VARIANT):
+        for kind in ("emerging", "sparse") if cls.__name__ in ODD else (("emerging", "sparse")[i % 2],):
+            model = small(cls, **options)
+            for t, (x, y) in enumerate(streams.KINDS[kind](task(cls), LENGTH)):
+                if t in CUTS:
+                    river_okl.save(model, tmp_path / f"{name}-{kind}-{t}.okl")
+                if t == PICKLED:
+                    (tmp_path / f"{name}-{kind}-{t}.pickle").write_bytes(pickle.dumps(model))
+                model.learn_one(x, y)
+            digest = hashlib.sha256(snapshot(model)).hexdigest()
+            expected |= {f"{name}-{kind}-{t}.okl": digest for t in CUTS} | {f"{name}-{kind}-{PICKLED}.pickle": digest}
     ran = subprocess.run(
         [sys.executable, "-c", CONTINUE, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -696,12 +699,12 @@ def test_an_expansion_out_of_range_is_refused(field, value):
 def test_every_array_of_an_expansion_is_checked(name):
     """A number out of range, wherever it stands, never reaches the core."""
     checked = 0
-    for data in good()[:6]:
+    for data in good()[:6]:  # of a long array about 40 of its numbers, the first and the last among them
         document, arrays = pieces(data)
         index = document["model"]["object"]["state"]["_f"]["part"]["state"][name]["array"][0]
         at = sum(np.dtype(dtype).itemsize * n for dtype, n in document["arrays"][:index])
         dtype, n = document["arrays"][index]
-        for i in range(n):
+        for i in sorted({*range(0, n, 1 + n // 40), n - 1} if n else ()):
             for value in (2**31 - 1, -(2**31)) if dtype[1] == "i" else (math.nan, -math.inf):
                 code = {"<f8": "<d", "<i8": "<q", "<i4": "<i"}[dtype]
                 begin = at + i * np.dtype(dtype).itemsize

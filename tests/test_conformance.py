@@ -584,11 +584,19 @@ def test_every_class_works_without_dataframe_libraries():
                 model.predict_one(x)
                 model.learn_one(x, y)
             assert model.n_support_vectors == len(model.support_vectors), name
+        from river import datasets, evaluate, metrics, preprocessing
+        import river_okl
+        model = preprocessing.StandardScaler() | river_okl.ProjectronPlusPlusClassifier()
+        assert evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy()).get() > 0.8
         print(len(discovery.CLASSES))
+        from river_okl.cli.command import main
+        main(["--samples", "50"])
     """
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    assert int(run.stdout) == len(CLASSES)
+    classes, *race = run.stdout.splitlines()
+    assert int(classes) == len(CLASSES)
+    assert len(race) > 4
 
 
 # Parameters -------------------------------------------------------------------------------------------------------

@@ -1037,7 +1037,7 @@ def test_a_name_that_raises_leaves_the_expansion_whole(n, options, action):
                 getattr(f, action)(other)
             fired = False
         except RuntimeError:
-            at += 1
+            at += 1 + at // 4 * (n > 5)  # everywhere for 5 points
         Moody.left = math.inf
         if fired and action == "remove":
             assert len(f) == n - 1

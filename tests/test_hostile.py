@@ -85,7 +85,7 @@ def is_moderate(x):
     return all(v == 0 or 1e-20 < abs(v) < 1e4 for v in x.values())
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @each_variant
 @given(data=st.data())
 def test_a_hostile_stream(cls, options, data):
@@ -154,13 +154,13 @@ def test_empty_samples(cls):
 
 
 @each_class
-def test_ten_thousand_features(cls):
+def test_thousands_of_features(cls):
     model = small(cls)
     for t, (_, y) in enumerate(streams.dense(task(cls), 2)):
-        x = {("f", i): math.sin(i * (t + 1)) for i in range(10_000)}
+        x = {("f", i): math.sin(i * (t + 1)) for i in range(3_000)}
         model.learn_one(x, y)
         assert all(map(math.isfinite, scores(model, x)))
-    assert model._raw_memory_usage < 20_000_000
+    assert model._raw_memory_usage < 6_000_000
 
 
 @each_class
@@ -340,7 +340,7 @@ def test_an_interrupt_anywhere_leaves_a_model_that_goes_on(cls, options):
             break
         for f in expansions(model):
             f._check()
-        for x, y in stream[45:55]:
+        for x, y in stream[45:50]:
             model.learn_one(x, y)
         check(model, True)
         line += 1

@@ -264,15 +264,12 @@ def bits():
 
 def test_the_bits_of_a_model_do_not_depend_on_threads():
     code = "from tests.test_linalg import bits; print(bits())"
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": "0"},
-            cwd=FOLDER.parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for threads in ("1", "4")
-    ]
-    assert outputs[0] == outputs[1]
+    other = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "4"},  # here there is one: conftest.py
+        cwd=FOLDER.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert other == f"{bits()}\n"

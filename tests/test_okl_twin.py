@@ -82,14 +82,13 @@ def compare(model, twin, stream, weights, column):
 @pytest.mark.parametrize(
     ("stream", "budget", "weights"),
     [
-        (streams.dense(CLASSIFICATION, N), 30, (1.0,)),
         (streams.dense(CLASSIFICATION, N, seed=7), 30, WEIGHTS),
         (streams.sparse(CLASSIFICATION, N, n_features=40), 40, (1.0,)),
         (streams.emerging(CLASSIFICATION, N), 40, (1.0,)),
         (with_gaps(streams.dense(CLASSIFICATION, N, seed=3)), 30, (1.0,)),
         (of_three_then_four(streams.dense(REGRESSION, N, seed=9)), 30, (1.0,)),
     ],
-    ids=["dense", "weights", "sparse", "emerging", "gaps", "many labels"],
+    ids=["weights", "sparse", "emerging", "gaps", "many labels"],
 )
 def test_the_classifier_is_its_twin(stream, budget, weights):
     model, twin = river_okl.OKLClassifier(budget=budget), OKL("binary", budget // 2, budget - budget // 2)

@@ -9,6 +9,7 @@ import inspect
 import os
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -58,11 +59,16 @@ def test_the_map_of_the_house_shows_all_rooms():
 
 
 def test_the_optional_packages_are_not_imported():
-    show = "; import sys; print(*{name.partition('.')[0] for name in sys.modules})"
-    ours = set(python("import river_okl" + show).split())
-    rivers = set(python("import river.datasets, river.optim, scipy.linalg, scipy.special" + show).split())
+    code = """
+import sys
+import river.datasets, river.optim, scipy.linalg, scipy.special
+theirs = set(sys.modules)
+from river_okl import *
+print(*{name.partition(".")[0] for name in set(sys.modules) - theirs})
+"""
+    ours = set(python(code).split())
     assert "river_okl" in ours
-    assert not {"matplotlib", "rich", "pandas", "polars", "sklearn"} & (ours - rivers)
+    assert not {"matplotlib", "rich", "pandas", "polars", "sklearn", "ray"} & ours
 
 
 @pytest.mark.parametrize(
@@ -77,22 +83,6 @@ def test_a_checkout_that_is_not_compiled_says_how_to(statement, tmp_path):
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ImportError: river_okl is not compiled") and "build_ext --inplace" in last
-
-
-def test_it_works_without_pandas():
-    code = """
-import sys
-for name in ("pandas", "polars", "sklearn", "matplotlib", "rich"):
-    sys.modules[name] = None
-from river import datasets, evaluate, metrics, preprocessing
-import river_okl
-model = preprocessing.StandardScaler() | river_okl.ProjectronPlusPlusClassifier()
-print(evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy()).get() > 0.8)
-from river_okl.cli.command import main
-main(["--samples", "50"])
-"""
-    lines = python(code).splitlines()
-    assert lines[0] == "True" and len(lines) > 5
 
 
 @pytest.mark.parametrize("module", COMPILED)
@@ -150,16 +140,16 @@ def test_the_table_of_classes_has_every_class_and_its_tasks():
     assert listed == there
 
 
-@pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright", "--pythonpath", sys.executable]])
-def test_a_users_program_is_typed(checker):
-    pytest.importorskip(checker[0])
-    command = [sys.executable, "-m", *checker, str(HERE / "typed_user.py")]
+def test_a_users_program_is_typed():
+    """To mypy as well, which .ci/run asks when it has read the package."""
+    pytest.importorskip("pyright")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(HERE / "typed_user.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_users_program_runs():
-    subprocess.run([sys.executable, str(HERE / "typed_user.py")], check=True, timeout=300, capture_output=True)
+    runpy.run_path(str(HERE / "typed_user.py"), run_name="__main__")
 
 
 def test_the_version_stands_once():

@@ -250,7 +250,7 @@ def test_processes_have_models_of_their_own(method):
     stream = streams.emerging("classification", 90)
     learn_on(model, stream[:60])
     before = snapshot(model)
-    with multiprocessing.get_context(method).Pool(2) as pool:
+    with multiprocessing.get_context(method).Pool(1) as pool:
         children = pool.starmap(learn_on, [(model, stream[60:]), (model, stream[60:75])])
     assert snapshot(model) == before
     assert children[1] != children[0] == learn_on(model, stream[60:])
