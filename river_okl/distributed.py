@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import importlib
 import itertools
 import json
 import math
@@ -181,7 +182,7 @@ def train(
     True
 
     """
-    ray = _ray()
+    ray, threadpoolctl = _extra("ray"), _extra("threadpoolctl")
     check_whole("every", every)
     if workers is not None:
         check_whole("workers", workers)
@@ -195,7 +196,10 @@ def train(
     try:
         n = len(shards) if shards is not None else workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         sources = [samples(each, target) for each in (shards if shards is not None else [data])]
-        return rounds(model, sources, n, every, Workers(ray, n), checkpoint, progress)
+        with threadpoolctl.threadpool_limits(
+            1, "blas"
+        ):  # matrices of a merge are small: threads would wait for each other
+            return rounds(model, sources, n, every, Workers(ray, n), checkpoint, progress)
     finally:
         if own:
             ray.shutdown()
@@ -297,8 +301,11 @@ def rounds(
                     ends.append(checkpoints.loads(outcome.model))  # while others still learn
                     error += outcome.error
                     sent += len(outcome.model)
-                model = ends[0] if len(ends) == 1 else merge(ends, start=model)
-                start = checkpoints.dumps(model)
+                if len(ends) == 1:
+                    model, start = ends[0], outcome.model
+                else:
+                    model = merge(ends, start=model)
+                    start = checkpoints.dumps(model)
                 engine.begin(start, following.sent)
                 now = time.perf_counter()
                 n = hand.samples
@@ -423,12 +430,11 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _ray() -> Any:
+def _extra(name: str) -> Any:
     try:
-        import ray
+        return importlib.import_module(name)
     except ImportError:
-        raise ImportError("learning on several workers needs ray: pip install 'river_okl[ray]'") from None
-    return ray
+        raise ImportError(f"learning on several workers needs {name}: pip install 'river_okl[ray]'") from None
 
 
 # Data -----------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import signal
 import sys
@@ -121,16 +120,12 @@ def test_what_does_not_merge_says_so_before_anything_is_learned():
         trained(river_okl.POMDRClassifier(), data=[iter([])])
 
 
-def test_without_ray_it_says_what_to_install(monkeypatch):
-    real = builtins.__import__
-
-    def missing(name, *args, **kwargs):
-        if name == "ray":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(ImportError, match=r"pip install 'river_okl\[ray\]'"):
+@pytest.mark.parametrize("name", ["ray", "threadpoolctl"])
+def test_without_ray_it_says_what_to_install(monkeypatch, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    for other in {"ray", "threadpoolctl"} - {name}:
+        monkeypatch.setitem(sys.modules, other, sys)
+    with pytest.raises(ImportError, match=rf"needs {name}: pip install 'river_okl\[ray\]'"):
         distributed.train(river_okl.BPAClassifier(), STREAM)
 
 

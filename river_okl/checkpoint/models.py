@@ -53,7 +53,12 @@ STATE_DTYPES = dict.fromkeys(("slots", "free_slots", "owned", "owners"), "<i4") 
 
 
 def document(model: Any) -> dict[str, Any]:
-    return {"river_okl": river_okl.__version__, "river": importlib.metadata.version("river"), "model": model}
+    return {"river_okl": river_okl.__version__, "river": _version_of_river(), "model": model}
+
+
+@functools.cache
+def _version_of_river() -> str:
+    return importlib.metadata.version("river")  # it reads a file, for a millisecond
 
 
 # Classes ----------------------------------------------------------------------------------------------------------
