@@ -30,25 +30,65 @@ double fogd_seconds(const double *u, const int *active, long m, long D, double *
     return now() - start;
 }
 
-/* BPA "simple" with a Gaussian kernel: B points of d numbers, one after another; each sample replaces one */
+/* κ(z_i, x) of a Gaussian for B points of d numbers, one after another; returns f(x) */
+static double fill_row(const double *points, const double *alpha, double *row, const double *x, long B, long d, double gamma) {
+    double p = 0.0;
+    for (long i = 0; i < B; i++) {
+        double distance = 0.0;
+        for (long j = 0; j < d; j++) distance += (points[i * d + j] - x[j]) * (points[i * d + j] - x[j]);
+        row[i] = exp(-gamma * distance);
+        p += alpha[i] * row[i];
+    }
+    return p;
+}
+
+static void replace(double *points, double *alpha, const double *x, long r, long d, double c) {
+    alpha[r] = c;
+    for (long j = 0; j < d; j++) points[r * d + j] = x[j];
+}
+
+/* RBP, BOGD: a sample replaces a point; OLRD, Forgetron: two rows, the other of the point that leaves, for the norm */
+double replacing_seconds(double *points, double *alpha, double *row, const double *x, long B, long d, double gamma, long rows, long times) {
+    double start = now(), norm = 0.0;
+    for (long t = 0; t < times; t++) {
+        const double *sample = x + (t % B) * d;
+        const long r = t * 7919 % B;
+        const double c = fill_row(points, alpha, row, sample, B, d, gamma) < 0.0 ? 0.5 : -0.5;
+        if (rows == 2) norm -= alpha[r] * (2.0 * fill_row(points, alpha, row, points + r * d, B, d, gamma) - alpha[r]);
+        replace(points, alpha, sample, r, d, c);
+    }
+    volatile double kept = norm;
+    (void)kept;
+    return now() - start;
+}
+
+/* BPA "simple": the point leaves whose loss is least */
 double bpa_seconds(double *points, double *alpha, double *row, const double *x, long B, long d, double gamma, long times) {
     double start = now();
     for (long t = 0; t < times; t++) {
         const double *sample = x + (t % B) * d;
-        double p = 0.0, least = INFINITY;
+        const double p = fill_row(points, alpha, row, sample, B, d, gamma);
+        double least = INFINITY;
         long r = 0;
-        for (long i = 0; i < B; i++) {
-            double distance = 0.0;
-            for (long j = 0; j < d; j++) distance += (points[i * d + j] - sample[j]) * (points[i * d + j] - sample[j]);
-            row[i] = exp(-gamma * distance);
-            p += alpha[i] * row[i];
-        }
         for (long i = 0; i < B; i++) {
             const double lost = alpha[i] * alpha[i] * (1.0 - row[i] * row[i]);
             if (lost < least) least = lost, r = i;
         }
-        alpha[r] = alpha[r] * row[r] + (p < 0.0 ? 0.5 : -0.5);
-        for (long j = 0; j < d; j++) points[r * d + j] = sample[j];
+        replace(points, alpha, sample, r, d, alpha[r] * row[r] + (p < 0.0 ? 0.5 : -0.5));
+    }
+    return now() - start;
+}
+
+/* Projectron: a sample is projected on the span of the points, d = K^-1 k */
+double projecting_seconds(double *points, double *alpha, double *row, const double *x, const double *inverse, long B, long d, double gamma, long times) {
+    double start = now();
+    for (long t = 0; t < times; t++) {
+        const double c = fill_row(points, alpha, row, x + (t % B) * d, B, d, gamma) < 0.0 ? 0.01 : -0.01;
+        for (long i = 0; i < B; i++) {
+            double sum = 0.0;
+            for (long j = 0; j < B; j++) sum += inverse[i * B + j] * row[j];
+            alpha[i] += c * sum;
+        }
     }
     return now() - start;
 }

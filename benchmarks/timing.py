@@ -22,6 +22,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy
@@ -85,14 +86,19 @@ def library(name: str = "limits") -> ctypes.CDLL:
     target = pathlib.Path(tempfile.mkdtemp()) / f"{name}.so"
     flags = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w"]
     subprocess.run(["cc", *flags, str(HERE / f"{name}.c"), "-o", str(target)], check=True)
-    loaded = ctypes.CDLL(str(target))
-    functions = {
-        "limits": ("fma_seconds", "load_seconds", "triad_seconds"),
-        "families": ("fogd_seconds", "bpa_seconds", "merging_seconds"),
+    return ctypes.CDLL(str(target))
+
+
+def in_c(name: str, *arguments: Any, file: str = "limits") -> float:
+    """Seconds that a function of one of these files took; whole numbers are long, others double, arrays their numbers."""
+    kinds: dict[type, Any] = {
+        int: ctypes.c_long,
+        float: ctypes.c_double,
+        np.ndarray: lambda a: ctypes.c_void_p(a.ctypes.data),
     }
-    for function in functions[name]:
-        getattr(loaded, function).restype = ctypes.c_double
-    return loaded
+    function = getattr(library(file), name)
+    function.restype = ctypes.c_double
+    return float(function(*(kinds[type(a)](a) for a in arguments)))
 
 
 def aligned(n: int, dtype: type = np.float64) -> np.ndarray:
@@ -103,26 +109,17 @@ def aligned(n: int, dtype: type = np.float64) -> np.ndarray:
     return room[offset : offset + n]
 
 
-def address(a: np.ndarray) -> ctypes.c_void_p:
-    return ctypes.c_void_p(a.ctypes.data)
-
-
 def fma_limit() -> float:
     """Multiply-adds of doubles in registers, in 10⁹ per second."""
     times = 2_000_000
-    return max(times * 96 / library().fma_seconds(ctypes.c_long(times)) for _ in range(5)) / 1e9
+    return max(times * 96 / in_c("fma_seconds", times) for _ in range(5)) / 1e9
 
 
 def load_limit(n_bytes: int) -> float:
     """Reading an array of this size again and again, in 10⁹ bytes per second."""
     n = max(64, n_bytes // 8 // 64 * 64)
     a, times = aligned(n), max(1, 40_000_000 // n)
-    return (
-        max(
-            8 * n * times / library().load_seconds(address(a), ctypes.c_long(n), ctypes.c_long(times)) for _ in range(5)
-        )
-        / 1e9
-    )
+    return max(8 * n * times / in_c("load_seconds", a, n, times) for _ in range(5)) / 1e9
 
 
 def triad_limit(n_bytes: int) -> float:
@@ -130,8 +127,7 @@ def triad_limit(n_bytes: int) -> float:
     n = n_bytes // 24
     a, b, c = aligned(n), aligned(n), aligned(n)
     times = max(1, 20_000_000 // n)
-    call = functools.partial(library().triad_seconds, address(a), address(b), address(c))
-    return max(24 * n * times / call(ctypes.c_long(n), ctypes.c_long(times)) for _ in range(5)) / 1e9
+    return max(24 * n * times / in_c("triad_seconds", a, b, c, n, times) for _ in range(5)) / 1e9
 
 
 def machine() -> str:

@@ -24,7 +24,7 @@ def learned(X: Any, y: Any) -> tuple[Frame, list[Any]]:
     """
     pandas: Any = sys.modules.get("pandas")
     if pandas and type(X) is pandas.DataFrame and all(_is_plain(dtype) for dtype in set(X.dtypes)):
-        frame = Frame(list(X.columns), np.ascontiguousarray(X.to_numpy(np.float64)))
+        frame = Frame(X.columns.to_list(), np.ascontiguousarray(X.to_numpy(np.float64)))
     else:
         frame = rows_of(into_frame(X))
     targets = y.to_list() if pandas and type(y) is pandas.Series else into_series(y).to_list()

@@ -103,6 +103,13 @@ def test_numbers_of_every_type_are_what_they_are_one_by_one(column):
         many.predict_many(X)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_columns_that_are_all_of_categories_are_refused(n):
+    X = pd.DataFrame({f"x{j}": pd.Categorical([1.0, 2.0]) for j in range(n)})
+    with pytest.raises(TypeError, match="'x0' is a column of categories"):
+        river_okl.RBPClassifier().learn_many(X, pd.Series([True, False]))
+
+
 def test_a_learn_one_of_ones_own_learns_every_row():
     class Doubling(river_okl.RBPClassifier):
         def learn_one(self, x, y, w=1.0):
