@@ -32,6 +32,7 @@ MODULES = [
     "sample",
     "scaler",
     "stack",
+    "sums",
 ]
 # Not -ffast-math, which breaks the exponential's argument reduction, and not -march=native: simd.h compiles the
 # vector loops for each instruction set, and one is picked when they are imported.

@@ -5,6 +5,7 @@ from river_okl._core.gram cimport Gram
 from river_okl._core.norms cimport Norms
 from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
+from river_okl._core.sums cimport Sums
 
 
 @cython.final
@@ -18,19 +19,13 @@ cdef class Expansion:
     cdef readonly bint spare
 
     # scratch: what is known of the last sample; never pickled
-    cdef bint *sums_valid
-    cdef double *sums               # [columns] Σ coef κ(z_i, x), without the scale
+    cdef Sums sums
     cdef double residue             # δ² of the last sample, where residue_valid
     cdef bint residue_valid
 
     cdef int look(self, sample) except -1
-    cdef double sum(self, Py_ssize_t column) noexcept
-    cdef double sum_along(self, Py_ssize_t output) noexcept
-    cdef double combined(self, Py_ssize_t c, tuple weights) except? -1.0
-    cdef void forget_sums(self) noexcept
     cdef double at(self, sample) except? -1.0
     cpdef double observe(self, sample, Py_ssize_t target=*) except? -1.0
-    cdef void face(self, Py_ssize_t target) noexcept
     cpdef double value(self, tuple weights=*) except? -1.0
     cdef int finish_interrupted(self) except -1
     cdef int kernel_moved(self) except -1
@@ -54,5 +49,4 @@ cdef class Expansion:
     cpdef Py_ssize_t smallest(self) except -1
     cpdef Py_ssize_t replaceable(self, double dependent) except -1
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1
-    cdef int reserve_sums(self, Py_ssize_t n_columns) except -1
     cdef int grow(self) except -1

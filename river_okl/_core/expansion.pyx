@@ -1,8 +1,8 @@
 """The function that every algorithm of river_okl manipulates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
 It is composed: where the z_i are is the business of ``points.pyx``, their kernel rows that of ``rows.pyx``, the α_i with
-their classes and directions that of ``coefficients.pyx``, K and K⁻¹ that of ``gram.pyx``, ‖f‖² and f(z_i) that of
-``norms.pyx``.  Here they change together, and f is read; ``_check`` recomputes all of it by brute force.
+their classes and directions that of ``coefficients.pyx``, f(x) of the last sample that of ``sums.pyx``, K and K⁻¹ that of
+``gram.pyx``, ‖f‖² and f(z_i) that of ``norms.pyx``.  Here they change together, and f is read; ``_check`` recomputes all of it by brute force.
 
 f is read in four ways, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` the rows of a frame,
 ``observe`` a sample that is about to be learned, and ``value`` at the sample that was shown last, for what f is by then.
@@ -19,7 +19,6 @@ is as it was.  What is said of α, ‖f‖ and f(z_i) holds after every method h
 
 cimport cython
 from libc.math cimport sqrt
-from libc.string cimport memset
 
 import math
 
@@ -35,6 +34,7 @@ from river_okl._core.points cimport LANES, MOST_POINTS, SPARSE_BELOW, Points, co
 from river_okl._core.loops cimport TILE
 from river_okl._core.rows cimport Rows, Tile
 from river_okl._core.sample cimport Frame, Sample, take_row
+from river_okl._core.sums cimport Sums
 
 from river_okl._core.states import checked_functions, checked_points
 
@@ -76,14 +76,7 @@ cdef class Expansion:
         self.gram_ = Gram() if inverse else None
         self.alpha = Coefficients(n_outputs)
         self.norms = Norms(self.rows, self.alpha, self.gram_, norm, values)
-        self.reserve_sums(n_outputs)
-
-    def __dealloc__(self):
-        okl_free(self.sums_valid)
-        okl_free(self.sums)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.alpha.n_columns * (8 + sizeof(bint))  # River's meter goes on to the parts by itself
+        self.sums = Sums(self.rows, self.alpha)
 
     def __len__(self):
         return self.points.n
@@ -156,41 +149,15 @@ cdef class Expansion:
         """The last sample is this one.  Requires ``points.enter``."""
         if self.rows.look(sample):
             self.residue_valid = False
-            self.forget_sums()
+            self.sums.forget()
         return 0
-
-    cdef double sum(self, Py_ssize_t column) noexcept:
-        """Σ_i coef[column, i] κ(z_i, x) for the last sample."""
-        if not self.sums_valid[column]:
-            self.sums[column] = loops.inner(self.rows.row, self.alpha.coef[column], self.points.padded())
-            self.sums_valid[column] = True
-        return self.sums[column]
-
-    cdef double sum_along(self, Py_ssize_t output) noexcept:
-        """An output at the last sample, along its direction, without the scale."""
-        cdef double total = self.sum(self.alpha.column(0, output))
-        if self.alpha.n_along > 1:
-            total -= self.sum(self.alpha.column(1, output))
-        return self.alpha.unit * total
-
-    cdef double combined(self, Py_ssize_t c, tuple weights) except? -1.0:
-        """Σ weight · output of class c at the last sample."""
-        cdef Py_ssize_t o
-        cdef double total = 0.0
-        self.alpha.check_weights(weights)
-        for o in range(len(weights)):
-            total += <double> weights[o] * self.sum(c * self.alpha.n_outputs + o)
-        return self.alpha.scale * total
-
-    cdef void forget_sums(self) noexcept:
-        memset(self.sums_valid, 0, self.alpha.n_columns * sizeof(bint))
 
     cdef double at(self, sample) except? -1.0:
         """Output 0 of the first class at x, which is the last sample then."""
         self.points.enter()
         try:
             self.look(sample)
-            return self.alpha.scale * self.sum(0) if self.points.n else 0.0
+            return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
         finally:
             self.points.leave()
 
@@ -204,10 +171,10 @@ cdef class Expansion:
         try:
             self.look(sample)
             if self.alpha.n_classes:
-                return [self.combined(c, ONE if weights is None else weights) for c in range(self.alpha.n_classes)]
+                return [self.sums.combined(c, ONE if weights is None else weights) for c in range(self.alpha.n_classes)]
             if weights is not None:
-                return self.combined(0, weights)
-            return self.alpha.scale * self.sum(0) if self.points.n else 0.0
+                return self.sums.combined(0, weights)
+            return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
         finally:
             self.points.leave()
 
@@ -232,17 +199,8 @@ cdef class Expansion:
             value = self.at(sample)
         if self.alpha.n_classes == 0:
             return value
-        self.face(target)
-        return self.alpha.scale * self.sum_along(0)
-
-    cdef void face(self, Py_ssize_t target) noexcept:
-        """The direction of the last sample, whose class is the target."""
-        cdef Py_ssize_t c, rival = 1 if target == 0 else 0
-        for c in range(self.alpha.n_classes):
-            if c != target and self.sum(c * self.alpha.n_outputs) > self.sum(rival * self.alpha.n_outputs):
-                rival = c
-        self.alpha.along[0] = target
-        self.alpha.along[1] = rival
+        self.sums.face(target)
+        return self.alpha.scale * self.sums.along(0)
 
     cpdef double value(self, tuple weights=(1.0,)) except? -1.0:
         """Σ weight · output at the last sample, along its direction, for what f has become since.
@@ -254,7 +212,7 @@ cdef class Expansion:
         self.rows.seen()
         self.alpha.check_weights(weights)
         for o in range(len(weights)):
-            total += <double> weights[o] * self.sum_along(o)
+            total += <double> weights[o] * self.sums.along(o)
         return self.alpha.scale * total
 
     def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
@@ -317,7 +275,7 @@ cdef class Expansion:
 
     cdef void changed(self) noexcept:
         """f is another one: what is known of its value at the last sample is not."""
-        self.forget_sums()
+        self.sums.forget()
         self.norms.changed()
 
     cpdef int add(self, double c, Py_ssize_t output=0) except -1:
@@ -339,13 +297,13 @@ cdef class Expansion:
             if n == self.points.capacity:
                 self.grow()
             if self.norms.tracks():  # the values at x of what f is now
-                self.sum_along(output)
-                self.sum(0)
+                self.sums.along(output)
+                self.sums.of(0)
             self.points.store(&self.rows.samples[self.rows.last])
             self.rows.added()
         finally:
             self.points.leave()
-        self.norms.added(output, c, self.sums)
+        self.norms.added(output, c, self.sums.values)
         if self.gram_ is not None:
             self.gram_.grow(self.rows.row, self.rows.self_similarity, self.residue)
         self.alpha.clear(n)
@@ -359,7 +317,7 @@ cdef class Expansion:
         self.alpha.scale *= c
         self.norms.scaled(c)
         if self.alpha.fold(self.points.n):
-            self.forget_sums()
+            self.sums.forget()
             self.norms.clear()
             self.norms.stale = True
         return 0
@@ -635,7 +593,7 @@ cdef class Expansion:
             self.reserve_columns(2 * self.alpha.n_outputs)
             self.norms.split()
             self.alpha.split(self.points.n)
-            self.forget_sums()
+            self.sums.forget()
         finally:
             self.points.leave()
 
@@ -653,14 +611,8 @@ cdef class Expansion:
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
         """More columns of coefficients, zero so far."""
         self.norms.reserve_columns(self.alpha.n_columns, n_columns)
-        self.reserve_sums(n_columns)
+        self.sums.reserve(n_columns)
         self.alpha.reserve_columns(n_columns)
-        return 0
-
-    cdef int reserve_sums(self, Py_ssize_t n_columns) except -1:
-        """Room for the sums of as many columns, none of them known."""
-        self.sums = <double *> aligned_resize(self.sums, 0, n_columns, 8)
-        self.sums_valid = <bint *> aligned_resize(self.sums_valid, 0, n_columns, sizeof(bint))
         return 0
 
     cdef int grow(self) except -1:

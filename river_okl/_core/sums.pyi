@@ -1,0 +1,3 @@
+"""Types of the compiled sums, which only the compiled expansion uses."""
+
+class Sums: ...
