@@ -18,27 +18,31 @@ NOT_NUMPYS = (nw.Decimal, nw.Int128, nw.UInt128)
 
 
 def learned(X: Any, y: Any) -> tuple[Frame, list[Any]]:
-    """The rows and targets of a mini-batch.
-
-    pandas' own numbers go straight: narwhals takes as long as the learning of a few hundred rows to say what they are.
-    """
+    """The rows and targets of a mini-batch."""
     pandas: Any = sys.modules.get("pandas")
-    if pandas and type(X) is pandas.DataFrame and all(_is_plain(dtype) for dtype in set(X.dtypes)):
-        frame = Frame(X.columns.to_list(), np.ascontiguousarray(X.to_numpy(np.float64)))
-    else:
-        frame = rows_of(into_frame(X))
+    direct = _of_pandas(X)
+    frame = rows_of(into_frame(X)) if direct is None else direct
     targets = y.to_list() if pandas and type(y) is pandas.Series else into_series(y).to_list()
     if len(targets) != len(frame):
         raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
     return frame, targets
 
 
-def _is_plain(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
+def _of_pandas(X: Any) -> Frame | None:
+    """pandas' columns of NumPy's numbers go straight: narwhals needs the time of learning a few hundred rows to say so."""
+    pandas: Any = sys.modules.get("pandas")
+    if not pandas or type(X) is not pandas.DataFrame:
+        return None
+    if not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in set(X.dtypes)):
+        return None
+    return Frame(X.columns.to_list(), np.ascontiguousarray(X.to_numpy(np.float64)))
 
 
 def rows_of(frame: nw.DataFrame[Any]) -> Frame:
     """The rows of a dataframe as samples: a number is what is one in a dict of ``learn_one``."""
+    direct = _of_pandas(frame.to_native())
+    if direct is not None:
+        return direct
     schema = frame.schema
     if all((dtype.is_numeric() or dtype == nw.Boolean) and dtype not in NOT_NUMPYS for dtype in schema.values()):
         return Frame(list(schema), np.ascontiguousarray(to_numpy(frame)))
