@@ -29,7 +29,7 @@ def learned(X: Any, y: Any) -> tuple[Frame, list[Any]]:
 
 
 def _of_pandas(X: Any) -> Frame | None:
-    """pandas' columns of NumPy's numbers go straight: narwhals needs the time of learning a few hundred rows to say so."""
+    """pandas' columns of NumPy's numbers go straight: narwhals takes as long as the learning of hundreds of rows."""
     pandas: Any = sys.modules.get("pandas")
     if not pandas or type(X) is not pandas.DataFrame:
         return None
