@@ -14,16 +14,19 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from matplotlib.figure import Figure
 from river import preprocessing
 from river.datasets import synth
 
 import river_okl
-from benchmarks import runner
+from benchmarks import figures, runner
 from river_okl import checkpoint, datasets, distributed
 
 TRAIN, HELD_OUT = 12_000, 5_000
 SHARDS = 2, 8, 32
 EVERY = 300, 1_000, 4_000
+MANY, EVERY_OF_MANY = 1_000, (2, 4, 11)
+EVERY_OF_DRIFT = 100, 250, 500, 1_000, 2_500
 
 Sample = tuple[dict[Any, Any], Any]
 
@@ -83,33 +86,42 @@ def of_streams(report: runner.Report) -> None:
 
 
 def of_many(report: runner.Report) -> None:
-    """A thousand shards of a few samples each, merged once."""
+    """A thousand shards of eleven samples each, simulated, that are merged after a few of them or after all."""
     table = []
     for stream in ("a9a", "cod-rna"):
         rows = scaled(STREAMS[stream]())
         train, held_out = rows[:-HELD_OUT], rows[-HELD_OUT:]
         model = river_okl.SOGPClassifier()
-        each = (len(train) - distributed.WARM_UP) // 1000
-        row: list[Any] = [stream]
-        for m, every in ((1, len(train)), (8, 125 * each), (100, 10 * each), (1000, each)):
-            row.append(f"{accuracy(merged(model, train, m, max(every, each)).model, held_out):.2f}")
-        table.append(row)
-    head = ["stream", "one model", "8 shards", "100 shards", "1,000 shards"]
-    report.write("A thousand shards: SOGPClassifier, dictionary of 100, merged once", runner.table(head, table))
+        one = accuracy(merged(model, train, 1, len(train)).model, held_out)
+        found = [accuracy(merged(model, train, MANY, every).model, held_out) for every in EVERY_OF_MANY]
+        table.append([stream, *(f"{each:.2f}" for each in found), f"{one:.2f}"])
+    head = ["stream", *(f"merged every {every}" for every in EVERY_OF_MANY), "one model"]
+    report.write("A thousand shards, simulated: SOGPClassifier, dictionary of 100", runner.table(head, table))
 
 
 def of_drift(report: runner.Report) -> None:
-    """Accuracy along a stream whose clusters move, and what was sent for it."""
+    """Accuracy along a stream whose clusters move, and what was sent for it; a picture of both."""
     stream = synth.RandomRBFDrift(seed_model=1, seed_sample=1, change_speed=0.001, n_drift_centroids=20)
     rows = list(stream.take(20_000))
-    table = []
-    for every in (100, 250, 500, 1_000, 2_500):
-        for m in (1, 4):
-            result = merged(river_okl.OKLClassifier(), rows, m, every)
-            sent = sum(each.bytes for each in result.rounds) if m > 1 else 0
-            table.append([every, m, f"{100 * result.metric:.2f}", len(result.rounds), f"{sent / 1e6:.1f}"])
-    head = ["merged every", "shards", "accuracy along the stream", "rounds", "MB sent"]
-    report.write("A stream that drifts: RandomRBFDrift, OKLClassifier", runner.table(head, table))
+    table, found, sent = [], [], []
+    one = merged(river_okl.OKLClassifier(), rows, 1, 2_500)
+    for every in EVERY_OF_DRIFT:
+        result = merged(river_okl.OKLClassifier(), rows, 4, every)
+        found.append(100 * result.metric)
+        sent.append(sum(each.bytes for each in result.rounds) / 1e6)
+        table.append([every, f"{found[-1]:.2f}", len(result.rounds), f"{sent[-1]:.1f}"])
+    figure = Figure(figsize=(7, 3), layout="constrained")
+    gained, cost = figure.subplots(1, 2, sharex=True)
+    gained.plot(EVERY_OF_DRIFT, found, "o-", label="4 shards")
+    gained.axhline(100 * one.metric, color="gray", linestyle="--", label="one model")
+    gained.set(xscale="log", xlabel="samples of a shard between two merges", ylabel="accuracy along the stream, %")
+    gained.legend()
+    cost.plot(EVERY_OF_DRIFT, sent, "o-", color="C1")
+    cost.set(xscale="log", yscale="log", xlabel="samples of a shard between two merges", ylabel="MB sent")
+    figure.savefig(figures.DOCS / "scale-drift.png", dpi=110)
+    head = ["4 shards, merged every", "accuracy along the stream", "rounds", "MB sent"]
+    title = "A stream that drifts: RandomRBFDrift, OKLClassifier"
+    report.write(title, f"{runner.table(head, table)}\n\nOne model: {100 * one.metric:.2f} %.")
 
 
 def endless() -> Iterator[Sample]:

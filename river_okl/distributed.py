@@ -369,7 +369,7 @@ class _Dealer:
         if not self.warm:
             self.warm = True
             for i in range(len(self.sources)):
-                if chunk := self.read(i, min(WARM_UP, self.every)):
+                if chunk := self.read(i, WARM_UP):
                     yield i, chunk
                     return
         if len(self.sources) > 1:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,13 +20,18 @@ KERNEL = river_okl.kernels.RBF(0.5)
 STREAM = streams.dense("classification", 400)
 
 
+@pytest.fixture(autouse=True)
+def short_warm_up(monkeypatch):
+    monkeypatch.setattr(distributed, "WARM_UP", 20)
+
+
 def trained(model=None, data=(STREAM,), workers=3, every=20, **options):
     """Rounds in this process, as Ray's workers would do them."""
     model = river_okl.BPAClassifier(KERNEL, budget=20) if model is None else model
     return distributed.rounds(model, [iter(each) for each in data], workers, every, distributed.Here(), **options)
 
 
-def test_rounds():
+def test_rounds(monkeypatch):
     model = river_okl.BPAClassifier(KERNEL, budget=20)
     result = trained(model)
     assert model.n_support_vectors == 0, "it stays as it is"
@@ -35,6 +42,27 @@ def test_rounds():
     assert all(each.bytes > 1000 and each.seconds >= each.merging >= 0.0 for each in result.rounds)
     again = trained()
     assert checkpoint.dumps(again.model) == checkpoint.dumps(result.model)
+    monkeypatch.setattr(distributed, "WARM_UP", 100)
+    assert [each.samples for each in trained().rounds] == [100] + 5 * [60], (
+        "all start from as much, however short rounds"
+    )
+
+
+def test_the_last_samples_are_dealt_evenly():
+    """Where there are enough of them that they need not all be learned by one."""
+    chunks = []
+
+    class Counting(distributed.Here):
+        def send(self, chunk):
+            chunks.append(len(chunk))
+            return chunk
+
+    model = river_okl.BPAClassifier(KERNEL, budget=20)
+    distributed.rounds(model, [iter(STREAM[:170])], 2, 50, Counting())
+    assert chunks == [20, 50, 50, 25, 25]
+    chunks.clear()
+    distributed.rounds(model, [iter(STREAM[:135])], 2, 50, Counting())
+    assert chunks == [20, 50, 50, 15]
 
 
 def test_one_worker_is_no_worker():
@@ -191,6 +219,47 @@ def test_the_command_has_workers(ray, tmp_path, capsys):
     with pytest.raises(SystemExit):
         command.main(["--data", str(path), "--workers", "2", "tree.HoeffdingTreeClassifier"])
     assert "HoeffdingTreeClassifier does not merge" in capsys.readouterr().err
+
+
+def test_predictions_over_a_dataset_of_ray(ray, tmp_path):
+    pytest.importorskip("pyarrow", reason="Ray Data needs pyarrow")
+    import ray.data
+
+    model = trained().model
+    river_okl.save(model, tmp_path / "model.okl")
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    rows = [{**x, "id": i} for i, (x, _) in enumerate(STREAM[:60])]
+    found = (
+        ray.data.from_items(rows, override_num_blocks=2)
+        .map_batches(
+            distributed.Predictor,
+            fn_constructor_args=[str(tmp_path / "model.okl")],
+            fn_constructor_kwargs={"features": list(STREAM[0][0])},
+            concurrency=1,
+            num_cpus=0.5,
+        )
+        .take_all()
+    )
+    assert {row["id"]: row["prediction"] for row in found} == {
+        i: model.predict_one(x) for i, (x, _) in enumerate(STREAM[:60])
+    }
+
+
+def test_the_commands_of_the_page(ray, tmp_path, monkeypatch, capsys):
+    """What docs/scaling-out.md gives to a shell, on a small file."""
+    from river_okl.cli import command
+
+    page = (Path(__file__).parent.parent / "docs" / "scaling-out.md").read_text(encoding="utf-8")
+    of_command, of_python = (shlex.split(line) for line in page.splitlines() if line.startswith("    python "))
+    rows = [f"{x['x0']},{x['x1']},{'yes' if y > 0 else 'no'}" for x, y in STREAM]
+    (tmp_path / "big.csv").write_text("\n".join(["a,b,label", *rows]))
+    monkeypatch.chdir(tmp_path)
+    assert of_command[:3] == ["python", "-m", "river_okl"]
+    command.main(of_command[3:])
+    assert "400 samples" in capsys.readouterr().out
+    assert of_python[:2] == ["python", "-c"]
+    exec(of_python[2], {})
+    assert river_okl.load("model.okl")._f.seen == 400
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
