@@ -20,8 +20,8 @@ BELIEFS = {  # λ, a, σ²
     "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
 }
 FIRST = 4.0, 1  # scale, metric
-EXPERTS = 6 + 1 + 2  # Gaussian processes, the first-order learner, linear models; a stack of them
-RATES = (0.01, 0.03)
+EXPERTS = 6 + 1 + 3  # Gaussian processes, the first-order learner, linear models; a stack of them
+RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
 
 
 def clip(value, low, high):
@@ -172,19 +172,25 @@ class Stack:
 class Linear:
     """Logistic regression by stochastic gradient descent."""
 
-    def __init__(self, rate):
-        self.rate, self.columns = rate, [{}]  # coefficients by name; the bias is that of None
+    def __init__(self, rate, squares=False):
+        self.rate, self.squares = rate, squares
+        self.columns = [{}]  # coefficients by name, those of squares by (name, "squared"); the bias is that of None
+
+    def features(self, x):
+        squares = {(name, "squared"): min(v * v, 16.0) - 1.0 for name, v in x.items() if self.squares}
+        return {**x, **squares, None: 1.0}
 
     def ask(self, x):
-        score = [sum(w.get(name, 0.0) * v for name, v in x.items()) + w.get(None, 0.0) for w in self.columns]
+        score = [sum(w.get(name, 0.0) * v for name, v in self.features(x).items()) for w in self.columns]
         self.p = np.array([1.0 - sigmoid(score[0]), sigmoid(score[0])]) if len(score) == 1 else special.softmax(score)
         return self.p
 
     def learn(self, x, c, w):
         target = np.eye(len(self.p))[c]
         for column, error in zip(self.columns, (target - self.p)[-len(self.columns) :], strict=True):
-            for name, value in [*x.items(), (None, 1.0)]:
-                column[name] = column.get(name, 0.0) + self.rate * min(w, 10.0) * error * value
+            for name, value in self.features(x).items():
+                rate = self.rate * min(w, 10.0) * (0.15 if self.squares and name is not None and name not in x else 1.0)
+                column[name] = column.get(name, 0.0) + rate * error * value
 
     def add_class(self):
         if len(self.columns) == 1:
@@ -311,7 +317,7 @@ class OKL:
         self.kernels = [Kernel(*kind) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
         self.processes = [Process(kernel, *belief) for kernel in self.kernels for belief in BELIEFS[task]]
         self.firsts = [] if task == "regression" else [First(*FIRST)]
-        self.linears = [] if task == "regression" else [Linear(rate) for rate in RATES]
+        self.linears = [] if task == "regression" else [Linear(rate, i == 2) for i, rate in enumerate(RATES)]
         self.stack = Stack() if task == "binary" else None
         self.n_classes = 1 if task == "regression" else 2
         self.points, self.dictionary = [], []
@@ -324,6 +330,11 @@ class OKL:
     def weight(self):
         weight = np.exp(self.log_weight)
         return weight / weight.sum()
+
+    @property
+    def among(self):
+        """The weights of the processes among themselves."""
+        return self.weight[:6] / self.weight[:6].sum()
 
     @property
     def pool(self):
@@ -455,7 +466,7 @@ class OKL:
     def judge(self, y, w):
         """New weights for the experts; how surprising y is."""
         weight = self.weight
-        self.share += weight[:6].reshape(3, 2).sum(axis=1)
+        self.share += self.among.reshape(3, 2).sum(axis=1)
         if self.task == "regression":
             mean, variance = self.mean_and_variance()
             outside = abs(y - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
@@ -492,7 +503,7 @@ class OKL:
 
     def leave_dictionary(self):
         losses = 0.0
-        for w, process in zip(self.weight, self.processes, strict=False):
+        for w, process in zip(self.among, self.processes, strict=True):
             Q = np.linalg.inv(process.kernel.gram(self.dictionary))
             losses = losses + (w + 1e-3) * ((Q @ process.mu) ** 2).sum(axis=1) / np.diag(Q) ** 2
         r = int(np.argmin(losses))
@@ -518,7 +529,7 @@ class OKL:
         names, step, total = list(self.x), 1e-5, 0.0
         moved = [{**self.x, name: self.x[name] + side * step} for name in names for side in (1.0, -1.0)]
         for i, kernel in enumerate(self.kernels):
-            mu = sum(self.weight[e] * self.processes[e].mu for e in (2 * i, 2 * i + 1))
+            mu = sum(self.among[e] * self.processes[e].mu for e in (2 * i, 2 * i + 1))
             total = total + kernel.matrix(moved, [z.x for z in self.dictionary]) @ np.linalg.solve(kernel.K, mu)
         slopes = (total[0::2] - total[1::2]) / (2.0 * step)
         for name, slope in zip(names, slopes, strict=True):

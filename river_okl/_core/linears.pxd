@@ -2,7 +2,8 @@ from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
 cdef enum:
-    LINEARS = 2
+    LINEARS = 3
+    BLOCKS = LINEARS + 1        # of coefficients
 
 
 cdef class Linears:
@@ -10,7 +11,7 @@ cdef class Linears:
     cdef double rates[LINEARS]
     cdef readonly Py_ssize_t columns    # of coefficients: 1, or the classes where there are more than two
     cdef Py_ssize_t places              # of features, that there is room for
-    cdef double **coef                  # [LINEARS · columns][places]
+    cdef double **coef                  # [BLOCKS · columns][places]
     cdef double *bias                   # [LINEARS · columns]
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1

@@ -1,7 +1,8 @@
-"""Logistic regressions at several rates: what needs no points.
+"""Logistic regressions: what needs no points.
 
 Stochastic gradient descent on the log loss over the scaled features, for two classes with one column of coefficients, for more
-with one for each class.
+with one for each class.  The last model has the squares of the features, too: an ellipsoid, or a class that is spread more widely
+than another, is a straight matter for it, and many points for a kernel.
 """
 
 from libc.math cimport fmin
@@ -14,11 +15,21 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
-RATES = (0.01, 0.03)
+RATES = (0.01, 0.03, 0.03)
+cdef double OF_SQUARES = 0.15       # the rate of the squares' coefficients, as a part of the model's
+cdef double LARGEST_SQUARE = 16.0   # of a scaled value
+
+
+cdef double square(double value) noexcept:
+    """What the last model has of a scaled value besides it, less its mean."""
+    return fmin(value * value, LARGEST_SQUARE) - 1.0
 
 
 cdef class Linears:
-    """``LINEARS`` models over the features that a scaler counts; column o of model i is number o · LINEARS + i."""
+    """``LINEARS`` models over the features that a scaler counts.
+
+    Column o of model i is number o · BLOCKS + i, and of the last one's squares number o · BLOCKS + LINEARS.
+    """
 
     def __init__(self, Scaler scaler):
         cdef Py_ssize_t i
@@ -29,21 +40,21 @@ cdef class Linears:
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        for i in range(LINEARS * self.columns):
+        for i in range(BLOCKS * self.columns):
             okl_free(self.coef[i])
         okl_free(self.coef)
         okl_free(self.bias)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + LINEARS * self.columns * (self.places + 2) * 8
+        return object.__sizeof__(self) + self.columns * (BLOCKS * (self.places + 1) + LINEARS) * 8
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """More columns of coefficients, zero so far."""
-        cdef Py_ssize_t i, before = LINEARS * self.columns, after = LINEARS * columns
-        self.coef = <double **> aligned_resize(self.coef, before, after, sizeof(double *))
-        self.bias = <double *> aligned_resize(self.bias, before, after, 8)
+        cdef Py_ssize_t i, before = self.columns
+        self.coef = <double **> aligned_resize(self.coef, BLOCKS * before, BLOCKS * columns, sizeof(double *))
+        self.bias = <double *> aligned_resize(self.bias, LINEARS * before, LINEARS * columns, 8)
         self.columns = columns
-        for i in range(before, after):
+        for i in range(BLOCKS * before, BLOCKS * columns):
             self.coef[i] = <double *> aligned_resize(NULL, 0, self.places, 8)
         return 0
 
@@ -52,7 +63,7 @@ cdef class Linears:
         cdef Py_ssize_t i, places
         if self.scaler.size > self.places:
             places = max(8, self.scaler.size, 2 * self.places)
-            for i in range(LINEARS * self.columns):
+            for i in range(BLOCKS * self.columns):
                 self.coef[i] = <double *> aligned_resize(self.coef[i], self.places, places, 8)
             self.places = places
         return 0
@@ -63,10 +74,11 @@ cdef class Linears:
         if self.columns > 1:
             return self.reserve_columns(self.columns + 1)
         self.reserve_columns(3)
-        for i in range(LINEARS):
+        for i in range(BLOCKS):
             for j in range(self.places):
-                self.coef[LINEARS + i][j] = 0.5 * self.coef[i][j]
-                self.coef[i][j] = -self.coef[LINEARS + i][j]
+                self.coef[BLOCKS + i][j] = 0.5 * self.coef[i][j]
+                self.coef[i][j] = -self.coef[BLOCKS + i][j]
+        for i in range(LINEARS):
             self.bias[LINEARS + i] = 0.5 * self.bias[i]
             self.bias[i] = -self.bias[LINEARS + i]
         return 0
@@ -76,14 +88,20 @@ cdef class Linears:
         cdef Py_ssize_t i, j, o
         cdef double total
         cdef const double *coef
+        cdef const double *squares
         cdef const int32_t *places = self.scaler.places
         for i in range(LINEARS):
             for o in range(self.columns):
-                coef = self.coef[o * LINEARS + i]
+                coef = self.coef[o * BLOCKS + i]
                 total = self.bias[o * LINEARS + i]
                 for j in range(x.size):
                     if 0 <= places[j] < self.places:
                         total += coef[places[j]] * values[j]
+                if i == LINEARS - 1:
+                    squares = self.coef[o * BLOCKS + LINEARS]
+                    for j in range(x.size):
+                        if 0 <= places[j] < self.places:
+                            total += squares[places[j]] * square(values[j])
                 p[o] = total
             if self.columns == 1:
                 p[1] = sigmoid(p[0])
@@ -95,39 +113,43 @@ cdef class Linears:
     cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double w, const double *p) noexcept:
         """The sample is of class c; p is what ``ask`` said, and the scaler has learned all its features."""
         cdef Py_ssize_t i, j, o
-        cdef double error, rate
+        cdef double step
         cdef double *coef
+        cdef double *squares
         cdef const int32_t *places = self.scaler.places
         for i in range(LINEARS):
-            rate = self.rates[i] * fmin(w, 10.0)
             for o in range(self.columns):
-                error = c - p[1] if self.columns == 1 else (c == o) - p[o]
-                coef = self.coef[o * LINEARS + i]
-                self.bias[o * LINEARS + i] += rate * error
+                step = self.rates[i] * fmin(w, 10.0) * (c - p[1] if self.columns == 1 else (c == o) - p[o])
+                coef = self.coef[o * BLOCKS + i]
+                self.bias[o * LINEARS + i] += step
                 for j in range(x.size):
-                    coef[places[j]] += rate * error * values[j]
+                    coef[places[j]] += step * values[j]
+                if i == LINEARS - 1:
+                    squares = self.coef[o * BLOCKS + LINEARS]
+                    for j in range(x.size):
+                        squares[places[j]] += OF_SQUARES * step * square(values[j])
             p += max(2, self.columns)
 
     cdef void forget(self, list places) noexcept:
         """The scaler has forgotten the features of these places."""
         cdef Py_ssize_t i, place
         for place in places:
-            for i in range(LINEARS * self.columns):
+            for i in range(BLOCKS * self.columns):
                 self.coef[i][place] = 0.0
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
-        cdef Py_ssize_t i, j, n = LINEARS * self.columns, places = self.scaler.size
+        cdef Py_ssize_t i, j, places = self.scaler.size
         return {
-            "coef": np.array([[self.coef[i][j] for j in range(places)] for i in range(n)]).reshape(self.columns, LINEARS, places),
-            "bias": np.array([self.bias[i] for i in range(n)]).reshape(self.columns, LINEARS),
+            "coef": np.array([[self.coef[i][j] for j in range(places)] for i in range(BLOCKS * self.columns)]).reshape(self.columns, BLOCKS, places),
+            "bias": np.array([self.bias[i] for i in range(LINEARS * self.columns)]).reshape(self.columns, LINEARS),
         }
 
     def restore(self, dict state):
         """Go on from a state, when the scaler has its own, and this as many classes as it had."""
         cdef Py_ssize_t i, j, o
         coef, bias = state["coef"], state["bias"]
-        if coef.shape != (self.columns, LINEARS, self.scaler.size) or bias.shape != (self.columns, LINEARS):
+        if coef.shape != (self.columns, BLOCKS, self.scaler.size) or bias.shape != (self.columns, LINEARS):
             raise ValueError("the coefficients of the linear models do not match their features")
         if not (np.isfinite(coef).all() and np.isfinite(bias).all()):
             raise ValueError("the coefficients of the linear models are not finite")
@@ -135,5 +157,6 @@ cdef class Linears:
         for o in range(self.columns):
             for i in range(LINEARS):
                 self.bias[o * LINEARS + i] = bias[o, i]
+            for i in range(BLOCKS):
                 for j in range(self.scaler.size):
-                    self.coef[o * LINEARS + i][j] = coef[o, i, j]
+                    self.coef[o * BLOCKS + i][j] = coef[o, i, j]

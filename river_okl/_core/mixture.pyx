@@ -4,7 +4,7 @@ What there is, all over one set of points and one encoding, scaling and pass of 
 
     processes.pyx   6 Gaussian processes    3 kernels x 2 beliefs over ONE dictionary of few points
     pool.pyx        1 first-order learner   passive-aggressive, over a pool of many points (classifiers)
-    linears.pyx     2 linear models         logistic regression at two rates (classifiers)
+    linears.pyx     3 linear models         logistic regressions, one of them with squares (classifiers)
     stack.pyx       1 stack                 a logistic regression on the log-odds of all others (two classes)
 
 A prediction is Σ w_e p_e, with the weights of dynamic model averaging (Raftery et al. 2010)
@@ -42,7 +42,7 @@ from river_okl._core.processes import BELIEFS_OF
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
 cdef enum:
-    MOST_EXPERTS = 10               # PROCESSES, the pool, LINEARS and the stack
+    MOST_EXPERTS = 11               # PROCESSES, the pool, LINEARS and the stack
 
 cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
@@ -84,7 +84,8 @@ cdef class Mixture:
     cdef Py_ssize_t n_experts
     cdef double log_weight[MOST_EXPERTS]
     cdef double weight[MOST_EXPERTS]
-    cdef double share[KERNELS]              # of the weight, since kernels moved last
+    cdef double among[PROCESSES]            # the weights of the processes among themselves, whoever else is believed
+    cdef double share[KERNELS]              # of those weights, since kernels moved last
     cdef Running target                     # of the targets
     cdef double spread                      # log of what the predicted deviation is multiplied by
     cdef readonly int64_t seen
@@ -302,12 +303,12 @@ cdef class Mixture:
             self.linears.learn(x, self.values, c, w, self.p + (PROCESSES + 1) * self.n_classes)
             needed = self.pool.learn(c, w)
         if self.processes.n > 1 and (self.seen % SLOPE_EVERY == 0 or (self.regression and self.seen < SLOPES_AT_FIRST)):
-            self.processes.learn_slopes(x, self.values, self.weight)
+            self.processes.learn_slopes(x, self.values, self.among)
         novel = self.processes.learn(target, surprise, w)
         if needed and self.pool.n >= self.pool.most:
             self.release(self.pool.leave())
         if self.processes.n > self.processes.most:
-            left = self.processes.leave(self.weight)
+            left = self.processes.leave(self.among)
             if left < 0:
                 novel = False
             else:
@@ -326,7 +327,7 @@ cdef class Mixture:
         cdef double p, mean, variance, surprise, counts = fmin(w, 10.0)
         cdef bint outside
         for e in range(PROCESSES):
-            self.share[e // BELIEFS] += self.weight[e]
+            self.share[e // BELIEFS] += self.among[e]
         if self.regression:
             self.processes.predict(self.weight, &mean, &variance)
             outside = fabs(target - mean) > 1.6448536 * sqrt(variance) * exp(self.spread)
@@ -358,6 +359,11 @@ cdef class Mixture:
             total += self.weight[e]
         for e in range(self.n_experts):
             self.weight[e] /= total
+        total = 1e-290
+        for e in range(PROCESSES):
+            total += self.weight[e]
+        for e in range(PROCESSES):
+            self.among[e] = self.weight[e] / total
 
     cdef int store(self, Sample *x) except -1:
         """The sample, scaled, is the last point, of which neither dictionary nor pool know yet."""
@@ -432,7 +438,7 @@ cdef class Mixture:
                 names.append(f"process(kernel={i + 1}, forgetting={forgetting:g}, amplitude={amplitude:g}{of_noise})")
         if not self.regression:
             names.append(f"pool(scale={SCALE:g}, power={POWERS[METRIC]:g})")
-            names += [f"linear(learning_rate={rate:g})" for rate in RATES]
+            names += [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
             names += ["stack"] if self.n_classes == 2 else []
         return [(name, self.weight[e]) for e, name in enumerate(names)]
 

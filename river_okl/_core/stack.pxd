@@ -1,5 +1,5 @@
 cdef enum:
-    STACKED = 10                    # experts, and a constant
+    STACKED = 11                    # experts, and a constant
 
 
 cdef class Stack:

@@ -78,7 +78,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: nothing to tune, nothing to scale, bounded for ever.
 
     A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a pool of many points, two
-    logistic regressions, and for two labels a regression on the log-odds of all of them. It takes dicts as they come: raw, dense,
+    logistic regressions and one with the squares of the features, and for two labels a regression on the log-odds of all of them. It takes dicts as they come: raw, dense,
     sparse or both, two labels or many.
 
     Parameters
