@@ -25,7 +25,7 @@ from river_okl import checkpoint, datasets, distributed
 TRAIN, HELD_OUT = 12_000, 5_000
 SHARDS = 2, 8, 32
 EVERY = 300, 1_000, 4_000
-MANY, EVERY_OF_MANY = 1_000, (2, 4, 11)
+MANY, EVERY_OF_MANY = 1_000, (4, 11)
 EVERY_OF_DRIFT = 100, 250, 500, 1_000, 2_500
 
 Sample = tuple[dict[Any, Any], Any]
