@@ -246,12 +246,7 @@ cdef class Points:
     @property
     def births(self):
         """When each support vector joined, as a number that counts additions."""
-        cdef int64_t[::1] view
-        out = np.empty(self.n, dtype=np.int64)
-        if self.n:
-            view = out
-            memcpy(&view[0], self.birth, self.n * 8)
-        return out
+        return np.array(<int64_t[:self.n]> self.birth) if self.n else np.empty(0, dtype=np.int64)
 
     cpdef Py_ssize_t oldest(self) except -1:
         """The position of the support vector that joined first."""
@@ -699,9 +694,4 @@ cdef void take_out(Owned *own, int32_t slot) noexcept nogil:
 
 
 cdef object copy_array(const double *a, Py_ssize_t n):
-    out = np.empty(n)
-    cdef double[::1] view
-    if n:
-        view = out
-        memcpy(&view[0], a, n * 8)
-    return out
+    return np.array(<double[:n]> <double *> a) if n else np.empty(0)
