@@ -172,25 +172,24 @@ class Stack:
 class Linear:
     """Logistic regression by stochastic gradient descent."""
 
-    def __init__(self, rate, squares=False):
-        self.rate, self.squares = rate, squares
+    def __init__(self, rate, scaler=None):
+        self.rate, self.scaler = rate, scaler  # of whoever has squares
         self.columns = [{}]  # coefficients by name, those of squares by (name, "squared"); the bias is that of None
 
-    def features(self, x):
-        squares = {(name, "squared"): min(v * v, 16.0) - 1.0 for name, v in x.items() if self.squares}
-        return {**x, **squares, None: 1.0}
-
     def ask(self, x):
-        score = [sum(w.get(name, 0.0) * v for name, v in self.features(x).items()) for w in self.columns]
+        self.x, self.rates = {**x, None: 1.0}, dict.fromkeys([*x, None], self.rate)
+        for name, v in x.items() if self.scaler else ():
+            self.x[name, "squared"] = min(v * v, 16.0) - (name in self.scaler.centred)
+            self.rates[name, "squared"] = 0.15 * self.rate
+        score = [sum(w.get(name, 0.0) * v for name, v in self.x.items()) for w in self.columns]
         self.p = np.array([1.0 - sigmoid(score[0]), sigmoid(score[0])]) if len(score) == 1 else special.softmax(score)
         return self.p
 
-    def learn(self, x, c, w):
+    def learn(self, c, w):
         target = np.eye(len(self.p))[c]
         for column, error in zip(self.columns, (target - self.p)[-len(self.columns) :], strict=True):
-            for name, value in self.features(x).items():
-                rate = self.rate * min(w, 10.0) * (0.15 if self.squares and name is not None and name not in x else 1.0)
-                column[name] = column.get(name, 0.0) + rate * error * value
+            for name, value in self.x.items():
+                column[name] = column.get(name, 0.0) + self.rates[name] * min(w, 10.0) * error * value
 
     def add_class(self):
         if len(self.columns) == 1:
@@ -317,7 +316,7 @@ class OKL:
         self.kernels = [Kernel(*kind) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
         self.processes = [Process(kernel, *belief) for kernel in self.kernels for belief in BELIEFS[task]]
         self.firsts = [] if task == "regression" else [First(*FIRST)]
-        self.linears = [] if task == "regression" else [Linear(rate, i == 2) for i, rate in enumerate(RATES)]
+        self.linears = [] if task == "regression" else [*map(Linear, RATES[:-1]), Linear(RATES[-1], self.scaler)]
         self.stack = Stack() if task == "binary" else None
         self.n_classes = 1 if task == "regression" else 2
         self.points, self.dictionary = [], []
@@ -435,7 +434,7 @@ class OKL:
     def learn_experts(self, y, w):
         surprise = self.judge(y, w)
         for linear in self.linears:
-            linear.learn(self.x, y, w)
+            linear.learn(y, w)
         needed = max((first.learn(y, w) for first in self.firsts), default=False)
         if len(self.dictionary) > 1 and (self.seen % 8 == 0 or self.task == "regression"):
             self.learn_slopes()

@@ -13,10 +13,14 @@ cdef class Linears:
     cdef Py_ssize_t places              # of features, that there is room for
     cdef double **coef                  # [BLOCKS · columns][places]
     cdef double *bias                   # [LINEARS · columns]
+    # scratch: the last sample
+    cdef double *squares                # [allocated]
+    cdef Py_ssize_t allocated
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int reserve_places(self) except -1
     cdef int add_class(self) except -1
-    cdef void ask(self, const Sample *x, const double *values, double *p) noexcept
+    cdef int square(self, const Sample *x, const double *values) except -1
+    cdef int ask(self, const Sample *x, const double *values, double *p) except -1
     cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double w, const double *p) noexcept
     cdef void forget(self, list places) noexcept

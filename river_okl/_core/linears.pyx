@@ -20,11 +20,6 @@ cdef double OF_SQUARES = 0.15       # the rate of the squares' coefficients, as 
 cdef double LARGEST_SQUARE = 16.0   # of a scaled value
 
 
-cdef double square(double value) noexcept:
-    """What the last model has of a scaled value besides it, less its mean."""
-    return fmin(value * value, LARGEST_SQUARE) - 1.0
-
-
 cdef class Linears:
     """``LINEARS`` models over the features that a scaler counts.
 
@@ -44,9 +39,10 @@ cdef class Linears:
             okl_free(self.coef[i])
         okl_free(self.coef)
         okl_free(self.bias)
+        okl_free(self.squares)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.columns * (BLOCKS * (self.places + 1) + LINEARS) * 8
+        return object.__sizeof__(self) + (self.columns * (BLOCKS * (self.places + 1) + LINEARS) + self.allocated) * 8
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """More columns of coefficients, zero so far."""
@@ -83,13 +79,28 @@ cdef class Linears:
             self.bias[i] = -self.bias[LINEARS + i]
         return 0
 
-    cdef void ask(self, const Sample *x, const double *values, double *p) noexcept:
+    cdef int square(self, const Sample *x, const double *values) except -1:
+        """What the last model has of every value besides it: its square, less the mean of that where the feature is centred."""
+        cdef Py_ssize_t j
+        cdef int32_t place
+        if x.size > self.allocated:
+            self.allocated = max(8, x.size, 2 * self.allocated)
+            self.squares = <double *> aligned_resize(self.squares, 0, self.allocated, 8)
+        for j in range(x.size):
+            place = self.scaler.places[j]
+            self.squares[j] = fmin(values[j] * values[j], LARGEST_SQUARE)
+            if place >= 0 and self.scaler.features[place].centred:
+                self.squares[j] -= 1.0
+        return 0
+
+    cdef int ask(self, const Sample *x, const double *values, double *p) except -1:
         """The probabilities of every class, model after model, for a sample whose places the scaler has found."""
         cdef Py_ssize_t i, j, o
         cdef double total
         cdef const double *coef
-        cdef const double *squares
+        cdef const double *of_squares
         cdef const int32_t *places = self.scaler.places
+        self.square(x, values)
         for i in range(LINEARS):
             for o in range(self.columns):
                 coef = self.coef[o * BLOCKS + i]
@@ -98,10 +109,10 @@ cdef class Linears:
                     if 0 <= places[j] < self.places:
                         total += coef[places[j]] * values[j]
                 if i == LINEARS - 1:
-                    squares = self.coef[o * BLOCKS + LINEARS]
+                    of_squares = self.coef[o * BLOCKS + LINEARS]
                     for j in range(x.size):
                         if 0 <= places[j] < self.places:
-                            total += squares[places[j]] * square(values[j])
+                            total += of_squares[places[j]] * self.squares[j]
                 p[o] = total
             if self.columns == 1:
                 p[1] = sigmoid(p[0])
@@ -109,13 +120,14 @@ cdef class Linears:
             else:
                 softmax(p, 1.0, self.columns, p)
             p += max(2, self.columns)
+        return 0
 
     cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double w, const double *p) noexcept:
-        """The sample is of class c; p is what ``ask`` said, and the scaler has learned all its features."""
+        """The sample asked about last is of class c; p is what ``ask`` said, and the scaler has learned all its features."""
         cdef Py_ssize_t i, j, o
         cdef double step
         cdef double *coef
-        cdef double *squares
+        cdef double *of_squares
         cdef const int32_t *places = self.scaler.places
         for i in range(LINEARS):
             for o in range(self.columns):
@@ -125,9 +137,9 @@ cdef class Linears:
                 for j in range(x.size):
                     coef[places[j]] += step * values[j]
                 if i == LINEARS - 1:
-                    squares = self.coef[o * BLOCKS + LINEARS]
+                    of_squares = self.coef[o * BLOCKS + LINEARS]
                     for j in range(x.size):
-                        squares[places[j]] += OF_SQUARES * step * square(values[j])
+                        of_squares[places[j]] += OF_SQUARES * step * self.squares[j]
             p += max(2, self.columns)
 
     cdef void forget(self, list places) noexcept:

@@ -314,7 +314,12 @@ cdef class Mixture:
             else:
                 self.release(left)
         if needed or novel:
-            self.store(x)
+            try:
+                self.store(x)
+            except BaseException:  # a name's __hash__ may raise anything
+                if novel:
+                    self.processes.turn_away()
+                raise
             if novel:
                 self.processes.hold(self.points.n - 1)
             if needed:

@@ -55,6 +55,8 @@ cdef class Processes:
     cdef bint learn(self, double target, double surprise, double w) except -1
     # Points come and go
     cdef Py_ssize_t leave(self, const double *weight) noexcept
+    cdef void turn_away(self) noexcept
+    cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept
     cdef Py_ssize_t least(self, const double *weight) noexcept
     cdef void hold(self, Py_ssize_t i) noexcept
     cdef void stored(self) noexcept

@@ -311,8 +311,20 @@ cdef class Processes:
     # Points come and go ---------------------------------------------------------------------------------------------------
 
     cdef Py_ssize_t leave(self, const double *weight) noexcept:
-        """The point that is missed least leaves, and the dictionary's last gets its number; which it was, -1: the newcomer."""
-        cdef Py_ssize_t e, r = self.least(weight), last = self.n - 1, at = self.position[r]
+        """The point that is missed least leaves; which it was, -1: the newcomer."""
+        return self.remove(self.least(weight))
+
+    cdef void turn_away(self) noexcept:
+        """The newcomer leaves: it could not become a point."""
+        cdef Py_ssize_t r
+        for r in range(self.n):
+            if self.position[r] < 0:
+                self.remove(r)
+                return
+
+    cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept:
+        """Number r of the dictionary leaves, and the last gets its number; which point it was."""
+        cdef Py_ssize_t e, last = self.n - 1, at = self.position[r]
         for e in range(PROCESSES):
             (<Belief> self.beliefs[e]).remove(r)
         for e in range(KERNELS):
