@@ -308,14 +308,19 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], row
         contenders = {model: build(name, model) for model in models(name) if model in wanted}
         seconds, seen = dict.fromkeys(contenders, 0.0), dict.fromkeys(contenders, 0)
         for start in range(0, min(rows, len(load(name, True))), 100):
-            for model, contender in contenders.items():
+            for model, contender in list(contenders.items()):
                 if seconds[model] > limit:
                     continue
                 block = load(name, models(name)[model].raw)[start : start + 100]
                 before = time.thread_time()
-                for x, y in block:
-                    contender.predict_one(x)
-                    contender.learn_one(x, y)
+                try:
+                    for x, y in block:
+                        contender.predict_one(x)
+                        contender.learn_one(x, y)
+                except Exception as error:  # a model that a stream breaks has no time, and the others go on
+                    print(f"{model} on {name}: {error!r}", flush=True)
+                    del contenders[model]
+                    continue
                 seconds[model] += time.thread_time() - before
                 seen[model] += len(block)
         measured["streams"][name] = {

@@ -21,7 +21,7 @@ def learned(X: Any, y: Any) -> tuple[Frame, list[Any]]:
     """The rows and targets of a mini-batch."""
     pandas: Any = sys.modules.get("pandas")
     direct = _of_pandas(X)
-    frame = rows_of(into_frame(X)) if direct is None else direct
+    frame = _of_any(into_frame(X)) if direct is None else direct
     targets = y.to_list() if pandas and type(y) is pandas.Series else into_series(y).to_list()
     if len(targets) != len(frame):
         raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
@@ -41,8 +41,11 @@ def _of_pandas(X: Any) -> Frame | None:
 def rows_of(frame: nw.DataFrame[Any]) -> Frame:
     """The rows of a dataframe as samples: a number is what is one in a dict of ``learn_one``."""
     direct = _of_pandas(frame.to_native())
-    if direct is not None:
-        return direct
+    return _of_any(frame) if direct is None else direct
+
+
+def _of_any(frame: nw.DataFrame[Any]) -> Frame:
+    """Column by column, whatever library the frame is of."""
     schema = frame.schema
     if all((dtype.is_numeric() or dtype == nw.Boolean) and dtype not in NOT_NUMPYS for dtype in schema.values()):
         return Frame(list(schema), np.ascontiguousarray(to_numpy(frame)))

@@ -361,11 +361,10 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         except (KeyError, TypeError):
             position = self._learn_label(x, y)
         f: Any = self._f
+        target = 1.0 if position or f.n_classes else -1.0
         if self._alone:
             p = self._calibration.observe(f, x, position)
-            target = 1.0 if position or f.n_classes else -1.0
         else:
-            target = 1.0 if position or f.n_classes else -1.0
             number = position if f.n_classes else -1
             f, p = (f, f.observe(x, number)) if self._looks_alone else self._look(x, number)
             self._calibration.update(target * self._predicted(p))

@@ -373,7 +373,6 @@ cdef class Mixture:
     cdef int store(self, Sample *x) except -1:
         """The sample, scaled, is the last point, of which neither dictionary nor pool know yet."""
         cdef double *numbers = x.numbers
-        cdef Py_ssize_t i
         x.numbers, x.square = self.values, self.metrics.own[0]
         try:
             self.points.store(x)

@@ -13,10 +13,6 @@ from river_okl._core.rows cimport Rows
 
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
-cdef extern from "Python.h":
-    unsigned long PyThread_get_thread_ident()
-
-
 DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for whoever makes one
 
 
@@ -95,7 +91,7 @@ cdef class Process:
         if self.rows.kernel.adapting:
             self.points.enter()  # nothing else may change between the two kernels
             try:
-                before = self.rows.whole(True)
+                before = self.rows.whole()
                 moved = self.rows.kernel.observe(self.rows.seen())
                 if moved:
                     self.rows.kernel_moved()
@@ -112,7 +108,7 @@ cdef class Process:
         cdef double[:, ::1] old = np.zeros((ld, ld)), new = np.zeros((ld, ld))
         self.fresh = False
         if n:
-            for matrix, gram in (old, before), (new, self.rows.whole(True)):
+            for matrix, gram in (old, before), (new, self.rows.whole()):
                 gram[np.diag_indices(n)] *= 1.0 + JITTER
                 np.asarray(matrix)[:n, :n] = gram
             self.belief.exchange(&old[0, 0], &new[0, 0])
@@ -175,7 +171,7 @@ cdef class Process:
         self.points.enter()
         try:
             self.points.check_position(i)
-            self.rows.reader = PyThread_get_thread_ident()  # what another thread has looked at is no longer so
+            self.rows.reader = self.points.busy_thread  # what another thread has looked at is no longer so
             self.fresh = False
             self.belief.remove(i)
             self.basis.remove(i)
@@ -199,7 +195,7 @@ cdef class Process:
         self.points.enter()
         try:
             belief = Belief(self.basis, amplitude, self.belief.forgetting, 2)
-            gram = self.rows.whole(True)
+            gram = self.rows.whole()
             gram[np.diag_indices(len(gram))] *= DIAGONAL
             belief.tell_apart(self.belief, gram)
             self.belief = belief

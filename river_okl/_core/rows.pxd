@@ -62,8 +62,8 @@ cdef class Rows:
     cdef void measure_tile(self, Sample *x, Frame frame, Py_ssize_t first, Tile *tile) noexcept nogil
     cdef void finish_tile(self, Tile *tile) noexcept nogil
     cdef void tile_row(self, Tile *tile, Py_ssize_t s, double *out) noexcept nogil
-    cdef tuple collect(self, positions, bint among, const double[:, ::1] columns, bint inside)
-    cdef object whole(self, bint inside)
+    cdef tuple collect(self, positions, bint among, const double[:, ::1] columns)
+    cdef object whole(self)
     cdef void collect_row(
         self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out, double[:, ::1] sums
     ) noexcept nogil

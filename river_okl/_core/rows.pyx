@@ -338,48 +338,51 @@ cdef class Rows:
 
     def rows_of(self, positions):
         """``row_of`` each of these positions: an array (positions, points)."""
-        return self.collect(positions, False, np.empty((0, 0)), False)[0]
+        self.points.enter()
+        try:
+            return self.collect(positions, False, np.empty((0, 0)))[0]
+        finally:
+            self.points.leave()
 
     def rows_among(self, positions, columns):
         """``rows_of`` without the other points: K of these positions, and Σ_j columns[o, j] κ(z_i, z_j), j over all points,
         for every o and position i: arrays (positions, positions) and (outputs, positions)."""
-        return self.collect(positions, True, columns, False)
+        self.points.enter()
+        try:
+            return self.collect(positions, True, columns)
+        finally:
+            self.points.leave()
 
-    cdef tuple collect(self, positions, bint among, const double[:, ::1] columns, bint inside):
+    cdef tuple collect(self, positions, bint among, const double[:, ::1] columns):
+        """What the two above return.  Requires ``enter`` before anything is read: who waits may find other points."""
         cdef const int64_t[::1] chosen = np.array(positions, dtype=np.int64)
         cdef Py_ssize_t j = 0, s
         cdef double[:, ::1] view, sums_view
         cdef Tile tile
-        if not inside:
-            self.points.enter()  # before anything is read: who waits for another thread may find other points
-        try:
-            for s in range(chosen.shape[0]):
-                self.points.check_position(chosen[s])
-            if columns.shape[0] and columns.shape[1] != self.points.n:
-                raise ValueError(f"columns of {columns.shape[1]} numbers for {self.points.n} points")
-            out = np.empty((chosen.shape[0], chosen.shape[0] if among else self.points.n))
-            sums = np.empty((columns.shape[0], chosen.shape[0]))
-            view, sums_view = out, sums
-            self.prepare_points()
-            room = self.make_tile(&tile)
-            with nogil:
-                while j + TILE <= chosen.shape[0] and self.kernel.has_distance:
-                    for s in range(TILE):
-                        tile.squares[s] = self.points.square[chosen[j + s]]
-                        tile.rests[s] = self.lay_out_point(chosen[j + s], tile.numbers[s], tile.dots[s])
-                    self.finish_tile(&tile)
-                    for s in range(TILE):
-                        self.tile_row(&tile, s, self.other)
-                        self.other[chosen[j + s]] = self.self_[chosen[j + s]]
-                        self.collect_row(j + s, among, chosen, columns, view, sums_view)
-                    j += TILE
-                while j < chosen.shape[0]:
-                    self.row_of_point(chosen[j], self.other)
-                    self.collect_row(j, among, chosen, columns, view, sums_view)
-                    j += 1
-        finally:
-            if not inside:
-                self.points.leave()
+        for s in range(chosen.shape[0]):
+            self.points.check_position(chosen[s])
+        if columns.shape[0] and columns.shape[1] != self.points.n:
+            raise ValueError(f"columns of {columns.shape[1]} numbers for {self.points.n} points")
+        out = np.empty((chosen.shape[0], chosen.shape[0] if among else self.points.n))
+        sums = np.empty((columns.shape[0], chosen.shape[0]))
+        view, sums_view = out, sums
+        self.prepare_points()
+        room = self.make_tile(&tile)
+        with nogil:
+            while j + TILE <= chosen.shape[0] and self.kernel.has_distance:
+                for s in range(TILE):
+                    tile.squares[s] = self.points.square[chosen[j + s]]
+                    tile.rests[s] = self.lay_out_point(chosen[j + s], tile.numbers[s], tile.dots[s])
+                self.finish_tile(&tile)
+                for s in range(TILE):
+                    self.tile_row(&tile, s, self.other)
+                    self.other[chosen[j + s]] = self.self_[chosen[j + s]]
+                    self.collect_row(j + s, among, chosen, columns, view, sums_view)
+                j += TILE
+            while j < chosen.shape[0]:
+                self.row_of_point(chosen[j], self.other)
+                self.collect_row(j, among, chosen, columns, view, sums_view)
+                j += 1
         return out, sums
 
     cdef void collect_row(
@@ -400,11 +403,15 @@ cdef class Rows:
 
     def gram(self):
         """K, computed."""
-        return self.whole(False)
+        self.points.enter()
+        try:
+            return self.whole()
+        finally:
+            self.points.leave()
 
-    cdef object whole(self, bint inside):
-        """K, computed by whoever is inside the points already or not."""
-        out = self.collect(range(self.points.n), False, np.empty((0, 0)), inside)[0]
+    cdef object whole(self):
+        """``gram``.  Requires ``points.enter``."""
+        out = self.collect(range(self.points.n), False, np.empty((0, 0)))[0]
         cdef double[:, ::1] view = out
         cdef Py_ssize_t i, j
         for i in range(self.points.n):
