@@ -3,4 +3,5 @@
 import os
 
 # One thread to a run, before NumPy is imported: it is the runs that are done side by side.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"

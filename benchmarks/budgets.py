@@ -7,80 +7,70 @@ microseconds to predict and learn a sample, scaling aside.  Classes whose step i
 
 from __future__ import annotations
 
-import argparse
 import inspect
-import itertools
-import pathlib
 import statistics
-import time
 from collections.abc import Sequence
+from typing import Any
 
-from river import base, preprocessing
+from river import preprocessing
 
 import river_okl
-from benchmarks import runner, untuned
+from benchmarks import runner, timing, untuned
 
 BUDGETS = (50, 100, 200, 500, 1000)
-NAMES = [
-    *("AhpatronClassifier", "BOGDClassifier", "BPAClassifier", "BSGDClassifier"),
-    *("BudgetPerceptronClassifier", "ForgetronClassifier", "OLRDClassifier", "RBPClassifier"),
-    *("BOGDRegressor", "BPARegressor", "BSGDRegressor", "OLRDRegressor"),
-]
+CLASSIFIERS = ("Ahpatron", "BOGD", "BPA", "BSGD", "BudgetPerceptron", "Forgetron", "OLRD", "RBP")
+REGRESSORS = ("BOGD", "BPA", "BSGD", "OLRD")
+NAMES = [*(f"{name}Classifier" for name in CLASSIFIERS), *(f"{name}Regressor" for name in REGRESSORS)]
 STREAMS = ("Bananas", "Phishing", "cod-rna", "elec2", "RandomRBF", "ImageSegments", "Friedman", "cadata")
 
 
-def measure(name: str, budget: int, samples: Sequence[untuned.Sample], classes: int) -> tuple[float, float]:
+def scaled(stream: str, rows: int) -> list[untuned.Sample]:
+    scaler, out = preprocessing.StandardScaler(), []
+    for x, y in untuned.load(stream, False)[:rows]:
+        scaler.learn_one(x)
+        out.append((scaler.transform_one(x), y))
+    return out
+
+
+def measure(model: Any, samples: Sequence[untuned.Sample], classes: int) -> tuple[float, float]:
     """Accuracy in percent, or the mean absolute error; and microseconds a sample."""
-    cls = getattr(river_okl, name)
-    seed = {"seed": 1} if "seed" in inspect.signature(cls).parameters else {}
-    model, scaler = cls(budget=budget, **seed), preprocessing.StandardScaler()
     if not classes:
         model = preprocessing.TargetStandardScaler(model)
-    elif classes > 2 and not model._multiclass:
-        return float("nan"), float("nan")
-    total = seconds = 0.0
-    for x, y in samples:
-        scaler.learn_one(x)
-        x = scaler.transform_one(x)
-        start = time.perf_counter()
-        predicted = model.predict_one(x)
-        model.learn_one(x, y)
-        seconds += time.perf_counter() - start
-        total += 100.0 * (predicted == y) if classes else abs(predicted - y)
-    return total / len(samples), 1e6 * seconds / len(samples)
+    answers, seconds = timing.answers(model, samples)
+    score = statistics.fmean(100.0 * (answer == y) if classes else abs(answer - y) for answer, y in answers)
+    return score, 1e6 * seconds / len(samples)
+
+
+def row(name: str, streams: dict[str, list[untuned.Sample]]) -> list[str]:
+    """For each budget the mean over the streams that the class can learn; the default's in bold."""
+    cls, classify = getattr(river_okl, name), name.endswith("Classifier")
+    default = inspect.signature(cls).parameters["budget"].default
+    found: dict[int, list[tuple[float, float]]] = {}
+    for budget in BUDGETS:
+        found[budget] = []
+        for stream, samples in streams.items():
+            model, classes = runner.made(cls, budget=budget, seed=1), untuned.STREAMS[stream].classes
+            if classify == bool(classes) and (classes <= 2 or model._multiclass):
+                found[budget].append(measure(model, samples, classes))
+    out = [name]
+    for budget, pairs in found.items():
+        of = [score if classify else score / base for (score, _), (base, _) in zip(pairs, found[default], strict=True)]
+        score = f"{statistics.fmean(of):.1f}" if classify else f"{statistics.fmean(of):.2f}"
+        cell = f"{score} ({statistics.fmean(us for _, us in pairs):.1f})"
+        out.append(f"**{cell}**" if budget == default else cell)
+    return out
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser("python -m benchmarks.budgets", description=__doc__.splitlines()[0])
+    title, about = __doc__.split("\n\n")
+    parser = runner.parser("budgets", title)
     parser.add_argument("--rows", type=int, default=5_000)
-    parser.add_argument("--output", type=pathlib.Path, default=runner.RESULTS)
     options = parser.parse_args(argv)
-    found: dict[str, dict[int, list[tuple[float, float]]]] = {name: {b: [] for b in BUDGETS} for name in NAMES}
-    for stream in STREAMS:
-        samples, classes = untuned.load(stream, False)[: options.rows], untuned.STREAMS[stream].classes
-        for name, budget in itertools.product(NAMES, BUDGETS):
-            if issubclass(getattr(river_okl, name), base.Classifier) == bool(classes):
-                found[name][budget].append(measure(name, budget, samples, classes))
-    rows = []
-    for name, each in found.items():
-        default = inspect.signature(getattr(river_okl, name)).parameters["budget"].default
-        cells = []
-        for budget, pairs in each.items():
-            known = [(score, base_, micro) for (score, micro), (base_, _) in zip(pairs, each[default], strict=True)]
-            known = [row for row in known if row[0] == row[0]]
-            score = statistics.fmean(row[0] if name.endswith("Classifier") else row[0] / row[1] for row in known)
-            cell = f"{score:.1f}" if name.endswith("Classifier") else f"{score:.2f}"
-            cell = f"{cell} ({statistics.fmean(row[2] for row in known):.1f})"
-            cells.append(f"**{cell}**" if budget == default else cell)
-        rows.append([name, *cells])
-    report = runner.Report(
-        options.output / "budgets.md", "The default budget", f"{__doc__.partition(chr(10))[2].strip()}"
-    )
-    about = f"{', '.join(STREAMS)}: the first {options.rows:,} samples.\n{runner.machine()} At {runner.commit()}."
-    report.write(
-        "Accuracy in % or error by the default's, and (microseconds)",
-        f"{runner.table(['class', *map(str, BUDGETS)], rows)}\n\n{about}",
-    )
+    streams = {stream: scaled(stream, options.rows) for stream in STREAMS}
+    table = runner.table(["class", *map(str, BUDGETS)], [row(name, streams) for name in NAMES])
+    where = f"{', '.join(STREAMS)}: the first {options.rows:,} samples.\n{runner.machine()} At {runner.commit()}."
+    report = runner.Report(options.output / "budgets.md", "The default budget", about.strip())
+    report.write("Accuracy in % or error by the default's, and (microseconds)", f"{table}\n\n{where}")
 
 
 if __name__ == "__main__":

@@ -118,12 +118,8 @@ def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
         us = statistics.geometric_mean(timed["streams"][name]["us"][model] for name in streams)
         ax.scatter([us], [accuracy], color=plot.COLORS[1 if model in ("OKL", "Ahpatron") else 0], s=40)
         ax.annotate(model, (us, accuracy), xytext=(6, 4), textcoords="offset points", fontsize="small")
-    ax.set(
-        xscale="log",
-        xlabel="µs per sample, predict and learn",
-        ylabel="accuracy, %",
-        title=f"Mean of {', '.join(streams)}",
-    )
+    title = f"Mean of {', '.join(streams)}"
+    ax.set(xscale="log", xlabel="µs per sample, predict and learn", ylabel="accuracy, %", title=title)
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(DOCS / "untuned.png", dpi=110)
@@ -131,16 +127,13 @@ def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
 
 def untuned(found: dict[tuple[str, str], Any], timed: dict[str, Any] | None, elec2: Iterable[Any]) -> None:
     """The pictures of `benchmarks.untuned`."""
-    DOCS.mkdir(exist_ok=True)
     if timed:
         dots(found, timed)
-    if hasattr(river_okl, "OKLClassifier"):
-        beliefs(elec2)
-        features()
-        band()
+    beliefs(elec2)
+    features()
+    band()
 
 
 if __name__ == "__main__":
-    DOCS.mkdir(exist_ok=True)
     surface()
     main(["--plot", str(DOCS / "curves.png")])

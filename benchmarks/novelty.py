@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +18,7 @@ from river.datasets import synth
 from scipy import stats
 
 import river_okl
-from benchmarks import runner
+from benchmarks import runner, timing
 from river_okl import datasets
 
 ROWS = 2_000
@@ -96,58 +95,42 @@ def regressor(name: str, alpha: float) -> Any:
     return preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(model)
 
 
-def area(model: Any, samples: list[Sample]) -> tuple[float, int]:
-    scores, strange, end = [], [], time.thread_time() + SECONDS
-    for x, y in samples:
-        if time.thread_time() > end:
-            break
-        scores.append(model.score_one(x))
-        model.learn_one(x)
-        strange.append(y)
+Answers = list[tuple[Any, Any]]
+
+
+def area(answers: Answers) -> float:
+    scores, strange = zip(*answers, strict=True)
     ranks, n = stats.rankdata(scores), sum(strange)
-    return float((ranks[strange].sum() - n * (n + 1) / 2) / (n * (len(scores) - n))), len(scores)
+    return float((ranks[list(strange)].sum() - n * (n + 1) / 2) / (n * (len(scores) - n)))
 
 
-def accuracy(model: Any, samples: list[Sample]) -> tuple[float, int]:
-    right = 0
-    for x, y in samples:
-        right += model.predict_one(x) == y
-        model.learn_one(x, y)
-    return right / len(samples), len(samples)
+def accuracy(answers: Answers) -> float:
+    return sum(answer == y for answer, y in answers) / len(answers)
 
 
-def coverage(model: Any, samples: list[Sample]) -> tuple[float, int]:
+def coverage(answers: Answers) -> float:
     """The share of targets below the prediction, after a fourth of the stream."""
-    below = []
-    for x, y in samples:
-        below.append(y <= model.predict_one(x))
-        model.learn_one(x, y)
-    return sum(below[len(below) // 4 :]) / (len(below) - len(below) // 4), len(samples)
+    late = answers[len(answers) // 4 :]
+    return sum(y <= answer for answer, y in late) / len(late)
 
 
-def measured(
-    cache: runner.Cache, measure: Callable[..., tuple[float, int]], model: Any, samples: list[Sample]
-) -> runner.Row:
+def measured(cache: runner.Cache, measure: Callable[[Answers], float], model: Any, samples: list[Sample]) -> runner.Row:
     key = runner.digest(measure.__name__, runner.content(model), samples)
     if key not in cache.rows:
-        start = time.thread_time()
-        value, rows = measure(model, samples)
-        cache.keep(key, value=value, rows=rows, us=(time.thread_time() - start) / rows * 1e6)
+        answers, seconds = timing.answers(model, samples, "score_one" if measure is area else "predict_one", SECONDS)
+        cache.keep(key, value=measure(answers), rows=len(answers), us=seconds / len(answers) * 1e6)
     return cache.rows[key]
 
 
-def compare(
-    cache: runner.Cache, measure: Callable[..., tuple[float, int]], streams: Any, models: Any, rows: int
-) -> str:
+def compare(cache: runner.Cache, measure: Callable[[Answers], float], streams: Any, models: Any, rows: int) -> str:
     """A row for each model: what is measured and the time, for each stream."""
     found = [list(itertools.islice(iter(stream()), rows)) for stream in streams.values()]
     head = ["model", *(title for name in streams for title in (name, "µs"))]
-    table: list[list[Any]] = []
+    table = []
     for name, make in models.items():
-        table.append([name])
-        for samples in found:
-            row = measured(cache, measure, make(), samples)
-            table[-1] += [f"{row['value']:.3f}{'*' * (row['rows'] < len(samples))}", row["us"]]
+        results = [(measured(cache, measure, make(), samples), len(samples)) for samples in found]
+        cells = [(f"{row['value']:.3f}{'*' * (row['rows'] < of)}", row["us"]) for row, of in results]
+        table.append([name, *itertools.chain(*cells)])
     return runner.table(head, table)
 
 

@@ -6,7 +6,6 @@ python -m benchmarks.readme [--check | --race | --classes]
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import os
 import pathlib
@@ -17,7 +16,6 @@ from typing import Any
 
 from river import base, utils
 
-import river_okl
 from benchmarks import runner
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
@@ -74,9 +72,8 @@ def classes() -> None:
     )
     report = runner.Report(runner.RESULTS / "classes.md", "Every class with its defaults", intro)
     for streams, (kind, peers) in RACES.items():
-        public = {name: getattr(river_okl, name) for name in river_okl.__all__}
-        ours = [name for name, cls in public.items() if inspect.isclass(cls) and issubclass(cls, kind)]
-        rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in [*ours, *peers.split()]}
+        names = [*(name for name, _ in runner.ours(kind)), *peers.split()]
+        rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in names}
         for stream in streams:
             data = f"{os.environ['RIVER_DATA']}/streams/elec2.csv" if stream == "elec2" else stream
             for model in race("--data", data, "--samples", "20000", "--budget", "100", *rows)["models"]:

@@ -8,6 +8,7 @@ measured at.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import contextlib
 import functools
@@ -18,7 +19,7 @@ import os
 import pathlib
 import platform
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import river
@@ -112,6 +113,23 @@ def commit() -> str:
         return river_okl.__version__
 
 
+# Models ---------------------------------------------------------------------------------------------
+
+
+def ours(kind: type) -> Iterator[tuple[str, type]]:
+    """The public classes of a kind, with their names."""
+    for name in river_okl.__all__:
+        cls = getattr(river_okl, name)
+        if inspect.isclass(cls) and issubclass(cls, kind):
+            yield name, cls
+
+
+def made(cls: Any, **options: Any) -> Any:
+    """A model with those of the options that its class knows."""
+    known = inspect.signature(cls).parameters
+    return cls(**{name: value for name, value in options.items() if name in known})
+
+
 # What is known already ------------------------------------------------------------------------------
 
 
@@ -172,6 +190,24 @@ class Report:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         parts = [f"# {self.title}", self.intro, *(f"## {h}\n\n{t}" for h, t in sorted(self.sections.items()))]
         self.path.write_text("\n\n".join(filter(None, parts)) + "\n")
+
+
+# The command line -----------------------------------------------------------------------------------
+
+
+def parser(script: str, about: str) -> argparse.ArgumentParser:
+    """With where a script writes, and where it keeps what is known."""
+    out = argparse.ArgumentParser(f"python -m benchmarks.{script}", description=about)
+    out.add_argument("--output", type=pathlib.Path, default=RESULTS)
+    out.add_argument("--cache", type=pathlib.Path, default=CACHE)
+    return out
+
+
+def choice(
+    to: argparse.ArgumentParser, option: str, names: Sequence[str], default: Sequence[str] | None = None
+) -> None:
+    """Some of these names; all of them, or the default, where it is not given."""
+    to.add_argument(option, nargs="+", choices=names, default=default or names, metavar="NAME", help=", ".join(names))
 
 
 def machine() -> str:

@@ -6,12 +6,10 @@ would come to the same bits (tests/test_distributed.py).
 
 from __future__ import annotations
 
-import itertools
 import os
-import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -19,7 +17,7 @@ from river import preprocessing
 from river.datasets import synth
 
 import river_okl
-from benchmarks import figures, runner
+from benchmarks import figures, runner, untuned
 from river_okl import checkpoint, datasets, distributed
 
 TRAIN, HELD_OUT = 12_000, 5_000
@@ -31,22 +29,17 @@ EVERY_OF_DRIFT = 100, 250, 500, 1_000, 2_500
 Sample = tuple[dict[Any, Any], Any]
 
 
-def libsvm(name: str) -> Callable[[], list[Sample]]:
-    def read() -> list[Sample]:
-        rows = list(datasets.LIBSVM(name))
-        random.Random(1).shuffle(rows)
-        return rows[: TRAIN + HELD_OUT]
-
-    return read
-
-
 def clusters() -> list[Sample]:
     """As covtype: seven classes of many clusters each, 20 features."""
     stream = synth.RandomRBF(seed_model=1, seed_sample=1, n_classes=7, n_features=20, n_centroids=60)
     return list(stream.take(TRAIN + HELD_OUT))
 
 
-STREAMS = {"a9a": libsvm("a9a"), "cod-rna": libsvm("cod-rna"), "clusters": clusters}
+STREAMS: dict[str, Callable[[], list[Sample]]] = {
+    "a9a": lambda: untuned.shuffled(datasets.LIBSVM("a9a"))[: TRAIN + HELD_OUT],
+    "cod-rna": lambda: untuned.shuffled(datasets.LIBSVM("cod-rna"))[: TRAIN + HELD_OUT],
+    "clusters": clusters,
+}
 
 
 def scaled(rows: list[Sample]) -> list[Sample]:
@@ -67,36 +60,31 @@ def merged(model: Any, rows: list[Sample], workers: int, every: int) -> distribu
     return distributed.rounds(model, [iter(rows)], workers, every, distributed.Here())
 
 
+def held_out(model: Any, streams: Iterable[str], shards: Sequence[int], every: Sequence[int]) -> str:
+    """The accuracy of merged models on held-out rows, for each number of shards."""
+    table = []
+    for stream in streams:
+        rows = STREAMS[stream]()
+        if not isinstance(model, river_okl.OKLClassifier):
+            rows = scaled(rows)
+        train, test = rows[:-HELD_OUT], rows[-HELD_OUT:]
+        alone = f"{accuracy(merged(model, train, 1, TRAIN).model, test):.2f}"
+        for m in shards:
+            merging = [n for n in every if m * n < 2 * len(train)]  # half a round at least
+            found = [f"{accuracy(merged(model, train, m, n).model, test):.2f}" for n in merging]
+            table.append([stream, m, *found, *[None] * (len(every) - len(found)), alone])
+    return runner.table(["stream", "shards", *(f"merged every {n:,}" for n in every), "one model"], table)
+
+
 def of_streams(report: runner.Report) -> None:
-    head = ["stream", "shards", *(f"merged every {n:,}" for n in EVERY), "one model"]
-    for name in ("SOGPClassifier", "OKLClassifier"):
-        model = getattr(river_okl, name)()
-        table = []
-        for stream, read in STREAMS.items():
-            rows = read() if name.startswith("OKL") else scaled(read())
-            train, held_out = rows[:-HELD_OUT], rows[-HELD_OUT:]
-            alone = accuracy(merged(model, train, 1, TRAIN).model, held_out)
-            for m in SHARDS:
-                found = [
-                    accuracy(merged(model, train, m, n).model, held_out) if m * n < 2 * len(train) else None
-                    for n in EVERY
-                ]
-                table.append([stream, m, *(None if each is None else f"{each:.2f}" for each in found), f"{alone:.2f}"])
-            report.write(f"Accuracy on held-out rows: {name}", runner.table(head, table))
+    for cls in (river_okl.SOGPClassifier, river_okl.OKLClassifier):
+        report.write(f"Accuracy on held-out rows: {cls.__name__}", held_out(cls(), STREAMS, SHARDS, EVERY))
 
 
 def of_many(report: runner.Report) -> None:
     """A thousand shards of eleven samples each, simulated, that are merged after a few of them or after all."""
-    table = []
-    for stream in ("a9a", "cod-rna"):
-        rows = scaled(STREAMS[stream]())
-        train, held_out = rows[:-HELD_OUT], rows[-HELD_OUT:]
-        model = river_okl.SOGPClassifier()
-        one = accuracy(merged(model, train, 1, len(train)).model, held_out)
-        found = [accuracy(merged(model, train, MANY, every).model, held_out) for every in EVERY_OF_MANY]
-        table.append([stream, *(f"{each:.2f}" for each in found), f"{one:.2f}"])
-    head = ["stream", *(f"merged every {every}" for every in EVERY_OF_MANY), "one model"]
-    report.write("A thousand shards, simulated: SOGPClassifier, dictionary of 100", runner.table(head, table))
+    text = held_out(river_okl.SOGPClassifier(), ("a9a", "cod-rna"), [MANY], EVERY_OF_MANY)
+    report.write("A thousand shards, simulated: SOGPClassifier, dictionary of 100", text)
 
 
 def of_drift(report: runner.Report) -> None:
@@ -124,17 +112,13 @@ def of_drift(report: runner.Report) -> None:
     report.write(title, f"{runner.table(head, table)}\n\nOne model: {100 * one.metric:.2f} %.")
 
 
-def endless() -> Iterator[Sample]:
-    yield from synth.RandomRBF(seed_model=1, seed_sample=1, n_features=10).take(10**7)
-
-
 def of_speed(report: runner.Report) -> None:
     """On Ray: samples a second by the clock, and the driver's share of all processor time."""
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's own 15 is for machines that have nothing else to do
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, logging_level="error")
-    rows = list(itertools.islice(endless(), 60_000))
+    rows = list(synth.RandomRBF(seed_model=1, seed_sample=1, n_features=10).take(60_000))
     table = []
     for every in (2_500, 10_000, 25_000):
         for workers in (1, 2):
@@ -144,18 +128,8 @@ def of_speed(report: runner.Report) -> None:
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             model = checkpoint.loads(checkpoint.dumps(result.model))
             waiting = sum(each.merging for each in result.rounds) / sum(each.seconds for each in result.rounds)
-            sent = result.rounds[1].bytes / 1e6
-            table.append(
-                [
-                    every,
-                    workers,
-                    len(rows) / wall,
-                    f"{waiting:.1%}",
-                    1e6 * cpu / len(rows),
-                    f"{sent:.2f}",
-                    len(model._f),
-                ]
-            )
+            costs = [f"{waiting:.1%}", 1e6 * cpu / len(rows), f"{result.rounds[1].bytes / 1e6:.2f}"]
+            table.append([every, workers, len(rows) / wall, *costs, len(model._f)])
     ray.shutdown()
     head = ["merged every", "workers", "samples/s", "workers wait", "driver µs/sample", "MB a round", "points"]
     load = f"Load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors that others use, too."

@@ -1,16 +1,9 @@
 """How everything is timed here: interleaved, ratios within one round, medians; and what the machine can do at most.
 
 Times are processor time of the thread that works, so that a busy machine does not count; libraries get one thread.
-Import this module before NumPy.
 """
 
-# ruff: noqa: E402, E501  (the prose of the tables; BLAS reads its environment when NumPy is imported)
 from __future__ import annotations
-
-import os
-
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
 
 import ctypes
 import functools
@@ -21,7 +14,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,20 +23,32 @@ import scipy
 from benchmarks import runner
 from river_okl._core import kernel
 
-HERE = pathlib.Path(__file__).parent
-
 Action = Callable[[], object]
 
 
 def seconds(action: Action, times: int = 1) -> float:
+    """Processor time of this thread, as all times here."""
     start = time.thread_time()
     for _ in range(times):
         action()
     return time.thread_time() - start
 
 
+def answers(
+    model: Any, samples: Iterable[tuple[Any, Any]], ask: str = "predict_one", limit: float = math.inf
+) -> tuple[list[tuple[Any, Any]], float]:
+    """What the model says of each sample before it learns it, with the truth; and the seconds, which have a limit."""
+    out, method, start = [], getattr(model, ask), time.thread_time()
+    for x, y in samples:
+        out.append((method(x), y))
+        model.learn_one(x, y)
+        if time.thread_time() - start > limit:
+            break
+    return out, time.thread_time() - start
+
+
 class Times:
-    """Microseconds per call of several actions, one number for each round."""
+    """What several measures gave, one number for each round."""
 
     def __init__(self, rounds: dict[str, list[float]]):
         self.rounds = rounds
@@ -52,60 +57,71 @@ class Times:
         return statistics.median(self.rounds[name])
 
     def ratio(self, name: str, other: str) -> float:
-        """The median over rounds of one time over the other."""
+        """The median over rounds of one number over the other."""
         return statistics.median(a / b for a, b in zip(self.rounds[name], self.rounds[other], strict=True))
+
+    def compared(self, one: str, other: str) -> list[float]:
+        """Two times, and the ratio within the rounds."""
+        return [self[one], self[other], self.ratio(one, other)]
+
+
+def in_turns(measures: Mapping[str, Callable[[], float]], rounds: int) -> Times:
+    """The number that every measure gives, one after the other, round after round."""
+    out: dict[str, list[float]] = {name: [] for name in measures}
+    for _ in range(rounds):
+        for name, measure in measures.items():
+            out[name].append(measure())
+    return Times(out)
 
 
 def interleaved(actions: dict[str, Action], *, rounds: int = 9, milliseconds: float = 5.0, per: int = 1) -> Times:
-    """Every action in turn, round after round; an action that is short is repeated until it takes the milliseconds.
+    """Microseconds of every action; one that is short is repeated in its turn until it takes the milliseconds.
 
     ``per`` is how many samples one call works on.
     """
-    times = {}
-    for name, action in actions.items():
+
+    def repeated(action: Action) -> Callable[[], float]:
         action()
-        times[name] = max(1, math.ceil(milliseconds * 1e-3 / max(seconds(action), 1e-7)))
-    out: dict[str, list[float]] = {name: [] for name in actions}
+        times = max(1, math.ceil(milliseconds * 1e-3 / max(seconds(action), 1e-7)))
+        return lambda: seconds(action, times) / times / per * 1e6
+
+    measures = {name: repeated(action) for name, action in actions.items()}
     gc.collect()
     gc.disable()
     try:
-        for _ in range(rounds):
-            for name, action in actions.items():
-                out[name].append(seconds(action, times[name]) / times[name] / per * 1e6)
+        return in_turns(measures, rounds)
     finally:
         gc.enable()
-    return Times(out)
 
 
 # Numbers of the machine ---------------------------------------------------------------------------
 
 
 @functools.cache
-def library(name: str = "limits") -> ctypes.CDLL:
-    """limits.c or families.c, compiled with the flags of the package and the processor's own instructions."""
-    target = pathlib.Path(tempfile.mkdtemp()) / f"{name}.so"
+def library() -> ctypes.CDLL:
+    """loops.c, compiled with the flags of the package and the processor's own instructions."""
+    target = pathlib.Path(tempfile.mkdtemp()) / "loops.so"
     flags = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w"]
-    subprocess.run(["cc", *flags, str(HERE / f"{name}.c"), "-o", str(target)], check=True)
+    subprocess.run(["cc", *flags, str(runner.HERE / "loops.c"), "-o", str(target)], check=True)
     return ctypes.CDLL(str(target))
 
 
-def in_c(name: str, *arguments: Any, file: str = "limits") -> float:
-    """Seconds that a function of one of these files took; whole numbers are long, others double, arrays their numbers."""
+def in_c(name: str, *arguments: Any) -> float:
+    """Seconds that a function of loops.c took; ints are long, floats double, arrays their numbers."""
     kinds: dict[type, Any] = {
         int: ctypes.c_long,
         float: ctypes.c_double,
         np.ndarray: lambda a: ctypes.c_void_p(a.ctypes.data),
     }
-    function = getattr(library(file), name)
+    function = getattr(library(), name)
     function.restype = ctypes.c_double
     return float(function(*(kinds[type(a)](a) for a in arguments)))
 
 
-def aligned(n: int, dtype: type = np.float64) -> np.ndarray:
+def aligned(n: int) -> np.ndarray:
     """Ones, at an address that is a multiple of 64."""
-    size = np.dtype(dtype).itemsize
-    room = np.ones(n + 64 // size, dtype=dtype)
-    offset = -room.ctypes.data % 64 // size
+    room = np.ones(n + 8)
+    offset = -room.ctypes.data % 64 // 8
     return room[offset : offset + n]
 
 
@@ -133,7 +149,7 @@ def triad_limit(n_bytes: int) -> float:
 def machine() -> str:
     """Where and how this was measured, in one paragraph."""
     return (
-        f"Measured on {runner.machine()} NumPy {np.__version__}, SciPy {scipy.__version__}, the {kernel.SIMD} variant of the loops. "
-        f"Times are medians of interleaved rounds, in processor time of the one thread that works (NumPy and BLAS have one thread "
-        f"too); ratios are taken within a round."
+        f"Measured on {runner.machine()} NumPy {np.__version__}, SciPy {scipy.__version__}, the {kernel.SIMD} variant "
+        "of the loops. Times are medians of interleaved rounds, in processor time of the one thread that works (NumPy "
+        "and BLAS have one thread too); ratios are taken within a round."
     )

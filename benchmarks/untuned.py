@@ -14,7 +14,6 @@ A pair of a stream and a model is measured once and kept by its content (`runner
 
 from __future__ import annotations
 
-import argparse
 import functools
 import inspect
 import itertools
@@ -27,20 +26,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from river import (
-    base,
-    dummy,
-    ensemble,
-    forest,
-    linear_model,
-    multiclass,
-    naive_bayes,
-    neighbors,
-    preprocessing,
-    stream,
-    tree,
-)
 from river import datasets as river_datasets
+from river import dummy, ensemble, forest, linear_model, multiclass, naive_bayes, neighbors, preprocessing, stream, tree
 from river.datasets import synth
 
 import river_okl
@@ -58,7 +45,7 @@ Sample = tuple[dict[Any, Any], Any]
 # Streams --------------------------------------------------------------------------------------------
 
 
-def _shuffled(samples: Iterable[Sample]) -> list[Sample]:
+def shuffled(samples: Iterable[Sample]) -> list[Sample]:
     samples = list(samples)
     random.Random(1).shuffle(samples)
     return samples
@@ -97,10 +84,10 @@ class Stream(NamedTuple):
 # that says so (Hyperplane, RandomRBFDrift, FriedmanDrift), or are solved by one feature (Agrawal).
 STREAMS = {
     "a9a": Stream(lambda: datasets.LIBSVM("a9a"), sparse=True),
-    "w8a": Stream(lambda: _shuffled(datasets.LIBSVM("w8a")), sparse=True),
-    "cod-rna": Stream(lambda: _shuffled(datasets.LIBSVM("cod-rna"))),
+    "w8a": Stream(lambda: shuffled(datasets.LIBSVM("w8a")), sparse=True),
+    "cod-rna": Stream(lambda: shuffled(datasets.LIBSVM("cod-rna"))),
     "phishing": Stream(lambda: datasets.LIBSVM("phishing"), features=68),
-    "spambase": Stream(lambda: _shuffled(datasets.Spambase())),
+    "spambase": Stream(lambda: shuffled(datasets.Spambase())),
     "elec2": Stream(_elec2),
     "german": Stream(lambda: datasets.LIBSVM("german.numer"), features=24),
     "Bananas": Stream(river_datasets.Bananas),
@@ -142,15 +129,9 @@ class Model(NamedTuple):
     raw: bool = False  # scales by itself
 
 
-def _ours(name: str) -> dict[str, Model]:
-    """The class by this name if it is there."""
-    cls = getattr(river_okl, name, None)
-    return {name.replace("Classifier", "").replace("Regressor", ""): Model(cls, raw=True)} if cls else {}
-
-
 # In the order of measuring: the cheap ones, and those that are often the best.
 CLASSIFIERS = {
-    **_ours("OKLClassifier"),
+    "OKL": Model(river_okl.OKLClassifier, raw=True),
     "NoChange": Model(dummy.NoChangeClassifier),
     "LogisticRegression": Model(linear_model.LogisticRegression, linear=True),
     "PA": Model(linear_model.PAClassifier, linear=True),
@@ -165,7 +146,7 @@ CLASSIFIERS = {
     "Bagging(LR)": Model(lambda: ensemble.BaggingClassifier(linear_model.LogisticRegression(), seed=1), linear=True),
 }
 REGRESSORS = {
-    **_ours("OKLRegressor"),
+    "OKL": Model(river_okl.OKLRegressor, raw=True),
     "LinearRegression": Model(linear_model.LinearRegression, linear=True),
     "PA": Model(linear_model.PARegressor, linear=True),
     "BayesianLinearRegression": Model(linear_model.BayesianLinearRegression, linear=True),
@@ -177,24 +158,11 @@ REGRESSORS = {
 }
 
 
-def _every(kind: type) -> dict[str, Model]:
-    """All other classes of ours, with their seeds."""
-    out = {}
-    for name in river_okl.__all__:
-        cls = getattr(river_okl, name)
-        if inspect.isclass(cls) and issubclass(cls, kind) and not name.startswith(("OKL", "Ahpatron")):
-            seeded = "seed" in inspect.signature(cls).parameters
-            several = kind is base.Classifier and cls()._multiclass
-            out[name] = Model(functools.partial(cls, seed=1) if seeded else cls, linear=not several)
-    return out
-
-
-# With --every, and in a table of their own.
-EVERY = {"classifiers": _every(base.Classifier), "regressors": _every(base.Regressor)}
+ALL = list(CLASSIFIERS | REGRESSORS)
 
 
 def models(name: str) -> dict[str, Model]:
-    return CLASSIFIERS | EVERY["classifiers"] if STREAMS[name].classes else REGRESSORS | EVERY["regressors"]
+    return CLASSIFIERS if STREAMS[name].classes else REGRESSORS
 
 
 def build(name: str, model: str) -> Any:
@@ -206,10 +174,6 @@ def build(name: str, model: str) -> Any:
     if how.linear and not what.classes:
         out = preprocessing.TargetStandardScaler(out)
     return out if how.raw or what.sparse else preprocessing.StandardScaler() | out
-
-
-ALL = list(dict.fromkeys([*CLASSIFIERS, *REGRESSORS, *EVERY["classifiers"], *EVERY["regressors"]]))
-RACE = [name for name in ALL if name in CLASSIFIERS or name in REGRESSORS]
 
 
 # Accuracy -------------------------------------------------------------------------------------------
@@ -381,21 +345,6 @@ def compare(
     return runner.table(["stream", *those], lines)
 
 
-def every(found: Results, streams: Sequence[str], those: Iterable[str], field: str) -> str:
-    """One row a class of ours, and the time of its cells, their scalers included."""
-    lines = []
-    for m in those:
-        rows = [found.get((name, m)) for name in streams]
-        if not all(rows) or (m in RACE and m not in ("OKL", "Ahpatron")):
-            continue
-        values = [row.get(field, math.inf) for row in rows]
-        us = statistics.geometric_mean(1e6 * row["seconds"] / row["rows"] for row in rows)
-        mean = f"{statistics.fmean(values):.1f}" if field == "accuracy" else None
-        shown = [f"{value:.1f}" if field == "accuracy" else runner.cell(value) for value in values]
-        lines.append([m, us, mean, *shown])
-    return runner.table(["class", "µs", "mean", *streams], lines)
-
-
 def short(found: Results) -> str:
     """Which pairs did not see the whole stream."""
     those = [f"{m} on {name} {row['rows']:,}" for (name, m), row in found.items() if row["rows"] < row["of"]]
@@ -407,26 +356,19 @@ def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -
     classified = [name for name in STREAMS if STREAMS[name].classes and any(s == name for s, _ in found)]
     regressed = [name for name in STREAMS if not STREAMS[name].classes and any(s == name for s, _ in found)]
     commits = ", ".join(sorted({row["commit"] for row in found.values()}))
-    for heading, streams, those, field, shown in (
-        ("1. Accuracy, %", classified, CLASSIFIERS, "accuracy", "{:.1f}".format),
-        ("2. Log-loss", classified, CLASSIFIERS, "loss", "{:.3f}".format),
-        ("3. Log-loss, clipped at 1e-15 as River does", classified, CLASSIFIERS, "river_loss", "{:.3f}".format),
-        ("4. Regression: mean absolute error", regressed, REGRESSORS, "mae", runner.cell),
+    for heading, streams, field, shown in (
+        ("1. Accuracy, %", classified, "accuracy", "{:.1f}".format),
+        ("2. Log-loss", classified, "loss", "{:.3f}".format),
+        ("3. Log-loss, clipped at 1e-15 as River does", classified, "river_loss", "{:.3f}".format),
+        ("4. Regression: mean absolute error", regressed, "mae", runner.cell),
     ):
-        if any((name, model) in found for name in streams for model in those):
-            text = compare(found, streams, those, field, shown)
-            text += short({(name, m): row for (name, m), row in found.items() if name in streams and m in those})
+        if streams:
+            text = compare(found, streams, models(streams[0]), field, shown)
+            text += short({pair: row for pair, row in found.items() if pair[0] in streams})
             report.write(heading, f"{text}\n\nMeasured at {commits}.")
-    for heading, streams, kind, field in (
-        ("8. Every class: accuracy, %", classified, "classifiers", "accuracy"),
-        ("9. Every class: mean absolute error", regressed, "regressors", "mae"),
-    ):
-        if any((name, model) in found for name in streams for model in EVERY[kind]):
-            report.write(heading, every(found, streams, models(streams[0]), field))
-    covered = [(name, row["coverage"]) for (name, _), row in found.items() if row.get("coverage") is not None]
-    if covered:
-        text = runner.table(["stream", "inside, %"], [(name, f"{value:.1f}") for name, value in covered])
-        report.write(f"5. 90 % intervals of OKL, after {WARM:,} samples", text)
+    if covered := [(name, f"{row['coverage']:.1f}") for (name, _), row in found.items() if row.get("coverage")]:
+        heading = f"5. 90 % intervals of OKL, after {WARM:,} samples"
+        report.write(heading, runner.table(["stream", "inside, %"], covered))
     sizes = [
         [m, *(found[name, m]["bytes"] / 1e3 if "bytes" in found.get((name, m), {}) else None for name in classified)]
         for m in CLASSIFIERS
@@ -434,53 +376,48 @@ def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -
     ]
     report.write("6. Memory at the end of the stream, kB by River's meter", runner.table(["model", *classified], sizes))
     if timed:
-        rows, ratios = [], []
-        for name, entry in timed["streams"].items():
-            us = entry["us"]
-            rows.append([name, entry["features"], *(us.get(m) for m in RACE)])
-            if "OKL" in us:
-                ratios.append([name, us["OKL"], *(us[m] / us["OKL"] for m in ("ARF(10)", "HoeffdingTree") if m in us)])
         text = f"The first {timed['rows']:,} rows, at {timed['commit']}, {timed['machine']}\n\n"
-        text += runner.table(["stream", "d", *RACE], rows)
-        if ratios:
-            names = ["stream", "OKL, µs", "ARF(10) takes, times", "HoeffdingTree takes, times"]
-            text += "\n\n" + runner.table(names, ratios)
-        report.write("7. Time of predict_one and learn_one, µs", text)
+        report.write("7. Time of predict_one and learn_one, µs", text + of_time(timed["streams"]))
+
+
+def of_time(streams: dict[str, Any]) -> str:
+    """The microseconds of all models, and those of two forests and trees over OKL's."""
+    rows = [[name, entry["features"], *(entry["us"].get(m) for m in ALL)] for name, entry in streams.items()]
+    text, ratios = runner.table(["stream", "d", *ALL], rows), []
+    for name, us in ((name, entry["us"]) for name, entry in streams.items()):
+        if "OKL" in us:
+            ratios.append([name, us["OKL"], *(us[m] / us["OKL"] for m in ("ARF(10)", "HoeffdingTree") if m in us)])
+    if not ratios:
+        return text
+    head = ["stream", "OKL, µs", "ARF(10) takes, times", "HoeffdingTree takes, times"]
+    return f"{text}\n\n{runner.table(head, ratios)}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser("python -m benchmarks.untuned", description=__doc__.splitlines()[0])
-    parser.add_argument("--cache", type=pathlib.Path, default=runner.CACHE)
-    parser.add_argument("--output", type=pathlib.Path, default=runner.RESULTS)
-    parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS), metavar="NAME")
-    parser.add_argument("--models", nargs="+", choices=ALL, default=RACE, metavar="NAME", help=", ".join(ALL))
-    parser.add_argument("--every", action="store_const", const=ALL, dest="models", help="with all classes of ours")
-    parser.add_argument(
-        "--limit",
-        type=float,
-        default=360.0,
-        help="seconds of a pair of stream and model at most (20 where times are taken)",
-    )
+    parser = runner.parser("untuned", __doc__.splitlines()[0])
+    runner.choice(parser, "--streams", list(STREAMS))
+    runner.choice(parser, "--models", ALL)
+    about = "seconds of a pair of stream and model at most (20 where times are taken)"
+    parser.add_argument("--limit", type=float, default=360.0, help=about)
     parser.add_argument("--rows", type=int, default=3_000, help="of a stream that are timed")
-    parser.add_argument("--only", choices=("cells", "times", "tables", "pictures"), help="one part of the work")
+    runner.choice(parser, "--only", ["cells", "times", "tables", "pictures"])
     options = parser.parse_args(argv)
     cache = runner.Cache(options.cache / "untuned.jsonl")
-    timed = options.cache / "untuned-times.json"
-    if options.only in (None, "cells"):
+    path = options.cache / "untuned-times.json"
+    if "cells" in options.only:
         cells(cache, options.streams, options.models, options.limit)
-    if options.only in (None, "times"):
+    if "times" in options.only:
         options.cache.mkdir(parents=True, exist_ok=True)
-        times(timed, options.streams, options.models, options.rows, min(20.0, options.limit))
-    known = json.loads(timed.read_text()) if timed.is_file() else None
-    if options.only in (None, "tables"):
+        times(path, options.streams, options.models, options.rows, min(20.0, options.limit))
+    timed = json.loads(path.read_text()) if path.is_file() else None
+    found = results(cache, options.streams, options.models)
+    if "tables" in options.only:
         title = "Everything with its defaults: `python -m benchmarks.untuned`"
-        write(
-            results(cache, options.streams, options.models), known, runner.Report(options.output / "untuned.md", title)
-        )
-    if options.only in (None, "pictures"):
+        write(found, timed, runner.Report(options.output / "untuned.md", title))
+    if "pictures" in options.only:
         from benchmarks import figures  # needs matplotlib
 
-        figures.untuned(results(cache, options.streams, RACE), known, load("elec2", True))
+        figures.untuned(found, timed, load("elec2", True))
 
 
 if __name__ == "__main__":

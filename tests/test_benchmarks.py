@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import pathlib
 import sys
@@ -11,7 +12,7 @@ from river import linear_model, preprocessing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
-from benchmarks import runner, untuned
+from benchmarks import runner, timing, untuned
 from river_okl import AhpatronClassifier, BPAClassifier
 
 
@@ -46,6 +47,26 @@ def test_a_class_is_known_by_its_file_and_what_it_imports(tmp_path, monkeypatch)
         seen.add(code())
     assert len(seen) == len(files)
     runner.code.cache_clear(), runner._imports.cache_clear()
+
+
+def test_every_script_can_be_imported():
+    """Those that take hours are run by hand; that what they need is there is seen here."""
+    for path in runner.HERE.rglob("*.py"):
+        importlib.import_module(".".join(path.relative_to(runner.HERE.parent).with_suffix("").parts))
+
+
+def test_answers_are_from_before_learning():
+    """And no more of them than the time allows."""
+    samples = [({"a": 1.0}, True), ({"a": 1.0}, True)]
+    answers, seconds = timing.answers(AhpatronClassifier(), samples)
+    assert answers == [(None, True), (True, True)] and seconds > 0.0
+    assert len(timing.answers(AhpatronClassifier(), samples, limit=0.0)[0]) == 1
+
+
+def test_times_are_compared_within_a_round():
+    turns = iter([1.0, 2.0, 10.0, 30.0, 4.0, 4.0])
+    times = timing.in_turns({"a": lambda: next(turns), "b": lambda: next(turns)}, rounds=3)
+    assert times.compared("b", "a") == [4.0, 4.0, 2.0]
 
 
 def test_content():

@@ -9,11 +9,11 @@ Its cod-rna has 271,617 rows, which is the file cod-rna.t; where that is not the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from benchmarks.papers import protocol
-from benchmarks.papers.protocol import Bench, Compared, Run, field, mean_sd, numbers
+from benchmarks.papers.protocol import Bench, Compared, Run, field, mean_sd, named, numbers
 from river_okl._core.expansion import Expansion
 from river_okl.algorithms.projectron import ProjectronClassifier
 
@@ -67,47 +67,33 @@ POMDR               7.36 0.16 400     25.36 0.25 400     5.76 0.09 600    11.76 
 Ahpatron            7.27 0.13 400     23.66 0.17 400     3.72 0.03 600    12.33 0.08 600     2.23 0.06 300    16.42 0.06 150
 Ahpatron, larger B  -                 21.97 0.11 3,000   3.14 0.03 1,570  10.09 0.03 3,000   1.93 0.05 500    -
 """)  # noqa: E501
-CLASSES = {
-    "Projectron": "ProjectronClassifier",
-    "Projectron++": "ProjectronPlusPlusClassifier",
-    "FOGD": "FOGDClassifier",
-    "BOGD++": "BOGDClassifier",
-    "NOGD": "NOGDClassifier",
-    "POMDR": "POMDRClassifier",
-    "Ahpatron": "AhpatronClassifier",
-}
 AUTHORS = "Projectron++, the authors' program"
 
 
-def candidates(label: str, setting: Setting, run: Run, n: int) -> list[Run]:
-    """Those of which the best is taken."""
-    run = run.given(gamma=setting.gamma)
-    steps = [run.given(learning_rate=10.0**k / n**0.5) for k in range(-3, 4)]
+def candidates(label: str, setting: Setting, n: int) -> dict[str, Iterable[Any]]:
+    """The values of which the best are taken."""
+    steps, budget = [10.0**k / n**0.5 for k in range(-3, 4)], [setting.budget]
     if label.startswith("Projectron"):
-        return [run.given(tolerance=setting.tolerance)]
+        return {"tolerance": [setting.tolerance]}
     if label == "FOGD":
-        return [step.given(n_components=setting.n_components) for step in steps]
-    if label.startswith("Ahpatron"):
-        budget = setting.larger_budget if label.endswith("larger B") else setting.budget
-        return [run.given(budget=budget, epsilon=epsilon) for epsilon in (0.5, 0.6, 0.7, 0.8, 0.9)]
-    run, steps = run.given(budget=setting.budget), [step.given(budget=setting.budget) for step in steps]
+        return {"learning_rate": steps, "n_components": [setting.n_components]}
     if label == "POMDR":
-        return [run.given(horizon=n)]
+        return {"budget": budget, "horizon": [n]}
     if label == "NOGD":
-        return steps
-    # BOGD++: λ and γ as in the authors' program, whose clipping bound is γη.
-    return [
-        step.given(sampling="magnitude", l2=8.0 / n**2, max_coef=step.params["learning_rate"] * 2.0**k)
-        for step in steps
-        for k in range(5)
-    ]
+        return {"learning_rate": steps, "budget": budget}
+    if label == "BOGD++":  # λ as in the authors' program
+        return {"learning_rate": steps, "budget": budget, "sampling": ["magnitude"], "l2": [8.0 / n**2]}
+    larger = [setting.larger_budget]
+    return {"budget": larger if label.endswith("larger B") else budget, "epsilon": (0.5, 0.6, 0.7, 0.8, 0.9)}
 
 
 def table(bench: Bench, data: str, source: str, margin_errors: list[list[object]]) -> Iterator[Compared]:
     setting, n = SETTINGS[data], bench.size(source)
     for label in bench.asked([*PAPER[data], AUTHORS]):
-        cls = "MarginProjectronClassifier" if label == AUTHORS else bench.cls(label)
-        grid = candidates(label, setting, Run(source, cls, {}), n)
+        cls = "MarginProjectronClassifier" if label == AUTHORS else named(label)
+        grid = Run(source, cls, {"gamma": setting.gamma}).grid(**candidates(label, setting, n))
+        if label == "BOGD++":  # clipped as in the authors' program, at γη
+            grid = [run.given(max_coef=run.params["learning_rate"] * 2.0**k) for run in grid for k in range(5)]
         runs = 5 if data == "cod-rna" and label.startswith("Projectron++") else None  # up to a minute each
         best = bench.best(grid, bench.seeds(None if label.startswith("Ahpatron") else 2))
         paper = PAPER[data][label.removesuffix(", the authors' program")]
@@ -125,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     note = (
         f"Steps are chosen on the first two permutations, ε on all (in hindsight, as the paper does). {protocol.BOLD}"
     )
-    bench = Bench("papers.ahpatron", "Liao et al. 2024: Ahpatron", sources, CLASSES, argv, note=note)
+    bench = Bench("papers.ahpatron", "Liao et al. 2024: Ahpatron", sources, PAPER["a9a"], argv, note=note)
     margin_errors: list[list[object]] = []
     for data in bench.datasets:
         heading = f"{data}: {bench.size(sources[data]):,} rows, γ = {SETTINGS[data].gamma:g}"

@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from benchmarks.papers import protocol
-from benchmarks.papers.protocol import Bench, Compared, Run, numbers
+from benchmarks.papers.protocol import Bench, Compared, Run, named, numbers
 
 PAPER = numbers("""
                      500                  1000
@@ -32,26 +32,24 @@ BDUOL projection     27.448 0.961 500     25.307 0.793 1,000
 """)
 BUDGETS = {"spambase": (500, 1000), "german": (100, 200), "splice": (500, 1000)}
 FEWER = {("BDUOL projection", 500): 5, ("BDUOL approximate", 1000): 5, ("BDUOL projection", 1000): 3}
-CLASSES = {name: f"{name.partition(' ')[0].replace('++', 'PlusPlus')}Classifier" for name in PAPER["500"]}
 
 
 def candidates(data: str, algorithm: str, budget: int) -> list[Run]:
-    run = Run(data, CLASSES[algorithm], {"gamma": 1.0 / 128.0, "budget": budget})
-    if algorithm.startswith("BDUOL"):
-        maintenance = algorithm.partition(" ")[2]
-        return [run.given(maintenance=maintenance, C=2.0**k) for k in range(-10, 11, 2)]
-    if algorithm.startswith("Projectron"):
-        return [run.given(tolerance=0.0 if algorithm == "Projectron" else 0.1)]
-    return [run]
+    run, maintenance = (
+        Run(data, named(algorithm), {"gamma": 1.0 / 128.0, "budget": budget}),
+        algorithm.partition(" ")[2],
+    )
+    if maintenance:
+        return run.grid(maintenance=[maintenance], C=[2.0**k for k in range(-10, 11, 2)])
+    return run.grid(tolerance=[0.0 if algorithm == "Projectron" else 0.1]) if "Projectron" in algorithm else [run]
 
 
 def table(bench: Bench) -> Iterator[Compared]:
     budgets = [(data, budget) for data in bench.datasets for budget in BUDGETS[data]]
-    for (data, budget), algorithm in itertools.product(budgets, bench.asked(CLASSES)):
+    for (data, budget), algorithm in itertools.product(budgets, bench.asked(PAPER["500"])):
         # Where a run takes long its C is that of the cheap projection.
         long = algorithm in ("BDUOL approximate", "BDUOL projection") and budget > 200
-        tuned = candidates(data, "BDUOL nearest" if long else algorithm, budget)
-        best = bench.best(tuned, bench.seeds(1))
+        best = bench.best(candidates(data, "BDUOL nearest" if long else algorithm, budget), bench.seeds(1))
         if long:
             best = best.given(maintenance=algorithm.partition(" ")[2])
         paper = PAPER.get(str(budget), {}).get(algorithm)
@@ -59,8 +57,8 @@ def table(bench: Bench) -> Iterator[Compared]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    sources = {data: data for data in BUDGETS}
-    bench = Bench("papers.bduol", "Zhao & Hoi: BDUOL", sources, CLASSES, argv, permutations=20, note=protocol.BOLD)
+    sources, title = {data: data for data in BUDGETS}, "Zhao & Hoi: BDUOL"
+    bench = Bench("papers.bduol", title, sources, PAPER["500"], argv, permutations=20, note=protocol.BOLD)
     bench.compare("The table", ["data", "B", "algorithm"], "mistakes (%)", table(bench))
     bench.write()
 

@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import runner
 from benchmarks.papers import protocol
-from benchmarks.papers.protocol import FOLDS, Bench, Compared, Run, numbers
+from benchmarks.papers.protocol import FOLDS, Bench, Compared, Run, named, numbers
 
 GRID = [2.0**-8, 2.0**-4, 1.0, 2.0**4, 2.0**10]
 TUNING_ROWS = 10_000
@@ -78,16 +79,7 @@ NBSGD, hinge  83.6 0.0 3,559     88.1 2.0 272      97.3 0.0 759
 TEST_SETS = {"a9a": ("a9a.train", "a9a.t"), "dna": ("dna", "dna.t"), "ijcnn1": ("ijcnn1.tr", "ijcnn1.t")}
 
 SOURCES = {"dna": "dna", "a9a": "a9a.train", "ijcnn1": "ijcnn1.tr"} | {n: n for n in ("cadata", "abalone", "space_ga")}
-CLASSES = {
-    "SGD": "KernelSGDClassifier",
-    "BSGD": "BSGDClassifier",
-    "NBSGD": "NBSGDClassifier",
-    "RBP": "RBPClassifier",
-    "Forgetron": "ForgetronClassifier",
-    "Projectron++": "ProjectronPlusPlusClassifier",
-    "BPA-S": "BPAClassifier",
-    "BOGD": "BOGDClassifier",
-}
+ALGORITHMS = ["SGD", "BSGD", "NBSGD", "RBP", "Forgetron", "Projectron++", "BPA-S", "BOGD"]
 
 
 def number(size: str) -> int:
@@ -100,7 +92,7 @@ def nbsgd_params(n: int, size: int) -> dict[str, Any]:
 
 
 def sgd_grid(run: Run) -> list[Run]:
-    return [run.given(gamma=g, l2=l2) for g in GRID for l2 in GRID]
+    return run.grid(gamma=GRID, l2=GRID)
 
 
 def cross_validated(bench: Bench, grid: Sequence[Run], n: int) -> dict[str, Any]:
@@ -124,13 +116,13 @@ def table_1(bench: Bench, n: int) -> Iterator[Compared]:
         for label in bench.asked(paper):
             algorithm, _, maintenance = label.partition(", ")
             params: dict[str, Any] = {"loss": loss} | ({"maintenance": maintenance} if maintenance else {})
-            tuning = Run("dna", CLASSES["SGD"], {"loss": loss})
+            tuning = Run("dna", named("SGD"), {"loss": loss})
             if algorithm == "BSGD":
                 params["budget"] = 1000
             elif algorithm == "NBSGD":
                 params |= nbsgd_params(n, number(paper[label][2]))
-                tuning = Run("dna", CLASSES["NBSGD"], {"loss": loss, **nbsgd_params(n, 272)})
-            run = Run("dna", bench.cls(label), {**cross_validated(bench, sgd_grid(tuning), n), **params}, rows=n)
+                tuning = Run("dna", named("NBSGD"), {"loss": loss, **nbsgd_params(n, 272)})
+            run = Run("dna", named(label), {**cross_validated(bench, sgd_grid(tuning), n), **params}, rows=n)
             yield [label, loss], run._replace(test="dna.t"), "gamma l2", paper[label], None
 
 
@@ -141,7 +133,7 @@ def table_2(bench: Bench) -> Iterator[Compared]:
         n = min(most, bench.size(source) * 9 // 10)
         for loss, paper in TABLE_2[numbers_of].items():
             for label in bench.asked(paper):
-                size, cls = number(paper[label][2]), bench.cls(label).replace("Classifier", "Regressor")
+                size, cls = number(paper[label][2]), named(label).replace("Classifier", "Regressor")
                 tuned = cross_validated(bench, sgd_grid(Run(source, "KernelSGDRegressor", {"loss": loss})), n)
                 more = {"BSGD": {"budget": min(size, n)}, "NBSGD": nbsgd_params(n, size)}
                 run = Run(source, cls, {**tuned, **more.get(label.partition(",")[0], {})}, rows=n, test="rest")
@@ -150,20 +142,19 @@ def table_2(bench: Bench) -> Iterator[Compared]:
 
 def candidates(label: str, run: Run, n: int, size: str) -> list[Run]:
     """Those of Table 3 of which the best is taken; the budget of most is that of RBP."""
-    kernels = [run.given(gamma=g) for g in GRID]
     if label == "SGD":
         return sgd_grid(run)
     if label.startswith("NBSGD"):
         return sgd_grid(run.given(**nbsgd_params(n, number(size)), loss="Log" if label == "NBSGD" else "Hinge"))
     if label == "Projectron++":
         # O(B²) a sample: with the paper's 7,000 support vectors on a9a that is an hour.
-        return [kernel.given(tolerance=0.1, budget=min(run.params["budget"], 1_000)) for kernel in kernels]
+        return run.grid(gamma=GRID, tolerance=[0.1], budget=[min(run.params["budget"], 1_000)])
     if label == "BPA-S":
-        return [kernel.given(C=C) for kernel in kernels for C in (0.25, 0.5, 1.0, 2.0)]
+        return run.grid(gamma=GRID, C=(0.25, 0.5, 1.0, 2.0))
     if label == "BOGD":
-        steps = [kernel.given(learning_rate=10.0**k) for kernel in kernels for k in range(-3, 2)]
-        return [step.given(l2=1.0 / n**2, max_coef=None) for step in steps]
-    return kernels
+        rates = [10.0**k for k in range(-3, 2)]
+        return run.grid(gamma=GRID, learning_rate=rates, l2=[1.0 / n**2], max_coef=[None])
+    return run.grid(gamma=GRID)
 
 
 def table_3(bench: Bench) -> Iterator[Compared]:
@@ -173,7 +164,7 @@ def table_3(bench: Bench) -> Iterator[Compared]:
         train, test = TEST_SETS[name]
         n = min(1_400 if name == "dna" else bench.size(train), bench.size(train))
         for label in bench.asked(paper):
-            run = Run(train, bench.cls(label), {} if label == "SGD" else {"budget": number(paper["RBP"][2])})
+            run = Run(train, named(label), {} if label == "SGD" else {"budget": number(paper["RBP"][2])})
             chosen = cross_validated(bench, candidates(label, run, n, paper[label][2]), n)
             slow = name != "dna" and label in ("SGD", "Projectron++")
             run = run._replace(params=chosen, rows=n, test=test)
@@ -183,12 +174,12 @@ def table_3(bench: Bench) -> Iterator[Compared]:
 def figures(bench: Bench) -> None:
     """Figure 1: the objective λ/2 ‖w‖² + mean logistic loss while learning a9a; Figure 2: size, time, accuracy by β."""
     params = {"gamma": 2.0**-4, "l2": 2.0**-8, "loss": "Log"}
-    train = protocol.permutation("a9a.train", 0)[: bench.rows(10_000)]
+    train = protocol.permutation("a9a.train", 0)[: min(10_000, bench.size("a9a.train"))]
     n, budget = len(train), max(2, len(train) // 30)
     sample = random.Random(0).sample(train, min(1_000, n))
     curves = {}
     for label, more in (("SGD", {}), ("BSGD", {"budget": budget}), ("NBSGD", {"budget": budget, "beta": 0.6 * n})):
-        model, points = protocol.build(CLASSES[label], {**params, **more}, 0), []
+        model, points = protocol.build(named(label), {**params, **more}, 0), []
         for t, (x, y) in enumerate(train, start=1):
             model.learn_one(x, y)
             if t % max(1, n // 40) == 0:
@@ -201,7 +192,7 @@ def figures(bench: Bench) -> None:
     bench.figure(heading, "nbsgd-figure-1", [(curves, options)])
 
     n, shares = bench.size("a9a.train"), [0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
-    run = Run("a9a.train", CLASSES["NBSGD"], {**params, "budget": max(2, n // 30)}, test="a9a.t")
+    run = Run("a9a.train", named("NBSGD"), {**params, "budget": max(2, n // 30)}, test="a9a.t")
     results = bench.run(run.given(beta=share * n) for share in shares)
     rows = [
         (share * n, r["n_support_vectors"], r["seconds"], 100.0 - r["error"])
@@ -212,16 +203,13 @@ def figures(bench: Bench) -> None:
         for column, label in enumerate(("support vectors", "seconds (busy machine)", "accuracy (%)"), start=1)
     ]
     heading = f"Figure 2: NBSGD on a9a by β, B = {max(2, n // 30)}, logistic loss (the paper: SensIT Vehicle, not here)"
-    bench.figure(heading, "nbsgd-figure-2", panels)
     lines = [[f"{beta:.0f}", size, f"{accuracy:.2f}"] for beta, size, _, accuracy in rows]
-    bench.table("Its numbers", ["β", "SVs", "accuracy (%)"], lines)
+    bench.figure(heading, "nbsgd-figure-2", panels, runner.table(["β", "SVs", "accuracy (%)"], lines))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    bench = Bench(
-        "papers.nbsgd", "Le et al. 2016: NBSGD", SOURCES, CLASSES, argv, permutations=5,
-        note=f"The paper mostly gives no deviations. {protocol.BOLD}",
-    )  # fmt: skip
+    note = f"The paper mostly gives no deviations. {protocol.BOLD}"
+    bench = Bench("papers.nbsgd", "Le et al. 2016: NBSGD", SOURCES, ALGORITHMS, argv, permutations=5, note=note)
     if "dna" in bench.datasets:
         n, keys = min(1_400, bench.size("dna")), ["algorithm", "loss"]
         bench.compare(f"Table 1: dna, {n:,} rows to learn, 1,186 to test", keys, "accuracy (%)", table_1(bench, n))

@@ -13,11 +13,11 @@ its references name) and vehicle (it does not say how it merges the three classe
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Iterator, Sequence
 
+from benchmarks import runner
 from benchmarks.papers import protocol
-from benchmarks.papers.protocol import Bench, Compared, Run, field, numbers
+from benchmarks.papers.protocol import Bench, Compared, Run, named, numbers
 
 TUNING_ROWS = 10_000
 GAMMAS = [2.0**k for k in range(-6, 0)]
@@ -52,39 +52,30 @@ PAPER = {
     """),
 }
 SOURCES = {"a9a": "a9a.train", "covtype": "covtype", "ijcnn1": "ijcnn1.train", "waveform": "waveform"}
-CLASSES = {
-    "RBP": "RBPClassifier",
-    "Forgetron": "ForgetronClassifier",
-    "OLRD": "OLRDClassifier",
-    "OLRU": "OLRUClassifier",
-    "Projectron": "ProjectronClassifier",
-    "Projectron++": "ProjectronPlusPlusClassifier",
-}
 # What Figures 1 and 2 vary; Projectron's next tolerance would take many minutes beyond 1,500 support vectors.
+TOLERANCES = ("tolerance", [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05])
 CURVES = {
-    "Projectron": ("tolerance", [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05]),
-    "Projectron++": ("tolerance", [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05]),
+    "Projectron": TOLERANCES,
+    "Projectron++": TOLERANCES,
     "OLRU": ("c", [0.1, 0.25, 0.5, 1.0, 2.0]),
     "OLRD": ("c", [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]),
 }
+ALGORITHMS = ["RBP", "Forgetron", "OLRD", "OLRU", "Projectron", "Projectron++"]
 
 
 def tuned(bench: Bench, source: str, algorithm: str, c: float) -> Run:
     """The run that is best on the tuning subset, for the whole stream."""
     n = bench.size(source)
     rows = min(TUNING_ROWS, n)
-    run = Run(source, CLASSES[algorithm], {}, rows=rows)
+    run, grid = Run(source, named(algorithm), {}, rows=rows), {"gamma": GAMMAS}
     if algorithm in ("RBP", "Forgetron"):
         run, whole = run.given(budget=1 + int(c * rows**0.5)), {"budget": 1 + int(c * n**0.5)}
     elif algorithm.startswith("Projectron"):
         run, whole = run.given(tolerance=0.5), {}
     else:
         run, whole = run.given(c=c, horizon=rows), {"horizon": n}
-    grid = [run.given(gamma=g) for g in GAMMAS]
-    if algorithm.startswith("OL"):
-        steps = itertools.product(grid, RATES, RADII)
-        grid = [run.given(learning_rate=rate, radius=radius) for run, rate, radius in steps]
-    return bench.best(grid, bench.seeds(1)).given(**whole)._replace(rows=None)
+        grid |= {"learning_rate": RATES, "radius": RADII}
+    return bench.best(run.grid(**grid), bench.seeds(1)).given(**whole)._replace(rows=None)
 
 
 def table(bench: Bench) -> Iterator[Compared]:
@@ -97,7 +88,7 @@ def table(bench: Bench) -> Iterator[Compared]:
 
 def figures(bench: Bench) -> None:
     """Error against the number of support vectors (Figure 1) and against time (Figure 2)."""
-    drawn: dict[str, dict[str, list[tuple[float, ...]]]] = {}
+    drawn: dict[str, dict[str, list[list[float]]]] = {}
     rows = []
     for name, algorithm in itertools.product(bench.datasets, bench.asked(CURVES)):
         parameter, values = CURVES[algorithm]
@@ -105,24 +96,23 @@ def figures(bench: Bench) -> None:
         points = drawn.setdefault(name, {}).setdefault(algorithm, [])
         for value in values:
             results = bench.over(run.given(**{parameter: value}), bench.seeds(1 if parameter == "tolerance" else 3))
-            size, seconds, error = (
-                statistics.fmean(field(results, key)) for key in ("n_support_vectors", "seconds", "error")
-            )
-            points.append((size, seconds, error))
+            points.append(protocol.means(results, "n_support_vectors", "seconds", "error"))
+            size, seconds, error = points[-1]
             rows.append([name, algorithm, value, f"{size:.0f}", f"{error:.2f}", f"{seconds:.2f}", len(results)])
             if parameter == "tolerance" and size > 1_500:
                 break
+    numbers = runner.table(["data", "algorithm", "tolerance or c", "SVs", "error (%)", "s", "runs"], rows)
     for column, label in enumerate(("support vectors", "seconds (busy machine)")) if drawn else ():
         panels = []
         for name, curves in drawn.items():
             options = {"title": name, "xlabel": label, "ylabel": "error (%)", "xscale": "log"}
             panels.append(({a: [(p[column], p[2]) for p in points] for a, points in curves.items()}, options))
-        bench.figure(f"Figure {column + 1}: error against {label}", f"olk-figure-{column + 1}", panels)
-    bench.table("Their numbers", ["data", "algorithm", "tolerance or c", "SVs", "error (%)", "s", "runs"], rows)
+        heading, file = f"Figure {column + 1}: error against {label}", f"olk-figure-{column + 1}"
+        bench.figure(heading, file, panels, numbers if column else "")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    bench = Bench("papers.olk", "He & Kwok 2014: OLRU and OLRD", SOURCES, CLASSES, argv, note=protocol.BOLD)
+    bench = Bench("papers.olk", "He & Kwok 2014: OLRU and OLRD", SOURCES, ALGORITHMS, argv, note=protocol.BOLD)
     bench.compare("Tables 2 and 3", ["data", "B", "algorithm"], "error (%)", table(bench))
     figures(bench)
     bench.write()

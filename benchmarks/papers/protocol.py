@@ -7,13 +7,12 @@ tables.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import inspect
+import itertools
 import math
 import multiprocessing
-import pathlib
 import random
 import re
 import statistics
@@ -56,20 +55,23 @@ def _susy() -> Iterator[Sample]:
     return (sample for i, sample in enumerate(datasets.LIBSVM("SUSY")) if i in chosen)
 
 
-# Names of sets, and how they are read: of LIBSVM's page a file, or the parts of one.
-SOURCES: dict[str, Callable[[], Iterable[Sample]]] = {
-    name: functools.partial(datasets.LIBSVM, file, part)
-    for part, names in {
-        "train": "abalone cadata cod-rna covtype=covtype.binary dna=dna.scale german=german.numer gisette mushrooms "
-        "phishing skin=skin_nonskin space_ga w8a a9a.train=a9a ijcnn1.train=ijcnn1 w7a.train=w7a",
-        "test": "a9a.t=a9a cod-rna.t=cod-rna dna.t=dna.scale gisette.t=gisette ijcnn1.t=ijcnn1 w7a.t=w7a",
-        "both": "a9a ijcnn1 splice w7a",
-        "tr": "ijcnn1.tr=ijcnn1",
-    }.items()
-    for name, file in ((pair.partition("=")[0], pair.rpartition("=")[2]) for pair in names.split())
-}
-SOURCES |= {"spambase": datasets.Spambase, "susy": _susy, "gaussian": _gaussian, "waveform": _waveform}
+def _libsvm(part: str, names: str) -> dict[str, Callable[[], Iterable[Sample]]]:
+    """Names of sets and the files of LIBSVM's page that they are: "name", or "name=file"."""
+    pairs = [(pair.partition("=")[0], pair.rpartition("=")[2]) for pair in names.split()]
+    return {name: functools.partial(datasets.LIBSVM, file, part) for name, file in pairs}
+
+
 GENERATED = {"gaussian": _gaussian, "waveform": _waveform}
+SOURCES = {
+    **_libsvm("train", "abalone cadata cod-rna covtype=covtype.binary dna=dna.scale german=german.numer phishing"),
+    **_libsvm("train", "space_ga w8a a9a.train=a9a ijcnn1.train=ijcnn1 w7a.train=w7a"),
+    **_libsvm("test", "a9a.t=a9a cod-rna.t=cod-rna dna.t=dna.scale ijcnn1.t=ijcnn1 w7a.t=w7a"),
+    **_libsvm("both", "a9a ijcnn1 splice w7a"),
+    **_libsvm("tr", "ijcnn1.tr=ijcnn1"),
+    "spambase": datasets.Spambase,
+    "susy": _susy,
+    **GENERATED,
+}
 
 
 def why_not(name: str) -> str | None:
@@ -95,34 +97,30 @@ def load(name: str) -> list[Sample]:
 
 def _scaled(samples: list[Sample], scaling: str) -> list[Sample]:
     if scaling == "y":
-        mean = statistics.fmean(y for _, y in samples)
-        deviation = statistics.pstdev(y for _, y in samples)
+        targets = [y for _, y in samples]
+        mean, deviation = statistics.fmean(targets), statistics.pstdev(targets)
         return [(x, (y - mean) / deviation) for x, y in samples]
     features = sorted({feature for x, _ in samples for feature in x})
-    shift, unit = {}, {}
-    for feature in features:
-        values = [x.get(feature, 0.0) for x, _ in samples]
-        if scaling == "z":
-            shift[feature], unit[feature] = statistics.fmean(values), statistics.pstdev(values) or 1.0
-        else:
-            low, high = min(values), max(values)
-            shift[feature], unit[feature] = low, (high - low) or 1.0
-            if scaling == "[-1,1]":
-                shift[feature], unit[feature] = (low + high) / 2.0, (high - low) / 2.0 or 1.0
-    return [
-        ({feature: (x.get(feature, 0.0) - shift[feature]) / unit[feature] for feature in features}, y)
-        for x, y in samples
-    ]
+    boxes = {feature: _box([x.get(feature, 0.0) for x, _ in samples], scaling) for feature in features}
+    return [({name: (x.get(name, 0.0) - shift) / unit for name, (shift, unit) in boxes.items()}, y) for x, y in samples]
+
+
+def _box(values: list[float], scaling: str) -> tuple[float, float]:
+    """What is subtracted from the values of a feature, and by what they are divided then."""
+    if scaling == "z":
+        return statistics.fmean(values), statistics.pstdev(values) or 1.0
+    low, high = min(values), max(values)
+    if scaling == "[0,1]":
+        return low, high - low or 1.0
+    return (low + high) / 2.0, (high - low) / 2.0 or 1.0
 
 
 @functools.lru_cache(maxsize=2)
 def permutation(name: str, seed: int | None) -> list[Sample]:
     """The samples in the order of a seed; None: as in the file."""
-    samples = load(name)
-    if seed is None:
-        return samples
-    samples = samples.copy()
-    random.Random(seed).shuffle(samples)
+    samples = load(name).copy()
+    if seed is not None:
+        random.Random(seed).shuffle(samples)
     return samples
 
 
@@ -130,36 +128,24 @@ def permutation(name: str, seed: int | None) -> list[Sample]:
 
 
 class Run(NamedTuple):
-    """One experiment: all that its result depends on.
+    """One experiment: all that its result depends on."""
 
-    Parameters
-    ----------
-    data
-        Name of the data set, as `load` takes it.
-    algorithm
-        Name of a class of river_okl, or of one in `EXTRA`.
-    params
-        Its parameters; `gamma` stands for an RBF kernel, `loss` for the name of a loss.
-    seed
-        Seed of the permutation and of the algorithm's draws; None: the order of the file.
-    rows
-        How many samples of the permutation are learned; None: all.
-    test
-        None: each sample is predicted, then learned. The name of a data set, or "rest", the samples of the permutation
-        after `rows`: learn first, then predict those. A number k: fold k of 5 of the rows is predicted.
-
-    """
-
-    data: str
-    algorithm: str
-    params: dict[str, Any]
-    seed: int | None = 0
-    rows: int | None = None
+    data: str  # as `load` takes it
+    algorithm: str  # the name of a class of river_okl, or of one in `EXTRA`
+    params: dict[str, Any]  # `gamma` stands for an RBF kernel, `loss` is the name of a loss
+    seed: int | None = 0  # of the permutation and of the algorithm's draws; None: the order of the file
+    rows: int | None = None  # how many samples of the permutation are learned; None: all
+    # None: each sample is predicted, then learned. The name of a data set, or "rest", the samples after `rows`: learn
+    # first, then predict those. A number k: fold k of 5 of the rows is predicted.
     test: str | int | None = None
 
     def given(self, **params: Any) -> Run:
         """The run with these parameters besides."""
         return self._replace(params={**self.params, **params})
+
+    def grid(self, **params: Iterable[Any]) -> list[Run]:
+        """A run for each choice of values; the last parameter changes first."""
+        return [self.given(**dict(zip(params, values, strict=True))) for values in itertools.product(*params.values())]
 
     @property
     def key(self) -> str:
@@ -168,32 +154,45 @@ class Run(NamedTuple):
         return runner.digest(self._asdict(), runner.code(cls) if cls else None, list(map(_content, sets)), _measuring())
 
 
+# Labels of the papers' tables (what is before a comma or a space) whose class has another name.
+CLASSES = {
+    "Perceptron": "KernelPerceptronClassifier",
+    "PA-I": "KernelPAClassifier",
+    "Projectron++": "ProjectronPlusPlusClassifier",
+    "BPA-S": "BPAClassifier",
+    "BOGD++": "BOGDClassifier",
+    "SGD": "KernelSGDClassifier",
+    "Pegasos": "KernelSGDClassifier",
+    "LIBSVM": "SVC",
+}
+
+# Algorithms that are no part of river_okl, such as the variants by which a difference is explained.
 EXTRA: dict[str, type] = {}
-"""Algorithms that are no part of river_okl, such as the variants by which a difference is explained."""
 
 
-def find(algorithm: str) -> type | None:
+def named(label: str) -> str:
+    """The name of the class that a label of a paper stands for."""
+    stem = label.replace(",", " ").partition(" ")[0]
+    return CLASSES.get(stem, f"{stem}Classifier")
+
+
+def find(algorithm: str) -> Any:
     """The class of this name, if there is one."""
     return EXTRA.get(algorithm) or getattr(river_okl, algorithm, None)
 
 
 def build(algorithm: str, params: dict[str, Any], seed: int | None) -> Any:
     """A model from a run's plain parameters."""
-    params = dict(params)
-    cls: Any = find(algorithm)
-    accepted = inspect.signature(cls).parameters
+    params = {"seed": seed, **params} if "seed" in inspect.signature(find(algorithm)).parameters else dict(params)
     if "gamma" in params:
         params["kernel"] = kernels.RBF(params.pop("gamma"))
-    if "loss" in params:
-        name = params["loss"]
+    if name := params.get("loss"):
         params["loss"] = losses.EpsilonInsensitive() if name == "EpsilonInsensitive" else getattr(optim.losses, name)()
-    if "seed" in accepted:
-        params.setdefault("seed", seed)
-    return cls(**params)
+    return find(algorithm)(**params)
 
 
+# Algorithms whose paper has one model for several classes. The others are binary and get one for each.
 MULTI_CLASS = {"KernelSGDClassifier", "BSGDClassifier", "NBSGDClassifier"}
-"""Algorithms whose paper has one model for several classes. The others are binary and get one for each."""
 
 
 class OneVsRest:
@@ -221,20 +220,25 @@ class OneVsRest:
 def execute(run: Run) -> Result:
     """Do the run."""
     samples = permutation(run.data, run.seed)
-    if run.algorithm == "SVC":
-        return _batch(run, samples)
-    model = build(run.algorithm, run.params, run.seed)
     if run.test is None:
-        return _progressive(model, samples[: run.rows])
+        return _progressive(build(run.algorithm, run.params, run.seed), samples[: run.rows])
     train, test = _split(run, samples)
+    if run.algorithm == "SVC":
+        return _batch(run, train, test)
     several = isinstance(train[0][1], int) and not isinstance(train[0][1], bool)
     if several and run.algorithm not in MULTI_CLASS:
         model = OneVsRest(run, sorted({y for _, y in train}))
+    else:
+        model = build(run.algorithm, run.params, run.seed)
     start = time.perf_counter()
     for x, y in train:
         model.learn_one(x, y)
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, **_tested(model, test), **_sizes(model)}
+    if isinstance(test[0][1], float):
+        error = math.sqrt(statistics.fmean((model.predict_one(x) - y) ** 2 for x, y in test))
+    else:
+        error = 100.0 * statistics.fmean(model.predict_one(x) != y for x, y in test)
+    return {"seconds": seconds, "error": error, "n_support_vectors": model.n_support_vectors}
 
 
 def _split(run: Run, samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
@@ -265,30 +269,17 @@ def _progressive(model: Any, samples: list[Sample]) -> Result:
             squares += error * error
             absolutes += abs(error)
         model.learn_one(x, y)
-    seconds = time.perf_counter() - start
-    n = len(samples)
-    result: Result = {"samples": n, "seconds": seconds, **_sizes(model)}
+    seconds, n = time.perf_counter() - start, len(samples)
+    result: Result = {"seconds": seconds, "n_support_vectors": model.n_support_vectors}
     if classify:
-        return {**result, "error": 100.0 * mistakes / n, "mistakes": mistakes, "margin_errors": margin_errors}
+        return {**result, "error": 100.0 * mistakes / n, "margin_errors": margin_errors}
     return {**result, "error": math.sqrt(squares / n), "mae": absolutes / n}
 
 
-def _tested(model: Any, test: list[Sample]) -> Result:
-    """The error on the test set: percent, or the root of the mean square."""
-    if isinstance(test[0][1], float):
-        return {"error": math.sqrt(statistics.fmean((model.predict_one(x) - y) ** 2 for x, y in test))}
-    return {"error": 100.0 * statistics.fmean(model.predict_one(x) != y for x, y in test)}
-
-
-def _sizes(model: Any) -> Result:
-    return {"n_support_vectors": model.n_support_vectors}
-
-
-def _batch(run: Run, samples: list[Sample]) -> Result:
+def _batch(run: Run, train: list[Sample], test: list[Sample]) -> Result:
     """LIBSVM by scikit-learn."""
     from sklearn import feature_extraction, svm
 
-    train, test = _split(run, samples)
     vectorizer = feature_extraction.DictVectorizer(sparse=False)
     X = vectorizer.fit_transform([{str(k): v for k, v in x.items()} for x, _ in train])
     X_test = vectorizer.transform([{str(k): v for k, v in x.items()} for x, _ in test])
@@ -297,10 +288,6 @@ def _batch(run: Run, samples: list[Sample]) -> Result:
     seconds = time.perf_counter() - start
     error = 100.0 * float((model.predict(X_test) != [y for _, y in test]).mean())
     return {"seconds": seconds, "error": error, "n_support_vectors": len(model.support_)}
-
-
-def _keyed(run: Run) -> tuple[str, Result]:
-    return run.key, execute(run)
 
 
 @functools.cache
@@ -316,7 +303,7 @@ def _content(name: str) -> str:
 @functools.cache
 def _measuring() -> str:
     """The functions above, on which every result depends."""
-    made_of = (load, _scaled, permutation, build, OneVsRest, execute, _split, _progressive, _tested, _batch)
+    made_of = (load, _scaled, _box, permutation, build, OneVsRest, execute, _split, _progressive, _batch)
     return runner.digest(*map(inspect.getsource, made_of))
 
 
@@ -328,23 +315,8 @@ FOLDS = [{"test": fold} for fold in range(5)]
 class Bench:
     """The command line of a script, its runs and what it writes.
 
-    Parameters
-    ----------
-    name
-        Of the paper, for the files that are written.
-    title
-        The first line of the results.
-    sources
-        The data sets of the paper, and what they are read from.
-    classes
-        Its algorithms, and their classes.
-    argv
-        The command line.
-    permutations
-        How many of them unless the command line says otherwise.
-    note
-        What the results say besides.
-
+    ``sources`` are the data sets of the paper and what they are read from; ``algorithms`` what can be chosen of its
+    algorithms; ``permutations`` how many there are unless the command line says otherwise.
     """
 
     def __init__(
@@ -352,27 +324,23 @@ class Bench:
         name: str,
         title: str,
         sources: Mapping[str, str],
-        classes: Mapping[str, str],
+        algorithms: Iterable[str],
         argv: Sequence[str] | None,
         permutations: int = 10,
         note: str = "",
     ):
-        parser = argparse.ArgumentParser(f"python -m benchmarks.{name}", description=title)
-        for option, choices in (("--datasets", list(sources)), ("--algorithms", list(classes))):
-            parser.add_argument(
-                option, nargs="+", choices=choices, default=choices, metavar="NAME", help=", ".join(choices)
-            )
+        parser = runner.parser(name, title)
+        runner.choice(parser, "--datasets", list(sources))
+        runner.choice(parser, "--algorithms", list(algorithms))
         parser.add_argument("--permutations", type=int, default=permutations)
         parser.add_argument("--rows", type=int, help="use only so many samples of each set")
         parser.add_argument("--jobs", type=int, default=2)
         parser.add_argument("--fresh", action="store_true", help="do not use results in the cache")
-        parser.add_argument("--output", type=pathlib.Path, default=runner.RESULTS)
-        parser.add_argument("--cache", type=pathlib.Path, default=runner.CACHE)
         self.args = parser.parse_args(argv)
-        self.name, self.classes = name.rpartition(".")[2], classes
+        self.name, self.title, self.note = name.rpartition(".")[2], title, note
         self.skipped: dict[str, str] = {}
         self.datasets = [data for data in self.args.datasets if self.there(data, sources[data])]
-        self._lines = [f"# {title}", "", note] if note else [f"# {title}"]
+        self._sections: list[tuple[str, str]] = []
         self._cache = runner.Cache(self.args.cache / f"{self.name}.jsonl", self.args.fresh)
         self._commits: set[str] = set()
 
@@ -386,13 +354,6 @@ class Bench:
         """The labels whose algorithm, what is before a comma, is asked for."""
         return [label for label in labels if label.partition(",")[0] in self.args.algorithms]
 
-    def cls(self, label: str) -> str:
-        return self.classes[label.partition(",")[0]]
-
-    def rows(self, wanted: int | None) -> int | None:
-        """A number of rows under the command line's limit."""
-        return min((n for n in (wanted, self.args.rows) if n is not None), default=None)
-
     def size(self, source: str) -> int:
         """T, the number of samples of a run."""
         return min(len(load(source)), self.args.rows or sys.maxsize)
@@ -403,17 +364,18 @@ class Bench:
 
     def run(self, runs: Iterable[Run]) -> list[Result]:
         """The results of runs, from the cache where they are known."""
-        runs = [run._replace(rows=self.rows(run.rows)) for run in runs]
-        keys = [run.key for run in runs]
-        unknown = {key: run for key, run in zip(keys, runs, strict=True) if key not in self._cache.rows}
+        if most := self.args.rows:
+            runs = [run._replace(rows=min(run.rows or most, most)) for run in runs]
+        keyed = [(run.key, run) for run in runs]
+        unknown = {key: run for key, run in keyed if key not in self._cache.rows}
         # By data and seed: a worker keeps the permutation that it has in memory.
-        todo = sorted(unknown.values(), key=lambda run: (run.data, str(run.seed)))
-        with _results(todo, self.args.jobs) as results:
-            for i, (key, result) in enumerate(results, start=1):
-                self._cache.keep(key, **result)
+        todo = sorted(unknown.items(), key=lambda pair: (pair[1].data, str(pair[1].seed)))
+        with _workers(self.args.jobs) as each:
+            for i, result in enumerate(each(execute, [run for _, run in todo])):
+                self._cache.keep(todo[i][0], **result)
                 if sys.stderr.isatty():
-                    print(f"\r{self.name}: {i} of {len(todo)} runs", end="\n" * (i == len(todo)), file=sys.stderr)
-        rows = [self._cache.rows[key] for key in keys]
+                    print(f"\r{self.name}: {i + 1} of {len(todo)} runs", end="", file=sys.stderr)
+        rows = [self._cache.rows[key] for key, _ in keyed]
         self._commits.update(row["commit"] for row in rows)
         return rows
 
@@ -429,12 +391,9 @@ class Bench:
         means = [statistics.fmean(errors[i : i + len(over)]) for i in range(0, len(errors), len(over))]
         return candidates[means.index(min(means))]
 
-    def say(self, *lines: str) -> None:
-        self._lines.extend(["", *lines])
-
     def table(self, heading: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         rows = list(rows)
-        self.say(f"## {heading}", "", runner.table(head, rows) if rows else "Nothing of it was asked for.")
+        self._sections.append((heading, runner.table(head, rows) if rows else "Nothing of it was asked for."))
 
     def compare(self, heading: str, keys: Sequence[str], measure: str, rows: Iterable[Compared]) -> None:
         """A table of ours beside the paper's: a mean, its deviation and a size."""
@@ -449,8 +408,10 @@ class Bench:
         ours = ["chosen", f"paper: {measure}", "ours", "difference", "paper: size", "ours: SVs", "s", "runs"]
         self.table(heading, [*keys, *ours], lines)
 
-    def figure(self, heading: str, name: str, panels: Sequence[tuple[Mapping[str, Sequence[Any]], Any]]) -> None:
-        """Panels side by side: points by label, and what the axis is told."""
+    def figure(
+        self, heading: str, name: str, panels: Sequence[tuple[Mapping[str, Sequence[Any]], Any]], below: str = ""
+    ) -> None:
+        """Panels side by side: points by label, and what the axis is told; and what stands below them."""
         from matplotlib.figure import Figure
 
         drawn = Figure(figsize=(4.5 * len(panels), 4), layout="constrained")
@@ -462,28 +423,28 @@ class Bench:
                 axis.legend(fontsize="small")
         self.args.output.mkdir(parents=True, exist_ok=True)
         drawn.savefig(self.args.output / f"{name}.png", dpi=110)
-        self.say(f"## {heading}", "", f"![{name}]({name}.png)")
+        self._sections.append((heading, f"![{name}]({name}.png)\n\n{below}".strip()))
 
     def write(self) -> None:
         """Write the results as Markdown, and show them."""
-        if self.skipped:
-            self.say("Skipped:", "", *(f"- {name}: {reason}" for name, reason in self.skipped.items()))
-        if self._commits:
-            self.say(f"Measured at {', '.join(sorted(self._commits))}.")
-        self.args.output.mkdir(parents=True, exist_ok=True)
-        text = "\n".join(self._lines) + "\n"
-        (self.args.output / f"{self.name}.md").write_text(text)
-        print(text)
+        skipped = [f"- {name}: {reason}" for name, reason in self.skipped.items()]
+        measured = f"Measured at {', '.join(sorted(self._commits))}." if self._commits else ""
+        intro = [self.note, measured, "Skipped:" * bool(skipped), "\n".join(skipped)]
+        path = self.args.output / f"{self.name}.md"
+        path.unlink(missing_ok=True)
+        report = runner.Report(path, self.title, "\n\n".join(filter(None, intro)))
+        for heading, text in self._sections:
+            report.write(heading, text)
 
 
 @contextlib.contextmanager
-def _results(runs: list[Run], jobs: int) -> Iterator[Iterable[tuple[str, Result]]]:
-    if jobs == 1 or len(runs) <= 1:
-        yield map(_keyed, runs)
+def _workers(jobs: int) -> Iterator[Callable[..., Iterable[Result]]]:
+    """A `map` of so many processes; forked ones know EXTRA, which a script fills."""
+    if jobs == 1:
+        yield map
     else:
-        # Forked workers know EXTRA, which a script fills.
         with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            yield pool.imap_unordered(_keyed, runs)
+            yield pool.imap
 
 
 # Numbers --------------------------------------------------------------------------------------------
@@ -515,6 +476,10 @@ def mean_sd(values: Iterable[float], digits: int = 2) -> str:
 
 def field(results: Iterable[Result], name: str) -> list[float]:
     return [result[name] for result in results]
+
+
+def means(results: Iterable[Result], *names: str) -> list[float]:
+    return [statistics.fmean(field(results, name)) for name in names]
 
 
 def comparison(paper: tuple[float, float] | None, values: Sequence[float], digits: int = 2) -> list[str]:

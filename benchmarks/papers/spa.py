@@ -18,12 +18,12 @@ vectors tell.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from benchmarks import runner
 from benchmarks.papers import protocol
-from benchmarks.papers.protocol import FOLDS, Bench, Compared, Run, field, numbers
+from benchmarks.papers.protocol import FOLDS, Bench, Compared, Run, field, named, numbers
 
 GAMMA = 0.4
 RATES = [10.0**k for k in range(3, -4, -1)]
@@ -74,21 +74,6 @@ SPA, last     82.97 2.59 2,079    91.23 3.40 2,386    97.49 2.05 3,710
 SPA, avg      84.88 0.10 2,079    96.05 0.09 2,386    97.97 0.04 3,710
 """)
 TEST_SETS = {"a9a": ("a9a.train", "a9a.t"), "codrna": ("cod-rna/[-1,1]", "cod-rna.t"), "w7a": ("w7a.train", "w7a.t")}
-CLASSES = {
-    "Perceptron": "KernelPerceptronClassifier",
-    "OGD": "OGDClassifier",
-    "PA-I": "KernelPAClassifier",
-    "RBP": "RBPClassifier",
-    "Forgetron": "ForgetronClassifier",
-    "Projectron": "ProjectronClassifier",
-    "Projectron++": "ProjectronPlusPlusClassifier",
-    "BPA-S": "BPAClassifier",
-    "BOGD": "BOGDClassifier",
-    "OSKL": "OSKLClassifier",
-    "SPA": "SPAClassifier",
-    "LIBSVM": "SVC",
-    "Pegasos": "KernelSGDClassifier",
-}
 UNBOUNDED = ("Perceptron", "OGD", "PA-I")
 LONG = (*UNBOUNDED, "Projectron")  # minutes for a million rows: one permutation
 CHOSEN = "learning_rate max_coef C bound"
@@ -96,27 +81,25 @@ CHOSEN = "learning_rate max_coef C bound"
 
 def candidates(bench: Bench, label: str, setting: Setting) -> list[Run]:
     """Those of which the best is taken in Table 2."""
-    n, run = bench.size(setting.source), Run(setting.source, bench.cls(label), {"gamma": GAMMA})
+    n, run = bench.size(setting.source), Run(setting.source, named(label), {"gamma": GAMMA})
     if label == "OSKL":
         return oskl(bench, run, setting.budget * n // len(protocol.load(setting.source)), RATES)
     if label == "SPA":
-        return [run.given(learning_rate=rate, alpha=setting.alpha, beta=setting.beta) for rate in RATES]
+        return run.grid(learning_rate=RATES, alpha=[setting.alpha], beta=[setting.beta])
     if label not in UNBOUNDED:
         run = run.given(budget=setting.budget)
-    # The shrinkage 1 - ηλ must stay positive.
-    steps = [run.given(learning_rate=rate, l2=min(1.0 / n**2, 0.5 / rate)) for rate in RATES]
-    if label == "OGD":
-        return steps
-    if label == "BOGD":
-        return [s.given(max_coef=s.params["learning_rate"] * factor) for s in steps for factor in (1.0, 4.0, 16.0)]
     if label in ("PA-I", "BPA-S", "BPA-S, C = 1"):
-        return [run.given(C=C) for C in ((1.0,) if "=" in label else COSTS)]
+        return run.grid(C=(1.0,) if "=" in label else COSTS)
+    if label in ("OGD", "BOGD"):  # the shrinkage 1 - ηλ must stay positive
+        steps = [run.given(learning_rate=rate, l2=min(1.0 / n**2, 0.5 / rate)) for rate in RATES]
+        clipped = [step.given(max_coef=step.params["learning_rate"] * k) for step in steps for k in (1.0, 4.0, 16.0)]
+        return clipped if label == "BOGD" else steps
     return [run.given(tolerance=0.1 if "++" in label else 0.0) if "Projectron" in label else run]
 
 
 def oskl(bench: Bench, run: Run, target: int, rates: Sequence[float]) -> list[Run]:
     """For each η the G with which OSKL has about `target` support vectors, found on one permutation."""
-    runs = [run.given(learning_rate=rate, bound=10.0) for rate in rates]
+    runs = run.grid(learning_rate=rates, bound=[10.0])
     for _ in range(4):
         sizes = field(bench.run(runs), "n_support_vectors")
         runs = [
@@ -143,54 +126,48 @@ def table_2(bench: Bench, name: str) -> Iterator[Compared]:
 def figure_1(bench: Bench) -> None:
     """SVs, time and accuracy of SPA on a9a for several α and β."""
     alphas, betas = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0), (2.5, 5.0, 10.0, 20.0, 40.0)
-    run = Run("a9a", "SPAClassifier", {"gamma": GAMMA, "learning_rate": 0.1})
-    seeds = bench.seeds(3)
-    pairs = [(beta, alpha) for beta in betas for alpha in alphas if alpha <= beta]  # α/β is a probability
-    bench.run(run.given(alpha=alpha, beta=beta)._replace(**seed) for beta, alpha in pairs for seed in seeds)
+    base, seeds = Run("a9a", "SPAClassifier", {"gamma": GAMMA, "learning_rate": 0.1}), bench.seeds(3)
+    grid = [run for run in base.grid(beta=betas, alpha=alphas) if run.params["alpha"] <= run.params["beta"]]
+    bench.run(run._replace(**seed) for run in grid for seed in seeds)  # all at once, side by side
     curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
     rows = []
-    for beta, alpha in pairs:
-        results = bench.over(run.given(alpha=alpha, beta=beta), seeds)
-        size, seconds, error = (
-            statistics.fmean(field(results, name)) for name in ("n_support_vectors", "seconds", "error")
-        )
+    for run in grid:
+        alpha, beta = run.params["alpha"], run.params["beta"]
+        size, seconds, error = protocol.means(bench.over(run, seeds), "n_support_vectors", "seconds", "error")
         values = {"support vectors": size, "seconds (busy machine)": seconds, "accuracy (%)": 100.0 - error}
         for label, value in values.items():
             curves.setdefault(label, {}).setdefault(f"β = {beta:g}", []).append((alpha, value))
         if alpha in (0.1, 0.5, 1.0, 2.0, 3.0):
             rows.append([f"{beta:g}", f"{alpha:g}", f"{size:.0f}", f"{100.0 - error:.2f}"])
     panels = [(lines, {"xlabel": "α", "ylabel": label}) for label, lines in curves.items()]
-    bench.figure(f"Figure 1: SPA on a9a, η = 0.1, {len(seeds)} permutations", "spa-figure-1", panels)
-    bench.table("Its numbers", ["β", "α", "SVs", "accuracy (%)"], rows)
+    numbers = runner.table(["β", "α", "SVs", "accuracy (%)"], rows)
+    bench.figure(f"Figure 1: SPA on a9a, η = 0.1, {len(seeds)} permutations", "spa-figure-1", panels, numbers)
 
 
 def candidates_3(run: Run, label: str) -> list[Run]:
     """Those of which the best is taken in Table 3."""
     powers = [2.0**k for k in range(5, -6, -1)]
     if label == "LIBSVM":
-        return [run.given(gamma=gamma, C=C) for gamma in powers for C in powers]
+        return run.grid(gamma=powers, C=powers)
     if label == "Pegasos":
-        return [run.given(l2=l2) for l2 in (*RATES, 1e-4, 1e-5)]
+        return run.grid(l2=(*RATES, 1e-4, 1e-5))
     if label == "BPA-S":
-        return [run.given(C=C) for C in powers]
-    steps = [run.given(learning_rate=rate) for rate in RATES]
+        return run.grid(C=powers)
     if label == "BOGD":
         rates = [(rate, l2) for rate in RATES for l2 in RATES if rate * l2 < 1.0]
         return [run.given(learning_rate=rate, l2=l2, max_coef=rate) for rate, l2 in rates]
     more = {"bound": 5.0} if label.startswith("OSKL") else {"alpha": 1.0, "beta": 5.0}
-    return [step.given(averaged=label.endswith("avg"), **more) for step in steps]
+    return run.given(averaged=label.endswith("avg"), **more).grid(learning_rate=RATES)
 
 
 def table_3(bench: Bench, name: str) -> Iterator[Compared]:
     train, test = TEST_SETS[name]
     n, budget = bench.size(train), int(TABLE_3[name]["SPA, avg"][2].replace(",", ""))
     kernel: dict[str, float] = {}  # the same for all, found with LIBSVM
-    for label, paper in TABLE_3[name].items():
-        if label not in bench.asked([label]):
-            continue
+    for label in bench.asked(TABLE_3[name]):
         # The best λ of Pegasos depends on the number of its steps.
         rows = n if label == "Pegasos" else 2000
-        run = Run(train, bench.cls(label), kernel, rows=rows)
+        run = Run(train, named(label), kernel, rows=rows)
         if label in ("BOGD", "BPA-S"):  # the budget relative to the samples, as in the run that follows
             run = run.given(budget=max(1, budget * rows // n))
         best = bench.best(candidates_3(run, label), FOLDS)
@@ -200,13 +177,14 @@ def table_3(bench: Bench, name: str) -> Iterator[Compared]:
         best = best._replace(rows=None, test=test)
         if label.startswith("OSKL"):  # G so that there are as many support vectors as SPA has
             best = oskl(bench, best, budget, [best.params["learning_rate"]])[0]
-        yield [label], best, f"gamma l2 {CHOSEN}", paper, 1 if label == "LIBSVM" else None
+        yield [label], best, f"gamma l2 {CHOSEN}", TABLE_3[name][label], 1 if label == "LIBSVM" else None
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     sources = {name: setting.source for name, setting in SETTINGS.items()}
+    algorithms = [*TABLE_2["a9a"], "LIBSVM", "Pegasos"]
     note = f"Parameters are chosen on the first permutation. {protocol.BOLD}"
-    bench = Bench("papers.spa", "Lu et al. 2016: SPA", sources, CLASSES, argv, permutations=20, note=note)
+    bench = Bench("papers.spa", "Lu et al. 2016: SPA", sources, algorithms, argv, permutations=20, note=note)
     for name in bench.datasets:
         heading = f"Table 2, {name}: {bench.size(sources[name]):,} rows, β = {SETTINGS[name].beta:g}"
         bench.compare(heading, ["algorithm"], "accuracy (%)", table_2(bench, name))

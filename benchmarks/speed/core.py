@@ -1,0 +1,198 @@
+"""The core alone: an evaluation beside NumPy, its memory, and two threads."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import resource
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from river import base
+
+from benchmarks import runner, timing
+from benchmarks.speed.samples import dense, expansion, names, sparse
+from river_okl import kernels
+from river_okl._core.expansion import Expansion
+from river_okl._core.sample import Frame
+
+Part = str | list[dict[str, object]]
+
+
+class InNumPy:
+    """The same function as NumPy writes it: the points as rows of a matrix."""
+
+    def __init__(self, f: Expansion, Z: Any):
+        self.Z, self.squares = Z, np.asarray((Z * Z).sum(axis=1)).ravel()
+        self.alpha, self.gamma = f.coefficients, f.kernel.gammas[0]
+
+    def one(self, x: np.ndarray) -> float:
+        k = self.Z @ x
+        k *= 2.0
+        k -= self.squares
+        k -= x @ x
+        k *= self.gamma
+        np.exp(k, out=k)
+        return float(self.alpha @ k)
+
+    def many(self, X: np.ndarray) -> np.ndarray:
+        K = X @ self.Z.T
+        K *= 2.0
+        K -= self.squares
+        K -= np.einsum("ij,ij->i", X, X)[:, None]
+        K *= self.gamma
+        np.exp(K, out=K)
+        return K @ self.alpha
+
+
+def matrix(samples: list[dict[str, float]], d: int) -> np.ndarray:
+    out = np.zeros((len(samples), d))
+    for row, x in zip(out, samples, strict=True):
+        for name, value in x.items():
+            row[int(name[1:])] = value
+    return out
+
+
+def each(call: Callable[[Any], object], arguments: Any) -> Callable[[], None]:
+    """A call for one argument after another, so that none sees the one of the call before."""
+
+    def action() -> None:
+        for argument in arguments:
+            call(argument)
+
+    return action
+
+
+def evaluation() -> Iterator[str]:
+    """`Expansion.evaluate(dict)` of a Gaussian beside NumPy's matrix product and exp (row-major).
+
+    A call computes B·d differences and squares, B exponentials and an inner product, and reads 8·B·d bytes.
+    Targets: 1000 x 20 at most 0.3 x NumPy; 14 of 123 at most 0.1 x.
+    """
+    peak, rows = timing.fma_limit(), []
+    for n, d in itertools.product((100, 400, 1000, 5000), (8, 20, 123)):
+        points, queries = dense(n, d), dense(4, d, seed=1)
+        f, vectors = expansion(points), matrix(queries, d)
+        numpy = InNumPy(f, matrix(points, d))
+        for x, v in zip(queries, vectors, strict=True):
+            assert math.isclose(f.evaluate(x), numpy.one(v), rel_tol=1e-9)
+        actions = {"core": each(f.evaluate, queries), "NumPy": each(numpy.one, vectors)}
+        times = timing.interleaved(actions, rounds=15, per=len(queries))
+        limit, pace = timing.load_limit(8 * n * d), n * d / times["core"] / 1e3
+        read = [8 * pace, limit, f"{8 * pace / limit:.0%}", f"{8 * n * d / 1024:.0f}"]
+        rows.append([f"{n} x {d}", *times.compared("core", "NumPy"), pace, f"{pace / peak:.0%}", *read])
+    head = ["B x d, dense", "core µs", "NumPy µs", "ratio", "GFMA/s", "of the peak"]
+    yield runner.table([*head, "GB/s", "reading alone, GB/s", "of that", "KiB of Z"], rows)
+
+    rows = []
+    for n, active, d in ((1350, 14, 123), *((n, 30, 100_000) for n in (100, 400, 1000, 5000))):
+        points, queries = sparse(n, active, d), sparse(4, active, d, seed=1)
+        f, vectors = expansion(points), matrix(queries, d)
+        columns = [int(name[1:]) for x in points for name in x]
+        Z = scipy.sparse.csr_array((np.ones(n * active), columns, np.arange(0, n * active + 1, active)), shape=(n, d))
+        actions = {"core": each(f.evaluate, queries), "SciPy CSR": each(InNumPy(f, Z).one, vectors)}
+        if small := n * d <= 50_000_000:
+            actions["NumPy"] = each(InNumPy(f, Z.toarray()).one, vectors)
+        times = timing.interleaved(actions, rounds=9, per=len(queries))
+        numpy = times.compared("core", "NumPy") if small else [times["core"], None, None]
+        pace = n * active / times["core"] / 1e3
+        rows.append([f"{active} of {d:,}, B={n}", *numpy, *times.compared("core", "SciPy CSR")[1:], pace])
+    head = ["sparse", "core µs", "NumPy µs", "ratio", "SciPy CSR µs", "ratio", "numbers of the points, 10⁹/s"]
+    yield runner.table(head, rows)
+
+    sizes = [24, 160, 960, 4800, 65536]
+    limits = [[f"{kib} KiB", timing.load_limit(kib * 1024), timing.triad_limit(kib * 1024)] for kib in sizes]
+    yield runner.table(["limits of the machine", "reading, GB/s", "triad, GB/s"], limits)
+    yield f"The machine does {peak:.1f}·10⁹ multiply-adds per second in registers."
+
+
+# Memory -------------------------------------------------------------------------------------------
+
+
+def resident() -> float:
+    """MB that the process has now."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 1e6
+
+
+def memory() -> Iterator[str]:
+    """A support vector is its d numbers, its coefficient, ‖z‖², κ(z, z), its birth and the list of its posting lists.
+
+    The scratch of a kernel row comes on top once.
+    """
+    rows = []
+    for n, d in itertools.product((100, 1000, 20_000), (10, 20, 123)):
+        points, before = dense(min(n, 1000), d), resident()
+        f = Expansion(kernels.RBF(gamma=0.5 / d)._terms(), budget=n)
+        for x in itertools.islice(itertools.cycle(points), n):
+            f.evaluate(x)
+            f.add(0.1)
+        size, least = base.Base._raw_memory_usage.fget(f), 8 * (d + 4)  # River's meter goes through all parts
+        grown = resident() - before if n >= 20_000 else None
+        rows.append([f"B={n:,}, d={d}", size / 1e6, size / n, least, size / n / least, grown])
+    head = [
+        "dense",
+        "MB of the expansion",
+        "bytes per support vector",
+        "8 (d + 4)",
+        "ratio",
+        "MB that the process grew",
+    ]
+    yield runner.table(head, rows)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    yield f"Peak of this process, data and libraries included: {peak:.0f} MB."
+
+
+# Threads ------------------------------------------------------------------------------------------
+
+
+def together(actions: list[Callable[[], object]]) -> float:
+    """Milliseconds until all have ended, each in its own thread."""
+    barrier = threading.Barrier(len(actions) + 1)
+
+    def run(action: Callable[[], object]) -> None:
+        barrier.wait()
+        action()
+
+    workers = [threading.Thread(target=run, args=(action,)) for action in actions]
+    for worker in workers:
+        worker.start()
+    barrier.wait()
+    start = time.perf_counter()
+    for worker in workers:
+        worker.join()
+    return (time.perf_counter() - start) * 1e3
+
+
+def many_rows(n: int, d: int) -> Callable[[], object]:
+    f, frame = expansion(dense(n, d)), Frame(list(names(d)), np.random.default_rng(1).normal(size=(1000, d)))
+    return lambda: [f.evaluate_many(frame) for _ in range(max(1, 20_000_000 // (n * d * 1000)))]
+
+
+def single_rows(n: int, d: int) -> Callable[[], object]:
+    f, queries = expansion(dense(n, d)), dense(2, d, seed=1)
+    times = max(10, 400_000_000 // (n * d * 2))
+    return lambda: [f.evaluate(x) for _ in range(times) for x in queries]
+
+
+def threads() -> Iterator[str]:
+    """Two models in two threads on two cores against one after the other: 2 is all that can be had, 1 nothing.
+
+    Wall-clock time. A call on less than 200,000 numbers keeps the GIL.
+    """
+    many = [("evaluate_many of 1,000 rows", many_rows, n, 20) for n in (1000, 5000)]
+    single = [("evaluate", single_rows, *sizes) for sizes in ((1000, 20), (5000, 123), (20_000, 20), (20_000, 123))]
+    rows = []
+    for name, make, n, d in (*many, *single):
+        first, second = make(n, d), make(n, d)
+        first(), second()
+        ways = {"one": lambda one=first: together([one]), "two": lambda one=first, two=second: together([one, two])}
+        times = timing.in_turns(ways, 7)
+        speedups = [2.0 * one / two for one, two in zip(*times.rounds.values(), strict=True)]
+        rows.append([f"{name}, B={n:,}, d={d}", times["one"], statistics.median(speedups), max(speedups)])
+    yield runner.table(["", "ms of one thread alone", "speed-up, median", "best"], rows)
