@@ -271,3 +271,48 @@ def test_a_name_that_calls_its_model_back_is_refused():
         model.learn_one(sample, True)
     model.learn_one({"x": 1.0}, True)
     assert model.n_support_vectors == 1
+
+
+def readers(model):
+    return {
+        "support vectors": lambda: model.support_vectors,
+        "norm": lambda: model.norm,
+        "a copy": lambda: model._f.__reduce__(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("cls", "what"),
+    [
+        *((river_okl.OKLClassifier, what) for what in ("support vectors", "a copy")),
+        *((river_okl.SOGPClassifier, what) for what in ("support vectors", "norm", "a copy")),
+    ],
+)
+def test_who_reads_waits_for_the_step_of_another_thread(cls, what):
+    """NumPy gives the GIL away where it allocates: what is read half may not fit into what was allocated for it."""
+    model = cls()
+    for x, y in streams.dense("binary", 30):
+        model.learn_one(x, y)
+    inside, go_on = threading.Event(), threading.Event()
+
+    class Name:
+        def __hash__(self):
+            inside.set()
+            go_on.wait()
+            return 7
+
+    go_on.set()
+    items = {"x0": 1.0, Name(): 1.0}
+    go_on.clear()
+    inside.clear()
+    learner = threading.Thread(target=model.learn_one, args=(items, True))
+    learner.start()
+    inside.wait()
+    reader = threading.Thread(target=readers(model)[what])
+    reader.start()
+    reader.join(0.2)
+    waits = reader.is_alive()
+    go_on.set()
+    learner.join()
+    reader.join()
+    assert waits

@@ -466,7 +466,11 @@ cdef class Mixture:
 
     def coefficients(self):
         """Of every point in the mixture's mean, kernels and scales aside: an array (points, columns)."""
-        return self.explained(False)
+        self.points.enter()  # NumPy gives the GIL away where it allocates
+        try:
+            return self.explained(False)
+        finally:
+            self.points.leave()
 
     def contributions(self, sample):
         """What each point adds to the mixture's mean at a sample: an array (points, columns).
@@ -515,7 +519,14 @@ cdef class Mixture:
         assert len(names) == len(self.scaler.index) and self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
+        """All of it by name, between two steps of whoever learns meanwhile; what ``restore`` takes."""
+        self.points.enter()
+        try:
+            return self.parts()
+        finally:
+            self.points.leave()
+
+    cdef dict parts(self):
         cdef Py_ssize_t i, e
         return {
             "points": with_arrays(self.points.state()),

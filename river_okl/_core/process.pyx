@@ -157,12 +157,12 @@ cdef class Process:
 
     def least(self):
         """The point that is missed least: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
-        cdef Py_ssize_t i, o, n = self.points.n
-        losses = np.zeros(n)
-        cdef double[::1] loss = losses
+        cdef Py_ssize_t i, o
         cdef double[:, ::1] alpha = self.alpha()
-        for o in range(self.belief.columns):
-            for i in range(n):
+        losses = np.zeros(alpha.shape[1])
+        cdef double[::1] loss = losses
+        for o in range(alpha.shape[0]):
+            for i in range(alpha.shape[1]):
                 loss[i] += self.basis.importance(i, alpha[o, i])
         return int(losses.argmin())
 
@@ -207,11 +207,17 @@ cdef class Process:
 
     def alpha(self):
         """K⁻¹ μ: the coefficients of E f, an array (columns, points)."""
-        cdef Py_ssize_t o, n = self.points.n
-        out = np.zeros((self.belief.columns, max(n, 1)))
-        cdef double[:, ::1] view = out
-        for o in range(self.belief.columns):
-            self.basis.solve(self.belief.means + o * self.basis.capacity, &view[o, 0])
+        cdef Py_ssize_t o, n
+        cdef double[:, ::1] view
+        self.points.enter()  # NumPy gives the GIL away where it allocates
+        try:
+            n = self.points.n
+            out = np.zeros((self.belief.columns, max(n, 1)))
+            view = out
+            for o in range(self.belief.columns):
+                self.basis.solve(self.belief.means + o * self.basis.capacity, &view[o, 0])
+        finally:
+            self.points.leave()
         return out[:, :n] if n else out[:, :0].copy()
 
     @property
@@ -256,14 +262,17 @@ cdef class Process:
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
-        cdef Py_ssize_t i
-        return {
-            "kernel": self.rows.kernel.__getstate__(),
-            "points": with_arrays(self.points.state()),
-            "basis": self.basis.state(),
-            "amplitude": self.belief.amplitude,
-            "belief": self.belief.state(),
-        }
+        self.points.enter()
+        try:
+            return {
+                "kernel": self.rows.kernel.__getstate__(),
+                "points": with_arrays(self.points.state()),
+                "basis": self.basis.state(),
+                "amplitude": self.belief.amplitude,
+                "belief": self.belief.state(),
+            }
+        finally:
+            self.points.leave()
 
     def restore(self, dict state):
         """Go on from a state, every number of which is checked: it may come from anywhere."""
