@@ -6,11 +6,13 @@ import math
 import numbers
 import random
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from river import optim
 
+from river_okl._core.sample import shown
 from river_okl.kernels import RBF, Kernel
 
 LARGEST_WEIGHT = 1e10
@@ -22,14 +24,24 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def as_float(value: Any) -> float:
+    """A real number as the float next to it, infinite where it is beyond them all."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signalling NaN of Decimal
+        return math.nan
+
+
 def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> None:
     """A number > 0 (≥ 0 with zero=True), finite unless infinite=True; an error that names it otherwise."""
     if not _is_real(value):
-        raise TypeError(f"{name} is {value!r}; it must be a number")
+        raise TypeError(f"{name} is {shown(value)}; it must be a number")
     low_enough = value >= 0 if zero else value > 0
-    if not low_enough or (math.isinf(value) and not infinite):
+    if not low_enough or (math.isinf(as_float(value)) and not infinite):
         raise ValueError(
-            f"{name} is {value!r}; it must be {'at least' if zero else 'more than'} 0"
+            f"{name} is {shown(value)}; it must be {'at least' if zero else 'more than'} 0"
             f"{'' if infinite else ' and finite'}"
         )
 
@@ -37,10 +49,10 @@ def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool 
 def check_between(name: str, value: Any, low: float, high: float, *, open_ends: bool = False) -> None:
     """A number from low to high, or strictly between them."""
     if not _is_real(value):
-        raise TypeError(f"{name} is {value!r}; it must be a number")
+        raise TypeError(f"{name} is {shown(value)}; it must be a number")
     if not (low < value < high if open_ends else low <= value <= high):
         raise ValueError(
-            f"{name} is {value!r}; it must be {'strictly between' if open_ends else 'from'} {low:g} "
+            f"{name} is {shown(value)}; it must be {'strictly between' if open_ends else 'from'} {low:g} "
             f"{'and' if open_ends else 'to'} {high:g}"
         )
 
@@ -48,14 +60,14 @@ def check_between(name: str, value: Any, low: float, high: float, *, open_ends: 
 def check_whole(name: str, value: Any, low: int = 1) -> None:
     """A whole number of at least low."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} is {value!r}; it must be a whole number")
+        raise TypeError(f"{name} is {shown(value)}; it must be a whole number")
     if value < low:
-        raise ValueError(f"{name} is {value!r}; it must be at least {low}")
+        raise ValueError(f"{name} is {shown(value)}; it must be at least {low}")
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+        raise ValueError(f"{name} is {shown(value)}; it must be one of {', '.join(map(repr, choices))}")
 
 
 def check_dictionary(budget: Any) -> None:
@@ -69,14 +81,14 @@ def check_dictionary(budget: Any) -> None:
 
 def check_flag(name: str, value: Any) -> None:
     if not isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}; it must be True or False")
+        raise TypeError(f"{name} is {shown(value)}; it must be True or False")
 
 
 def check_weight(w: Any) -> None:
     """A weight of a sample: a number from 0 to LARGEST_WEIGHT."""
     check_positive("w", w, zero=True)
     if w > LARGEST_WEIGHT:
-        raise ValueError(f"w is {w!r}; it must be at most {LARGEST_WEIGHT:g}")
+        raise ValueError(f"w is {shown(w)}; it must be at most {LARGEST_WEIGHT:g}")
 
 
 def check_weights(w: Any, n: int) -> list[float]:
@@ -97,7 +109,7 @@ def check_seed(seed: Any) -> random.Random:
     if seed is None:
         return random.Random()
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
-        raise TypeError(f"seed is {seed!r}; it must be a whole number, or None for a random one")
+        raise TypeError(f"seed is {shown(seed)}; it must be a whole number, or None for a random one")
     return random.Random(int(seed))
 
 
@@ -118,7 +130,7 @@ def check_kernel(kernel: Any) -> None:
     """A kernel, or None."""
     if kernel is not None and not isinstance(kernel, Kernel):
         raise TypeError(
-            f"kernel is {kernel!r}; it must be one of river_okl.kernels, such as RBF(gamma=0.5), or None for RBF()"
+            f"kernel is {shown(kernel)}; it must be one of river_okl.kernels, such as RBF(gamma=0.5), or None for RBF()"
         )
 
 
@@ -126,7 +138,7 @@ def check_gaussian(kernel: Kernel | None, what: str) -> None:
     """An RBF kernel of one scale."""
     if kernel is not None and (not isinstance(kernel, RBF) or isinstance(kernel.gamma, tuple)):
         raise ValueError(
-            f"kernel is {kernel!r}; {what} is for one Gaussian: give RBF(gamma=...) with one number, or RBF()"
+            f"kernel is {shown(kernel)}; {what} is for one Gaussian: give RBF(gamma=...) with one number, or RBF()"
         )
 
 
@@ -134,15 +146,14 @@ def check_target(y: Any) -> float:
     """The target of a regressor as a float."""
     if type(y) is float and -LARGEST_TARGET <= y <= LARGEST_TARGET:
         return y
-    if not isinstance(y, numbers.Real) or isinstance(y, bool | np.bool_):
-        raise TypeError(f"the target is {y!r}; a regressor needs a number")
-    try:
-        value = float(y)
-    except OverflowError:
-        value = math.inf
+    if not isinstance(y, numbers.Real | Decimal) or isinstance(y, bool | np.bool_):
+        raise TypeError(f"the target is {shown(y)}; a regressor needs a number")
+    value = as_float(y)
+    if math.isnan(value):
+        raise ValueError(f"the target is {shown(y)}; drop the samples that have none")
     if not abs(value) <= LARGEST_TARGET:
         raise ValueError(
-            f"the target is {y!r}; it must be finite and at most {LARGEST_TARGET:g} in size: scale it "
+            f"the target is {shown(y)}; it must be finite and at most {LARGEST_TARGET:g} in size: scale it "
             f"(preprocessing.TargetStandardScaler)"
         )
     return value

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 
-from river_okl._core.sample import Frame, number
+from river_okl._core.sample import Frame, number, shown
 
 CATEGORIES = (nw.Categorical, nw.Enum)
 NOT_NUMPYS = (nw.Decimal, nw.Int128, nw.UInt128)
@@ -21,11 +21,37 @@ def learned(X: Any, y: Any) -> tuple[Frame, list[Any]]:
     """The rows and targets of a mini-batch."""
     pandas: Any = sys.modules.get("pandas")
     direct = _of_pandas(X)
-    frame = _of_any(into_frame(X)) if direct is None else direct
-    targets = y.to_list() if pandas and type(y) is pandas.Series else into_series(y).to_list()
+    frame = _of_any(frame_of(X)) if direct is None else direct
+    targets = y.to_list() if pandas and type(y) is pandas.Series else _targets(y)
     if len(targets) != len(frame):
         raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
     return frame, targets
+
+
+def frame_of(X: Any) -> nw.DataFrame[Any]:
+    """A dataframe of any library, or an error that says what X must be."""
+    try:
+        return into_frame(X)
+    except TypeError:
+        raise TypeError(
+            f"X is {shown(X)}, a {type(X).__name__}; it must be a dataframe of pandas, polars or another library that "
+            f"narwhals knows, and no lazy one"
+        ) from None
+
+
+def _targets(y: Any) -> list[Any]:
+    if isinstance(y, list | tuple):
+        return list(y)
+    if isinstance(y, np.ndarray) and y.ndim == 1:
+        plain: list[Any] = y.tolist()
+        return plain
+    try:
+        found: list[Any] = into_series(y).to_list()
+    except TypeError:
+        raise TypeError(
+            f"y is {shown(y)}, a {type(y).__name__}; it must be a series, a list or an array of one dimension"
+        ) from None
+    return found
 
 
 def _of_pandas(X: Any) -> Frame | None:
@@ -58,7 +84,8 @@ def _of_any(frame: nw.DataFrame[Any]) -> Frame:
 def _numbers(name: Any, column: Any) -> Any:
     if column.dtype in CATEGORIES:  # the order of their codes means nothing
         raise TypeError(
-            f"feature {name!r} is a column of categories: kernels need numbers; encode it (preprocessing.OneHotEncoder)"
+            f"feature {shown(name)} is a column of categories: kernels need numbers; encode it "
+            f"(preprocessing.OneHotEncoder)"
         )
     if column.dtype not in NOT_NUMPYS:
         array = column.to_numpy()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from river_okl._core.sample import plain
+from river_okl._core.sample import plain, shown
 
 MOST_LABELS = 10_000  # each costs a column of coefficients, and a part of the time of every sample
 
@@ -89,13 +89,13 @@ class Labels:
             if n >= 2 and not multiclass:
                 first, second = [*self.names, *new][:2]
                 raise ValueError(
-                    f"{y!r} is a third label after {first!r} and {second!r}, and this {model} tells two apart: wrap it "
-                    f"in river.multiclass.OneVsRestClassifier"
+                    f"{shown(y)} is a third label after {shown(first)} and {shown(second)}, and this {model} tells "
+                    f"two apart: wrap it in river.multiclass.OneVsRestClassifier"
                 )
             if n >= MOST_LABELS:
                 raise ValueError(
-                    f"{y!r} is a new label after {MOST_LABELS:,} others, and {model} tells no more apart: if y is a "
-                    f"quantity, take a regressor; if it is an identifier, it is nothing to predict"
+                    f"{shown(y)} is a new label after {MOST_LABELS:,} others, and {model} tells no more apart: if y is "
+                    f"a quantity, take a regressor; if it is an identifier, it is nothing to predict"
                 )
             new[y] = None
 
@@ -105,9 +105,9 @@ def check_label(y: Any) -> None:
     try:
         hash(y)
     except TypeError:
-        raise TypeError(f"the label is {y!r}, a {type(y).__name__}; it must be one hashable value") from None
+        raise TypeError(f"the label is {shown(y)}, a {type(y).__name__}; it must be one hashable value") from None
     if _is_missing(y):
-        raise ValueError(f"the label is {y!r}; drop the samples that have none")
+        raise ValueError(f"the label is {shown(y)}; drop the samples that have none")
 
 
 def _is_missing(y: Any) -> bool:

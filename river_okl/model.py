@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from river import base, optim, utils
-from river.utils.dataframe import into_frame, to_native_series
+from river.utils.dataframe import to_native_series
 from scipy import special
 
 from river_okl import kernels
@@ -50,7 +50,7 @@ from river_okl.checks import (
     check_weights,
     check_whole,
 )
-from river_okl.frames import label_frame, label_series, learned, rows_of
+from river_okl.frames import frame_of, label_frame, label_series, learned, rows_of
 from river_okl.labels import Labels
 from river_okl.losses import derivative
 
@@ -292,7 +292,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
-        frame = into_frame(X)
+        frame = frame_of(X)
         return to_native_series(self._decisions(rows_of(frame))[:, 0], name=None, like=frame)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
@@ -459,7 +459,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
-        frame = into_frame(X)
+        frame = frame_of(X)
         scores = self._decisions(rows_of(frame))
         names = self._labels.names
         positions = None
@@ -471,7 +471,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
-        frame = into_frame(X)
+        frame = frame_of(X)
         scores = self._decisions(rows_of(frame))[:, : max(1, len(self._labels))]
         rows = [self._probabilities(each) for each in scores.tolist()]
         labels = self._probabilities([0.0] * scores.shape[1])

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from river import base, proba
-from river.utils.dataframe import into_frame, to_native_series
+from river.utils.dataframe import to_native_series
 
 from river_okl.checks import LARGEST_WEIGHT, check_target, check_weight
-from river_okl.frames import label_frame, label_series, rows_of
+from river_okl.frames import frame_of, label_frame, label_series, rows_of
 from river_okl.labels import Labels
 from river_okl.model import KernelModel
 
@@ -99,7 +99,7 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
 
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
-        frame = into_frame(X)
+        frame = frame_of(X)
         predictions = np.array([self._prediction(row)[0] for row in rows_of(frame)], dtype=np.float64)
         return to_native_series(predictions, name=None, like=frame)
 
@@ -183,14 +183,14 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
-        frame, names = into_frame(X), self._labels.names
+        frame, names = frame_of(X), self._labels.names
         rows = [self._known(row) for row in rows_of(frame)]
         positions = np.array([_best(row) if len(names) >= 2 else 0 for row in rows], dtype=int) if names else None
         return label_series(names, positions, frame)
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
-        frame = into_frame(X)
+        frame = frame_of(X)
         names = list(self._labels.names)
         rows = [self._named(self._known(row)) for row in rows_of(frame)]
         return label_frame({y: np.array([row[y] for row in rows]) for y in names}, frame)

@@ -221,3 +221,39 @@ def test_an_index_comes_back():
             model.learn_one({"a": 1.0}, y)
         assert model.predict_many(X).index.tolist() == ["r", "s"]
         assert model.predict_proba_many(X).index.tolist() == ["r", "s"]
+
+
+# What is no frame -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "X",
+    [None, np.zeros((2, 2)), [{"a": 1.0}], {"a": [1.0]}, pd.Series([1.0], name="a"), pl.LazyFrame({"a": [1.0]})],
+    ids=lambda X: type(X).__name__,
+)
+def test_what_is_no_frame_is_named(X):
+    model = river_okl.OKLClassifier()
+    for call in (
+        lambda: model.learn_many(X, [True]),
+        lambda: model.predict_many(X),
+        lambda: model.predict_proba_many(X),
+    ):
+        with pytest.raises(TypeError, match=rf"X is .*, a {type(X).__name__}; it must be a dataframe"):
+            call()
+
+
+@pytest.mark.parametrize("y", [[1.0, -1.0], (1.0, -1.0), np.array([1.0, -1.0])], ids=lambda y: type(y).__name__)
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_targets_may_be_a_list_or_an_array(y, frame):
+    X = frame({"a": [1.0, 2.0]})
+    for cls in (river_okl.OKLClassifier, river_okl.OKLRegressor):
+        model, expected = cls(), cls()
+        model.learn_many(X, y)
+        expected.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series([1.0, -1.0]))
+        assert snapshot(model) == snapshot(expected)
+
+
+@pytest.mark.parametrize("y", [None, 1.0, np.zeros((2, 1)), pd.DataFrame({"y": [1.0, 2.0]}), {0: 1.0}])
+def test_what_is_no_series_is_named(y):
+    with pytest.raises(TypeError, match=rf"y is .*, a {type(y).__name__}; it must be a series"):
+        river_okl.OKLRegressor().learn_many(pd.DataFrame({"a": [1.0, 2.0]}), y)

@@ -8,9 +8,11 @@ import fractions
 import math
 import pickle
 import sys
+import types
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -194,6 +196,76 @@ def test_absurd_budgets_are_refused(cls):
     for budget in (0, -1, 10**12, 2.5, "100", True, math.inf):
         with pytest.raises((TypeError, ValueError), match="budget"):
             cls(budget=budget)
+
+
+class Talkative:
+    """A value whose text is long, or raises."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        if not self.text:
+            raise RuntimeError("no text")
+        return self.text
+
+
+@pytest.mark.parametrize(
+    "value", [10**5_000, -(10**400), Talkative("line\n" * 1_000), Talkative(""), np.zeros(10_000)], ids=type
+)
+def test_errors_are_one_line_whatever_the_value(value):
+    """Python refuses to write integers of more than 4,300 digits."""
+    classifier, regressor = river_okl.OKLClassifier(), river_okl.OKLRegressor()
+    unhashable = [value]
+    calls = [
+        lambda: classifier.learn_one({"a": value}, True),
+        lambda: classifier.predict_one(value),
+        lambda: classifier.learn_one({"a": 1.0}, True, w=value),
+        lambda: classifier.learn_one({"a": 1.0}, unhashable),
+        lambda: regressor.learn_one({"a": 1.0}, value),
+        lambda: river_okl.OKLClassifier(budget=value),
+        lambda: river_okl.OGDRegressor(learning_rate=value),
+        lambda: river_okl.merge([classifier, classifier], weights=[value, 1.0]),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, ValueError), match=r"\A[^\n]{10,400}\Z"):
+            call()
+
+
+@pytest.mark.parametrize("value", [np.array([1.0]), np.array([1.0, 2.0]), np.zeros((1, 1))], ids=np.shape)
+def test_an_array_is_no_number(value):
+    """Some versions of NumPy make a number of an array of one element, others warn, others refuse."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(TypeError, match=r"feature 'a' is array.*, a ndarray: kernels need numbers"):
+            river_okl.OKLClassifier().predict_one({"a": value})
+
+
+def test_a_missing_target_is_called_missing():
+    for y in (math.nan, np.float64("nan"), decimal.Decimal("NaN"), decimal.Decimal("sNaN")):
+        with pytest.raises(ValueError, match="drop the samples that have none"):
+            river_okl.OKLRegressor().learn_one({"a": 1.0}, y)
+
+
+def test_targets_may_be_decimals_as_features_may():
+    one, other = river_okl.OKLRegressor(), river_okl.OKLRegressor()
+    for x, y in (1.0, 2.5), (2.0, 3.5), (3.0, 1.5):
+        one.learn_one({"a": x}, y)
+        other.learn_one({"a": decimal.Decimal(x)}, decimal.Decimal(y))
+    assert snapshot(one) == snapshot(other)
+
+
+@pytest.mark.parametrize(
+    ("sample", "hint"),
+    [
+        (types.MappingProxyType({"a": 1.0}), "give dict"),
+        (pd.Series({"a": 1.0}), "give dict"),
+        (pd.DataFrame({"a": [1.0]}), "_many take frames"),
+    ],
+)
+def test_what_is_nearly_a_dict_is_told_how_to_become_one(sample, hint):
+    with pytest.raises(TypeError, match=f"a sample is a dict of features, not .*{hint}"):
+        river_okl.OKLClassifier().predict_one(sample)
 
 
 def test_a_promised_norm_is_kept():

@@ -42,7 +42,7 @@ import numpy as np
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport LARGEST, Frame, Sample, free_sample, number, reserve_sample, same_name
 
-from river_okl._core.sample import plain, refuse
+from river_okl._core.sample import plain, refuse, shown
 
 cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
@@ -188,7 +188,8 @@ cdef class Points:
                 square += v * v
                 i += 1
         else:
-            raise TypeError(f"a sample is a dict of features, not {sample!r}")
+            hint = "; methods named ..._many take frames" if hasattr(sample, "columns") else "; give dict(x)" if hasattr(sample, "keys") else ""
+            raise TypeError(f"a sample is a dict of features, not {shown(sample)}, a {type(sample).__name__}{hint}")
         x.size = i
         x.square = square
         return 0

@@ -12,15 +12,24 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 import sys
 
 
+def shown(value):
+    """What a value looks like in an error: one line, not long, and whatever its __repr__ does."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception as error:  # the integers of 4,300 digits, which Python does not write, are no reason for another error
+        text = f"a {type(value).__name__} without repr ({type(error).__name__})"
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
 def refuse(key, value):
     """The error for a feature value that no model can learn from."""
     if not is_number(value):
         raise TypeError(
-            f"feature {key!r} is {value!r}, a {type(value).__name__}: kernels need numbers; drop it (compose.SelectType), "
+            f"feature {shown(key)} is {shown(value)}, a {type(value).__name__}: kernels need numbers; drop it (compose.SelectType), "
             f"impute it (preprocessing.StatImputer) or encode it (preprocessing.OneHotEncoder)"
         )
     raise ValueError(
-        f"feature {key!r} is {value!r}: kernels need finite numbers of at most {LARGEST:g}; impute it "
+        f"feature {shown(key)} is {shown(value)}: kernels need finite numbers of at most {LARGEST:g}; impute it "
         f"(preprocessing.StatImputer) or scale it (preprocessing.StandardScaler)"
     )
 
@@ -90,6 +99,8 @@ cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
 cdef bint is_number(object value) except -1:
     """Whether a value is a real number: ``float`` takes texts, bytes and NumPy's times and complex numbers as well."""
     if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        return False
+    if getattr(value, "ndim", 0):  # of one element, which some versions of NumPy would convert
         return False
     return getattr(getattr(value, "dtype", None), "kind", "f") in "biuf"
 

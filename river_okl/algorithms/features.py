@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from river import base
-from river.utils.dataframe import into_frame, to_native_frame
+from river.utils.dataframe import to_native_frame
 
 from river_okl._core.fourier import RandomFeatures
 from river_okl._core.linalg import dot, times, transposed_times
 from river_okl.algorithms.fogd_nogd import random_features
 from river_okl.checks import check_between, check_gaussian, check_seed, check_whole
-from river_okl.frames import rows_of
+from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
 from river_okl.model import KernelEstimator
 
@@ -46,7 +46,7 @@ class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
 
     def transform_many(self, X: Any) -> Any:
         """The features of the rows of a frame: a column for each."""
-        frame = into_frame(X)
+        frame = frame_of(X)
         rows = [self._features(row) for row in rows_of(frame)]
         names = self._names(len(rows[0]) if rows else len(self._features({})))
         return to_native_frame(np.array(rows).reshape(len(rows), len(names)), columns=names, like=frame)
@@ -58,7 +58,7 @@ class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
     def learn_many(self, X: Any) -> None:
         """Learn the rows of a frame one after another, exactly as ``learn_one`` would."""
         learn: Any = self.learn_one  # a row of a frame is as good as a dict
-        for row in rows_of(into_frame(X)):
+        for row in rows_of(frame_of(X)):
             learn(row)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from river import base, optim
-from river.utils.dataframe import into_frame, to_native_series
+from river.utils.dataframe import to_native_series
 
 from river_okl._core.expansion import Expansion
 from river_okl.checks import check_between, check_learning_rate
-from river_okl.frames import rows_of
+from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
 from river_okl.maintenance import oldest_of_smallest, project_on_others
 from river_okl.model import KernelEstimator
@@ -100,7 +100,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
 
     def score_many(self, X: Any) -> Any:
         """The scores of the rows of a frame."""
-        frame = into_frame(X)
+        frame = frame_of(X)
         scores: NDArray[np.float64] = self._rho - self._f.evaluate_many(rows_of(frame))[:, 0]
         return to_native_series(scores, name=None, like=frame)
 
@@ -120,7 +120,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
 
     def learn_many(self, X: Any) -> None:
         """Learn the rows of a frame one after another, exactly as ``learn_one`` would."""
-        self.learn_stream(rows_of(into_frame(X)))  # type: ignore[arg-type]  # a row of a frame is as good as a dict
+        self.learn_stream(rows_of(frame_of(X)))  # type: ignore[arg-type]  # a row of a frame is as good as a dict
 
     def learn_stream(self, samples: Iterable[dict[Hashable, Any]]) -> None:
         """Learn samples one after another."""

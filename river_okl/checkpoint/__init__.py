@@ -18,13 +18,13 @@ from typing import Any
 
 from river import base
 
+from river_okl._core.sample import shown
 from river_okl.checkpoint import models, wrappers
 from river_okl.checkpoint.file import (
     VERSION,
     CheckpointError,
     Path,
     damaged,
-    one_line,
     pack,
     read_file,
     unpack,
@@ -113,6 +113,9 @@ def dumps(model: Any) -> bytes:
 
 def loads(data: bytes) -> Any:
     """The model of such bytes."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"data is {shown(data)}, a {type(data).__name__}; it must be bytes: load(path) reads a file")
+    data = bytes(data)
     version, document, arrays = unpack(data)
     try:
         document = up_to_date(document, version)
@@ -137,7 +140,7 @@ def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
     kind = type(value)
     if isinstance(value, base.Estimator):
         if id(value) in write.met:
-            raise CheckpointError(f"{where} holds {one_line(value)} that is in the model twice; use pickle for it")
+            raise CheckpointError(f"{where} holds {shown(value)} that is in the model twice; use pickle for it")
         write.met.add(id(value))
     if kind in wrappers.SPECS:
         return wrappers.described(value, where, write)
@@ -158,6 +161,6 @@ def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
 def _refusal(where: str, value: Any) -> str:
     known = ", ".join(sorted(cls.__name__ for cls in wrappers.SPECS))
     return (
-        f"{where} is {one_line(value)}, a {type(value).__name__}: a checkpoint holds the public classes of river_okl, "
+        f"{where} is {shown(value)}, a {type(value).__name__}: a checkpoint holds the public classes of river_okl, "
         f"kernels, losses and schedulers of river_okl and river, and river's {known}; use pickle for all others"
     )

@@ -42,12 +42,6 @@ def damaged(what: str) -> CheckpointError:
     return CheckpointError(f"damaged or written by hand: {' '.join(what.split()):.300}")
 
 
-def one_line(value: Any) -> str:
-    """What a value looks like, in one line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 100 else f"{text[:97]}..."
-
-
 # Bytes ------------------------------------------------------------------------------------------------------------
 
 
@@ -126,7 +120,8 @@ def write_file(data: bytes, name: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename is not None:
-            error.filename, error.filename2 = name, None  # what the user knows of
+            error.filename = name  # what the user knows of
+            del error.filename2  # None would be written, too
         raise
     if os.name == "posix":  # the name, too, has to reach the disk
         descriptor = os.open(folder, os.O_RDONLY)

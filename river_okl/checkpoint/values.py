@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl.checkpoint.file import CheckpointError, one_line
+from river_okl._core.sample import shown
+from river_okl.checkpoint.file import CheckpointError
 
 DEEPEST = 50  # nesting of values
 LONGEST_INT = 10_000  # bits
@@ -99,7 +100,7 @@ class Writer:
         if is_name(name):
             return self(name, where)
         raise CheckpointError(
-            f"{where} is named {one_line(name)}, a {type(name).__name__}: names in a checkpoint are str, int, bool, "
+            f"{where} is named {shown(name)}, a {type(name).__name__}: names in a checkpoint are str, int, bool, "
             f"float, or tuples; rename it or use pickle for this model"
         )
 

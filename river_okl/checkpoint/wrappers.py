@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from river import anomaly, base, compose, conf, drift, ensemble, multiclass, preprocessing, stats
 
-from river_okl.checkpoint.file import CheckpointError, one_line
+from river_okl._core.sample import shown
+from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Reader, Writer, is_name, require
 from river_okl.model import KernelClassifier
 
@@ -109,7 +110,7 @@ def _state(make: Callable[[], Any], **attributes: Kind) -> Kind:
 
     def out(thing: Any) -> Any:
         if type(thing) is not make or vars(thing).keys() != attributes.keys():
-            raise CheckpointError(f"{one_line(thing)}, a {type(thing).__name__}, where a {make.__name__} was expected")
+            raise CheckpointError(f"{shown(thing)}, a {type(thing).__name__}, where a {make.__name__} was expected")
         return {name: kind.out(getattr(thing, name)) for name, kind in attributes.items()}
 
     return Kind(into, out)
@@ -140,7 +141,7 @@ def _role(thing: Any) -> str:
 
 def _model(role: str) -> Kind:
     def into(value: Any) -> Any:
-        require(_role(value) == role, f"{one_line(value)} as a {role}")
+        require(_role(value) == role, f"{shown(value)} as a {role}")
         return value
 
     return Kind(into)
@@ -150,7 +151,7 @@ CLASSIFIER, REGRESSOR, TRANSFORMER, NOVELTY = map(_model, ("classifier", "regres
 
 
 def _step(value: Any) -> Any:
-    require(_role(value) != "", f"{one_line(value)} as a step")
+    require(_role(value) != "", f"{shown(value)} as a step")
     return value
 
 
@@ -308,7 +309,7 @@ def _window_values(quantile: stats.RollingQuantile) -> list[float]:
 def _quantile_state(quantile: Any) -> Any:
     known = {"q", "_is_updated", *(("_quantile",) if type(quantile) is stats.Quantile else QUANTILE_OF_A_WINDOW)}
     if type(quantile) not in (stats.Quantile, stats.RollingQuantile) or vars(quantile).keys() != known:
-        raise CheckpointError(f"{one_line(quantile)}, a {type(quantile).__name__} that no checkpoint knows")
+        raise CheckpointError(f"{shown(quantile)}, a {type(quantile).__name__} that no checkpoint knows")
     return _markers_of(quantile) if type(quantile) is stats.Quantile else _window_values(quantile)
 
 

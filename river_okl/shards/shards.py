@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, compose
 
-from river_okl.checks import check_whole
+from river_okl._core.sample import shown
+from river_okl.checks import as_float, check_whole
 from river_okl.kernels import Kernel
 from river_okl.labels import Labels
 from river_okl.model import KernelClassifier
@@ -107,8 +108,8 @@ def _checked(weights: Iterable[float] | None, n: int) -> list[float] | None:
     if len(each) != n:
         raise ValueError(f"{len(each)} weights for {n} models")
     for i, w in enumerate(each):
-        if not isinstance(w, numbers.Real) or isinstance(w, bool) or not (0.0 <= w < math.inf):
-            raise ValueError(f"weights[{i}] is {w!r}; it must be a number of at least 0")
+        if not isinstance(w, numbers.Real) or isinstance(w, bool) or not (0.0 <= as_float(w) < math.inf):
+            raise ValueError(f"weights[{i}] is {shown(w)}; it must be a number of at least 0")
     if not any(each):
         raise ValueError("all weights are 0; one must be more")
     return [float(w) for w in each]
@@ -127,7 +128,7 @@ def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
     for name in sorted(mine.keys() | other.keys()):
         if not _alike(mine.get(name), other.get(name)):
             raise ValueError(
-                f"{name_b} has {name}={_shown(other.get(name))} and {name_a} {name}={_shown(mine.get(name))}; "
+                f"{name_b} has {name}={shown(other.get(name))} and {name_a} {name}={shown(mine.get(name))}; "
                 f"only models with the same parameters merge"
             )
 
@@ -138,10 +139,6 @@ def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, base.Base) and not isinstance(a, Kernel):
         return bool(a._get_params() == b._get_params())
     return bool(a == b)
-
-
-def _shown(value: Any) -> str:
-    return " ".join(repr(value).split())
 
 
 # Labels ---------------------------------------------------------------------------------------------------------------
