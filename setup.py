@@ -22,6 +22,7 @@ MODULES = [
     "merging",
     "metrics",
     "mixture",
+    "neighbours",
     "norms",
     "points",
     "pool",

@@ -13,14 +13,14 @@ from scipy import special
 
 JITTER = 1e-3
 POWERS = (0.0, 0.5, 1.0)
-EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150, 200)
+EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
 BELIEFS = {  # λ, a, σ²
     "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
     "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
     "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
 }
 FIRST = 4.0, 1  # scale, metric
-EXPERTS = 6 + 1 + 3  # Gaussian processes, the first-order learner, linear models; a stack of them
+EXPERTS = 6 + 1 + 3 + 1  # Gaussian processes, the first-order learner, linear models, neighbours; a stack of them
 RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
 
 
@@ -103,10 +103,10 @@ class Scaler:
 
 
 class Point:
-    """A scaled sample, and where the pool holds it its coefficients for every column."""
+    """A scaled sample, its target, and where the pool holds it its coefficients for every column."""
 
-    def __init__(self, x):
-        self.x, self.alpha = x, None
+    def __init__(self, x, y):
+        self.x, self.y, self.alpha = x, y, None
 
 
 class Kernel:
@@ -256,6 +256,42 @@ class First:
         self.step = self.step + point.alpha * self.row[point] / self.kernel.own
 
 
+class Neighbours:
+    """The nearest four points vote, and show which features tell them apart."""
+
+    def __init__(self):
+        self.chance = [(v + 0.5) / 5.0 for v in range(5)]
+        self.count = [4.0] * 5
+        self.told = {}  # Σ s and Σ s² of every feature
+
+    def look(self, points, x, weights):
+        def distance(point):
+            names = x.keys() | point.x.keys()
+            return sum(weights.get(name, 1.0) * (x.get(name, 0.0) - point.x.get(name, 0.0)) ** 2 for name in names)
+
+        self.x, self.nearest = x, sorted(points, key=distance)[:4]
+
+    def ask(self, n_classes):
+        self.votes = [sum(point.y == o for point in self.nearest) for o in range(n_classes)]
+        p = np.array([self.chance[v] for v in self.votes])
+        return p / p.sum()
+
+    def learn(self, c, w):
+        if len(self.nearest) == 4:
+            for o, v in enumerate(self.votes):
+                self.count[v] = min(self.count[v] + min(w, 10.0), 1000.0)
+                self.chance[v] += ((o == c) - self.chance[v]) * min(w, 10.0) / self.count[v]
+                self.chance[v] = max(self.chance[v], 1e-6)
+
+    def tell_apart(self, differences):
+        """The covariance, among the nearest, of how different targets and a feature are."""
+        for name, value in self.x.items():
+            distances = [abs(value - point.x.get(name, 0.0)) for point in self.nearest]
+            s = 4.0 * np.cov(differences, distances, bias=True)[0, 1]
+            total, squares = self.told.get(name, (0.0, 0.0))
+            self.told[name] = total + s, squares + s * s
+
+
 class Process:
     """What is believed of f at the dictionary: μ and S."""
 
@@ -317,11 +353,12 @@ class OKL:
         self.processes = [Process(kernel, *belief) for kernel in self.kernels for belief in BELIEFS[task]]
         self.firsts = [] if task == "regression" else [First(*FIRST)]
         self.linears = [] if task == "regression" else [*map(Linear, RATES[:-1]), Linear(RATES[-1], self.scaler)]
+        self.neighbours = Neighbours()
         self.stack = Stack() if task == "binary" else None
         self.n_classes = 1 if task == "regression" else 2
         self.points, self.dictionary = [], []
         self.weights = [{}, {}, {}]  # of features, for each metric
-        self.log_weight = np.zeros(6 + len(self.firsts) + len(self.linears) + (self.stack is not None))
+        self.log_weight = np.zeros({"regression": 6, "multiclass": EXPERTS, "binary": EXPERTS + 1}[task])
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.seen, self.updates, self.next_update = 0, 0, 2
 
@@ -370,6 +407,7 @@ class OKL:
             kernel.project(self.dictionary)
         for process in self.processes:
             process.look()
+        self.neighbours.look(self.points, self.x, self.weights[2])
         if self.task == "regression":
             return
         self.p = []
@@ -381,6 +419,7 @@ class OKL:
                 self.p.append(special.softmax(process.sharpness * process.m))
         self.p += [first.ask(self.points, self.x, len(self.processes[0].m)) for first in self.firsts]
         self.p += [linear.ask(self.x) for linear in self.linears]
+        self.p.append(self.neighbours.ask(self.n_classes))
         if self.stack is not None:
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])
@@ -429,17 +468,25 @@ class OKL:
             for process in self.processes:
                 process.m = (deviation * process.m + before - mean) / self.deviation()
                 process.mu = (deviation * process.mu + before - mean) / self.deviation()
+            for point in self.points:
+                point.y = (deviation * point.y + before - mean) / self.deviation()
         return (y - mean) / self.deviation()
 
     def learn_experts(self, y, w):
         surprise = self.judge(y, w)
         for linear in self.linears:
             linear.learn(y, w)
+        if self.task != "regression":
+            self.neighbours.learn(y, w)
+        foreseen = surprise <= (1.0 if self.task == "regression" else 0.3)
+        if not foreseen and len(self.neighbours.nearest) == 4:
+            numbers = self.task == "regression"
+            self.neighbours.tell_apart([abs(y - z.y) if numbers else y != z.y for z in self.neighbours.nearest])
         needed = max((first.learn(y, w) for first in self.firsts), default=False)
         if len(self.dictionary) > 1 and (self.seen % 8 == 0 or self.task == "regression"):
             self.learn_slopes()
         joins = any(kernel.novel for kernel in self.kernels)
-        if len(self.dictionary) >= self.most_dictionary and surprise <= (1.0 if self.task == "regression" else 0.3):
+        if len(self.dictionary) >= self.most_dictionary and foreseen:
             joins = False
         for process in self.processes:
             process.forget()
@@ -450,7 +497,7 @@ class OKL:
             else:
                 step = process.gaussian(np.eye(self.n_classes)[y], w)
             process.learn(*step, joins)
-        point = Point(self.x)
+        point = Point(self.x, y)
         if joins:
             self.dictionary.append(point)
         if needed and len(self.pool) >= self.most_pool:
@@ -536,10 +583,11 @@ class OKL:
 
     def update(self):
         """Bandwidths follow the stream, metrics the slopes, kernels the weight."""
-        if self.seen < 200:
-            self.next_update = min(t for t in EARLY if t > self.seen)
+        first, growth = (60, 4) if self.task == "regression" else (200, 2)
+        if self.seen < first:
+            self.next_update = min(t for t in (*EARLY, first) if t > self.seen)
         else:
-            self.next_update = self.seen + min(2000, self.seen // 2)
+            self.next_update = self.seen + min(2000, self.seen // growth)
             self.updates += 1
             if self.updates > 1:
                 self.move_kernel()
@@ -551,10 +599,16 @@ class OKL:
         G = {name: float(np.mean(slopes)) for name, slopes in self.slopes.items()}
         total = sum(G.values())
         if total > 1e-200 and len(G) > 1:
+            mean = total / len(G)
+            for name, (evidence, squares) in self.neighbours.told.items():
+                if name in G and evidence > 3.0 * math.sqrt(squares):
+                    G[name] = max(G[name], mean)
+                self.neighbours.told[name] = 0.5 * evidence, 0.5 * squares
+            total = sum(G.values())
             half = np.mean([math.sqrt(g / total) for g in G.values()])
             for name, g in G.items():
-                self.weights[1][name] = max(math.sqrt(g / total) / half, 0.01)
-                self.weights[2][name] = max(g / total * len(G), 0.01)
+                self.weights[1][name] = max(math.sqrt(g / total) / half, 0.003)
+                self.weights[2][name] = max(g / total * len(G), 0.003)
         self.slopes = {}
 
     def tune(self):

@@ -42,6 +42,31 @@ def test_learned_features_find_the_few_that_matter():
     assert sum(weights.values()) / len(weights) == pytest.approx(1.0)
 
 
+def test_a_feature_that_was_let_go_of_comes_back():
+    """Salary comes first, and where it has all the weight nothing depends on age: neighbours tell."""
+    model, right = river_okl.OKLClassifier(), 0
+    for t, (x, y) in enumerate(datasets.synth.Agrawal(classification_function=3, seed=1).take(8000)):
+        right += t >= 6000 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right > 1850  # 1750 without
+    assert model.feature_weights["age"] > 0.2  # 0.01 without
+    errors, regressor = [], river_okl.OKLRegressor()
+    for x, y in datasets.synth.Friedman(seed=4).take(8000):
+        errors.append(abs(regressor.predict_one(x) - y))
+        regressor.learn_one(x, y)
+    assert np.mean(errors[6000:]) < 1.0  # 1.5 without
+
+
+def test_neighbours_remember_a_board_of_sixty_four_fields():
+    rng, model, right = random.Random(1), river_okl.OKLClassifier(), 0
+    for t in range(4000):
+        x = {"a": rng.uniform(0.0, 8.0), "b": rng.uniform(0.0, 8.0)}
+        y = (int(x["a"]) + int(x["b"])) % 2
+        right += t >= 3000 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right > 750  # 500 is chance, and what kernels of any scale here find
+
+
 def test_friedman_at_about_half_the_error_of_a_linear_model():
     stream = list(synth.Friedman(seed=42).take(3000))
     scale = preprocessing.StandardScaler
@@ -87,7 +112,7 @@ def test_experts_and_weights():
     for x, y in datasets.Phishing().take(300):
         model.learn_one(x, y)
     assert sum(model.experts.values()) == pytest.approx(1.0)
-    assert len(model.experts) == 11 and "stack" in model.experts
+    assert len(model.experts) == 12 and "stack" in model.experts
     assert set(model.feature_weights) == set(x)
     assert all(
         name in model.debug_one(x) for name in list(dict(sorted(model.experts.items(), key=lambda e: -e[1])))[:3]
@@ -274,6 +299,15 @@ def test_a_change_of_unit_is_followed(unit):
         (("pool", "coef", 0, 0), math.inf),
         (("pool", "means", 0), -1.0),
         (("pool", "calibration", "slope"), math.nan),
+        (("neighbours", "targets"), np.zeros(1)),
+        (("neighbours", "targets", 0), math.nan),
+        (("neighbours", "targets", 0), 2.0),
+        (("neighbours", "targets", 0), 0.5),
+        (("neighbours", "chances", 0, 0), 0.0),
+        (("neighbours", "chances", 4, 0), 1.5),
+        (("neighbours", "chances", 0, 1), -1.0),
+        (("metrics", "evidence", 0, 0), math.inf),
+        (("metrics", "evidence", 0, 1), -1.0),
         (("linears", "coef"), np.zeros((1, 2, 0))),
         (("linears", "bias", 0, 0), math.nan),
         (("stack", "coefficients"), np.zeros(3)),

@@ -16,6 +16,8 @@ cdef class Metrics:
     cdef double *weights[METRICS]   # w_j²
     cdef double *slopes             # Σ (∂f/∂x_j)² since the weights were learned last
     cdef double *slope_counts
+    cdef double *evidence           # Σ s_j of neighbours.pyx, half of it forgotten where the weights are learned
+    cdef double *evidence_squares   # Σ s_j²
     cdef double *differences        # Σ (x_j - x'_j)² of consecutive samples
     cdef double *squares            # Σ x_j²
     cdef double *previous           # the last sample learned
@@ -36,11 +38,13 @@ cdef class Metrics:
     cdef int reserve_places(self, Py_ssize_t size) except -1
     cdef int reserve_points(self) except -1
     cdef int measure(self, const Sample *x, const double *values) except -1
+    cdef void tell(self, Py_ssize_t place, double s) noexcept
     cdef void stored(self) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept
     cdef int observe(self, const Sample *x, const double *values) except -1
     cdef double mean_distance(self, int m) noexcept
     cdef double mean_square(self, int m) noexcept
+    cdef double sum_slopes(self) noexcept
     cdef int learn(self) except -1
     cdef void square_points(self) noexcept
     cdef Py_ssize_t place_of_slot(self, Py_ssize_t slot) noexcept

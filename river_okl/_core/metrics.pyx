@@ -7,6 +7,9 @@ Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² a
 the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), its diagonal, on a stream.
 The three metrics have p = 0, which weighs all features alike, ½ and 1.
 
+Under p = 1 a weight that has become small makes its own slope small: f hardly depends on x_j any more.  So a feature that
+tells neighbours apart (neighbours.pyx) significantly better than chance has at least the mean slope.
+
 What is kept, for points i: square[m][i] = ‖z_i‖².  For features: sums over the stream, of which the mean of ‖x-x'‖² and
 ‖x‖² under any weights can be had, so that bandwidths follow the weights; they forget after ``MEMORY`` samples.
 """
@@ -23,7 +26,8 @@ from river_okl._core.points cimport Feature, Points, scatter
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
-cdef double LEAST = 1e-2
+cdef double LEAST = 3e-3
+cdef double SIGNIFICANT = 3.0       # deviations of Σ s_j from 0
 cdef double MEMORY = 10000.0
 
 POWERS = (0.0, 0.5, 1.0)
@@ -44,6 +48,8 @@ cdef class Metrics:
             okl_free(self.dots[m])
         okl_free(self.slopes)
         okl_free(self.slope_counts)
+        okl_free(self.evidence)
+        okl_free(self.evidence_squares)
         okl_free(self.differences)
         okl_free(self.squares)
         okl_free(self.previous)
@@ -52,7 +58,7 @@ cdef class Metrics:
         okl_free(self.numbers)
 
     def __sizeof__(self):
-        cdef Py_ssize_t of_places = self.places * 8 * (METRICS + 5) + self.previous_allocated * 4
+        cdef Py_ssize_t of_places = self.places * 8 * (METRICS + 7) + self.previous_allocated * 4
         return object.__sizeof__(self) + of_places + self.capacity * 16 * METRICS + self.items_allocated * 32
 
     cdef int reserve_places(self, Py_ssize_t size) except -1:
@@ -68,6 +74,8 @@ cdef class Metrics:
                 self.weights[m][i] = 1.0
         self.slopes = <double *> aligned_resize(self.slopes, self.places, places, 8)
         self.slope_counts = <double *> aligned_resize(self.slope_counts, self.places, places, 8)
+        self.evidence = <double *> aligned_resize(self.evidence, self.places, places, 8)
+        self.evidence_squares = <double *> aligned_resize(self.evidence_squares, self.places, places, 8)
         self.differences = <double *> aligned_resize(self.differences, self.places, places, 8)
         self.squares = <double *> aligned_resize(self.squares, self.places, places, 8)
         self.previous = <double *> aligned_resize(self.previous, self.places, places, 8)
@@ -187,16 +195,36 @@ cdef class Metrics:
             total += self.weights[m][i] * self.squares[i]
         return total / self.samples if self.samples > 0.0 else 0.0
 
+    cdef void tell(self, Py_ssize_t place, double s) noexcept:
+        """What neighbours have said of a feature."""
+        self.evidence[place] += s
+        self.evidence_squares[place] += s * s
+
+    cdef double sum_slopes(self) noexcept:
+        """Σ G"""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.scaler.size):
+            total += self.slopes[i]
+        return total
+
     cdef int learn(self) except -1:
         """New weights from the slopes, which start again; ``square_points`` is due."""
         cdef Py_ssize_t i, known = 0, size = self.scaler.size
-        cdef double slope, total = 0.0, mean_half = 0.0
+        cdef double slope, total, mean, mean_half = 0.0
         for i in range(size):
             if self.slope_counts[i] > 0.0:
                 self.slopes[i] /= self.slope_counts[i]
-                total += self.slopes[i]
                 known += 1
+        total = self.sum_slopes()
         if total > 1e-200 and known > 1:
+            mean = total / known
+            for i in range(size):
+                if self.slope_counts[i] > 0.0 and self.evidence[i] > SIGNIFICANT * sqrt(self.evidence_squares[i]):
+                    self.slopes[i] = fmax(self.slopes[i], mean)
+                self.evidence[i] *= 0.5
+                self.evidence_squares[i] *= 0.5
+            total = self.sum_slopes()
             for i in range(size):
                 mean_half += sqrt(self.slopes[i] / total) / known
             for i in range(size):
@@ -247,6 +275,7 @@ cdef class Metrics:
             for m in range(METRICS):
                 self.weights[m][place] = 1.0
             self.slopes[place] = self.slope_counts[place] = 0.0
+            self.evidence[place] = self.evidence_squares[place] = 0.0
             self.differences[place] = self.squares[place] = self.previous[place] = 0.0
         gone = set(places)
         for i in range(self.previous_size):
@@ -274,6 +303,7 @@ cdef class Metrics:
         return {
             "weights": column([[self.weights[1][i], self.weights[2][i]] for i in range(size)]).reshape(size, 2),
             "slopes": column([[self.slopes[i], self.slope_counts[i]] for i in range(size)]).reshape(size, 2),
+            "evidence": column([[self.evidence[i], self.evidence_squares[i]] for i in range(size)]).reshape(size, 2),
             "sums": column([[self.differences[i], self.squares[i], self.previous[i]] for i in range(size)]).reshape(size, 3),
             "previous": np.array([self.previous_places[i] for i in range(self.previous_size)], dtype=np.int32),
             "square": column([[self.square[m][i] for i in range(self.points.n)] for m in range(METRICS)]).reshape(METRICS, self.points.n),
@@ -287,11 +317,12 @@ cdef class Metrics:
         square = state["square"]
         if square.shape != (METRICS, self.points.n) or not np.isfinite(square).all() or (square < 0.0).any():
             raise ValueError("the squares of a metric do not match its points")
-        weights, slopes, sums, previous = state["weights"], state["slopes"], state["sums"], state["previous"]
-        for a, columns in (weights, 2), (slopes, 2), (sums, 3):
+        weights, slopes, evidence = state["weights"], state["slopes"], state["evidence"]
+        sums, previous = state["sums"], state["previous"]
+        for a, columns in (weights, 2), (slopes, 2), (evidence, 2), (sums, 3):
             if a.shape != (size, columns) or not np.isfinite(a).all():
                 raise ValueError("the sums of a metric do not match its features")
-        if size and (weights.min() <= 0.0 or slopes.min() < 0.0 or sums[:, :2].min() < 0.0):
+        if size and (weights.min() <= 0.0 or slopes.min() < 0.0 or evidence[:, 1].min() < 0.0 or sums[:, :2].min() < 0.0):
             raise ValueError("the weights of a metric are out of range")
         if previous.ndim != 1 or np.unique(previous).size != previous.size or (previous.size and not 0 <= previous.min() <= previous.max() < size):
             raise ValueError("the previous sample of a metric does not match its features")
@@ -301,6 +332,7 @@ cdef class Metrics:
         for i in range(size):
             self.weights[1][i], self.weights[2][i] = weights[i]
             self.slopes[i], self.slope_counts[i] = slopes[i]
+            self.evidence[i], self.evidence_squares[i] = evidence[i]
             self.differences[i], self.squares[i], self.previous[i] = sums[i]
         self.previous_places = <int32_t *> aligned_resize(self.previous_places, 0, max(8, previous.size), 4)
         self.previous_allocated = max(8, previous.size)

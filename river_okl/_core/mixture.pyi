@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.linears import Linears
 from river_okl._core.metrics import Metrics
+from river_okl._core.neighbours import Neighbours
 from river_okl._core.points import Points
 from river_okl._core.pool import Pool
 from river_okl._core.processes import Processes
@@ -28,6 +29,8 @@ class Mixture:
     def processes(self) -> Processes: ...
     @property
     def pool(self) -> Pool | None: ...
+    @property
+    def neighbours(self) -> Neighbours: ...
     @property
     def linears(self) -> Linears | None: ...
     @property

@@ -5,14 +5,15 @@ What there is, all over one set of points and one encoding, scaling and pass of 
     processes.pyx   6 Gaussian processes    3 kernels x 2 beliefs over ONE dictionary of few points
     pool.pyx        1 first-order learner   passive-aggressive, over a pool of many points (classifiers)
     linears.pyx     3 linear models         logistic regressions, one of them with squares (classifiers)
+    neighbours.pyx  4 nearest points        which vote (classifiers), and tell which features matter
     stack.pyx       1 stack                 a logistic regression on the log-odds of all others (two classes)
 
 A prediction is Σ w_e p_e, with the weights of dynamic model averaging (Raftery et al. 2010)
 
     log w_e ← DISCOUNT log w_e + log p_e(y | x)
 
-After 2, 3, 5, ... samples the bandwidths follow the stream; from ``FIRST_METRIC`` on, and then whenever the stream has grown
-by half, but at least every ``LONGEST`` samples, the metrics are learned from the slopes of the predictions, and the kernel that
+After 2, 3, 5, ... samples the bandwidths follow the stream; from 200 samples on, and then whenever the stream has grown by half
+(regressions, all samples of which give slopes at first: 60, a quarter), but at least every ``LONGEST`` samples, the metrics are learned from the slopes of the predictions, and the kernel that
 was believed least becomes a neighbour of the one that was believed most.
 
 A point belongs to the dictionary, to the pool, or to both; one that neither holds is dropped.
@@ -28,6 +29,7 @@ from river_okl._core.kernel cimport Kernel
 from river_okl._core.linears cimport LINEARS, Linears
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport METRICS, Metrics
+from river_okl._core.neighbours cimport NEAREST, Neighbours
 from river_okl._core.points cimport LANES, SPARSE_BELOW, Points
 from river_okl._core.pool cimport Pool
 from river_okl._core.processes cimport BELIEFS, KERNELS, PROCESSES, Processes
@@ -37,16 +39,18 @@ from river_okl._core.stack cimport Stack
 
 from river_okl._core.linears import RATES
 from river_okl._core.metrics import POWERS
+from river_okl._core.neighbours import METRIC as NEIGHBOURS_METRIC
 from river_okl._core.pool import METRIC, SCALE
 from river_okl._core.processes import BELIEFS_OF
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
 cdef enum:
-    MOST_EXPERTS = 11               # PROCESSES, the pool, LINEARS and the stack
+    MOST_EXPERTS = 12               # PROCESSES, the pool, LINEARS, the neighbours and the stack
 
 cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
-cdef int64_t FIRST_METRIC = 200, LONGEST = 2000
+cdef double SURE = 0.7              # a label that had this probability was foreseen
+cdef int64_t LONGEST = 2000
 cdef int SLOPE_EVERY = 8
 cdef int64_t SLOPES_AT_FIRST = 2000     # samples of a regression, all of which give slopes: where few come at all, each counts
 
@@ -75,6 +79,7 @@ cdef class Mixture:
     cdef readonly Metrics metrics
     cdef readonly Processes processes
     cdef readonly Pool pool                 # None: regression
+    cdef readonly Neighbours neighbours
     cdef readonly Linears linears           # None: regression
     cdef readonly Stack stack               # None: regression, or more than two classes
     cdef readonly tuple terms
@@ -113,6 +118,7 @@ cdef class Mixture:
         self.scaler = Scaler(scale)
         self.metrics = Metrics(self.points, self.scaler)
         self.processes = Processes(self.metrics, terms, dictionary, "regression" if regression else "binary")
+        self.neighbours = Neighbours(self.metrics, regression)
         if not regression:
             self.pool = Pool(self.metrics, terms, budget - dictionary)
             self.linears = Linears(self.scaler)
@@ -150,6 +156,7 @@ cdef class Mixture:
         """Room for as many points as ``points`` have room for."""
         self.metrics.reserve_points()
         self.processes.reserve_points()
+        self.neighbours.reserve_points()
         return 0 if self.regression else self.pool.reserve_points()
 
     cdef int reserve_places(self) except -1:
@@ -202,9 +209,12 @@ cdef class Mixture:
         if not self.regression:
             self.pool.ask(self.p + PROCESSES * self.n_classes)
             self.linears.ask(x, self.values, self.p + (PROCESSES + 1) * self.n_classes)
+            self.neighbours.ask(self.n_classes, self.p + (PROCESSES + 1 + LINEARS) * self.n_classes)
             if self.n_classes == 2:
                 self.stack.ask(self.p, self.weight)
             self.mix()
+        else:
+            self.neighbours.look()
         self.fresh = True
         return 0
 
@@ -288,23 +298,28 @@ cdef class Mixture:
 
     cdef double standardise(self, double y) noexcept:
         """The target in units that include it; what is believed is carried over into them."""
-        cdef double mean = self.target.mean, deviation = self.deviation()
+        cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
         cdef bint again = take_in(&self.target, y)
         if self.seen > 2 and not again:  # otherwise what is believed so far is not of this unit
-            self.processes.rescale(deviation / self.deviation(), (mean - self.target.mean) / self.deviation())
+            ratio, shift = deviation / self.deviation(), (mean - self.target.mean) / self.deviation()
+            self.processes.rescale(ratio, shift)
+            self.neighbours.rescale(ratio, shift)
         return (y - self.target.mean) / self.deviation()
 
     cdef int learn_experts(self, Sample *x, double target, double w) except -1:
         """All that a sample with a weight changes; it becomes a point where dictionary or pool need it."""
         cdef Py_ssize_t c = 0 if self.regression else <Py_ssize_t> target, left
         cdef double surprise = self.judge(target, w)
-        cdef bint needed = False, novel
+        cdef bint needed = False, novel, foreseen = surprise <= (1.0 if self.regression else 1.0 - SURE)
         if not self.regression:
+            self.neighbours.learn(self.n_classes, c, w)
             self.linears.learn(x, self.values, c, w, self.p + (PROCESSES + 1) * self.n_classes)
             needed = self.pool.learn(c, w)
+        if not foreseen:
+            self.neighbours.tell_apart(x, self.values, target)
         if self.processes.n > 1 and (self.seen % SLOPE_EVERY == 0 or (self.regression and self.seen < SLOPES_AT_FIRST)):
             self.processes.learn_slopes(x, self.values, self.among)
-        novel = self.processes.learn(target, surprise, w)
+        novel = self.processes.learn(target, foreseen, w)
         if needed and self.pool.n >= self.pool.most:
             self.release(self.pool.leave())
         if self.processes.n > self.processes.most:
@@ -315,7 +330,7 @@ cdef class Mixture:
                 self.release(left)
         if needed or novel:
             try:
-                self.store(x)
+                self.store(x, target)
             except BaseException:  # a name's __hash__ may raise anything
                 if novel:
                     self.processes.turn_away()
@@ -370,7 +385,7 @@ cdef class Mixture:
         for e in range(PROCESSES):
             self.among[e] = self.weight[e] / total
 
-    cdef int store(self, Sample *x) except -1:
+    cdef int store(self, Sample *x, double target) except -1:
         """The sample, scaled, is the last point, of which neither dictionary nor pool know yet."""
         cdef double *numbers = x.numbers
         x.numbers, x.square = self.values, self.metrics.own[0]
@@ -381,6 +396,7 @@ cdef class Mixture:
         self.reserve_points()
         self.metrics.stored()
         self.processes.stored()
+        self.neighbours.stored(target)
         if not self.regression:
             self.pool.stored()
         return 0
@@ -392,6 +408,7 @@ cdef class Mixture:
         self.points.drop(i)
         self.metrics.dropped(i)
         self.processes.dropped(i)
+        self.neighbours.dropped(i)
         if not self.regression:
             self.pool.dropped(i)
         return 0
@@ -399,12 +416,12 @@ cdef class Mixture:
     cdef int update(self) except -1:
         """Bandwidths follow the stream, metrics the slopes, kernels the weight."""
         cdef Py_ssize_t i
+        cdef int64_t first = 60 if self.regression else 200
         before = self.processes.grams()
-        if self.seen < FIRST_METRIC:
-            later = [t for t in EARLY if t > self.seen]
-            self.next_update = later[0] if later else FIRST_METRIC
+        if self.seen < first:
+            self.next_update = min([t for t in (*EARLY, first) if t > self.seen])
         else:
-            self.next_update = self.seen + min(LONGEST, self.seen // 2)
+            self.next_update = self.seen + min(LONGEST, self.seen // (4 if self.regression else 2))
             self.updates += 1
             if self.updates > 1 and self.processes.move(self.share, before, self.log_weight):
                 self.weigh()
@@ -443,6 +460,7 @@ cdef class Mixture:
         if not self.regression:
             names.append(f"pool(scale={SCALE:g}, power={POWERS[METRIC]:g})")
             names += [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
+            names.append(f"neighbours({NEAREST}, power={POWERS[NEIGHBOURS_METRIC]:g})")
             names += ["stack"] if self.n_classes == 2 else []
         return [(name, self.weight[e]) for e, name in enumerate(names)]
 
@@ -454,6 +472,7 @@ cdef class Mixture:
             mixed[self.processes.metric[e // BELIEFS]] += self.weight[e]
         if not self.regression:
             mixed[METRIC] += self.weight[PROCESSES]
+            mixed[NEIGHBOURS_METRIC] += self.weight[PROCESSES + 1 + LINEARS]
         return self.metrics.feature_weights(mixed)
 
     def most_believed(self):
@@ -534,6 +553,7 @@ cdef class Mixture:
             "metrics": self.metrics.state(),
             "processes": self.processes.state(),
             "pool": self.pool.state() if self.pool is not None else None,
+            "neighbours": self.neighbours.state(),
             "linears": self.linears.state() if self.linears is not None else None,
             "stack": self.stack.state() if self.stack is not None else None,
             "n_classes": self.n_classes,
@@ -570,6 +590,7 @@ cdef class Mixture:
         self.points.restore(points, checked)
         self.scaler.restore(state["scaler"])
         self.metrics.restore(state["metrics"])
+        self.neighbours.restore(state["neighbours"], classes)
         for name in ("processes", "pool", "linears", "stack"):
             part = getattr(self, name)
             if part is not None:

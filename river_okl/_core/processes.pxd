@@ -52,7 +52,7 @@ cdef class Processes:
     cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept
     cdef int learn_slopes(self, const Sample *x, const double *values, const double *weight) except -1
     cdef double along(self, int32_t slot) noexcept
-    cdef bint learn(self, double target, double surprise, double w) except -1
+    cdef bint learn(self, double target, bint foreseen, double w) except -1
     # Points come and go
     cdef Py_ssize_t leave(self, const double *weight) noexcept
     cdef void turn_away(self) noexcept

@@ -28,7 +28,6 @@ from river_okl._core.sample cimport LARGEST_SELF, Sample
 from river_okl._core.states import check_positions
 
 cdef double NOVEL = 1e-3            # of κ(x, x): a sample whose residue is smaller brings no point
-cdef double SURE = 0.7              # no point for a label that had this probability, once the dictionary is full
 cdef double FLOOR = 1e-3            # of a process's weight, where a point has to leave
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
@@ -279,7 +278,7 @@ cdef class Processes:
                     total += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
         return total
 
-    cdef bint learn(self, double target, double surprise, double w) except -1:
+    cdef bint learn(self, double target, bint foreseen, double w) except -1:
         """Every process learns the last sample; whether it joins the dictionary, which may have one too many then."""
         cdef Py_ssize_t i, e, o, c = 0 if self.regression else <Py_ssize_t> target
         cdef Belief belief
@@ -287,7 +286,7 @@ cdef class Processes:
         cdef double b
         for i in range(KERNELS):
             novel = novel or (<Basis> self.bases[i]).novelty() > NOVEL
-        if self.n >= self.most and surprise <= (1.0 if self.regression else 1.0 - SURE):
+        if self.n >= self.most and foreseen:
             novel = False
         for e in range(PROCESSES):
             i = e // BELIEFS

@@ -1,5 +1,5 @@
 cdef enum:
-    STACKED = 11                    # experts, and a constant
+    STACKED = 12                    # experts, and a constant
 
 
 cdef class Stack:

@@ -78,8 +78,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: nothing to tune, nothing to scale, bounded for ever.
 
     A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a pool of many points, two
-    logistic regressions and one with the squares of the features, and for two labels a regression on the log-odds of all of them. It takes dicts as they come: raw, dense,
-    sparse or both, two labels or many.
+    logistic regressions and one with the squares of the features, a vote of the nearest points, and for two labels a
+    regression on the log-odds of all of them. It takes dicts as they come: raw, dense, sparse or both, two labels or many.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - `experts` shows what is believed, `feature_weights` which features matter.
     - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that after a drift another may take over.
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
-      from 200 samples on and at least every 2,000 samples anew.
+      from 200 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
+      mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
     - Where two labels are told apart and a third comes, what is believed is carried over; the regression on the log-odds
       is for two labels only.
     - What a support vector contributes (`explain_one`) is its part in the mean of the processes and the pool, by their
@@ -119,6 +120,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     [^2]: [Raftery, A.E., Kárný, M. and Ettler, P., 2010. Online prediction under model uncertainty via dynamic model averaging. Technometrics, 52(1), pp.52-66.](https://doi.org/10.1198/TECH.2009.08104)
     [^3]: [Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M., 2024. Mechanism for feature learning in neural networks and backpropagation-free machine learning models. Science, 383(6690), pp.1461-1467.](https://doi.org/10.1126/science.adi5639)
     [^4]: [Wang, Z. and Vucetic, S., 2010. Online passive-aggressive algorithms on a budget. Proceedings of the 13th International Conference on Artificial Intelligence and Statistics, PMLR 9, pp.908-915.](https://proceedings.mlr.press/v9/wang10b.html)
+    [^5]: [Kira, K. and Rendell, L.A., 1992. The feature selection problem: traditional methods and a new algorithm. Proceedings of the 10th National Conference on Artificial Intelligence, pp.129-134.](https://aaai.org/papers/020-the-feature-selection-problem-traditional-methods-and-a-new-algorithm/)
 
     """
 
@@ -160,7 +162,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
     - `experts` shows what is believed, `feature_weights` which features matter.
     - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that after a drift another may take over.
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
-      from 200 samples on and at least every 2,000 samples anew.
+      from 60 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
+      mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
 
     Examples
     --------
@@ -176,6 +179,7 @@ class OKLRegressor(OKL, PredictiveRegressor):
     [^1]: [Van Vaerenbergh, S., Lázaro-Gredilla, M. and Santamaría, I., 2012. Kernel recursive least-squares tracker for time-varying regression. IEEE Transactions on Neural Networks and Learning Systems, 23(8), pp.1313-1326.](https://doi.org/10.1109/TNNLS.2012.2200500)
     [^2]: [Raftery, A.E., Kárný, M. and Ettler, P., 2010. Online prediction under model uncertainty via dynamic model averaging. Technometrics, 52(1), pp.52-66.](https://doi.org/10.1198/TECH.2009.08104)
     [^3]: [Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M., 2024. Mechanism for feature learning in neural networks and backpropagation-free machine learning models. Science, 383(6690), pp.1461-1467.](https://doi.org/10.1126/science.adi5639)
+    [^4]: [Robnik-Šikonja, M. and Kononenko, I., 2003. Theoretical and empirical analysis of ReliefF and RReliefF. Machine Learning, 53(1), pp.23-69.](https://doi.org/10.1023/A:1025667309714)
 
     """
 

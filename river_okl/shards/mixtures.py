@@ -5,6 +5,7 @@
                                 does where a kernel moves
     processes                   evidence adds up over one dictionary (posteriors.py), which is chosen from all of theirs
     pool                        sums of expansions: Σ w_i f_i, of which the heaviest points stay
+    neighbours                  every point keeps its target, in the units of the merged one
     linear models, stack        averages, as are the log-weights of the experts and the fits of probabilities
 
 It is all read from ``Mixture.state`` and given to ``Mixture.restore``, which checks it.  Points are rows of one space
@@ -237,12 +238,19 @@ class Merging:
         going_on = [e for e, each in self.ends if each.state["counts"][2] == updates]
         parts = [*self.ends, (float(bool(going_on)) - sum(going_on), self.start)]
         slopes = sum(factor * self.known(each, "slopes") for factor, each in parts)
+        kept = [0.5 ** (each.state["counts"][2] - updates) for _, each in self.ends]  # evidence is halved there
+        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
+        evidence: Any = sum(
+            factor * self.known(each, "evidence") for factor, each in (*self.ends, (of_start, self.start))
+        )
+        evidence[:, 1] = np.maximum(evidence[:, 1], 0.0)
         first = self.first.state["metrics"]
         column = dict(zip(self.first.places.tolist(), self.first.columns.tolist(), strict=True))
         X = self.space.X[rows]
         return {
             "weights": self.weights[: len(self.names), 1:].copy(),
             "slopes": np.maximum(slopes, 0.0),
+            "evidence": evidence,
             "sums": np.concatenate([np.maximum(sums, 0.0), self.known(self.first, "sums")[:, 2:]], axis=1),
             "previous": np.array([column[p] for p in first["previous"].tolist() if p in column], dtype=np.int32),
             "square": np.ascontiguousarray(((X * X) @ self.weights).T),
@@ -430,6 +438,21 @@ class Merging:
         seen = of(self.start, "seen")
         return found | {"seen": round(seen + sum(e * (of(each, "seen") - seen) for e, each in self.ends))}
 
+    # The neighbours ---------------------------------------------------------------------------------------------------
+
+    def neighbours(self, rows: Rows) -> State:
+        """The targets of these points, and what votes are worth."""
+        targets = np.zeros(len(self.space))
+        for each in self.everyone:
+            own = each.state["neighbours"]["targets"]
+            if self.task == "regression":
+                own = (_deviation(each.target) * own + each.target.mean - self.target.mean) / _deviation(self.target)
+            targets[each.rows] = own
+        return {
+            "targets": targets[rows],
+            "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
+        }
+
     # Together ---------------------------------------------------------------------------------------------------------
 
     def state(self, most_dictionary: int, most: int) -> tuple[State, float]:
@@ -454,6 +477,7 @@ class Merging:
             "metrics": self.metrics(rows),
             "processes": processes,
             "pool": pool,
+            "neighbours": self.neighbours(rows),
             "linears": linears,
             "stack": stack,
             "n_classes": self.first.state["n_classes"],

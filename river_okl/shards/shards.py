@@ -231,6 +231,9 @@ def _with_classes(f: Any, order: list[int] | None) -> Any:
     for part, name in ("pool", "coef"), ("linears", "coef"), ("linears", "bias"):
         if part in state:
             state[part][name] = turned(state[part][name])
+    if "neighbours" in state:
+        place = np.argsort([1, 0] if order is None else order)
+        state["neighbours"]["targets"] = place[state["neighbours"]["targets"].astype(int)].astype(float)
     if order is None and "stack" in state:  # log-odds change their signs together, the constant does not
         state["stack"]["coefficients"][-1] *= -1.0
         state["stack"]["covariance"][-1] *= -1.0

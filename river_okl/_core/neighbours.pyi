@@ -1,0 +1,19 @@
+"""Types of the neighbours; the documentation is in neighbours.pyx."""
+
+from typing import Any
+
+from river_okl._core.metrics import Metrics
+from river_okl._core.points import Points
+
+METRIC: int
+
+class Neighbours:
+    @property
+    def points(self) -> Points: ...
+    @property
+    def metrics(self) -> Metrics: ...
+    @property
+    def regression(self) -> bool: ...
+    def __init__(self, metrics: Metrics, regression: bool) -> None: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any], n_classes: int) -> None: ...

@@ -1,0 +1,188 @@
+"""The points that are nearest to a sample, and what their targets say of its class and of the features.
+
+The nearest ``NEAREST`` of all points under the metric that believes most in features vote for its class (classifiers).  How
+much so many votes are worth is counted along the stream.
+
+They also tell which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): of
+samples that the mixture did not foresee,
+
+    s_j = Σ_i (|y - y_i| - mean) |x_j - z_ij|       |y - y_i|: 0 or 1 for classes
+
+is 0 in the mean where feature j says nothing about y that the neighbourhood does not say already.  The slopes of a model cannot
+tell: a feature that its metric has let go of has none.
+"""
+
+from libc.math cimport fabs, fmax, fmin
+
+import numpy as np
+
+from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.metrics cimport Metrics
+from river_okl._core.points cimport Feature
+from river_okl._core.sample cimport Sample
+
+cdef double MEMORY = 1000.0         # samples
+cdef double LEAST_CHANCE = 1e-6
+cdef double PRIOR = 4.0             # samples that a chance starts with
+
+METRIC = 2
+cdef int metric = METRIC
+
+
+cdef class Neighbours:
+    """Among points that others hold."""
+
+    def __init__(self, Metrics metrics, bint regression):
+        cdef Py_ssize_t v
+        self.points = metrics.points
+        self.metrics = metrics
+        self.regression = regression
+        for v in range(NEAREST + 1):
+            self.chance[v] = (v + 0.5) / (NEAREST + 1)
+            self.count[v] = PRIOR
+
+    def __dealloc__(self):
+        okl_free(self.target)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.capacity * 8
+
+    cdef int reserve_points(self) except -1:
+        """Room for as many points as ``points`` have room for."""
+        if self.points.capacity > self.capacity:
+            self.target = <double *> aligned_resize(self.target, self.capacity, self.points.capacity, 8)
+            self.capacity = self.points.capacity
+        return 0
+
+    # A sample -------------------------------------------------------------------------------------------------------------
+
+    cdef void look(self) noexcept:
+        """The nearest points to the sample that was measured last; of equals the first."""
+        cdef Py_ssize_t i, j, found = 0
+        cdef double d
+        cdef double distance[NEAREST]
+        cdef const double *square = self.metrics.square[metric]
+        cdef const double *dot = self.metrics.dots[metric]
+        for i in range(self.points.n):
+            d = square[i] - 2.0 * dot[i]
+            if found == NEAREST and d >= distance[NEAREST - 1]:
+                continue
+            if found < NEAREST:
+                found += 1
+            j = found - 1
+            while j > 0 and distance[j - 1] > d:
+                distance[j], self.nearest[j] = distance[j - 1], self.nearest[j - 1]
+                j -= 1
+            distance[j], self.nearest[j] = d, i
+        self.found = found
+
+    cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept:
+        """How many of the nearest are of class o."""
+        cdef Py_ssize_t i, total = 0
+        for i in range(self.found):
+            total += self.target[self.nearest[i]] == o
+        return total
+
+    cdef void ask(self, Py_ssize_t n_classes, double *p) noexcept:
+        """The probabilities of every class, for the sample that was measured last."""
+        cdef Py_ssize_t o
+        cdef double total = 0.0
+        self.look()
+        for o in range(n_classes):
+            p[o] = self.chance[self.votes(o)]
+            total += p[o]
+        for o in range(n_classes):
+            p[o] /= total
+
+    cdef void learn(self, Py_ssize_t n_classes, Py_ssize_t c, double w) noexcept:
+        """The sample of the last look is of class c."""
+        cdef Py_ssize_t o, v
+        cdef double counts = fmin(w, 10.0)
+        if self.found < NEAREST:
+            return
+        for o in range(n_classes):
+            v = self.votes(o)
+            self.count[v] = fmin(self.count[v] + counts, MEMORY)
+            self.chance[v] = fmax(self.chance[v] + ((o == c) - self.chance[v]) * counts / self.count[v], LEAST_CHANCE)
+
+    cdef void tell_apart(self, const Sample *x, const double *values, double target) noexcept:
+        """What the sample of the last look, whose places the scaler has learned, says of its features: s of each."""
+        cdef Py_ssize_t i, j, k
+        cdef double mean = 0.0, square = 0.0, s
+        cdef double difference[NEAREST]
+        cdef double z[NEAREST]
+        cdef const Feature *feature
+        if self.found < NEAREST:
+            return
+        for i in range(NEAREST):
+            difference[i] = fabs(target - self.target[self.nearest[i]])
+            if not self.regression:
+                difference[i] = difference[i] > 0.0
+            mean += difference[i] / NEAREST
+        for i in range(NEAREST):
+            difference[i] -= mean
+            square += difference[i] * difference[i]
+        if square == 0.0:
+            return
+        for j in range(x.size):
+            if x.slots[j] < 0:
+                continue
+            feature = &self.points.features[x.slots[j]]
+            if feature.dense != NULL:
+                for i in range(NEAREST):
+                    z[i] = feature.dense[self.nearest[i]]
+            else:
+                for i in range(NEAREST):
+                    z[i] = 0.0
+                for k in range(feature.count):
+                    for i in range(NEAREST):
+                        if feature.owners[k] == self.nearest[i]:
+                            z[i] = feature.amounts[k]
+            s = 0.0
+            for i in range(NEAREST):
+                s += difference[i] * fabs(values[j] - z[i])
+            self.metrics.tell(self.metrics.scaler.places[j], s)
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        """The units of the targets change."""
+        cdef Py_ssize_t i
+        for i in range(self.points.n):
+            self.target[i] = ratio * self.target[i] + shift
+
+    # Points come and go ---------------------------------------------------------------------------------------------------
+
+    cdef void stored(self, double target) noexcept:
+        """There is a new point at the end."""
+        self.target[self.points.n - 1] = target
+
+    cdef void dropped(self, Py_ssize_t i) noexcept:
+        """Point i is no more, and the last has its position."""
+        self.target[i] = self.target[self.points.n]
+
+    # What there is --------------------------------------------------------------------------------------------------------
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        cdef Py_ssize_t i
+        return {
+            "targets": np.array([self.target[i] for i in range(self.points.n)], dtype=np.float64),
+            "chances": np.array([[self.chance[i], self.count[i]] for i in range(NEAREST + 1)]),
+        }
+
+    def restore(self, dict state, Py_ssize_t n_classes):
+        """Go on from a state, when the points have theirs."""
+        cdef Py_ssize_t i
+        targets, chances = state["targets"], state["chances"]
+        if targets.shape != (self.points.n,) or not np.isfinite(targets).all():
+            raise ValueError("the targets of the points do not match them, or are not finite")
+        if not self.regression and not np.isin(targets, range(n_classes)).all():
+            raise ValueError(f"a point of a class that is none of {n_classes}")
+        if chances.shape != (NEAREST + 1, 2) or not np.isfinite(chances).all():
+            raise ValueError("the chances of neighbours do not match their votes, or are not finite")
+        if chances[:, 0].min() <= 0.0 or chances[:, 0].max() > 1.0 or chances[:, 1].min() <= 0.0 or chances[:, 1].max() > MEMORY:
+            raise ValueError("the chances of neighbours are out of range")
+        self.reserve_points()
+        for i in range(self.points.n):
+            self.target[i] = targets[i]
+        for i in range(NEAREST + 1):
+            self.chance[i], self.count[i] = chances[i]
