@@ -350,7 +350,7 @@ def test_a_bad_feature_is_named_and_changes_nothing(cls, value):
             with pytest.raises((ValueError, TypeError)) as error:
                 call()
             assert repr(name) in str(error.value)
-            assert repr(value) in str(error.value)
+            assert repr(value)[:90] in str(error.value)
             assert snapshot(model) == before
     learn(model, [(x, y)])
     assert snapshot(model) == snapshot(learn(learned(cls), [(x, y)]))
