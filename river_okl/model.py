@@ -286,8 +286,10 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         super()._set_loss(loss)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> float:
-        """The predicted target."""
-        value: float = self._f.evaluate(x) if self._alone else self._decision(x)
+        """The predicted target; 0 before the first sample, whatever x is."""
+        if not self._alone:
+            return self._decision(x)
+        value: float = self._f.evaluate(x) if len(self._f) else 0.0
         return value
 
     def predict_many(self, X: Any) -> Any:
@@ -424,13 +426,15 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """The predicted label: one that the stream has shown, or None where it has shown none."""
         names = self._labels.names
+        if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
+            return None
         score: Any = self._f.evaluate(x) if self._alone else self._scores(x)
         if type(score) is list:
             if len(score) > 1:
                 known = score[: len(names)]
                 return names[known.index(max(known))]
             (score,) = score
-        return names[score >= 0.0] if len(names) >= 2 else (names or [None])[0]
+        return names[score >= 0.0] if len(names) >= 2 else names[0]
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label that the stream has shown.
@@ -438,7 +442,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         With the log loss it is the sigmoid of the score, otherwise a sigmoid whose slope is fitted to the stream. A
         class for two labels has False and True from the start, as River asks of it, until other labels come.
         """
-        return self._probabilities(self._scores(x))
+        return self._probabilities(self._scores(x) if self._labels.names else [0.0])
 
     def _probabilities(self, scores: list[float]) -> dict[Any, float]:
         """Probabilities from the score of the positive label, or from one for each class."""

@@ -91,7 +91,7 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
             Whether to return the predictive distribution, a `river.proba.Gaussian`, instead of its mean.
 
         """
-        mean, deviation = self._prediction(x)
+        mean, deviation = self._prediction(x if len(self._f) else {})  # before the first sample MinMaxScaler makes NaN
         if not with_dist:
             return mean
         make: Any = proba.Gaussian._from_state  # as River's BayesianLinearRegression makes it
@@ -155,7 +155,7 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """The predictive probability of each label that the stream has shown."""
-        return self._named(self._known(x))
+        return self._named(self._known(x)) if self._labels.names else {}
 
     def _known(self, x: Any) -> list[float]:
         """``_probabilities`` without a label that another thread is adding."""
@@ -171,8 +171,11 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """The predicted label: one that the stream has shown, or None where it has shown none."""
-        probabilities, names = self._known(x), self._labels.names
-        return names[_best(probabilities)] if len(names) >= 2 else (names or [None])[0]
+        names = self._labels.names
+        if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
+            return None
+        probabilities = self._known(x)
+        return names[_best(probabilities)] if len(names) >= 2 else names[0]
 
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The log-odds of the positive label; of more than two classes, the log-probability of each."""

@@ -168,6 +168,7 @@ def test_what_float_would_take_and_no_dict_may_hold(value):
     model = river_okl.OLRDRegressor()
     with pytest.raises((TypeError, ValueError), match=r"feature 'a' is .*kernels need"):
         model.learn_one({"a": value}, 1.0)
+    model.learn_one({"a": 1.0}, 1.0)
     with pytest.raises((TypeError, ValueError), match=r"feature 'a' is .*kernels need"):
         model.predict_one({"a": value})
 

@@ -28,9 +28,10 @@ def refuse(key, value):
             f"feature {shown(key)} is {shown(value)}, a {type(value).__name__}: kernels need numbers; drop it (compose.SelectType), "
             f"impute it (preprocessing.StatImputer) or encode it (preprocessing.OneHotEncoder)"
         )
+    cause = " (MinMaxScaler makes NaN of a feature that it has not learned)" if isinstance(value, float) and value != value else ""
     raise ValueError(
         f"feature {shown(key)} is {shown(value)}: kernels need finite numbers of at most {LARGEST:g}; impute it "
-        f"(preprocessing.StatImputer) or scale it (preprocessing.StandardScaler)"
+        f"(preprocessing.StatImputer) or scale it (preprocessing.StandardScaler){cause}"
     )
 
 
