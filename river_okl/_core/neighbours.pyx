@@ -12,10 +12,11 @@ is 0 in the mean where feature j says nothing about y that the neighbourhood doe
 tell: a feature that its metric has let go of has none.
 """
 
-from libc.math cimport fabs, fmax, fmin
+from libc.math cimport INFINITY, fabs, fmax, fmin
 
 import numpy as np
 
+from river_okl._core.kernel cimport loops
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport Metrics
 from river_okl._core.points cimport Feature
@@ -43,14 +44,16 @@ cdef class Neighbours:
 
     def __dealloc__(self):
         okl_free(self.target)
+        okl_free(self.distance)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.capacity * 8
+        return object.__sizeof__(self) + self.capacity * 16
 
     cdef int reserve_points(self) except -1:
         """Room for as many points as ``points`` have room for."""
         if self.points.capacity > self.capacity:
             self.target = <double *> aligned_resize(self.target, self.capacity, self.points.capacity, 8)
+            self.distance = <double *> aligned_resize(self.distance, 0, self.points.capacity, 8)
             self.capacity = self.points.capacity
         return 0
 
@@ -58,23 +61,17 @@ cdef class Neighbours:
 
     cdef void look(self) noexcept:
         """The nearest points to the sample that was measured last; of equals the first."""
-        cdef Py_ssize_t i, j, found = 0
-        cdef double d
-        cdef double distance[NEAREST]
+        cdef Py_ssize_t i, n = self.points.n, padded = self.points.padded()
         cdef const double *square = self.metrics.square[metric]
         cdef const double *dot = self.metrics.dots[metric]
-        for i in range(self.points.n):
-            d = square[i] - 2.0 * dot[i]
-            if found == NEAREST and d >= distance[NEAREST - 1]:
-                continue
-            if found < NEAREST:
-                found += 1
-            j = found - 1
-            while j > 0 and distance[j - 1] > d:
-                distance[j], self.nearest[j] = distance[j - 1], self.nearest[j - 1]
-                j -= 1
-            distance[j], self.nearest[j] = d, i
-        self.found = found
+        for i in range(n):
+            self.distance[i] = square[i] - 2.0 * dot[i]
+        for i in range(n, padded):
+            self.distance[i] = INFINITY
+        self.found = min(n, NEAREST)
+        for i in range(self.found):
+            self.nearest[i] = loops.least(self.distance, padded)
+            self.distance[self.nearest[i]] = INFINITY
 
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept:
         """How many of the nearest are of class o."""
