@@ -9,6 +9,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 MODULES = [
+    "bayes",
     "calibration",
     "choice",
     "coefficients",

@@ -20,7 +20,9 @@ BELIEFS = {  # λ, a, σ²
     "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
 }
 FIRST = 4.0, 1  # scale, metric
-EXPERTS = 6 + 1 + 3 + 1  # Gaussian processes, the first-order learner, linear models, neighbours; a stack of them
+EXPERTS = (
+    6 + 1 + 3 + 1
+)  # Gaussian processes, the first-order learner, linear models, neighbours; a stack of them or naive Bayes
 RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
 
 
@@ -292,6 +294,38 @@ class Neighbours:
             self.told[name] = total + s, squares + s * s
 
 
+class Bayes:
+    """Normal distributions of every feature in every class, which know a value of variance 1 before."""
+
+    def __init__(self):
+        self.samples, self.kappa, self.curvature = [], 1.0, 1.0
+
+    def ask(self, x, n_classes):
+        self.score = []
+        for c in range(n_classes):
+            own = [(w, z) for w, z, label in self.samples if label == c]
+            score = math.log(sum(w for w, _ in own) + 1.0)
+            for name, value in x.items():
+                weights, values = [w for w, z in own if name in z], [z[name] for _, z in own if name in z]
+                mean, spread = 0.0, 0.0
+                if values:
+                    mean = np.average(values, weights=weights)
+                    spread = np.average((np.array(values) - mean) ** 2, weights=weights)
+                variance = max((sum(weights) * spread + 1.0) / (sum(weights) + 1.0), 0.01)
+                score -= 0.5 * (math.log(variance) + min((value - mean) ** 2 / variance, 50.0))
+            self.score.append(score)
+        self.p = special.softmax(self.kappa * np.array(self.score))
+        return self.p
+
+    def sharpen(self, c):
+        off = self.score[c] - np.array(self.score)
+        self.curvature = 0.995 * self.curvature + max(self.p @ off**2 - (self.p @ off) ** 2, 0.0) + 0.005
+        self.kappa = clip(self.kappa + self.p @ off / self.curvature, 0.01, 2.0)
+
+    def learn(self, x, c, w):
+        self.samples.append((min(w, 10.0), x, c))
+
+
 class Process:
     """What is believed of f at the dictionary: μ and S."""
 
@@ -354,11 +388,11 @@ class OKL:
         self.firsts = [] if task == "regression" else [First(*FIRST)]
         self.linears = [] if task == "regression" else [*map(Linear, RATES[:-1]), Linear(RATES[-1], self.scaler)]
         self.neighbours = Neighbours()
-        self.stack = Stack() if task == "binary" else None
+        self.stack, self.bayes = Stack() if task == "binary" else None, Bayes()
         self.n_classes = 1 if task == "regression" else 2
         self.points, self.dictionary = [], []
         self.weights = [{}, {}, {}]  # of features, for each metric
-        self.log_weight = np.zeros({"regression": 6, "multiclass": EXPERTS, "binary": EXPERTS + 1}[task])
+        self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.seen, self.updates, self.next_update = 0, 0, 2
 
@@ -379,7 +413,9 @@ class OKL:
     def add_class(self):
         """One more; the sample at hand is looked at anew."""
         if self.n_classes == 2:
-            self.task, self.stack, self.log_weight = "multiclass", None, self.log_weight[:-1]
+            self.task, self.stack = "multiclass", None
+            self.log_weight[-1] = self.log_weight[:-1].max() - 2.0
+            self.log_weight -= self.log_weight.max()
             old, self.processes = self.processes, []
             for i, before in enumerate(old):
                 process = Process(before.kernel, *BELIEFS["multiclass"][i % 2], columns=2)
@@ -423,6 +459,8 @@ class OKL:
         if self.stack is not None:
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])
+        else:
+            self.p.append(self.bayes.ask(self.x, self.n_classes))
         self.p = np.array(self.p)
         mixed = self.weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
         self.mixed = mixed / mixed.sum()
@@ -478,6 +516,7 @@ class OKL:
             linear.learn(y, w)
         if self.task != "regression":
             self.neighbours.learn(y, w)
+            self.bayes.learn(self.x, y, w)
         foreseen = surprise <= (1.0 if self.task == "regression" else 0.3)
         if not foreseen and len(self.neighbours.nearest) == 4:
             numbers = self.task == "regression"
@@ -530,6 +569,7 @@ class OKL:
         else:
             likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
         if self.task == "multiclass":
+            self.bayes.sharpen(y)
             for process, p in zip(self.processes, self.p, strict=False):
                 mean = p @ process.m
                 process.curvature = 0.995 * process.curvature + max(p @ process.m**2 - mean**2, 0.0) + 0.005

@@ -67,6 +67,18 @@ def test_neighbours_remember_a_board_of_sixty_four_fields():
     assert right > 750  # 500 is chance, and what kernels of any scale here find
 
 
+def test_a_hundred_classes_of_fifty_samples_each():
+    rng, model, right = random.Random(1), river_okl.OKLClassifier(), 0
+    centres = [[rng.gauss(0.0, 2.0) for _ in range(8)] for _ in range(100)]
+    for t in range(5000):
+        y = rng.randrange(100)
+        x = {j: rng.gauss(c, 1.0) for j, c in enumerate(centres[y])}
+        right += t >= 4000 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right > 850
+    assert model.experts["bayes"] > 0.5
+
+
 def test_friedman_at_about_half_the_error_of_a_linear_model():
     stream = list(synth.Friedman(seed=42).take(3000))
     scale = preprocessing.StandardScaler
@@ -310,6 +322,12 @@ def test_a_change_of_unit_is_followed(unit):
         (("metrics", "evidence", 0, 1), -1.0),
         (("linears", "coef"), np.zeros((1, 2, 0))),
         (("linears", "bias", 0, 0), math.nan),
+        (("bayes", "gaussians"), np.zeros((3, 2, 3))),
+        (("bayes", "gaussians", 0, 0, 0), 1e9),
+        (("bayes", "gaussians", 0, 0, 1), math.nan),
+        (("bayes", "gaussians", 0, 0, 2), -1.0),
+        (("bayes", "counts", 0), -1.0),
+        (("bayes", "fit", 0), 0.0),
         (("stack", "coefficients"), np.zeros(3)),
         (("stack", "covariance", 0, 0), math.inf),
     ],
@@ -317,8 +335,8 @@ def test_a_change_of_unit_is_followed(unit):
 )
 def test_every_number_of_a_state_is_checked(path, value):
     model = river_okl.OKLClassifier(budget=12)
-    for x, y in streams.dense(streams.CLASSIFICATION, n=60):
-        model.learn_one(x, y)
+    for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):
+        model.learn_one(x, t % 3 if path[0] == "bayes" else y)
     make, options, state = model._f.__reduce__()
     make(*options).restore(copy.deepcopy(state))
     at = state

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from river_okl._core.bayes import Bayes
 from river_okl._core.linears import Linears
 from river_okl._core.metrics import Metrics
 from river_okl._core.neighbours import Neighbours
@@ -35,6 +36,8 @@ class Mixture:
     def linears(self) -> Linears | None: ...
     @property
     def stack(self) -> Stack | None: ...
+    @property
+    def bayes(self) -> Bayes | None: ...
     @property
     def regression(self) -> bool: ...
     @property

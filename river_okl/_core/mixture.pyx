@@ -7,6 +7,7 @@ What there is, all over one set of points and one encoding, scaling and pass of 
     linears.pyx     3 linear models         logistic regressions, one of them with squares (classifiers)
     neighbours.pyx  4 nearest points        which vote (classifiers), and tell which features matter
     stack.pyx       1 stack                 a logistic regression on the log-odds of all others (two classes)
+    bayes.pyx       1 naive Bayes           normal distributions of features (asked where there are more than two classes)
 
 A prediction is Σ w_e p_e, with the weights of dynamic model averaging (Raftery et al. 2010)
 
@@ -25,6 +26,7 @@ from libc.string cimport memcmp
 
 import numpy as np
 
+from river_okl._core.bayes cimport Bayes
 from river_okl._core.kernel cimport Kernel
 from river_okl._core.linears cimport LINEARS, Linears
 from river_okl._core.memory cimport aligned_resize, okl_free
@@ -41,11 +43,11 @@ from river_okl._core.linears import RATES
 from river_okl._core.metrics import POWERS
 from river_okl._core.neighbours import METRIC as NEIGHBOURS_METRIC
 from river_okl._core.pool import METRIC, SCALE
-from river_okl._core.processes import BELIEFS_OF
+from river_okl._core.processes import BELIEFS_OF, NEWCOMER
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
 cdef enum:
-    MOST_EXPERTS = 12               # PROCESSES, the pool, LINEARS, the neighbours and the stack
+    MOST_EXPERTS = 12               # PROCESSES, the pool, LINEARS, the neighbours, the stack or naive Bayes
 
 cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
@@ -82,6 +84,7 @@ cdef class Mixture:
     cdef readonly Neighbours neighbours
     cdef readonly Linears linears           # None: regression
     cdef readonly Stack stack               # None: regression, or more than two classes
+    cdef readonly Bayes bayes               # None: regression
     cdef readonly tuple terms
     cdef readonly bint regression
     cdef readonly Py_ssize_t n_classes      # 1: regression
@@ -123,6 +126,7 @@ cdef class Mixture:
             self.pool = Pool(self.metrics, terms, budget - dictionary)
             self.linears = Linears(self.scaler)
             self.stack = Stack()
+            self.bayes = Bayes(self.scaler)
         self.regression = regression
         self.next_update = EARLY[0]
         self.reserve_classes(1 if regression else 2)
@@ -148,7 +152,7 @@ cdef class Mixture:
         self.p = <double *> aligned_resize(self.p, 0, MOST_EXPERTS * n_classes, 8)
         self.mixed = <double *> aligned_resize(self.mixed, 0, n_classes, 8)
         self.n_classes = n_classes
-        self.n_experts = PROCESSES if self.regression else MOST_EXPERTS if n_classes == 2 else MOST_EXPERTS - 1
+        self.n_experts = PROCESSES if self.regression else MOST_EXPERTS
         self.weigh()
         return 0
 
@@ -162,15 +166,19 @@ cdef class Mixture:
     cdef int reserve_places(self) except -1:
         """Room for as many features as the scaler counts."""
         self.metrics.reserve_places(self.scaler.size)
-        return 0 if self.regression else self.linears.reserve_places()
+        return 0 if self.regression else self.linears.reserve_places() + self.bayes.reserve_places()
 
     def add_class(self):
         """One class more.  What two classes were told apart by becomes a function for each of them."""
+        cdef Py_ssize_t e
         self.fresh = False
         self.processes.add_class()
         self.pool.add_class()
         self.linears.add_class()
-        self.stack = None
+        self.bayes.reserve_classes(self.n_classes + 1)
+        if self.stack is not None:  # naive Bayes takes its place
+            self.stack = None
+            self.log_weight[MOST_EXPERTS - 1] = max([self.log_weight[e] for e in range(MOST_EXPERTS - 1)]) - NEWCOMER
         self.reserve_classes(self.n_classes + 1)
 
     # Predicting -----------------------------------------------------------------------------------------------------------
@@ -212,6 +220,8 @@ cdef class Mixture:
             self.neighbours.ask(self.n_classes, self.p + (PROCESSES + 1 + LINEARS) * self.n_classes)
             if self.n_classes == 2:
                 self.stack.ask(self.p, self.weight)
+            else:
+                self.bayes.ask(x, self.values, self.p + (MOST_EXPERTS - 1) * self.n_classes)
             self.mix()
         else:
             self.neighbours.look()
@@ -292,6 +302,7 @@ cdef class Mixture:
             self.metrics.forget(gone)
             if not self.regression:
                 self.linears.forget(gone)
+                self.bayes.forget(gone)
         if self.seen >= self.next_update:
             self.update()
         return 0
@@ -314,6 +325,7 @@ cdef class Mixture:
         if not self.regression:
             self.neighbours.learn(self.n_classes, c, w)
             self.linears.learn(x, self.values, c, w, self.p + (PROCESSES + 1) * self.n_classes)
+            self.bayes.learn(x, self.values, c, w)
             needed = self.pool.learn(c, w)
         if not foreseen:
             self.neighbours.tell_apart(x, self.values, target)
@@ -364,6 +376,7 @@ cdef class Mixture:
             self.stack.learn(c, w, self.p)
         elif self.n_classes > 2:
             self.processes.sharpen(c, self.p)
+            self.bayes.sharpen(c, self.p + (MOST_EXPERTS - 1) * self.n_classes)
         self.weigh()
         return surprise
 
@@ -461,7 +474,7 @@ cdef class Mixture:
             names.append(f"pool(scale={SCALE:g}, power={POWERS[METRIC]:g})")
             names += [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
             names.append(f"neighbours({NEAREST}, power={POWERS[NEIGHBOURS_METRIC]:g})")
-            names += ["stack"] if self.n_classes == 2 else []
+            names.append("stack" if self.n_classes == 2 else "bayes")
         return [(name, self.weight[e]) for e, name in enumerate(names)]
 
     def feature_weights(self):
@@ -556,6 +569,7 @@ cdef class Mixture:
             "neighbours": self.neighbours.state(),
             "linears": self.linears.state() if self.linears is not None else None,
             "stack": self.stack.state() if self.stack is not None else None,
+            "bayes": self.bayes.state() if self.bayes is not None else None,
             "n_classes": self.n_classes,
             "log_weights": np.array([self.log_weight[e] for e in range(self.n_experts)]),
             "shares": np.array([self.share[i] for i in range(KERNELS)]),
@@ -591,7 +605,7 @@ cdef class Mixture:
         self.scaler.restore(state["scaler"])
         self.metrics.restore(state["metrics"])
         self.neighbours.restore(state["neighbours"], classes)
-        for name in ("processes", "pool", "linears", "stack"):
+        for name in ("processes", "pool", "linears", "stack", "bayes"):
             part = getattr(self, name)
             if part is not None:
                 part.restore(state[name])

@@ -78,8 +78,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: nothing to tune, nothing to scale, bounded for ever.
 
     A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a pool of many points, two
-    logistic regressions and one with the squares of the features, a vote of the nearest points, and for two labels a
-    regression on the log-odds of all of them. It takes dicts as they come: raw, dense, sparse or both, two labels or many.
+    logistic regressions and one with the squares of the features, a vote of the nearest points, for two labels a
+    regression on the log-odds of all of them and for more naive Bayes. It takes dicts as they come: raw, dense, sparse or both, two labels or many.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
       from 200 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
       mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
-    - Where two labels are told apart and a third comes, what is believed is carried over; the regression on the log-odds
-      is for two labels only.
+    - Where two labels are told apart and a third comes, what is believed is carried over, and naive Bayes takes the place
+      of the regression on the log-odds.
     - What a support vector contributes (`explain_one`) is its part in the mean of the processes and the pool, by their
       weights; the linear models have no support vectors.
 

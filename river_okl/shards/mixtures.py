@@ -6,6 +6,7 @@
     processes                   evidence adds up over one dictionary (posteriors.py), which is chosen from all of theirs
     pool                        sums of expansions: Σ w_i f_i, of which the heaviest points stay
     neighbours                  every point keeps its target, in the units of the merged one
+    naive Bayes                 as if one stream had been counted, of the average length
     linear models, stack        averages, as are the log-weights of the experts and the fits of probabilities
 
 It is all read from ``Mixture.state`` and given to ``Mixture.restore``, which checks it.  Points are rows of one space
@@ -453,6 +454,27 @@ class Merging:
             "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
         }
 
+    def bayes(self) -> State:
+        """Of every class and feature what its values are like, whoever has seen them."""
+
+        def of(each: Mixed, column: int) -> Arrays:
+            return np.moveaxis(
+                self.placed(each, np.moveaxis(each.state["bayes"]["gaussians"], 1, 0)[each.places]), 0, 1
+            )[..., column]
+
+        def averaged(values: Callable[[Mixed], Any]) -> Arrays:
+            total: Arrays = self.mean(lambda each: of(each, 0) * values(each))
+            return np.divide(total, count, out=np.zeros_like(total), where=count > 0.0)
+
+        count: Arrays = self.mean(lambda each: of(each, 0))
+        mean = averaged(lambda each: of(each, 1))
+        variance = averaged(lambda each: of(each, 2) + (of(each, 1) - mean) ** 2)
+        return {
+            "gaussians": np.stack([count, mean, variance], axis=-1),
+            "counts": self.mean(lambda each: each.state["bayes"]["counts"]),
+            "fit": self.mean(lambda each: each.state["bayes"]["fit"]),
+        }
+
     # Together ---------------------------------------------------------------------------------------------------------
 
     def state(self, most_dictionary: int, most: int) -> tuple[State, float]:
@@ -480,6 +502,7 @@ class Merging:
             "neighbours": self.neighbours(rows),
             "linears": linears,
             "stack": stack,
+            "bayes": self.bayes() if self.task != "regression" else None,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),

@@ -228,12 +228,14 @@ def _with_classes(f: Any, order: list[int] | None) -> Any:
 
     for belief in state["processes"]["beliefs"] if "processes" in state else [state["belief"]]:
         belief["means"] = turned(belief["means"])
-    for part, name in ("pool", "coef"), ("linears", "coef"), ("linears", "bias"):
-        if part in state:
+    if "pool" in state:
+        places = [1, 0] if order is None else order
+        for part, name in ("pool", "coef"), ("linears", "coef"), ("linears", "bias"):
             state[part][name] = turned(state[part][name])
-    if "neighbours" in state:
-        place = np.argsort([1, 0] if order is None else order)
-        state["neighbours"]["targets"] = place[state["neighbours"]["targets"].astype(int)].astype(float)
+        for name in "gaussians", "counts":
+            state["bayes"][name] = state["bayes"][name][places]
+        targets = state["neighbours"]["targets"]
+        state["neighbours"]["targets"] = np.argsort(places)[targets.astype(int)].astype(float)
     if order is None and "stack" in state:  # log-odds change their signs together, the constant does not
         state["stack"]["coefficients"][-1] *= -1.0
         state["stack"]["covariance"][-1] *= -1.0
