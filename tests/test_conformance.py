@@ -15,7 +15,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from river import base, checks, optim, preprocessing
+from river import base, checks, datasets, optim, preprocessing
 
 import river_okl
 from river_okl import algorithms, kernels
@@ -75,6 +75,17 @@ def test_no_class_is_forgotten():
 # River ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def read_once():
+    """River's checks read the same three files some twenty times for each class."""
+    with pytest.MonkeyPatch.context() as patch:
+        for dataset in (datasets.Phishing, datasets.ImageSegments, datasets.TrumpApproval):
+            samples = list(dataset())
+            patch.setattr(dataset, "__iter__", lambda _, samples=samples: ((dict(x), y) for x, y in samples))
+        yield
+
+
+@pytest.mark.usefixtures("read_once")
 @pytest.mark.parametrize(
     ("cls", "options"), [pytest.param(c, o, id=n) for c, o, n in EVERY_VARIANT if n.endswith("default") or "unit" in n]
 )

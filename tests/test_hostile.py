@@ -122,14 +122,14 @@ def learn_all(model, stream):
     for t, (x, y) in enumerate(stream):
         model.learn_one(x, y)
         if t & (t + 1) == 0:
-            check(model, model.n_support_vectors <= 300)  # beyond that _check takes seconds
-    check(model, model.n_support_vectors <= 300)
+            check(model, model.n_support_vectors <= 100)  # beyond that _check takes long
+    check(model, model.n_support_vectors <= 100)
 
 
 @each_class
 def test_the_same_sample_for_ever(cls):
     y = 1.5 if issubclass(cls, base.Regressor) else True
-    learn_all(small(cls), [({"a": 1.0, "b": -0.5}, y)] * 10_000)
+    learn_all(small(cls), [({"a": 1.0, "b": -0.5}, y)] * (10_000 if bounded(cls) else 1_000))
 
 
 @each_class
@@ -342,7 +342,8 @@ def test_a_name_that_raises_leaves_a_model_that_goes_on(cls):
         for t, (x, y) in enumerate(streams.dense(task(cls), 36))
     ]
     model = small(cls, **{"kernel": kernels.RBF(0.5)} if "kernel" in parameters(cls) else {})
-    learn_all(model, stream[:28])
+    for x, y in stream[:28]:
+        model.learn_one(x, y)
     start = pickle.dumps((model, stream))
     fired, at = True, 0
     while fired:
@@ -357,7 +358,9 @@ def test_a_name_that_raises_leaves_a_model_that_goes_on(cls):
             finally:
                 Moody.left = math.inf
         check(model, True, done=False)
-        learn_all(model, equal[32:])
+        for x, y in equal[32:]:
+            model.learn_one(x, y)
+        check(model, True)
         at += 1 + at // 2
     assert at > 0
 
@@ -398,21 +401,21 @@ def test_an_interrupt_anywhere_leaves_a_model_that_goes_on(cls, options):
     """A step that is interrupted may be done in part, but the model is whole, and the next step finds room."""
     if options.get("suffix"):
         pytest.skip("its average is several lists that a step changes one by one: see the README")
-    stream = streams.dense(task(cls), 70)
+    stream = streams.dense(task(cls), 23)  # the 21st sample changes nearly every class
     model = (
         small(cls, **{"kernel": kernels.RBF(0.5), **options}) if "kernel" in parameters(cls) else small(cls, **options)
     )
-    for x, y in stream[:44]:
+    for x, y in stream[:20]:
         model.learn_one(x, y)
     start = pickle.dumps(model)
     line = 1
     while True:
         model = pickle.loads(start)
-        if not interrupted(model, *stream[44], line):
+        if not interrupted(model, *stream[20], line):
             break
         for f in expansions(model):
             f._check()
-        for x, y in stream[45:50]:
+        for x, y in stream[21:23]:
             model.learn_one(x, y)
         check(model, True)
         line += 1

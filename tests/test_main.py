@@ -252,13 +252,6 @@ def test_the_version_waits_for_nothing():
     assert not {"numpy", "scipy", "river"} & set(done.stdout.splitlines()[1].split())
 
 
-def test_as_a_process():
-    args = [sys.executable, "-m", "river_okl", "--samples", "50", "LogisticRegresion"]
-    done = subprocess.run(args, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 2 and done.stdout.count("\n") <= 1
-    assert "did you mean LogisticRegression" in done.stderr and done.stderr.count("\n") == 1
-
-
 # Data ---------------------------------------------------------------------------------------------
 
 

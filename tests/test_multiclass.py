@@ -60,7 +60,7 @@ def test_seven_classes_without_a_wrapper(name):
     """A share of the larger class is 1/7; a model that confuses columns stays near that."""
     options = {"budget": 60} if "budget" in parameters(CLASSES[name]) else {}
     model, metric = small(CLASSES[name], **options), metrics.Accuracy()
-    for t, (x, y) in enumerate(images(450)):
+    for t, (x, y) in enumerate(images(300)):
         if t:
             metric.update(y, model.predict_one(x))
             assert sum(model.predict_proba_one(x).values()) == pytest.approx(1.0)

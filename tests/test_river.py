@@ -259,7 +259,7 @@ ALLOCATED = """
         totals = libc.mallinfo2()
         return totals.uordblks + totals.hblkhd
 
-    stream = streams.dense("classification", 1000, d=10)  # which has its names
+    stream = streams.dense("classification", 500, d=10)  # which has its names
     for name in ("Ahpatron", "BOGD", "BudgetPerceptron", "KernelPA", "OKL", "POMDR", "Projectron", "SOGP", "SPA"):
         cls = getattr(river_okl, name + "Classifier")
         for _ in range(2):  # what is made once in a process is made by the first
