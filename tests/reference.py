@@ -205,14 +205,13 @@ class Twin:
         return float(np.array(self.alpha) @ self.gram() @ np.array(self.alpha))
 
     def add(self, x, coefficient, y=0.0):
-        point = dict(x)
         self.birth.append(len(self.points))
-        self.points.append(point)
+        self.points.append(x)
         values = [self.kernel(z, x) for z in self.points]
         for row, value in zip(self.table, values, strict=False):
             row.append(value)
         self.table.append(values)
-        self.support.append(point)
+        self.support.append(x)
         self.alpha.append(coefficient)
         self.label.append(y)
 
@@ -1044,8 +1043,8 @@ def merge_weight(a_m, a_p, kappa):
         return a_m * (1 - h) * kappa ** ((1 - h) ** 2) - a_p * h * kappa ** (h**2)
 
     grid = np.linspace(0.5, 1.0, 2001)
-    rising = [i for i, h in enumerate(grid[:-1]) if slope(h) > 0]
-    if not rising:
+    rising = np.flatnonzero(slope(grid[:-1]) > 0)
+    if not len(rising):
         return 0.5
     i = rising[-1]
     return scipy.optimize.brentq(slope, grid[i], grid[i + 1], xtol=1e-16, rtol=1e-15)
@@ -1200,7 +1199,7 @@ class POMDRClassifier(Twin):
         self.t += 1
         if y * self.decision(x) < 1:
             self.update(x, y)
-        self.recent.append((dict(x), y))
+        self.recent.append((x, y))
 
     def update(self, x, y):
         T = self.horizon or self.t  # Decision: without a horizon, the samples so far

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -210,20 +211,34 @@ def tolerance(options):
     return 1e-7 if options.get("maintenance") == "merging" else 1e-9
 
 
-def remembered(kernel):
-    """A twin asks for the same pair of samples again and again; who computes it is the same naive kernel."""
-    known = {}
+@functools.cache
+def stream_of(kind, target, n):
+    """The same dicts for all twins that meet it, none of which may change them."""
+    return streams.KINDS[kind](target, n=n)
+
+
+@functools.cache
+def known_values(kernel, kind, target, n):
+    """The values of a kernel between the samples of a stream, by their ids; and the samples, which stay, so that no
+    other dict gets their ids."""
+    return {}, []
+
+
+def remembered(kernel, values, held):
+    """Twins ask for the same pair of samples again and again; who computes it is the same naive kernel."""
 
     def value(x, z):
-        key = id(x), id(z)
-        if key not in known:
-            known[key] = kernel(x, z), x, z  # which stay: no other dict gets their ids
-        return known[key][0]
+        try:
+            return values[id(x), id(z)]
+        except KeyError:
+            held.append((x, z))
+            values[id(x), id(z)] = values[id(z), id(x)] = found = kernel(x, z)
+            return found
 
     return value
 
 
-def pair(name, options, kernel):
+def pair(name, options, kernel, known):
     """The model and its twin."""
     ours = {k: v.ours if isinstance(v, Both) else v for k, v in options.items()}
     theirs = {k: v.twins if isinstance(v, Both) else v for k, v in options.items()}
@@ -231,7 +246,7 @@ def pair(name, options, kernel):
     if family(name) == "FOGD":  # the twin is given the directions that the class draws for N(0, I)
         width = math.sqrt(2.0 * KERNELS[kernel].ours.gamma)
         theirs["frequency"] = lambda feature: width * frequencies(model._key, feature, model.n_components)
-    return model, getattr(reference, name)(remembered(KERNELS[kernel].twins), **theirs)
+    return model, getattr(reference, name)(remembered(KERNELS[kernel].twins, *known), **theirs)
 
 
 def test_every_class_has_a_twin():
@@ -247,9 +262,10 @@ def test_every_family_with_options_is_configured():
 
 @pytest.mark.parametrize(("name", "options", "kernel", "stream"), list(cases()))
 def test_the_class_is_its_twin(name, options, kernel, stream):
-    model, twin = pair(name, options, kernel)
+    place = stream, task(CLASSES[name]), samples(name, options)
+    model, twin = pair(name, options, kernel, known_values(kernel, *place))
     rel, largest = tolerance(options), 0.0
-    for t, (x, y) in enumerate(streams.KINDS[stream](task(CLASSES[name]), n=samples(name, options))):
+    for t, (x, y) in enumerate(stream_of(*place)):
         expected, found = twin.decision(x), decision(model, x)
         largest = max(largest, abs(expected))
         assert abs(found - expected) <= rel * largest, f"sample {t}: {found!r} where the twin has {expected!r}"
