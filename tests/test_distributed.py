@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -211,11 +212,14 @@ def test_the_command_has_workers(ray, tmp_path, capsys):
     from river_okl.cli import command
 
     path = tmp_path / "data.csv"
-    rows = [f"{x['x0']},{x['x1']},{'yes' if y > 0 else 'no'}" for x, y in STREAM]
-    path.write_text("\n".join(["a,b,label", *rows]))
-    command.main(["--data", str(path), "--workers", "2", "BPAClassifier"])
-    out = capsys.readouterr().out
-    assert "400 samples" in out and "BPAClassifier" in out and "%" in out
+    rows = [f"{x['x0']},{x['x1']},{'red' if y > 0 else 'blue'},{'yes' if y > 0 else 'no'}" for x, y in STREAM]
+    path.write_text("\n".join(["a,b,colour,label", *rows]))
+    command.main(
+        ["--data", str(path), "--workers", "2", "--samples", "300", "--json", "BPAClassifier", "RBPClassifier"]
+    )
+    models = json.loads(capsys.readouterr().out)["models"]
+    assert [each["curve"][-1]["samples"] for each in models] == [300, 300]  # each reads them from the start
+    assert all(each["error_rate"] < 0.15 for each in models)  # for they see the words
     with pytest.raises(SystemExit):
         command.main(["--data", str(path), "--workers", "2", "tree.HoeffdingTreeClassifier"])
     assert "HoeffdingTreeClassifier does not merge" in capsys.readouterr().err

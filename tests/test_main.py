@@ -7,12 +7,14 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 
 import pytest
 from river import datasets, linear_model, preprocessing
 
+import river_okl
 from river_okl import OLRDClassifier, kernels, losses
 from river_okl.cli import files, lookup, mistakes
 from river_okl.cli.command import main
@@ -267,13 +269,43 @@ def test_csv_with_numbers_words_and_gaps(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('size,colour,label\n1.5,red,yes\n,"dark, blue",no\n\n-2e3,,no\n', encoding="utf-8")
     stream, samples = read(path)
-    assert stream.task == files.BINARY and stream.scaled
+    assert stream.task == files.BINARY and stream.scaled == {"size"}
     assert samples == [
-        ({"size": 1.5, ("colour", "red"): 1.0}, True),
-        ({("colour", "dark, blue"): 1.0}, False),
+        ({"size": 1.5, "colour=red": 1.0}, True),
+        ({"colour=dark, blue": 1.0}, False),
         ({"size": -2000.0}, False),
     ]
     assert read(path, "label")[1] == samples
+
+
+def with_words(n):
+    """A CSV file in which a number and a word decide together; blanks follow commas, as people write them."""
+    rng = random.Random(1)
+    lines = ["size, colour, label"]
+    for _ in range(n):
+        size, colour = rng.gauss(0.0, 1.0), rng.choice(["red", "blue"])
+        lines.append(f"{1000.0 * size + 5000.0}, {colour}, {'yes' if (size > 0.0) == (colour == 'red') else 'no'}")
+    return "\n".join(lines)
+
+
+def test_words_are_seen_by_the_models_of_a_race(capsys, tmp_path):
+    """A StandardScaler makes 0 of what is 1 or not there."""
+    path = tmp_path / "a.csv"
+    path.write_text(with_words(600), encoding="utf-8")
+    stream, samples = read(path)
+    assert samples[0][0].keys() in ({"size", "colour=red"}, {"size", "colour=blue"})
+    models = {"okl": river_okl.OKLClassifier(), "pa": river_okl.KernelPAClassifier()}
+    for raced in race(models, samples, scaled=stream.scaled):
+        assert raced.error < 0.1
+    assert max(abs(x.get("size", 0.0)) for x, _ in models["pa"].support_vectors) < 10.0  # numbers are scaled
+    run(capsys, "--data", str(path), "--samples", "300", *("ARFClassifier", "LogisticRegression", "OKLClassifier"))
+
+
+def test_a_model_that_fails_in_a_race_is_named(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,label\n" + "".join(f"{1e200 * (i + 1)},{i % 2}\n" for i in range(30)))
+    said = complaint(capsys, "--data", str(path), "RBPClassifier", "LogisticRegression")
+    assert re.match(r"RBPClassifier, sample \d+: feature 'a' is nan", said)
 
 
 def test_csv_target_by_name_and_its_task(tmp_path):
@@ -299,7 +331,7 @@ def test_csv_with_other_separators(tmp_path, separator):
     rows = [["fixed acidity", "place, year", "quality"], ["7.4", "a, 1", "5"], ["7.8", "b", "6"], ["11.2", "c", "5"]]
     path.write_text("\n".join(separator.join(f'"{c}"' if "," in c else c for c in row) for row in rows))
     stream, samples = read(path)
-    assert samples[0] == ({"fixed acidity": 7.4, ("place, year", "a, 1"): 1.0}, False)
+    assert samples[0] == ({"fixed acidity": 7.4, "place, year=a, 1": 1.0}, False)
     assert stream.note == "target quality; 1 columns of numbers, 1 of words"
     if separator != ",":  # without quotes too
         path.write_text("\n".join(separator.join(row) for row in rows))
@@ -312,7 +344,7 @@ def test_csv_without_a_header(tmp_path):
     stream, samples = read(path)
     assert stream.note == "no header; target 3; 2 columns of numbers, 0 of words"
     assert samples == [({"1": 5.1, "2": 3.5}, False), ({"1": 4.9}, False), ({"1": 7.0, "2": 3.2}, True)]
-    assert read(path, target="1", drop=["2"])[1][0] == ({("3", "setosa"): 1.0}, 5.1)
+    assert read(path, target="1", drop=["2"])[1][0] == ({"3=setosa": 1.0}, 5.1)
 
 
 @pytest.mark.parametrize("header", ["1,2,3", "0,1,2", "a,1990,b", "1,2,label"])

@@ -180,8 +180,8 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             "In a CSV file, columns of numbers are features, and every value of another column is a feature that is 0 "
             "or 1; empty cells, NA and NaN are left out. A target of more than 20 different numbers, or of fractions, "
             "is a regression, anything else is a classification. Of two labels the larger is positive; more than two "
-            "are taught one against the rest where a model needs that. Features are scaled (StandardScaler) for all "
-            "models alike, outside their time; sparse data are not.",
+            "are taught one against the rest where a model needs that. Numbers are scaled (StandardScaler) for all "
+            "models alike, outside their time; words and sparse data are not.",
         ),
     ),
     (
@@ -325,7 +325,7 @@ def _run(options: argparse.Namespace) -> None:
         with contextlib.redirect_stdout(sys.stderr):
             results = on_workers(
                 models,
-                itertools.islice(stream.samples, samples) if samples else stream.samples,
+                files.Again(lambda: itertools.islice(stream.samples, samples)),  # for every model anew
                 workers=options.workers,
                 every=max(500, min(10_000, (size or 10**6) // (10 * options.workers))),
                 regression=regression,

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TextIO
 
 from river_okl import datasets
 from river_okl.cli.mistakes import Mistake, nearest
-from river_okl.cli.race import Sample
+from river_okl.cli.race import Sample, Scaled
 
 BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
 
@@ -32,13 +32,13 @@ FIRST_LINES = 50  # by which the separator and the header are told
 
 @dataclasses.dataclass
 class Stream:
-    """Samples, what is to be predicted of them, and whether they are scaled before the models see them."""
+    """Samples, what is to be predicted of them, and whether, or which of, their features are scaled for the models."""
 
     name: str
     samples: Iterable[Sample]
     task: str
     size: int | None
-    scaled: bool
+    scaled: Scaled
     note: str = ""  # what a file was taken for
 
 
@@ -65,7 +65,7 @@ class Source:
 
 
 @dataclasses.dataclass
-class _Again:
+class Again:
     """An iterable that starts anew each time."""
 
     start: Callable[[], Iterator[Sample]]
@@ -110,7 +110,7 @@ class _Table(NamedTuple):
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """The lines where rows end, and the rows."""
         with self.source.open() as file:
-            reader = csv.reader(file, delimiter=self.separator)
+            reader = csv.reader(file, delimiter=self.separator, skipinitialspace=True)
             for row in itertools.islice((row for row in reader if row), int(self.has_header), None):
                 if len(row) != len(self.header):
                     there = f"{'the header' if self.has_header else 'the first row'} has {len(self.header)}"
@@ -128,14 +128,14 @@ class _Table(NamedTuple):
                 if is_number:
                     x[self.header[i]] = float(cell)
                 else:
-                    x[self.header[i], cell] = 1.0
+                    x[f"{self.header[i]}={cell}"] = 1.0
             yield x, label(row[self.at])
 
 
 def _find_columns(source: Source, lines: list[str], target: str | None, drop: set[str]) -> _Table:
     """What the first lines and the user say of the columns."""
     separator = _separator(lines)
-    first, *others = (row for row in csv.reader(lines, delimiter=separator) if row)
+    first, *others = (row for row in csv.reader(lines, delimiter=separator, skipinitialspace=True) if row)
     has_header = _is_header(first, others)
     header = first if has_header else [str(i) for i in range(1, len(first) + 1)]
     for name in {target or "", *drop} - {""}:
@@ -184,9 +184,14 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
     numeric = {i: columns[i].numeric for i in table.features}
     n = sum(numeric.values())
     note = f"target {header[at]}; {n} columns of numbers, {len(numeric) - n} of words"
-    samples = _Again(functools.partial(table.samples, numeric, label))
+    samples = Again(functools.partial(table.samples, numeric, label))
     return Stream(
-        source.name, samples, task, size, scaled=True, note=note if table.has_header else f"no header; {note}"
+        source.name,
+        samples,
+        task,
+        size,
+        scaled=n == len(numeric) or frozenset(header[i] for i, is_number in numeric.items() if is_number),
+        note=note if table.has_header else f"no header; {note}",
     )
 
 
@@ -212,7 +217,7 @@ def _separator(lines: list[str]) -> str:
     """The one by which the first line has several fields and the others have as many; the more the better."""
     best, most = ",", (False, 1)
     for separator in SEPARATORS:
-        first, *others = (len(row) for row in csv.reader(lines, delimiter=separator) if row)
+        first, *others = (len(row) for row in csv.reader(lines, delimiter=separator, skipinitialspace=True) if row)
         if len(lines) == FIRST_LINES:
             del others[-1:]  # a cell of several lines may be cut off
         if first > 1 and (all(n == first for n in others), first) > most:
@@ -274,7 +279,7 @@ def _read_libsvm(source: Source) -> Stream:
             labels.add(label)
         size += 1
     task, read = _labels(labels, True)
-    samples = _Again(lambda: ((x, read(label)) for x, label in samples_as_written()))
+    samples = Again(lambda: ((x, read(label)) for x, label in samples_as_written()))
     return Stream(source.name, samples, task, size, scaled=False)
 
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from river import multiclass, preprocessing
 
+from river_okl.cli.mistakes import Mistake
+
 __all__ = ["Point", "Result", "on_workers", "race"]
 
 Sample = tuple[dict[Any, Any], Any]
+Scaled = bool | frozenset[Any]  # whether features are scaled, or which: words, which are 1 or not there, would all be 0
 
 # The processor's time, which other programs do not lengthen, where the system measures it finely (Windows does not).
 CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
@@ -31,6 +34,26 @@ class Point:
     error: float
     microseconds: float
     support_vectors: int | None
+
+
+@dataclasses.dataclass
+class Scaler:
+    """A StandardScaler of all features, or of those that are named."""
+
+    names: Scaled
+    scaler: Any = dataclasses.field(default_factory=preprocessing.StandardScaler)
+
+    def __call__(self, x: dict[Any, Any]) -> dict[Any, Any]:
+        """A sample is learned and scaled."""
+        if isinstance(self.names, bool):
+            chosen = x if self.names else {}
+        else:
+            chosen = {name: value for name, value in x.items() if name in self.names}
+        self.scaler.learn_one(chosen)
+        return {**x, **self.scaler.transform_one(chosen)}
+
+    def scaled(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        return ((self(x), y) for x, y in samples)
 
 
 @dataclasses.dataclass
@@ -79,9 +102,12 @@ class Result:
         predict, learn = self.model.predict_one, self.model.learn_one
         predictions: list[Any] = []  # None, where a model does not know yet, is wrong, or 0 in regression
         start = CLOCK()
-        for x, y in block:
-            predictions.append(predict(x))
-            learn(x, y)
+        try:
+            for x, y in block:
+                predictions.append(predict(x))
+                learn(x, y)
+        except Exception as error:
+            raise Mistake(f"{self.name}, sample {self.samples + len(predictions):,}: {error}") from error
         seconds = CLOCK() - start
         errors = sum(
             abs(y - (p or 0.0)) if regression else y != p for (_, y), p in zip(block, predictions, strict=True)
@@ -100,7 +126,7 @@ def race(
     samples: Iterable[Sample],
     *,
     regression: bool = False,
-    scaled: bool = True,
+    scaled: Scaled = True,
     block: int = 1000,
     tick: Callable[[int], None] = lambda n: None,
 ) -> list[Result]:
@@ -115,7 +141,7 @@ def race(
     regression
         Whether errors are absolute errors, not wrong predictions.
     scaled
-        Whether a StandardScaler, which all models share and whose time is not counted, scales the features.
+        Whether a StandardScaler, which all models share and whose time is not counted, scales the features; or which.
     block
         How many samples are read at a time. The curves have a point for each block.
     tick
@@ -127,15 +153,10 @@ def race(
 
     """
     results = [Result(name, model) for name, model in models.items()]
-    scaler: Any = preprocessing.StandardScaler()
-    rest = iter(samples)
+    rest = Scaler(scaled).scaled(samples)
     blocks = 0
     try:
         while samples_now := list(itertools.islice(rest, block)):
-            if scaled:
-                for i, (x, y) in enumerate(samples_now):
-                    scaler.learn_one(x)
-                    samples_now[i] = scaler.transform_one(x), y
             for result in results:
                 result.go_on(samples_now, regression)
             blocks += 1
@@ -155,7 +176,7 @@ def on_workers(
     workers: int,
     every: int,
     regression: bool = False,
-    scaled: bool = True,
+    scaled: Scaled = True,
     progress: bool = False,
 ) -> list[Result]:
     """The same for models that learn on several workers of Ray; their time is that of the clock on the wall.
@@ -173,7 +194,7 @@ def on_workers(
     regression
         Whether errors are absolute errors, not wrong predictions.
     scaled
-        Whether a StandardScaler scales the features.
+        Whether a StandardScaler scales the features; or which.
     progress
         Whether to show a progress bar.
 
@@ -187,13 +208,13 @@ def on_workers(
     results = []
     for name, model in models.items():
         trained = distributed.train(
-            preprocessing.StandardScaler() | model if scaled else model,
-            samples,
+            preprocessing.StandardScaler() | model if scaled is True else model,
+            samples if isinstance(scaled, bool) else Scaler(scaled).scaled(samples),
             workers=workers,
             every=every,
             progress=progress,
         )
-        result = Result(name, list(trained.model.steps.values())[-1] if scaled else trained.model)
+        result = Result(name, list(trained.model.steps.values())[-1] if scaled is True else trained.model)
         n, errors, seconds = 0, 0.0, 0.0
         for each in trained.rounds:
             n += each.samples
