@@ -94,6 +94,24 @@ def test_a_shard_that_learned_nothing_adds_nothing(name):
     close(scores(merged, stream), scores(model, stream), 1e-6)
 
 
+def test_a_shard_that_learned_next_to_nothing_spoils_nothing():
+    """What it believes of kernels is no reason to give up those that the other has not needed."""
+
+    def product(n, seed):
+        rng = np.random.default_rng(seed)
+        return [({"a": a, "b": b, "c": c}, a * c) for a, b, c in rng.normal(size=(n, 3)).tolist()]
+
+    def error(model):
+        return sum(abs(model.predict_one(x) - y) for x, y in product(300, 3)) / 300
+
+    much = river_okl.OKLRegressor()
+    much.learn_stream(product(1500, 1))
+    for n in (1, 2, 5):
+        little = river_okl.OKLRegressor()
+        little.learn_stream(product(n, 2))
+        assert error(river_okl.merge([much, little])) < 1.3 * error(much)
+
+
 @pytest.mark.parametrize("kind", ["sparse", "emerging", "duplicates"])
 @pytest.mark.parametrize("name", ["BPAClassifier", "SOGPRegressor", "OKLClassifier", "OKLRegressor"])
 def test_streams_whose_features_come_and_go(name, kind):

@@ -56,6 +56,9 @@ MEMORY = 10_000  # of a scaler, a metric and a target, as in _core/scaler.pyx
 SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
 METRICS = 3  # the plain one, and those that are learned
 STEPS = 30  # of conjugate gradients
+# Of a kernel that a mixture has, when kernels are compared: what few samples believe is no reason to give up one that
+# many have only not needed.
+LEAST_BELIEF = 0.01
 
 
 @dataclasses.dataclass
@@ -277,7 +280,8 @@ class Merging:
         support: dict[tuple[float, int], float] = {}
         for share, each in self.movers:
             for k, kernel in enumerate(each.kernels):
-                support[kernel.kind] = support.get(kernel.kind, 0.0) + share * each.believed(k)
+                believed = max(LEAST_BELIEF, each.believed(k))
+                support[kernel.kind] = support.get(kernel.kind, 0.0) + share * believed
         chosen = sorted(support, key=lambda kind: (-support[kind], kind))[: len(self.first.kernels)]
         slots = [kernel.kind if kernel.kind in chosen else None for kernel in self.first.kernels]
         rest = [kind for kind in chosen if kind not in slots]
