@@ -197,7 +197,7 @@ def test_a_bad_feature_is_named_and_changes_nothing(cls, value):
         for call in (model.learn_one, lambda bad: seen(model, bad)):
             with pytest.raises((ValueError, TypeError)) as error:
                 call({**x, name: value})
-            assert repr(name) in str(error.value) and repr(value) in str(error.value)
+            assert repr(name) in str(error.value) and repr(value)[:90] in str(error.value)
             assert snapshot(model) == before
     assert snapshot(learn(model, [x])) == snapshot(learn(learned(cls), [x]))
 
