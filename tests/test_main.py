@@ -308,6 +308,11 @@ def test_a_model_that_fails_in_a_race_is_named(capsys, tmp_path):
     assert re.match(r"RBPClassifier, sample \d+: feature 'a' is nan", said)
 
 
+@pytest.mark.parametrize(("data", "feature"), [("Mv(seed=1)", "3"), ("AirlinePassengers", "'month'")])
+def test_a_data_set_of_other_things_than_numbers_is_refused_by_feature(capsys, data, feature):
+    assert complaint(capsys, "--data", data, "OKLRegressor").startswith(f"feature {feature} is ")
+
+
 def test_csv_target_by_name_and_its_task(tmp_path):
     path = tmp_path / "a.csv"
     rows = "".join(f"{i},{i % 2},{i % 3},{i / 7}\n" for i in range(30))

@@ -15,6 +15,7 @@ from typing import Any
 
 from river import multiclass, preprocessing
 
+from river_okl._core.sample import number
 from river_okl.cli.mistakes import Mistake
 
 __all__ = ["Point", "Result", "on_workers", "race"]
@@ -49,7 +50,12 @@ class Scaler:
             chosen = x if self.names else {}
         else:
             chosen = {name: value for name, value in x.items() if name in self.names}
-        self.scaler.learn_one(chosen)
+        try:
+            self.scaler.learn_one(chosen)
+        except TypeError:
+            for name, value in chosen.items():
+                number(name, value)  # or an error that names it
+            raise
         return {**x, **self.scaler.transform_one(chosen)}
 
     def scaled(self, samples: Iterable[Sample]) -> Iterator[Sample]:
