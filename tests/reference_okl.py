@@ -34,24 +34,44 @@ def sigmoid(z):
     return float(special.expit(z))
 
 
+def held(value, others):
+    """A value, or where it is an outlier among others the one at five deviations."""
+    if len(others) < 8 or min(others) == max(others):
+        return value
+    mean, farthest = np.mean(others), 5.0 * np.std(others)
+    return clip(value, mean - farthest, mean + farthest)
+
+
 class Running:
     """Mean and variance of numbers, which start again where the last 500 are of another unit."""
 
     def __init__(self):
-        self.values, self.block = [], []
+        self.values, self.block, self.run = [], [], 0
+
+    def kept(self, value):
+        """As what it counts: ten outliers one after another are none."""
+        return value if self.run >= 10 else held(value, self.values)
 
     def moments(self, *more):
-        values = [*self.values, *more]
+        values = [*self.values, *map(self.kept, more)]
         if min(values) == max(values):
             return values[0], 0.0
         return float(np.mean(values)), float(np.var(values))
 
+    def standing(self, value):
+        """Of a value that was added."""
+        mean, variance = self.moments()
+        found = (value - mean) / (math.sqrt(variance) or 1.0)
+        return found if self.run >= 10 else clip(found, -5.0, 5.0)
+
     def add(self, value):
-        self.values.append(value)
-        self.block.append(value)
+        kept = self.kept(value)
+        self.run = self.run + 1 if held(value, self.values) != value else 0
+        self.values.append(kept)
+        self.block.append(held(value, self.block))
         if len(self.block) < 500:
             return False
-        again = 0.0 < np.var(self.block) < 1e-6 * self.moments()[1]
+        again = 0.0 < np.var(self.block) < 1e-4 * self.moments()[1]
         if again:
             self.values = self.block
         self.block = []
@@ -78,10 +98,10 @@ class Scaler:
                 continue
             mean, variance = self.known[name].moments(value)
             if self.is_centred(name, True):
-                found[name] = (value - mean) / math.sqrt(variance) if variance > 0.0 else 0.0
+                found[name] = clip((value - mean) / math.sqrt(variance), -5.0, 5.0) if variance > 0.0 else 0.0
             else:
                 size = math.sqrt(mean**2 + variance)
-                found[name] = value / size if size > 0.0 else 0.0
+                found[name] = clip(value / size, -5.0, 5.0) if size > 0.0 else 0.0
         for name in sorted(self.centred - x.keys(), key=str):
             mean, variance = self.known[name].moments()
             there = self.is_centred(name, False) and variance > 0.0
@@ -508,7 +528,7 @@ class OKL:
                 process.mu = (deviation * process.mu + before - mean) / self.deviation()
             for point in self.points:
                 point.y = (deviation * point.y + before - mean) / self.deviation()
-        return (y - mean) / self.deviation()
+        return self.target.standing(y)
 
     def learn_experts(self, y, w):
         surprise = self.judge(y, w)

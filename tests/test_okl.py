@@ -279,8 +279,28 @@ def test_a_change_of_unit_is_followed(unit):
         regressor.learn_one(x, y)
         scaled.learn_one(same, factor * y)
     assert sum(right) > 0.93 * len(right)
-    assert sum(errors) < 0.15 * len(errors)  # 1.2 is that of the mean
+    assert sum(errors) < 0.2 * len(errors)  # 1.2 is that of the mean
     assert sum(scaled_errors) < 0.6 * len(scaled_errors)
+
+
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
+def test_one_glitch_in_a_hundred_values(cls):
+    """Of a feature, and of a regression's targets."""
+    rng, model, clean = random.Random(4), cls(), []
+    for t in range(3000):
+        x = {j: rng.gauss(0.0, 1.0) for j in range(5)}
+        y = x[0] * x[1] + x[2]
+        glitch = rng.choice([None] * 99 + [rng.choice([-1e4, 1e4])])
+        if cls is river_okl.OKLClassifier:
+            y = y > 0.0
+            if glitch:
+                x[rng.randrange(5)] = glitch
+            clean.append(model.predict_one(x) == y)
+            model.learn_one(x, y)
+        else:
+            clean.append(abs(model.predict_one(x) - y) < 0.5)
+            model.learn_one(x, y + (glitch or 0.0))
+    assert fmean(clean[1000:]) > 0.95  # 0.5 and 0.0 where an outlier counts as it is
 
 
 # States that are not the core's own ---------------------------------------------------------------------------------
@@ -292,7 +312,7 @@ def test_a_change_of_unit_is_followed(unit):
         (("n_classes",), 1),
         (("n_classes",), 2**20),
         (("counts",), (-1, 2, 0)),
-        (("target",), (math.nan,) * 7),
+        (("target",), (math.nan,) * 8),
         (("log_weights", 0), 1.0),
         (("log_weights", 0), math.nan),
         (("shares", 0), -1.0),

@@ -26,6 +26,14 @@ def with_gaps(stream):
         yield {name: v for i, (name, v) in enumerate(x.items()) if (t * (i + 3)) % (23 if t < 300 else 7)}, y
 
 
+def with_outliers(stream):
+    """One feature has one now and then, another for a while; a target likewise."""
+    for t, (x, y) in enumerate(stream):
+        first, second = list(x)[:2]
+        x = {**x, first: 1e4 if t % 40 == 7 else x[first], second: x[second] + 1e3 * (300 <= t < 315)}
+        yield x, y + 1e5 * (t % 50 == 9 or 350 <= t < 365) if isinstance(y, float) else y
+
+
 def in_other_units(stream):
     """Features and targets far from 0."""
     for x, y in stream:
@@ -86,9 +94,10 @@ def compare(model, twin, stream, weights, column):
         (streams.sparse(CLASSIFICATION, N, n_features=40), 40, (1.0,)),
         (streams.emerging(CLASSIFICATION, N), 40, (1.0,)),
         (with_gaps(streams.dense(CLASSIFICATION, N, seed=3)), 30, (1.0,)),
+        (with_outliers(streams.dense(CLASSIFICATION, N, seed=5)), 30, (1.0,)),
         (of_three_then_four(streams.dense(REGRESSION, N, seed=9)), 30, (1.0,)),
     ],
-    ids=["weights", "sparse", "emerging", "gaps", "many labels"],
+    ids=["weights", "sparse", "emerging", "gaps", "outliers", "many labels"],
 )
 def test_the_classifier_is_its_twin(stream, budget, weights):
     model, twin = river_okl.OKLClassifier(budget=budget), OKL("binary", budget // 2, budget - budget // 2)
@@ -100,8 +109,9 @@ def test_the_classifier_is_its_twin(stream, budget, weights):
     [
         (in_other_units(streams.dense(REGRESSION, N)), (1.0,)),
         (streams.sparse(REGRESSION, N, n_features=40), WEIGHTS),
+        (with_outliers(streams.dense(REGRESSION, N, seed=2)), (1.0,)),
     ],
-    ids=["dense", "sparse"],
+    ids=["dense", "sparse", "outliers"],
 )
 def test_the_regressor_is_its_twin(stream, weights):
     model, twin = river_okl.OKLRegressor(budget=14), OKL("regression", 14)

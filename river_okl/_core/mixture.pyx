@@ -36,7 +36,7 @@ from river_okl._core.points cimport LANES, SPARSE_BELOW, Points
 from river_okl._core.pool cimport Pool
 from river_okl._core.processes cimport BELIEFS, KERNELS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample, free_sample, reserve_sample
-from river_okl._core.scaler cimport Running, Scaler, numbers_of, running, take_in
+from river_okl._core.scaler cimport Running, Scaler, numbers_of, running, standing, take_in
 from river_okl._core.stack cimport Stack
 
 from river_okl._core.linears import RATES
@@ -315,7 +315,7 @@ cdef class Mixture:
             ratio, shift = deviation / self.deviation(), (mean - self.target.mean) / self.deviation()
             self.processes.rescale(ratio, shift)
             self.neighbours.rescale(ratio, shift)
-        return (y - self.target.mean) / self.deviation()
+        return standing(&self.target, y)
 
     cdef int learn_experts(self, Sample *x, double target, double w) except -1:
         """All that a sample with a weight changes; it becomes a point where dictionary or pool need it."""
@@ -590,7 +590,7 @@ cdef class Mixture:
         seen, next_update, updates = state["counts"]
         if not all(type(count) is int and 0 <= count < 2**62 for count in (seen, next_update)) or type(updates) is not int or not 0 <= updates < 2**31:
             raise ValueError("the counts of a mixture are out of range")
-        if not len(state["target"]) == 7 or not all(type(number) is float and isfinite(number) for number in state["target"]) or abs(state["target"][6]) > 3.0:
+        if not len(state["target"]) == 8 or not all(type(number) is float and isfinite(number) for number in state["target"]) or abs(state["target"][7]) > 3.0:
             raise ValueError("the target's scale is out of range")
         while self.n_classes < classes:
             self.add_class()

@@ -10,8 +10,10 @@ cdef struct Running:
     double mean, variance
     int64_t block               # numbers since the last look at the unit, and theirs:
     double block_mean, block_square
+    int64_t run                 # of outliers, one after another
 
 
+cdef double standing(const Running *numbers, double value) noexcept nogil
 cdef bint take_in(Running *numbers, double value) noexcept nogil
 cdef tuple numbers_of(const Running *numbers)
 cdef Running running(numbers) except *

@@ -7,7 +7,9 @@ The statistics are those of the stream with the sample at hand included, as ``St
 
 What is kept of each feature: mean and variance of the values seen, which after ``MEMORY`` values forget as an
 exponential average does; how often it was there.  Where ``BLOCK`` values together vary by less than ``UNIT`` of the deviation,
-but do vary, the unit has become a larger one, or an outlier was immense: the statistics start again from these values.
+but do vary, the unit has become a larger one: the statistics start again from these values.  A value that is more than
+``OUTLYING`` deviations from the mean counts as one at that distance, and is scaled to it, so that a sensor's 9999 is no catastrophe;
+after ``RUN`` such values one after another it is the level that has changed, and they count as they are.
 
 A feature counts as there in every sample while at least ``KEPT`` of the samples since its first had it.  Where it is absent
 all the same, it has the scaled 0, but not more than ``FARTHEST`` deviations from the mean: in sparse files what is absent is
@@ -19,7 +21,7 @@ than ``SPARE`` of them and more than are held.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport fmax, fmin, sqrt
+from libc.math cimport fabs, fmax, fmin, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -32,28 +34,52 @@ from river_okl._core.sample import plain
 
 cdef int64_t MEMORY = 10000
 cdef int64_t BLOCK = 500
-cdef double UNIT = 1e-3
+cdef double UNIT = 1e-2
+cdef double OUTLYING = 5.0
+cdef int64_t KNOWN = 8              # values, before which none is an outlier
+cdef int64_t RUN = 10
 cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
 cdef double FARTHEST = 3.0
 cdef Py_ssize_t SPARE = 40
 
 COLUMNS = ("place", "first", "last", "count", "centred")
-NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square")
+NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "run")
+
+
+cdef double held(double delta, int64_t count, double variance) noexcept nogil:
+    """What it counts for that a value is so far from the mean of others."""
+    cdef double farthest = OUTLYING * sqrt(variance)
+    return fmin(fmax(delta, -farthest), farthest) if count >= KNOWN and variance > 0.0 else delta
+
+
+cdef double counted(const Running *numbers, double value) noexcept nogil:
+    """As how far from the mean a value counts."""
+    cdef double delta = value - numbers.mean
+    return delta if numbers.run >= RUN else held(delta, numbers.count, numbers.variance)
+
+
+cdef double standing(const Running *numbers, double value) noexcept nogil:
+    """A value that was taken in, as deviations from the mean."""
+    cdef double found = (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
+    return found if numbers.run >= RUN else fmin(fmax(found, -OUTLYING), OUTLYING)
 
 
 cdef bint take_in(Running *numbers, double value) noexcept nogil:
     """Whether the statistics have started again."""
     cdef bint again = False
     cdef double gain, delta = value - numbers.mean
+    cdef bint outlying = held(delta, numbers.count, numbers.variance) != delta
+    delta = counted(numbers, value)
+    numbers.run = numbers.run + 1 if outlying else 0
     numbers.count += 1
     gain = 1.0 / <double> min(numbers.count, MEMORY)
     numbers.mean += delta * gain
     numbers.variance = (1.0 - gain) * (numbers.variance + delta * delta * gain)
+    delta = held(value - numbers.block_mean, numbers.block, numbers.block_square / fmax(1.0, <double> numbers.block))
     numbers.block += 1
-    delta = value - numbers.block_mean
     numbers.block_mean += delta / <double> numbers.block
-    numbers.block_square += delta * (value - numbers.block_mean)
+    numbers.block_square += delta * delta * (1.0 - 1.0 / <double> numbers.block)
     if numbers.block == BLOCK:
         again = 0.0 < numbers.block_square < UNIT * UNIT * BLOCK * numbers.variance
         if again:
@@ -64,16 +90,17 @@ cdef bint take_in(Running *numbers, double value) noexcept nogil:
 
 cdef tuple numbers_of(const Running *numbers):
     """As ``NUMBERS`` names them; what ``running`` takes."""
-    return numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square
+    return numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square, numbers.run
 
 
 cdef Running running(numbers) except *:
     """From a state, every number of which is checked."""
     cdef Running made
-    known, mean, variance, block, block_mean, block_square = numbers
+    known, mean, variance, block, block_mean, block_square, run = numbers
     if not (
         0.0 <= known < 2.0**62
         and 0.0 <= block < BLOCK
+        and 0.0 <= run < 2.0**62
         and abs(mean) <= LARGEST
         and abs(block_mean) <= LARGEST
         and 0.0 <= variance <= LARGEST * LARGEST
@@ -81,7 +108,7 @@ cdef Running running(numbers) except *:
     ):
         raise ValueError("the statistics of a scaler are out of range")
     made.count, made.mean, made.variance = <int64_t> known, mean, variance
-    made.block, made.block_mean, made.block_square = <int64_t> block, block_mean, block_square
+    made.block, made.block_mean, made.block_square, made.run = <int64_t> block, block_mean, block_square, <int64_t> run
     return made
 
 
@@ -148,13 +175,14 @@ cdef class Scaler:
             return 0.0 if value == 0.0 else 1.0 if value > 0.0 else -1.0  # its own root mean square
         feature = &self.features[place]
         gain = 1.0 / <double> min(feature.values.count + 1, MEMORY)
-        delta = value - feature.values.mean
+        delta = counted(&feature.values, value)
         mean = feature.values.mean + delta * gain
         variance = (1.0 - gain) * (feature.values.variance + delta * delta * gain)
         if self.is_centred(feature, True):
-            return (value - mean) / sqrt(variance) if variance > 0.0 else 0.0
-        variance += mean * mean
-        return value / sqrt(variance) if variance > 0.0 else 0.0
+            value -= mean
+        else:
+            variance += mean * mean
+        return fmin(fmax(value / sqrt(variance), -OUTLYING), OUTLYING) if variance > 0.0 else 0.0
 
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil:
         """What a centred feature has where it is absent."""

@@ -91,7 +91,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
         pool of the first-order learner.
     scale
         Whether features are centred and divided by their deviation; those that are often absent are divided by their root mean
-        square, and not centred.
+        square, and not centred. A value farther than five deviations from the mean counts as one at that distance.
 
     Notes
     -----
@@ -153,7 +153,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
         The most points in the dictionary that the processes share. Time and memory are O(budget²).
     scale
         Whether features are centred and divided by their deviation; those that are often absent are divided by their root mean
-        square, and not centred. The target is always scaled.
+        square, and not centred. The target is always scaled. A value farther than five deviations from the mean counts as one at that
+        distance.
 
     Notes
     -----

@@ -184,7 +184,7 @@ class Merging:
             **{name: np.array(v, dtype=kind) for (name, kind), v in zip(SCALER.items(), values, strict=True)},
             "free": np.zeros(0, dtype=np.int32),
             "seen": self.seen,
-        } | ({} if rows else {"numbers": np.zeros((0, 6))})
+        } | ({} if rows else {"numbers": np.zeros((0, 7))})
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
         """One feature: of the start and of every shard that learned, where it is known."""
@@ -547,7 +547,7 @@ def _moments(numbers: Any) -> Moments:
 
 def _numbers(moments: Moments) -> tuple[float, ...]:
     """The way back; a new block of values begins."""
-    return float(round(moments.count)), moments.mean, moments.variance, 0.0, 0.0, 0.0
+    return float(round(moments.count)), moments.mean, moments.variance, 0.0, 0.0, 0.0, 0.0
 
 
 def _deviation(target: Moments) -> float:
