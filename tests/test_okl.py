@@ -287,7 +287,7 @@ def test_a_change_of_unit_is_followed(unit):
 def test_one_glitch_in_a_hundred_values(cls):
     """Of a feature, and of a regression's targets."""
     rng, model, clean = random.Random(4), cls(), []
-    for t in range(3000):
+    for _ in range(3000):
         x = {j: rng.gauss(0.0, 1.0) for j in range(5)}
         y = x[0] * x[1] + x[2]
         glitch = rng.choice([None] * 99 + [rng.choice([-1e4, 1e4])])
