@@ -77,4 +77,4 @@ modules = cythonize(
 )
 for module in modules:  # Cython has found the headers that a module names
     module.depends = sorted(set(module.depends).union(*(with_included(h) for h in module.depends if h.endswith(".h"))))
-setup(ext_modules=modules)
+setup(ext_modules=modules, options={"build_ext": {"parallel": os.cpu_count()}})

@@ -219,7 +219,7 @@ def test_errors_are_one_line_whatever_the_value(value):
     unhashable = [value]
     calls = [
         lambda: classifier.learn_one({"a": value}, True),
-        lambda: classifier.predict_one(value),
+        lambda: classifier.learn_one(value, True),
         lambda: classifier.learn_one({"a": 1.0}, True, w=value),
         lambda: classifier.learn_one({"a": 1.0}, unhashable),
         lambda: regressor.learn_one({"a": 1.0}, value),
@@ -238,7 +238,7 @@ def test_an_array_is_no_number(value):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(TypeError, match=r"feature 'a' is array.*, a ndarray: kernels need numbers"):
-            river_okl.OKLClassifier().predict_one({"a": value})
+            river_okl.OKLClassifier().learn_one({"a": value}, True)
 
 
 def test_a_missing_target_is_called_missing():
@@ -265,7 +265,7 @@ def test_targets_may_be_decimals_as_features_may():
 )
 def test_what_is_nearly_a_dict_is_told_how_to_become_one(sample, hint):
     with pytest.raises(TypeError, match=f"a sample is a dict of features, not .*{hint}"):
-        river_okl.OKLClassifier().predict_one(sample)
+        river_okl.OKLClassifier().learn_one(sample, True)
 
 
 def test_a_promised_norm_is_kept():
