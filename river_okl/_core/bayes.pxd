@@ -21,5 +21,5 @@ cdef class Bayes:
     cdef int reserve_places(self) except -1
     cdef void ask(self, const Sample *x, const double *values, double *p) noexcept
     cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept
-    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double w) noexcept
+    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double counts) noexcept
     cdef void forget(self, list places) noexcept

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from river_okl._core.calibration cimport softmax
+from river_okl._core.calibration cimport sharpen, softmax
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
@@ -82,20 +82,13 @@ cdef class Bayes:
         softmax(self.score, self.sharpness, self.n_classes, p)
 
     cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept:
-        """A step of Newton's method for κ: the sample asked about last is of class c; p is what ``ask`` said."""
-        cdef Py_ssize_t o
-        cdef double off, mean = 0.0, square = 0.0
-        for o in range(self.n_classes):
-            off = self.score[c] - self.score[o]
-            mean += p[o] * off
-            square += p[o] * off * off
-        self.curvature = 0.995 * self.curvature + fmax(square - mean * mean, 0.0) + 0.005
-        self.sharpness = fmin(fmax(self.sharpness + mean / self.curvature, 0.01), 2.0)
+        """A step for κ: the sample asked about last is of class c; p is what ``ask`` said."""
+        sharpen(self.score, p, self.n_classes, c, 0.01, 2.0, &self.sharpness, &self.curvature)
 
-    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double w) noexcept:
-        """A sample of class c, all features of which the scaler has learned."""
+    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double counts) noexcept:
+        """A sample of class c that counts so often, all features of which the scaler has learned."""
         cdef Py_ssize_t j
-        cdef double gain, off, counts = fmin(w, 10.0)
+        cdef double gain, off
         cdef Gaussian *g
         self.counts[c] += counts
         for j in range(x.size):

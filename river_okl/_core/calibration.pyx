@@ -3,10 +3,10 @@
 Platt's scaling with one parameter, so that a probability above 1/2 is always the predicted label: P(+1 | s) = σ(a s/m),
 where s is the score before the sample is learned, m² its running mean square and a the minimiser of the log loss, followed
 by Newton's method; both forget, as the size of margins changes while a model learns.  The constants were chosen on nine
-classes and three streams: see benchmarks/probabilities.py.
+classes and three streams.
 """
 
-from libc.math cimport exp, fmax, sqrt
+from libc.math cimport exp, fmax, fmin, sqrt
 
 from river_okl._core.expansion cimport Expansion
 
@@ -96,3 +96,16 @@ cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out
         total += out[o]
     for o in range(n):
         out[o] /= total
+
+
+cdef void sharpen(
+    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness, double *curvature
+) noexcept nogil:
+    """A step of Newton's method for κ of p = softmax(κ · scores), where the class is c."""
+    cdef Py_ssize_t o
+    cdef double mean = 0.0, square = 0.0
+    for o in range(n):
+        mean += p[o] * scores[o]
+        square += p[o] * scores[o] * scores[o]
+    curvature[0] = MEMORY * curvature[0] + fmax(square - mean * mean, 0.0) + (1.0 - MEMORY)
+    sharpness[0] = fmin(fmax(sharpness[0] + (scores[c] - mean) / curvature[0], least), most)

@@ -22,5 +22,5 @@ cdef class Linears:
     cdef int add_class(self) except -1
     cdef int square(self, const Sample *x, const double *values) except -1
     cdef int ask(self, const Sample *x, const double *values, double *p) except -1
-    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double w, const double *p) noexcept
+    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double counts, const double *p) noexcept
     cdef void forget(self, list places) noexcept

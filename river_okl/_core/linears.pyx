@@ -122,8 +122,8 @@ cdef class Linears:
             p += max(2, self.columns)
         return 0
 
-    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double w, const double *p) noexcept:
-        """The sample asked about last is of class c; p is what ``ask`` said, and the scaler has learned all its features."""
+    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double counts, const double *p) noexcept:
+        """The sample asked about last is of class c, and counts so often; p is what ``ask`` said, and the scaler has learned all its features."""
         cdef Py_ssize_t i, j, o
         cdef double step
         cdef double *coef
@@ -131,7 +131,7 @@ cdef class Linears:
         cdef const int32_t *places = self.scaler.places
         for i in range(LINEARS):
             for o in range(self.columns):
-                step = self.rates[i] * fmin(w, 10.0) * (c - p[1] if self.columns == 1 else (c == o) - p[o])
+                step = self.rates[i] * counts * (c - p[1] if self.columns == 1 else (c == o) - p[o])
                 coef = self.coef[o * BLOCKS + i]
                 self.bias[o * LINEARS + i] += step
                 for j in range(x.size):

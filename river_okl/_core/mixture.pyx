@@ -14,8 +14,9 @@ A prediction is Σ w_e p_e, with the weights of dynamic model averaging (Raftery
     log w_e ← DISCOUNT log w_e + log p_e(y | x)
 
 After 2, 3, 5, ... samples the bandwidths follow the stream; from 200 samples on, and then whenever the stream has grown by half
-(regressions, all samples of which give slopes at first: 60, a quarter), but at least every ``LONGEST`` samples, the metrics are learned from the slopes of the predictions, and the kernel that
-was believed least becomes a neighbour of the one that was believed most.
+(regressions, all samples of which give slopes at first: 60, a quarter), but at least every ``LONGEST`` samples, the metrics are
+learned from the slopes of the predictions, and the kernel that was believed least becomes a neighbour of the one that was
+believed most.
 
 A point belongs to the dictionary, to the pool, or to both; one that neither holds is dropped.
 """
@@ -44,12 +45,19 @@ from river_okl._core.metrics import POWERS
 from river_okl._core.neighbours import METRIC as NEIGHBOURS_METRIC
 from river_okl._core.pool import METRIC, SCALE
 from river_okl._core.processes import BELIEFS_OF, NEWCOMER
+from river_okl._core.scaler import NUMBERS
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
 cdef enum:
-    MOST_EXPERTS = 12               # PROCESSES, the pool, LINEARS, the neighbours, the stack or naive Bayes
+    # experts, in their order: the processes, ...
+    POOL = PROCESSES
+    FIRST_LINEAR = POOL + 1
+    NEIGHBOURS = FIRST_LINEAR + LINEARS
+    LAST = NEIGHBOURS + 1           # the stack, or naive Bayes
+    MOST_EXPERTS = LAST + 1
 
 cdef double DISCOUNT = 0.99
+cdef double MOST_WEIGHT = 10.0     # that a sample counts for, but for processes and pool, whose steps have a bound of their own
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
 cdef double SURE = 0.7              # a label that had this probability was foreseen
 cdef int64_t LONGEST = 2000
@@ -178,7 +186,7 @@ cdef class Mixture:
         self.bayes.reserve_classes(self.n_classes + 1)
         if self.stack is not None:  # naive Bayes takes its place
             self.stack = None
-            self.log_weight[MOST_EXPERTS - 1] = max([self.log_weight[e] for e in range(MOST_EXPERTS - 1)]) - NEWCOMER
+            self.log_weight[LAST] = max([self.log_weight[e] for e in range(LAST)]) - NEWCOMER
         self.reserve_classes(self.n_classes + 1)
 
     # Predicting -----------------------------------------------------------------------------------------------------------
@@ -215,16 +223,14 @@ cdef class Mixture:
         self.metrics.measure(x, self.values)
         self.processes.ask(self.p)
         if not self.regression:
-            self.pool.ask(self.p + PROCESSES * self.n_classes)
-            self.linears.ask(x, self.values, self.p + (PROCESSES + 1) * self.n_classes)
-            self.neighbours.ask(self.n_classes, self.p + (PROCESSES + 1 + LINEARS) * self.n_classes)
+            self.pool.ask(self.p + POOL * self.n_classes)
+            self.linears.ask(x, self.values, self.p + FIRST_LINEAR * self.n_classes)
+            self.neighbours.ask(self.n_classes, self.p + NEIGHBOURS * self.n_classes)
             if self.n_classes == 2:
                 self.stack.ask(self.p, self.weight)
             else:
-                self.bayes.ask(x, self.values, self.p + (MOST_EXPERTS - 1) * self.n_classes)
+                self.bayes.ask(x, self.values, self.p + LAST * self.n_classes)
             self.mix()
-        else:
-            self.neighbours.look()
         self.fresh = True
         return 0
 
@@ -320,14 +326,16 @@ cdef class Mixture:
     cdef int learn_experts(self, Sample *x, double target, double w) except -1:
         """All that a sample with a weight changes; it becomes a point where dictionary or pool need it."""
         cdef Py_ssize_t c = 0 if self.regression else <Py_ssize_t> target, left
-        cdef double surprise = self.judge(target, w)
+        cdef double counts = fmin(w, MOST_WEIGHT), surprise = self.judge(target, w, counts)
         cdef bint needed = False, novel, foreseen = surprise <= (1.0 if self.regression else 1.0 - SURE)
         if not self.regression:
-            self.neighbours.learn(self.n_classes, c, w)
-            self.linears.learn(x, self.values, c, w, self.p + (PROCESSES + 1) * self.n_classes)
-            self.bayes.learn(x, self.values, c, w)
+            self.neighbours.learn(self.n_classes, c, counts)
+            self.linears.learn(x, self.values, c, counts, self.p + FIRST_LINEAR * self.n_classes)
+            self.bayes.learn(x, self.values, c, counts)
             needed = self.pool.learn(c, w)
         if not foreseen:
+            if self.regression:  # nobody has asked them
+                self.neighbours.look()
             self.neighbours.tell_apart(x, self.values, target)
         if self.processes.n > 1 and (self.seen % SLOPE_EVERY == 0 or (self.regression and self.seen < SLOPES_AT_FIRST)):
             self.processes.learn_slopes(x, self.values, self.among)
@@ -353,10 +361,10 @@ cdef class Mixture:
                 self.pool.hold(self.points.n - 1)
         return 0
 
-    cdef double judge(self, double target, double w) noexcept:
+    cdef double judge(self, double target, double w, double counts) noexcept:
         """New weights for the experts; how surprising the target is: 1 - p, or its squared residual over the variance."""
         cdef Py_ssize_t e, c = 0 if self.regression else <Py_ssize_t> target
-        cdef double p, mean, variance, surprise, counts = fmin(w, 10.0)
+        cdef double p, mean, variance, surprise
         cdef bint outside
         for e in range(PROCESSES):
             self.share[e // BELIEFS] += self.among[e]
@@ -373,10 +381,10 @@ cdef class Mixture:
                 p = fmin(fmax(p, CLIP), 1.0 - CLIP)
             self.log_weight[e] = DISCOUNT * self.log_weight[e] + counts * log(p)
         if self.n_classes == 2:
-            self.stack.learn(c, w, self.p)
+            self.stack.learn(c, counts, self.p)
         elif self.n_classes > 2:
             self.processes.sharpen(c, self.p)
-            self.bayes.sharpen(c, self.p + (MOST_EXPERTS - 1) * self.n_classes)
+            self.bayes.sharpen(c, self.p + LAST * self.n_classes)
         self.weigh()
         return surprise
 
@@ -484,8 +492,8 @@ cdef class Mixture:
         for e in range(PROCESSES):
             mixed[self.processes.metric[e // BELIEFS]] += self.weight[e]
         if not self.regression:
-            mixed[METRIC] += self.weight[PROCESSES]
-            mixed[NEIGHBOURS_METRIC] += self.weight[PROCESSES + 1 + LINEARS]
+            mixed[METRIC] += self.weight[POOL]
+            mixed[NEIGHBOURS_METRIC] += self.weight[NEIGHBOURS]
         return self.metrics.feature_weights(mixed)
 
     def most_believed(self):
@@ -522,7 +530,7 @@ cdef class Mixture:
         if self.points.n:
             self.processes.explain(self.weight, at_sample, &view[0, 0])
             if not self.regression:
-                self.pool.explain(self.weight[PROCESSES], at_sample, &view[0, 0])
+                self.pool.explain(self.weight[POOL], at_sample, &view[0, 0])
         return out * self.deviation() if self.regression else out
 
     @property
@@ -590,7 +598,7 @@ cdef class Mixture:
         seen, next_update, updates = state["counts"]
         if not all(type(count) is int and 0 <= count < 2**62 for count in (seen, next_update)) or type(updates) is not int or not 0 <= updates < 2**31:
             raise ValueError("the counts of a mixture are out of range")
-        if not len(state["target"]) == 8 or not all(type(number) is float and isfinite(number) for number in state["target"]) or abs(state["target"][7]) > 3.0:
+        if not len(state["target"]) == len(NUMBERS) + 1 or not all(type(number) is float and isfinite(number) for number in state["target"]) or abs(state["target"][-1]) > 3.0:
             raise ValueError("the target's scale is out of range")
         while self.n_classes < classes:
             self.add_class()

@@ -91,10 +91,9 @@ cdef class Neighbours:
         for o in range(n_classes):
             p[o] /= total
 
-    cdef void learn(self, Py_ssize_t n_classes, Py_ssize_t c, double w) noexcept:
-        """The sample of the last look is of class c."""
+    cdef void learn(self, Py_ssize_t n_classes, Py_ssize_t c, double counts) noexcept:
+        """The sample of the last look is of class c, and counts so often."""
         cdef Py_ssize_t o, v
-        cdef double counts = fmin(w, 10.0)
         if self.found < NEAREST:
             return
         for o in range(n_classes):

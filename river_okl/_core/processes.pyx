@@ -16,7 +16,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport softmax
+from river_okl._core.calibration cimport sharpen, softmax
 from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
@@ -201,17 +201,9 @@ cdef class Processes:
 
     cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept:
         """A step of Newton's method for κ of every process's softmax(κ m)."""
-        cdef Py_ssize_t e, o
-        cdef Belief belief
-        cdef double mean, square
+        cdef Py_ssize_t e
         for e in range(PROCESSES):
-            belief = self.beliefs[e]
-            mean = square = 0.0
-            for o in range(self.columns):
-                mean += p[o] * belief.mean[o]
-                square += p[o] * belief.mean[o] * belief.mean[o]
-            self.curvature[e] = 0.995 * self.curvature[e] + fmax(square - mean * mean, 0.0) + 0.005
-            self.sharpness[e] = fmin(fmax(self.sharpness[e] + (belief.mean[c] - mean) / self.curvature[e], 1.0), 50.0)
+            sharpen((<Belief> self.beliefs[e]).mean, p, self.columns, c, 1.0, 50.0, &self.sharpness[e], &self.curvature[e])
             p += self.columns
 
     cdef int learn_slopes(self, const Sample *x, const double *values, const double *weight) except -1:

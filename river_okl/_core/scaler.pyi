@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from typing import Any
 
 COLUMNS: tuple[str, ...]
+NUMBERS: tuple[str, ...]
 
 class Scaler:
     @property

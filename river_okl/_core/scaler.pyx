@@ -21,7 +21,7 @@ than ``SPARE`` of them and more than are held.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport fabs, fmax, fmin, sqrt
+from libc.math cimport copysign, fmax, fmin, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -49,8 +49,9 @@ NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "
 
 cdef double held(double delta, int64_t count, double variance) noexcept nogil:
     """What it counts for that a value is so far from the mean of others."""
-    cdef double farthest = OUTLYING * sqrt(variance)
-    return fmin(fmax(delta, -farthest), farthest) if count >= KNOWN and variance > 0.0 else delta
+    if count < KNOWN or variance == 0.0 or delta * delta <= OUTLYING * OUTLYING * variance:
+        return delta
+    return copysign(OUTLYING * sqrt(variance), delta)
 
 
 cdef double counted(const Running *numbers, double value) noexcept nogil:

@@ -11,4 +11,4 @@ cdef class Stack:
     cdef double h[STACKED]          # the covariance times these
 
     cdef void ask(self, double *p, const double *weight) noexcept
-    cdef void learn(self, Py_ssize_t c, double w, const double *p) noexcept
+    cdef void learn(self, Py_ssize_t c, double counts, const double *p) noexcept

@@ -43,13 +43,13 @@ cdef class Stack:
         p[2 * e + 1] = sigmoid(total)
         p[2 * e] = 1.0 - p[2 * e + 1]
 
-    cdef void learn(self, Py_ssize_t c, double w, const double *p) noexcept:
-        """The last sample is of class c."""
-        cdef double own = p[2 * (STACKED - 1) + 1], curvature = fmax(own * (1.0 - own), 0.01) * fmin(w, 10.0), gain
+    cdef void learn(self, Py_ssize_t c, double counts, const double *p) noexcept:
+        """The last sample is of class c, and counts so often."""
+        cdef double own = p[2 * (STACKED - 1) + 1], curvature = fmax(own * (1.0 - own), 0.01) * counts, gain
         cdef Py_ssize_t i
         gain = 1.0 / (1.0 / curvature + linalg.dot(self.h, self.log_odds, STACKED))
         for i in range(STACKED):
-            self.coefficients[i] += self.h[i] * gain * (c - own) * fmin(w, 10.0) / curvature
+            self.coefficients[i] += self.h[i] * gain * (c - own) * counts / curvature
         linalg.rank_one(self.covariance, STACKED, STACKED, -gain, self.h)
         for i in range(STACKED):
             self.covariance[i * STACKED + i] += 1e-5  # so that it goes on learning

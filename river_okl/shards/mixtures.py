@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from river_okl._core.pool import METRIC, SCALE
 from river_okl._core.process import DIAGONAL
 from river_okl._core.processes import BELIEFS_OF, NEWCOMER
+from river_okl._core.scaler import NUMBERS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
 from river_okl.predictive import PredictiveClassifier
@@ -184,7 +185,7 @@ class Merging:
             **{name: np.array(v, dtype=kind) for (name, kind), v in zip(SCALER.items(), values, strict=True)},
             "free": np.zeros(0, dtype=np.int32),
             "seen": self.seen,
-        } | ({} if rows else {"numbers": np.zeros((0, 7))})
+        } | ({} if rows else {"numbers": np.zeros((0, len(NUMBERS)))})
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
         """One feature: of the start and of every shard that learned, where it is known."""
@@ -443,7 +444,7 @@ class Merging:
         seen = of(self.start, "seen")
         return found | {"seen": round(seen + sum(e * (of(each, "seen") - seen) for e, each in self.ends))}
 
-    # The neighbours ---------------------------------------------------------------------------------------------------
+    # Neighbours, naive Bayes, linear models ---------------------------------------------------------------------------
 
     def neighbours(self, rows: Rows) -> State:
         """The targets of these points, and what votes are worth."""
@@ -460,24 +461,31 @@ class Merging:
 
     def bayes(self) -> State:
         """Of every class and feature what its values are like, whoever has seen them."""
+        own = np.stack([self.along(1, each, each.state["bayes"]["gaussians"]) for _, each in self.movers])
+        counts = np.array([share for share, _ in self.movers])[:, None, None] * own[..., 0]
+        count = counts.sum(axis=0)
 
-        def of(each: Mixed, column: int) -> Arrays:
-            return np.moveaxis(
-                self.placed(each, np.moveaxis(each.state["bayes"]["gaussians"], 1, 0)[each.places]), 0, 1
-            )[..., column]
+        def averaged(values: Arrays) -> Arrays:
+            total = (counts * values).sum(axis=0)
+            mean: Arrays = np.divide(total, count, out=np.zeros_like(total), where=count > 0.0)
+            return mean
 
-        def averaged(values: Callable[[Mixed], Any]) -> Arrays:
-            total: Arrays = self.mean(lambda each: of(each, 0) * values(each))
-            return np.divide(total, count, out=np.zeros_like(total), where=count > 0.0)
-
-        count: Arrays = self.mean(lambda each: of(each, 0))
-        mean = averaged(lambda each: of(each, 1))
-        variance = averaged(lambda each: of(each, 2) + (of(each, 1) - mean) ** 2)
+        mean = averaged(own[..., 1])
+        variance = averaged(own[..., 2] + (own[..., 1] - mean) ** 2)
         return {
             "gaussians": np.stack([count, mean, variance], axis=-1),
             "counts": self.mean(lambda each: each.state["bayes"]["counts"]),
             "fit": self.mean(lambda each: each.state["bayes"]["fit"]),
         }
+
+    def linear(self, each: Mixed) -> Arrays:
+        """The coefficients of the linear models, features in their places here."""
+        return self.along(2, each, each.state["linears"]["coef"])
+
+    def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
+        """What a mixture has for each of its features, along this axis, at their places in the merged one."""
+        moved = np.moveaxis(values, axis, 0)[each.places]
+        return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
     # Together ---------------------------------------------------------------------------------------------------------
 
@@ -518,11 +526,6 @@ class Merging:
             ),
         }, error
 
-    def linear(self, each: Mixed) -> Arrays:
-        """The coefficients of the linear models, features in their places here."""
-        coef = np.moveaxis(each.state["linears"]["coef"], 2, 0)[each.places]
-        return np.ascontiguousarray(np.moveaxis(self.placed(each, coef), 0, 2))
-
 
 def solved(K: Arrays, b: Arrays) -> Arrays:
     """K⁻¹ b by ``STEPS`` conjugate gradients, for every column of b at once."""
@@ -540,14 +543,15 @@ def solved(K: Arrays, b: Arrays) -> Arrays:
 
 
 def _moments(numbers: Any) -> Moments:
-    """Of what ``NUMBERS`` of _core/scaler.pyx names."""
+    """Of what ``NUMBERS`` names."""
     known, mean, variance, *_ = numbers
     return Moments(known, mean, variance, MEMORY)
 
 
 def _numbers(moments: Moments) -> tuple[float, ...]:
     """The way back; a new block of values begins."""
-    return float(round(moments.count)), moments.mean, moments.variance, 0.0, 0.0, 0.0, 0.0
+    known = float(round(moments.count)), moments.mean, moments.variance
+    return *known, *[0.0] * (len(NUMBERS) - len(known))
 
 
 def _deviation(target: Moments) -> float:
