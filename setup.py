@@ -14,6 +14,7 @@ MODULES = [
     "choice",
     "coefficients",
     "driver",
+    "estimates",
     "expansion",
     "fourier",
     "gram",

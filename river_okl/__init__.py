@@ -25,7 +25,7 @@ The map of the house::
     cli/            the command: names and files of a user, the race, pictures
     _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
                     posterior, and the process made of it; scaler, metrics, and the mixture made of processes, pool,
-                    linears, neighbours, stack and bayes;
+                    linears, neighbours, stack, bayes and estimates;
                     samples, loops over frames, calibration, linear algebra, what a state must be
 """
 

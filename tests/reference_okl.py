@@ -191,6 +191,72 @@ class Stack:
         self.P = self.P + 1e-5 * np.eye(EXPERTS + 1)
 
 
+class Ridge:
+    """Bayesian linear regression."""
+
+    def __init__(self, n, prior, drift):
+        self.beta, self.P, self.prior, self.drift = np.zeros(n), prior * np.eye(n), prior, drift
+
+    def ask(self, u):
+        self.u, self.m = np.asarray(u), float(self.beta @ u)
+
+    def learn(self, y, noise):
+        gain = self.P @ self.u / (noise + self.u @ self.P @ self.u)
+        self.beta = self.beta + gain * (y - self.m)
+        self.P = self.P - np.outer(gain, self.u @ self.P)
+        self.P = self.P + self.drift * np.diag(np.diag(self.P) < self.prior)
+
+
+class Estimates:
+    """Of a target: the processes', a linear regression's on the first 63 features, one's on all of these."""
+
+    def __init__(self):
+        self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(8, 0.03, 1e-4)
+        self.stack.beta[:6] = 1.0 / 6.0
+        self.log_weight, self.residual, self.inputs = np.array([0.0, -2.0, -2.0]), np.ones(3), {}
+
+    def ask(self, x, means):
+        u = np.zeros(64)
+        u[0] = 1.0
+        for name, value in x.items():
+            if name in self.inputs:
+                u[self.inputs[name]] = value
+        self.linear.ask(u)
+        self.stack.ask([*means, self.linear.m, 1.0])
+
+    def know(self, names):
+        for name in names:
+            if name not in self.inputs and len(self.inputs) < 63:
+                self.inputs[name] = 1 + len(self.inputs)
+
+    @property
+    def weight(self):
+        return np.exp(self.log_weight) / np.exp(self.log_weight).sum()
+
+    def mix(self, mean, variance):
+        means = np.array([mean, self.linear.m, self.stack.m])
+        together = self.weight @ means
+        return together, self.weight @ ([variance, *self.residual[1:]] + (means - together) ** 2)
+
+    def learn(self, y, mean, w, most):
+        squares = (y - np.array([mean, self.linear.m, self.stack.m])) ** 2
+        likelihood = np.exp(-0.5 * squares / self.residual) / np.sqrt(self.residual) + 1e-6
+        self.log_weight = 0.99 * self.log_weight + w * np.log(likelihood)
+        self.log_weight -= self.log_weight.max()
+        held = np.minimum(squares, 25.0 * self.residual)
+        self.residual = np.maximum(self.residual + max(most, 0.01) * (held - self.residual), 1e-4)
+        self.linear.learn(y, max(self.residual[1], 0.01) / w)
+        self.stack.learn(y, max(self.residual[2], 0.003) / w)
+
+    def rescale(self, ratio, shift):
+        self.linear.beta *= ratio
+        self.linear.beta[0] += shift
+        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[:7].sum())
+        for each in (self.linear, self.stack):
+            each.m = ratio * each.m + shift
+        self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
+
+
 class Linear:
     """Logistic regression by stochastic gradient descent."""
 
@@ -414,12 +480,21 @@ class OKL:
         self.weights = [{}, {}, {}]  # of features, for each metric
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
+        self.estimates = Estimates()
         self.seen, self.updates, self.next_update = 0, 0, 2
 
     @property
     def weight(self):
         weight = np.exp(self.log_weight)
         return weight / weight.sum()
+
+    @property
+    def experts(self):
+        """The weights of all of them."""
+        if self.task != "regression":
+            return self.weight
+        processes, *others = self.estimates.weight
+        return np.append(processes * self.weight, others)
 
     @property
     def among(self):
@@ -465,6 +540,7 @@ class OKL:
             process.look()
         self.neighbours.look(self.points, self.x, self.weights[2])
         if self.task == "regression":
+            self.estimates.ask(self.x, [process.m[0] for process in self.processes])
             return
         self.p = []
         for process in self.processes:
@@ -500,7 +576,7 @@ class OKL:
         self.look(x)
         if self.task != "regression":
             return self.mixed
-        mean, variance = self.mean_and_variance()
+        mean, variance = self.estimates.mix(*self.mean_and_variance())
         centre = self.target.moments()[0] if self.target.values else 0.0
         return centre + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
 
@@ -509,6 +585,7 @@ class OKL:
     def learn(self, x, y, w=1.0):
         """The sample that ``predict`` saw last."""
         self.scaler.learn(x)
+        self.estimates.know(self.x)
         self.samples.append(self.x)
         self.seen += 1
         if self.task == "regression":
@@ -523,11 +600,12 @@ class OKL:
         again = self.target.add(y)
         mean = self.target.moments()[0]
         if self.seen > 2 and not again:
+            ratio, shift = deviation / self.deviation(), (before - mean) / self.deviation()
             for process in self.processes:
-                process.m = (deviation * process.m + before - mean) / self.deviation()
-                process.mu = (deviation * process.mu + before - mean) / self.deviation()
+                process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
             for point in self.points:
-                point.y = (deviation * point.y + before - mean) / self.deviation()
+                point.y = ratio * point.y + shift
+            self.estimates.rescale(ratio, shift)
         return self.target.standing(y)
 
     def learn_experts(self, y, w):
@@ -573,7 +651,9 @@ class OKL:
         weight = self.weight
         self.share += self.among.reshape(3, 2).sum(axis=1)
         if self.task == "regression":
-            mean, variance = self.mean_and_variance()
+            of_processes, variance = self.mean_and_variance()
+            mean, variance = self.estimates.mix(of_processes, variance)
+            self.estimates.learn(y, of_processes, min(w, 10.0), 1.0 / (self.seen + 1))
             outside = abs(y - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
             self.spread = clip(self.spread + 0.02 * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
             likelihood, surprise = [], 0.0

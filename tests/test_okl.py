@@ -140,8 +140,39 @@ def test_a_distribution_for_every_prediction():
     assert isinstance(predicted, proba.Gaussian)
     assert predicted.mu == model.predict_one(x)
     assert 0.0 < predicted.sigma < 10.0
-    explained = sum(c for _, c in model.explain_one(x))
-    assert explained == pytest.approx(predicted.mu - fmean(targets), rel=1e-6, abs=1e-6)
+    make, options, state = model._f.__reduce__()
+    state["estimates"]["stack"]["coef"][6:] = 0.0  # the linear regression and the constant, which have no points
+    for weights in ([0.0, -700.0, -700.0], [-700.0, -700.0, 0.0], [0.0, -700.0, 0.0]):
+        state["estimates"]["log_weights"] = np.array(weights)
+        model._f = make(*options)
+        model._f.restore(state)
+        explained = sum(c for _, c in model.explain_one(x))
+        assert explained == pytest.approx(model.predict_one(x) - fmean(targets), rel=1e-6, abs=1e-6)
+
+
+def test_a_noisy_linear_target_is_left_to_the_linear_regression():
+    """Processes of a small noise follow the noise."""
+    rng, model, baseline = np.random.default_rng(1), river_okl.OKLRegressor(), 0.0
+    error = 0.0
+    for t in range(2000):
+        z = rng.normal(size=12)
+        x, mean = dict(enumerate(z.tolist())), 3.0 * z[0] - 2.0 * z[1] + z[2]
+        y = mean + 4.0 * rng.normal()
+        if t >= 1000:
+            error += abs(model.predict_one(x) - mean)
+            baseline += abs(mean)
+        model.learn_one(x, y)
+    assert error < 0.15 * baseline
+    assert model.experts["linear"] + model.experts["stack"] > 0.5
+
+
+def test_huge_features_that_are_not_scaled_leave_a_regression_finite():
+    model = river_okl.OKLRegressor(river_okl.kernels.RBF(1.0), scale=False)
+    for t, (x, y) in enumerate(streams.dense(streams.REGRESSION, n=200)):
+        x = {name: v * 10.0 ** (t % 7 * 8) for name, v in x.items()}
+        assert math.isfinite(model.predict_one(x))
+        model.learn_one(x, y)
+    model._f._check()
 
 
 def test_memory_of_a_model_is_below_a_megabyte():
@@ -350,11 +381,20 @@ def test_one_glitch_in_a_hundred_values(cls):
         (("bayes", "fit", 0), 0.0),
         (("stack", "coefficients"), np.zeros(3)),
         (("stack", "covariance", 0, 0), math.inf),
+        (("estimates", "linear", "coef"), np.zeros(3)),
+        (("estimates", "linear", "coef", 0), math.nan),
+        (("estimates", "stack", "covariance"), np.zeros(8)),
+        (("estimates", "stack", "covariance", 0), math.inf),
+        (("estimates", "stack", "covariance", 2), -1.0),
+        (("estimates", "log_weights", 0), math.nan),
+        (("estimates", "log_weights", 0), 1.0),
+        (("estimates", "residuals"), np.ones(2)),
+        (("estimates", "residuals", 0), 0.0),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_every_number_of_a_state_is_checked(path, value):
-    model = river_okl.OKLClassifier(budget=12)
+    model = river_okl.OKLRegressor(budget=12) if path[0] == "estimates" else river_okl.OKLClassifier(budget=12)
     for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):
         model.learn_one(x, t % 3 if path[0] == "bayes" else y)
     make, options, state = model._f.__reduce__()

@@ -75,7 +75,7 @@ def compare(model, twin, stream, weights, column):
         twin.learn(x, target, w)
         if twin.updates > updates:
             follow_the_weights(model, twin)
-        np.testing.assert_allclose([*model.experts.values()], twin.weight, rtol=1e-6, atol=1e-8, err_msg=f"{t}")
+        np.testing.assert_allclose([*model.experts.values()], twin.experts, rtol=1e-6, atol=1e-8, err_msg=f"{t}")
         if t % 20 == 0:
             held = [model._f.points.point(i) for i in model._f.processes.positions]
             expected = [{name: v for name, v in point.x.items() if v} for point in twin.dictionary]

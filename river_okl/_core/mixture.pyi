@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.bayes import Bayes
+from river_okl._core.estimates import Estimates
 from river_okl._core.linears import Linears
 from river_okl._core.metrics import Metrics
 from river_okl._core.neighbours import Neighbours
@@ -38,6 +39,8 @@ class Mixture:
     def stack(self) -> Stack | None: ...
     @property
     def bayes(self) -> Bayes | None: ...
+    @property
+    def estimates(self) -> Estimates | None: ...
     @property
     def regression(self) -> bool: ...
     @property

@@ -8,6 +8,7 @@ What there is, all over one set of points and one encoding, scaling and pass of 
     neighbours.pyx  4 nearest points        which vote (classifiers), and tell which features matter
     stack.pyx       1 stack                 a logistic regression on the log-odds of all others (two classes)
     bayes.pyx       1 naive Bayes           normal distributions of features (asked where there are more than two classes)
+    estimates.pyx   2 linear regressions    on features, and on what all others say (regressions)
 
 A prediction is Σ w_e p_e, with the weights of dynamic model averaging (Raftery et al. 2010)
 
@@ -28,6 +29,7 @@ from libc.string cimport memcmp
 import numpy as np
 
 from river_okl._core.bayes cimport Bayes
+from river_okl._core.estimates cimport Estimates
 from river_okl._core.kernel cimport Kernel
 from river_okl._core.linears cimport LINEARS, Linears
 from river_okl._core.memory cimport aligned_resize, okl_free
@@ -93,6 +95,7 @@ cdef class Mixture:
     cdef readonly Linears linears           # None: regression
     cdef readonly Stack stack               # None: regression, or more than two classes
     cdef readonly Bayes bayes               # None: regression
+    cdef readonly Estimates estimates       # None: classes
     cdef readonly tuple terms
     cdef readonly bint regression
     cdef readonly Py_ssize_t n_classes      # 1: regression
@@ -130,7 +133,9 @@ cdef class Mixture:
         self.metrics = Metrics(self.points, self.scaler)
         self.processes = Processes(self.metrics, terms, dictionary, "regression" if regression else "binary")
         self.neighbours = Neighbours(self.metrics, regression)
-        if not regression:
+        if regression:
+            self.estimates = Estimates(self.scaler, self.processes)
+        else:
             self.pool = Pool(self.metrics, terms, budget - dictionary)
             self.linears = Linears(self.scaler)
             self.stack = Stack()
@@ -222,7 +227,9 @@ cdef class Mixture:
             self.complete(x)
         self.metrics.measure(x, self.values)
         self.processes.ask(self.p)
-        if not self.regression:
+        if self.regression:
+            self.estimates.ask(x, self.values)
+        else:
             self.pool.ask(self.p + POOL * self.n_classes)
             self.linears.ask(x, self.values, self.p + FIRST_LINEAR * self.n_classes)
             self.neighbours.ask(self.n_classes, self.p + NEIGHBOURS * self.n_classes)
@@ -277,6 +284,7 @@ cdef class Mixture:
         try:
             self.look(sample)
             self.processes.predict(self.weight, &mean, &variance)
+            self.estimates.mix(&mean, &variance)
             return self.target.mean + self.deviation() * mean, self.deviation() * sqrt(variance) * exp(self.spread)
         finally:
             self.points.leave()
@@ -306,7 +314,9 @@ cdef class Mixture:
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
             self.metrics.forget(gone)
-            if not self.regression:
+            if self.regression:
+                self.estimates.forget(gone)
+            else:
                 self.linears.forget(gone)
                 self.bayes.forget(gone)
         if self.seen >= self.next_update:
@@ -320,6 +330,7 @@ cdef class Mixture:
         if self.seen > 2 and not again:  # otherwise what is believed so far is not of this unit
             ratio, shift = deviation / self.deviation(), (mean - self.target.mean) / self.deviation()
             self.processes.rescale(ratio, shift)
+            self.estimates.rescale(ratio, shift)
             self.neighbours.rescale(ratio, shift)
         return standing(&self.target, y)
 
@@ -364,15 +375,18 @@ cdef class Mixture:
     cdef double judge(self, double target, double w, double counts) noexcept:
         """New weights for the experts; how surprising the target is: 1 - p, or its squared residual over the variance."""
         cdef Py_ssize_t e, c = 0 if self.regression else <Py_ssize_t> target
-        cdef double p, mean, variance, surprise
+        cdef double p, mean, of_processes, variance, surprise
         cdef bint outside
         for e in range(PROCESSES):
             self.share[e // BELIEFS] += self.among[e]
         if self.regression:
-            self.processes.predict(self.weight, &mean, &variance)
+            self.processes.predict(self.weight, &of_processes, &variance)
+            mean = of_processes
+            self.estimates.mix(&mean, &variance)
             outside = fabs(target - mean) > 1.6448536 * sqrt(variance) * exp(self.spread)
             self.spread = fmin(fmax(self.spread + 0.02 * fmin(w, 1.0) * (<double> outside - 0.1), -3.0), 3.0)
             surprise = self.processes.judge(target, self.weight, self.seen, self.p)
+            self.estimates.judge(target, of_processes, counts, 1.0 / (self.seen + 1))
         else:
             surprise = 1.0 - self.mixed[c]
         for e in range(self.n_experts):
@@ -483,7 +497,9 @@ cdef class Mixture:
             names += [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
             names.append(f"neighbours({NEAREST}, power={POWERS[NEIGHBOURS_METRIC]:g})")
             names.append("stack" if self.n_classes == 2 else "bayes")
-        return [(name, self.weight[e]) for e, name in enumerate(names)]
+            return [(name, self.weight[e]) for e, name in enumerate(names)]
+        weights = [self.estimates.weight[0] * self.weight[e] for e in range(PROCESSES)]
+        return [*zip(names, weights), ("linear", self.estimates.weight[1]), ("stack", self.estimates.weight[2])]
 
     def feature_weights(self):
         """Feature name -> weight in the distances, as the experts that are believed measure them; the mean is 1."""
@@ -515,7 +531,7 @@ cdef class Mixture:
     def contributions(self, sample):
         """What each point adds to the mixture's mean at a sample: an array (points, columns).
 
-        The linear models and the stack have no points.
+        Linear models, neighbours, a stack of classifiers and naive Bayes have no points.
         """
         self.points.enter()
         try:
@@ -527,11 +543,16 @@ cdef class Mixture:
     cdef object explained(self, bint at_sample):
         out = np.zeros((self.points.n, self.processes.columns))
         cdef double[:, ::1] view = out
-        if self.points.n:
-            self.processes.explain(self.weight, at_sample, &view[0, 0])
-            if not self.regression:
-                self.pool.explain(self.weight[POOL], at_sample, &view[0, 0])
-        return out * self.deviation() if self.regression else out
+        cdef double[PROCESSES] weight
+        if self.points.n == 0:
+            return out
+        if self.regression:
+            self.estimates.count(self.weight, weight)
+            self.processes.explain(weight, at_sample, &view[0, 0])
+            return out * self.deviation()
+        self.processes.explain(self.weight, at_sample, &view[0, 0])
+        self.pool.explain(self.weight[POOL], at_sample, &view[0, 0])
+        return out
 
     @property
     def norm2(self):
@@ -578,6 +599,7 @@ cdef class Mixture:
             "linears": self.linears.state() if self.linears is not None else None,
             "stack": self.stack.state() if self.stack is not None else None,
             "bayes": self.bayes.state() if self.bayes is not None else None,
+            "estimates": self.estimates.state() if self.estimates is not None else None,
             "n_classes": self.n_classes,
             "log_weights": np.array([self.log_weight[e] for e in range(self.n_experts)]),
             "shares": np.array([self.share[i] for i in range(KERNELS)]),
@@ -613,7 +635,7 @@ cdef class Mixture:
         self.scaler.restore(state["scaler"])
         self.metrics.restore(state["metrics"])
         self.neighbours.restore(state["neighbours"], classes)
-        for name in ("processes", "pool", "linears", "stack", "bayes"):
+        for name in ("processes", "pool", "linears", "stack", "bayes", "estimates"):
             part = getattr(self, name)
             if part is not None:
                 part.restore(state[name])

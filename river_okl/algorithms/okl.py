@@ -142,7 +142,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
 class OKLRegressor(OKL, PredictiveRegressor):
     """The regressor to start with: nothing to tune, nothing to scale, bounded for ever, and it says how sure it is.
 
-    A mixture of six Gaussian processes over one dictionary. It takes dicts as they come, and raw targets.
+    A mixture of six Gaussian processes over one dictionary, beside it a Bayesian linear regression on the first 63 features and
+    another on what all of these say. It takes dicts as they come, and raw targets.
 
     Parameters
     ----------
@@ -161,10 +162,14 @@ class OKLRegressor(OKL, PredictiveRegressor):
     - `predict_one(x, with_dist=True)` is the predictive distribution, a `river.proba.Gaussian`: mean and variance of the mixture, noise
       included, and widened or narrowed so that nine of ten targets have been within its 90 % interval.
     - `experts` shows what is believed, `feature_weights` which features matter.
-    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that after a drift another may take over.
+    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that after a drift another may take over: those
+      of the processes among themselves by their distributions; the processes together, the linear regression and the
+      regression on all means (`stack`) by their squared residuals. Noisy, largely linear targets are left to the last two.
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
       from 60 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
       mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
+    - What a support vector contributes (`explain_one`) is its part in the means of the processes; the linear regression has
+      no support vectors.
 
     Examples
     --------

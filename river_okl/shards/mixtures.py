@@ -8,6 +8,7 @@
     neighbours                  every point keeps its target, in the units of the merged one
     naive Bayes                 as if one stream had been counted, of the average length
     linear models, stack        averages, as are the log-weights of the experts and the fits of probabilities
+    estimates                   a regression's coefficients by how sure each mixture is of them; its stack begins anew
 
 It is all read from ``Mixture.state`` and given to ``Mixture.restore``, which checks it.  Points are rows of one space
 with the points of all mixtures, equal ones once; features are its columns, those of the merged mixture first.
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from river_okl._core.estimates import LINEAR, STACK
 from river_okl._core.pool import METRIC, SCALE
 from river_okl._core.process import DIAGONAL
 from river_okl._core.processes import BELIEFS_OF, NEWCOMER
@@ -98,6 +100,10 @@ class Mixed:
         self.seen = int(self.state["counts"][0])
         self.n_processes = len(self.processes["beliefs"])
 
+    def in_order(self) -> list[Hashable]:
+        """Its features by their places: the first ones are in a linear regression."""
+        return sorted(self.names, key=lambda name: int(self.places[self.names[name]]))
+
     def of_kernel(self, i: int) -> slice:
         """The processes with kernel i."""
         n = len(BELIEFS_OF[self.task])
@@ -139,7 +145,7 @@ class Merging:
         self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
         self.first = self.movers[0][1]
         self.task = self.first.task
-        self.names = list(dict.fromkeys(name for _, each in self.movers for name in each.names))
+        self.names = list(dict.fromkeys(name for _, each in self.movers for name in each.in_order()))
         at = {name: j for j, name in enumerate(self.names)}
         for each in self.everyone:
             for name in (*each.names, *each.state["points"]["names"]):
@@ -274,6 +280,11 @@ class Merging:
         found[each.columns[here]] = values[here]
         return found
 
+    def units(self, each: Mixed) -> tuple[float, float]:
+        """What its standardised targets are multiplied by to become the merged one's, and what is added then."""
+        deviation = _deviation(self.target)
+        return _deviation(each.target) / deviation, (each.target.mean - self.target.mean) / deviation
+
     # Kernels ----------------------------------------------------------------------------------------------------------
 
     def merged_kernels(self) -> list[Kernel]:
@@ -335,8 +346,8 @@ class Merging:
             learned = state["factor"] * unpacked(state["learned"], len(rows)) + amplitude * changed
             means = state["means"]
             if self.task == "regression":
-                means = _deviation(each.target) * means + each.target.mean - self.target.mean
-                means = means / _deviation(self.target)
+                ratio, shift = self.units(each)
+                means = ratio * means + shift
             found.append(Belief(means, learned))
         return found
 
@@ -452,7 +463,8 @@ class Merging:
         for each in self.everyone:
             own = each.state["neighbours"]["targets"]
             if self.task == "regression":
-                own = (_deviation(each.target) * own + each.target.mean - self.target.mean) / _deviation(self.target)
+                ratio, shift = self.units(each)
+                own = ratio * own + shift
             targets[each.rows] = own
         return {
             "targets": targets[rows],
@@ -487,6 +499,43 @@ class Merging:
         moved = np.moveaxis(values, axis, 0)[each.places]
         return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
+    # Estimates of a target --------------------------------------------------------------------------------------------
+
+    def estimates(self) -> State:
+        """The linear regression by how sure each is of its coefficients."""
+        precision = self.mean(lambda each: inverse(self.regression(each)[1]))
+        information = self.mean(lambda each: np.linalg.solve(self.regression(each)[1], self.regression(each)[0]))
+        covariance = inverse(precision)
+        weights: Arrays = self.mean(lambda each: each.state["estimates"]["log_weights"])
+        return {
+            "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
+            "stack": self.stack(),
+            "log_weights": weights - weights.max(),
+            "residuals": self.mean(lambda each: each.state["estimates"]["residuals"]),
+        }
+
+    def regression(self, each: Mixed) -> tuple[Arrays, Arrays]:
+        """The coefficients of its linear regression and their covariance, inputs and units those of the merged one."""
+        state, (prior, _), (ratio, shift) = each.state["estimates"]["linear"], LINEAR, self.units(each)
+        n = len(state["coef"])
+        here = (each.columns < n - 1) & (each.places < n - 1)
+        to, of = np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
+        coef, covariance = np.zeros(n), prior * np.eye(n)
+        coef[to] = ratio * state["coef"][of]
+        coef[0] += shift
+        covariance[np.ix_(to, to)] = unpacked(state["covariance"], n)[np.ix_(of, of)]
+        return coef, covariance
+
+    def stack(self) -> State:
+        """It knows how its processes err, but the merged ones err in other ways: at first it is the mixture's mean."""
+        if len(self.movers) == 1:
+            own: State = self.first.state["estimates"]["stack"]
+            return own
+        weights = np.exp(self.log_weights())
+        n = len(self.first.state["estimates"]["stack"]["coef"])
+        coef = np.append(weights / weights.sum(), np.zeros(n - len(weights)))
+        return {"coef": coef, "covariance": packed(STACK[0] * np.eye(n))}
+
     # Together ---------------------------------------------------------------------------------------------------------
 
     def state(self, most_dictionary: int, most: int) -> tuple[State, float]:
@@ -515,6 +564,7 @@ class Merging:
             "linears": linears,
             "stack": stack,
             "bayes": self.bayes() if self.task != "regression" else None,
+            "estimates": self.estimates() if self.task == "regression" else None,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),

@@ -1,0 +1,226 @@
+"""Three estimates of a target: what the Gaussian processes say together, a linear regression, and a linear regression on all that these say.
+
+Real targets are noisy, and largely linear; processes of one small noise follow the noise there, and each of them errs in its own
+way, which averages.  All three are judged by their squared residuals, as processes that vary in how sure they are win by their
+likelihood where their means are no better.
+"""
+
+from libc.math cimport exp, fmax, fmin, log, sqrt
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+
+import numpy as np
+
+from river_okl._core.linalg cimport linalg
+from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.posterior cimport Belief
+
+from river_okl._core.processes import NEWCOMER
+
+LINEAR = 0.1, 1e-6              # prior and drift of a regression's coefficients
+STACK = 0.03, 1e-4
+cdef double MEMORY = 0.99       # of log-weights and running residuals
+cdef double FARTHEST = 5.0      # deviations by which one sample moves a running residual
+cdef double LARGEST = 1e6       # that an input counts for: where features are not scaled, squares of more would leave nothing of a covariance
+
+
+cdef class Ridge:
+    """Bayesian linear regression, by recursive least squares: coefficients of at most ``most`` inputs and their covariance.
+
+    At first that is ``prior``; it grows by ``drift`` a step as long as it is smaller, so that it goes on learning.
+    """
+
+    def __init__(self, Py_ssize_t most, double prior, double drift):
+        cdef Py_ssize_t i
+        self.room = (most + 7) // 8 * 8
+        self.prior, self.drift = prior, drift
+        self.coef = <double *> aligned_resize(NULL, 0, self.room, 8)
+        self.inputs = <double *> aligned_resize(NULL, 0, self.room, 8)
+        self.h = <double *> aligned_resize(NULL, 0, self.room, 8)
+        self.covariance = <double *> aligned_resize(NULL, 0, self.room * self.room, 8)
+        for i in range(self.room):
+            self.reset(i)
+
+    def __dealloc__(self):
+        okl_free(self.coef)
+        okl_free(self.inputs)
+        okl_free(self.h)
+        okl_free(self.covariance)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + 8 * self.room * (self.room + 3)
+
+    cdef void reset(self, Py_ssize_t i) noexcept:
+        """Nothing is known of input i."""
+        cdef Py_ssize_t j
+        self.coef[i] = 0.0
+        memset(self.covariance + i * self.room, 0, i * 8)
+        for j in range(i + 1, self.room):
+            self.covariance[j * self.room + i] = 0.0
+        self.covariance[i * self.room + i] = self.prior
+
+    cdef void ask(self, Py_ssize_t n) noexcept:
+        """What is said of the first n inputs."""
+        self.n = n
+        linalg.symmetric_times(self.covariance, self.room, n, 1.0, self.inputs, 0.0, self.h)
+        self.mean = linalg.dot(self.coef, self.inputs, n)
+
+    cdef void learn(self, double off, double noise) noexcept:
+        """The target was so far from what was said last, with a noise of this variance."""
+        cdef double gain = 1.0 / (noise + fmax(0.0, linalg.dot(self.h, self.inputs, self.n)))
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            self.coef[i] += gain * off * self.h[i]
+        linalg.rank_one(self.covariance, self.room, self.n, -gain, self.h)
+        for i in range(self.n):
+            if self.covariance[i * self.room + i] < self.prior:
+                self.covariance[i * self.room + i] += self.drift
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        cdef Py_ssize_t i, j
+        return {
+            "coef": np.array([self.coef[i] for i in range(self.room)]),
+            "covariance": np.array([self.covariance[i * self.room + j] for i in range(self.room) for j in range(i + 1)]),
+        }
+
+    def restore(self, dict state):
+        """Go on from a state, every number of which is checked: it may come from anywhere."""
+        cdef Py_ssize_t i, j, at = 0
+        coef, covariance = state["coef"], state["covariance"]
+        if coef.shape != (self.room,) or covariance.shape != (self.room * (self.room + 1) // 2,):
+            raise ValueError("the coefficients of a linear regression do not match its inputs")
+        if not (np.isfinite(coef).all() and np.isfinite(covariance).all()):
+            raise ValueError("the coefficients of a linear regression are not finite")
+        if covariance[np.arange(1, self.room + 1).cumsum() - 1].min() < 0.0:
+            raise ValueError("a variance of a linear regression is negative")
+        for i in range(self.room):
+            self.coef[i] = coef[i]
+            for j in range(i + 1):
+                self.covariance[i * self.room + j] = covariance[at]
+                at += 1
+
+
+cdef class Estimates:
+    """The estimates and their weights, for a target in units of its deviation."""
+
+    def __init__(self, Scaler scaler, Processes processes):
+        cdef Py_ssize_t i
+        self.scaler = scaler
+        self.processes = processes
+        self.linear = Ridge(LINEAR_INPUTS, *LINEAR)
+        self.stack = Ridge(STACK_INPUTS, *STACK)
+        for i in range(PROCESSES):
+            self.stack.coef[i] = 1.0 / PROCESSES
+        for i in range(ESTIMATES):
+            self.residual[i] = 1.0
+            self.log_weight[i] = 0.0 if i == 0 else -NEWCOMER
+        self.weigh()
+
+    cdef void ask(self, const Sample *x, const double *values) noexcept:
+        """The linear estimate of a sample that the processes have been asked about, and the stack's."""
+        cdef Py_ssize_t i, j
+        cdef const int32_t *places = self.scaler.places
+        memset(self.linear.inputs, 0, LINEAR_INPUTS * 8)
+        self.linear.inputs[0] = 1.0
+        for j in range(x.size):
+            if 0 <= places[j] < LINEAR_INPUTS - 1:
+                self.linear.inputs[1 + places[j]] = fmin(fmax(values[j], -LARGEST), LARGEST)
+        self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
+        for i in range(PROCESSES):
+            self.stack.inputs[i] = (<Belief> self.processes.beliefs[i]).mean[0]
+        self.stack.inputs[PROCESSES] = self.linear.mean
+        self.stack.inputs[PROCESSES + 1] = 1.0
+        self.stack.ask(STACK_INPUTS)
+
+    cdef void mix(self, double *mean, double *variance) noexcept:
+        """The processes' mean and variance become those of all three."""
+        cdef double together
+        cdef double off = mean[0] - self.linear.mean, of_stack = mean[0] - self.stack.mean
+        together = mean[0] - self.weight[1] * off - self.weight[2] * of_stack
+        off, of_stack = self.linear.mean - together, self.stack.mean - together
+        variance[0] = (
+            self.weight[0] * (variance[0] + (mean[0] - together) * (mean[0] - together))
+            + self.weight[1] * (self.residual[1] + off * off)
+            + self.weight[2] * (self.residual[2] + of_stack * of_stack)
+        )
+        mean[0] = together
+
+    cdef void count(self, const double *weight, double *out) noexcept:
+        """What every process counts for in the mean of all three, where these are their weights."""
+        cdef Py_ssize_t e
+        for e in range(PROCESSES):
+            out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
+
+    cdef void judge(self, double target, double of_processes, double counts, double most) noexcept:
+        """New weights by a target that counts so often; then it is learned.  A running residual follows by 1 - MEMORY, or ``most``."""
+        cdef double[ESTIMATES] off
+        cdef double rate = fmax(most, 1.0 - MEMORY)
+        cdef Py_ssize_t i
+        off[0], off[1], off[2] = target - of_processes, target - self.linear.mean, target - self.stack.mean
+        for i in range(ESTIMATES):
+            self.log_weight[i] = MEMORY * self.log_weight[i] + counts * log(
+                exp(-0.5 * off[i] * off[i] / self.residual[i]) / sqrt(self.residual[i]) + 1e-6
+            )
+            self.residual[i] += rate * (fmin(off[i] * off[i], FARTHEST * FARTHEST * self.residual[i]) - self.residual[i])
+            self.residual[i] = fmax(self.residual[i], 1e-4)
+        self.linear.learn(off[1], fmax(self.residual[1], 0.01) / counts)
+        self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
+        self.weigh()
+
+    cdef void weigh(self) noexcept:
+        """Weights from their logarithms, the largest of which becomes 0."""
+        cdef double largest = fmax(self.log_weight[0], fmax(self.log_weight[1], self.log_weight[2])), total = 0.0
+        cdef Py_ssize_t i
+        for i in range(ESTIMATES):
+            self.log_weight[i] -= largest
+            self.weight[i] = exp(self.log_weight[i])
+            total += self.weight[i]
+        for i in range(ESTIMATES):
+            self.weight[i] /= total
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        """The units of the target change, and the means of the processes have followed: so do all others."""
+        cdef Py_ssize_t i
+        cdef double of_means = 0.0
+        for i in range(self.linear.room):
+            self.linear.coef[i] *= ratio
+        self.linear.coef[0] += shift
+        self.linear.mean = ratio * self.linear.mean + shift
+        for i in range(PROCESSES + 1):
+            of_means += self.stack.coef[i]
+        self.stack.coef[PROCESSES + 1] = ratio * self.stack.coef[PROCESSES + 1] + shift * (1.0 - of_means)
+        self.stack.mean = ratio * self.stack.mean + shift
+        for i in range(ESTIMATES):
+            self.residual[i] = fmax(ratio * ratio * self.residual[i], 1e-4)
+
+    cdef void forget(self, list places) noexcept:
+        """The features at these places are forgotten."""
+        cdef Py_ssize_t place
+        for place in places:
+            if place < LINEAR_INPUTS - 1:
+                self.linear.reset(1 + place)
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        cdef Py_ssize_t i
+        return {
+            "linear": self.linear.state(),
+            "stack": self.stack.state(),
+            "log_weights": np.array([self.log_weight[i] for i in range(ESTIMATES)]),
+            "residuals": np.array([self.residual[i] for i in range(ESTIMATES)]),
+        }
+
+    def restore(self, dict state):
+        """Go on from a state, every number of which is checked."""
+        cdef Py_ssize_t i
+        weights, residuals = state["log_weights"], state["residuals"]
+        if weights.shape != (ESTIMATES,) or residuals.shape != (ESTIMATES,) or not np.isfinite(weights).all() or not np.isfinite(residuals).all():
+            raise ValueError("the weights of the estimates do not match, or are not finite")
+        if weights.max() > 0.0 or residuals.min() <= 0.0:
+            raise ValueError("the weights of the estimates are out of range")
+        self.linear.restore(state["linear"])
+        self.stack.restore(state["stack"])
+        for i in range(ESTIMATES):
+            self.log_weight[i], self.residual[i] = weights[i], residuals[i]
+        self.weigh()
