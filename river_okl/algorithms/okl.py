@@ -124,7 +124,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     """
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 512, scale: bool = True):
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 1024, scale: bool = True):
         check_whole("budget", budget, 2)
         if budget > MOST_POINTS:
             raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,}")
