@@ -43,7 +43,7 @@ def held(value, others):
 
 
 class Running:
-    """Mean and variance of numbers, which start again where the last 500 are of another unit."""
+    """Mean and variance of numbers, which start again where 500 are of another unit, or the first 25 after eight."""
 
     def __init__(self):
         self.values, self.block, self.run = [], [], 0
@@ -68,13 +68,17 @@ class Running:
         kept = self.kept(value)
         self.run = self.run + 1 if held(value, self.values) != value else 0
         self.values.append(kept)
-        self.block.append(held(value, self.block))
-        if len(self.block) < 500:
+        if len(self.values) <= 8:
             return False
-        again = 0.0 < np.var(self.block) < 1e-4 * self.moments()[1]
+        self.block.append(held(value, self.block))
+        first = len(self.block) == 25 and len(self.values) == 33
+        if len(self.block) < 500 and not first:
+            return False
+        again = 0.0 < np.var(self.block) < (1e-2 if first else 1e-4) * self.moments()[1]
         if again:
             self.values = self.block
-        self.block = []
+        if again or not first:
+            self.block = []
         return again
 
 

@@ -334,6 +334,24 @@ def test_one_glitch_in_a_hundred_values(cls):
     assert fmean(clean[1000:]) > 0.95  # 0.5 and 0.0 where an outlier counts as it is
 
 
+@pytest.mark.parametrize("first", range(8))
+@pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
+def test_an_outlier_among_the_first_values_is_soon_forgotten(cls, first):
+    rng, model, clean = random.Random(5), cls(), []
+    for t in range(1000):
+        x = {j: rng.gauss(0.0, 1.0) for j in range(5)}
+        y = x[0] * x[1] + x[2]
+        if cls is river_okl.OKLClassifier:
+            y = y > 0.0
+            x[0] = 1e4 if t == first else x[0]
+            clean.append(model.predict_one(x) == y)
+            model.learn_one(x, y)
+        else:
+            clean.append(abs(model.predict_one(x) - y) < 0.5)
+            model.learn_one(x, y + 1e4 * (t == first))
+    assert fmean(clean[500:]) > 0.9  # 0.85 and 0.2 where it is not
+
+
 # States that are not the core's own ---------------------------------------------------------------------------------
 
 

@@ -27,11 +27,11 @@ def with_gaps(stream):
 
 
 def with_outliers(stream):
-    """One feature has one now and then, another for a while; a target likewise."""
+    """One feature has one now and then, also among the first, another for a while; a target likewise."""
     for t, (x, y) in enumerate(stream):
         first, second = list(x)[:2]
         x = {**x, first: 1e4 if t % 40 == 7 else x[first], second: x[second] + 1e3 * (300 <= t < 315)}
-        yield x, y + 1e5 * (t % 50 == 9 or 350 <= t < 365) if isinstance(y, float) else y
+        yield x, y + 1e5 * (t == 5 or t % 50 == 9 or 350 <= t < 365) if isinstance(y, float) else y
 
 
 def in_other_units(stream):

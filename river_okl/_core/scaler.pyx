@@ -7,7 +7,8 @@ The statistics are those of the stream with the sample at hand included, as ``St
 
 What is kept of each feature: mean and variance of the values seen, which after ``MEMORY`` values forget as an
 exponential average does; how often it was there.  Where ``BLOCK`` values together vary by less than ``UNIT`` of the deviation,
-but do vary, the unit has become a larger one: the statistics start again from these values.  A value that is more than
+but do vary, the unit has become a larger one: the statistics start again from these values.  They do so, too, where the ``FIRST``
+that follow the first ``KNOWN`` vary by less than ``FIRST_UNIT`` of it, as an outlier among those is not known as one.  A value that is more than
 ``OUTLYING`` deviations from the mean counts as one at that distance, and is scaled to it, so that a sensor's 9999 is no catastrophe;
 after ``RUN`` such values one after another it is the level that has changed, and they count as they are.
 
@@ -35,6 +36,8 @@ from river_okl._core.sample import plain
 cdef int64_t MEMORY = 10000
 cdef int64_t BLOCK = 500
 cdef double UNIT = 1e-2
+cdef int64_t FIRST = 25
+cdef double FIRST_UNIT = 0.1
 cdef double OUTLYING = 5.0
 cdef int64_t KNOWN = 8              # values, before which none is an outlier
 cdef int64_t RUN = 10
@@ -77,14 +80,19 @@ cdef bint take_in(Running *numbers, double value) noexcept nogil:
     gain = 1.0 / <double> min(numbers.count, MEMORY)
     numbers.mean += delta * gain
     numbers.variance = (1.0 - gain) * (numbers.variance + delta * delta * gain)
+    if numbers.count <= KNOWN:
+        return False
     delta = held(value - numbers.block_mean, numbers.block, numbers.block_square / fmax(1.0, <double> numbers.block))
     numbers.block += 1
     numbers.block_mean += delta / <double> numbers.block
     numbers.block_square += delta * delta * (1.0 - 1.0 / <double> numbers.block)
     if numbers.block == BLOCK:
         again = 0.0 < numbers.block_square < UNIT * UNIT * BLOCK * numbers.variance
-        if again:
-            numbers.count, numbers.mean, numbers.variance = BLOCK, numbers.block_mean, numbers.block_square / BLOCK
+    elif numbers.block == FIRST and numbers.count == KNOWN + FIRST:
+        again = 0.0 < numbers.block_square < FIRST_UNIT * FIRST_UNIT * FIRST * numbers.variance
+    if again:
+        numbers.count, numbers.mean, numbers.variance = numbers.block, numbers.block_mean, numbers.block_square / <double> numbers.block
+    if again or numbers.block == BLOCK:
         numbers.block, numbers.block_mean, numbers.block_square = 0, 0.0, 0.0
     return again
 
