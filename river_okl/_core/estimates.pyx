@@ -76,6 +76,14 @@ cdef class Ridge:
             if self.covariance[i * self.room + i] < self.prior:
                 self.covariance[i * self.room + i] += self.drift
 
+    def _check(self):
+        """The invariants, by brute force."""
+        cdef Py_ssize_t i, j
+        covariance = np.array([[self.covariance[max(i, j) * self.room + min(i, j)] for j in range(self.room)] for i in range(self.room)])
+        variances = np.linalg.eigvalsh(covariance)
+        assert variances[0] > -1e-12, "a covariance is positive"
+        assert covariance.diagonal().max() <= self.prior + self.drift, "a variance is at most what it was at first"
+
     def state(self):
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i, j
@@ -200,6 +208,10 @@ cdef class Estimates:
         for place in places:
             if place < LINEAR_INPUTS - 1:
                 self.linear.reset(1 + place)
+
+    def _check(self):
+        self.linear._check()
+        self.stack._check()
 
     def state(self):
         """All of it by name; what ``restore`` takes."""

@@ -574,7 +574,9 @@ cdef class Mixture:
             for i in range(n):
                 self.metrics.square[m][i] = before[m][i]
         self.processes._check()
-        if not self.regression:
+        if self.regression:
+            self.estimates._check()
+        else:
             self.pool._check()
         names = {*self.scaler.statistics()}
         assert len(names) == len(self.scaler.index) and self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
