@@ -98,6 +98,17 @@ cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out
         out[o] /= total
 
 
+cdef void weigh(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil:
+    """Weights from their logarithms, the largest of which becomes 0."""
+    cdef Py_ssize_t e
+    cdef double largest = log_weight[0]
+    for e in range(1, n):
+        largest = fmax(largest, log_weight[e])
+    for e in range(n):
+        log_weight[e] -= largest
+    softmax(log_weight, 1.0, n, weight)
+
+
 cdef void sharpen(
     const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness, double *curvature
 ) noexcept nogil:

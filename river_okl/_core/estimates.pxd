@@ -22,9 +22,6 @@ cdef class Ridge:
 
     cdef void reset(self, Py_ssize_t i) noexcept
     cdef void ask(self, Py_ssize_t n) noexcept
-
-    cdef void reset(self, Py_ssize_t i) noexcept
-    cdef void ask(self, Py_ssize_t n) noexcept
     cdef void learn(self, double off, double noise) noexcept
 
 
@@ -41,6 +38,5 @@ cdef class Estimates:
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
     cdef void judge(self, double target, double of_processes, double counts, double most) noexcept
-    cdef void weigh(self) noexcept
     cdef void rescale(self, double ratio, double shift) noexcept
     cdef void forget(self, list places) noexcept

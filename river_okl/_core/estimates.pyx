@@ -11,9 +11,10 @@ from libc.string cimport memset
 
 import numpy as np
 
+from river_okl._core.calibration cimport weigh
 from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.posterior cimport Belief
+from river_okl._core.posterior cimport Belief, packed, unpack
 
 from river_okl._core.processes import NEWCOMER
 
@@ -86,27 +87,20 @@ cdef class Ridge:
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
-        cdef Py_ssize_t i, j
-        return {
-            "coef": np.array([self.coef[i] for i in range(self.room)]),
-            "covariance": np.array([self.covariance[i * self.room + j] for i in range(self.room) for j in range(i + 1)]),
-        }
+        cdef Py_ssize_t i
+        return {"coef": np.array([self.coef[i] for i in range(self.room)]), "covariance": packed(self.covariance, self.room, self.room)}
 
     def restore(self, dict state):
         """Go on from a state, every number of which is checked: it may come from anywhere."""
-        cdef Py_ssize_t i, j, at = 0
-        coef, covariance = state["coef"], state["covariance"]
-        if coef.shape != (self.room,) or covariance.shape != (self.room * (self.room + 1) // 2,):
-            raise ValueError("the coefficients of a linear regression do not match its inputs")
-        if not (np.isfinite(coef).all() and np.isfinite(covariance).all()):
-            raise ValueError("the coefficients of a linear regression are not finite")
-        if covariance[np.arange(1, self.room + 1).cumsum() - 1].min() < 0.0:
-            raise ValueError("a variance of a linear regression is negative")
+        cdef Py_ssize_t i
+        coef = state["coef"]
+        if coef.shape != (self.room,) or not np.isfinite(coef).all():
+            raise ValueError("the coefficients of a linear regression do not match its inputs, or are not finite")
+        unpack(state["covariance"], self.covariance, self.room, self.room)
         for i in range(self.room):
+            if self.covariance[i * self.room + i] < 0.0:
+                raise ValueError("a variance of a linear regression is negative")
             self.coef[i] = coef[i]
-            for j in range(i + 1):
-                self.covariance[i * self.room + j] = covariance[at]
-                at += 1
 
 
 cdef class Estimates:
@@ -123,7 +117,7 @@ cdef class Estimates:
         for i in range(ESTIMATES):
             self.residual[i] = 1.0
             self.log_weight[i] = 0.0 if i == 0 else -NEWCOMER
-        self.weigh()
+        weigh(self.log_weight, ESTIMATES, self.weight)
 
     cdef void ask(self, const Sample *x, const double *values) noexcept:
         """The linear estimate of a sample that the processes have been asked about, and the stack's."""
@@ -174,18 +168,7 @@ cdef class Estimates:
             self.residual[i] = fmax(self.residual[i], 1e-4)
         self.linear.learn(off[1], fmax(self.residual[1], 0.01) / counts)
         self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
-        self.weigh()
-
-    cdef void weigh(self) noexcept:
-        """Weights from their logarithms, the largest of which becomes 0."""
-        cdef double largest = fmax(self.log_weight[0], fmax(self.log_weight[1], self.log_weight[2])), total = 0.0
-        cdef Py_ssize_t i
-        for i in range(ESTIMATES):
-            self.log_weight[i] -= largest
-            self.weight[i] = exp(self.log_weight[i])
-            total += self.weight[i]
-        for i in range(ESTIMATES):
-            self.weight[i] /= total
+        weigh(self.log_weight, ESTIMATES, self.weight)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         """The units of the target change, and the means of the processes have followed: so do all others."""
@@ -235,4 +218,4 @@ cdef class Estimates:
         self.stack.restore(state["stack"])
         for i in range(ESTIMATES):
             self.log_weight[i], self.residual[i] = weights[i], residuals[i]
-        self.weigh()
+        weigh(self.log_weight, ESTIMATES, self.weight)

@@ -29,6 +29,7 @@ from libc.string cimport memcmp
 import numpy as np
 
 from river_okl._core.bayes cimport Bayes
+from river_okl._core.calibration cimport weigh
 from river_okl._core.estimates cimport Estimates
 from river_okl._core.kernel cimport Kernel
 from river_okl._core.linears cimport LINEARS, Linears
@@ -403,18 +404,10 @@ cdef class Mixture:
         return surprise
 
     cdef void weigh(self) noexcept:
-        """Weights from their logarithms, the largest of which is 0."""
+        """The weights of all experts, and of the processes among themselves."""
         cdef Py_ssize_t e
-        cdef double largest = self.log_weight[0], total = 0.0
-        for e in range(1, self.n_experts):
-            largest = fmax(largest, self.log_weight[e])
-        for e in range(self.n_experts):
-            self.log_weight[e] -= largest
-            self.weight[e] = exp(self.log_weight[e])
-            total += self.weight[e]
-        for e in range(self.n_experts):
-            self.weight[e] /= total
-        total = 1e-290
+        cdef double total = 1e-290
+        weigh(self.log_weight, self.n_experts, self.weight)
         for e in range(PROCESSES):
             total += self.weight[e]
         for e in range(PROCESSES):

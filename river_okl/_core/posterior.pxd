@@ -45,3 +45,5 @@ cdef class Belief:
 cdef void probit(double y, double m, double v, double w, double *c, double *b) noexcept nogil
 cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil
 cdef double normal(double z) noexcept nogil
+cdef object packed(const double *a, Py_ssize_t ld, Py_ssize_t n)
+cdef int unpack(object triangle, double *a, Py_ssize_t ld, Py_ssize_t n) except -1

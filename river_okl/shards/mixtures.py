@@ -503,9 +503,10 @@ class Merging:
 
     def estimates(self) -> State:
         """The linear regression by how sure each is of its coefficients."""
-        precision = self.mean(lambda each: inverse(self.regression(each)[1]))
-        information = self.mean(lambda each: np.linalg.solve(self.regression(each)[1], self.regression(each)[0]))
-        covariance = inverse(precision)
+        regressions = [(share, *self.regression(each)) for share, each in self.movers]
+        precisions = [share * inverse(covariance) for share, _, covariance in regressions]
+        information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
+        covariance = inverse(np.sum(precisions, axis=0))
         weights: Arrays = self.mean(lambda each: each.state["estimates"]["log_weights"])
         return {
             "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
