@@ -114,6 +114,20 @@ def test_a_shard_that_learned_next_to_nothing_spoils_nothing():
         assert error(river_okl.merge([much, little])) < 1.2 * twice
 
 
+def test_residuals_are_averaged_in_one_unit():
+    def learned(scale):
+        model = river_okl.OKLRegressor()
+        model.learn_stream([(x, scale * y) for x, y in streams.dense(streams.REGRESSION, n=200, seed=scale)])
+        return model
+
+    def squares(model):
+        state = model._f.state()
+        return state["estimates"]["residuals"] * state["target"][2]  # times the target's variance
+
+    a, b = learned(1), learned(10)
+    close(squares(river_okl.merge([a, b])), (squares(a) + squares(b)) / 2.0)
+
+
 @pytest.mark.parametrize("kind", ["sparse", "emerging", "duplicates"])
 @pytest.mark.parametrize("name", ["BPAClassifier", "SOGPRegressor", "OKLClassifier", "OKLRegressor"])
 def test_streams_whose_features_come_and_go(name, kind):

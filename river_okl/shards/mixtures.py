@@ -512,7 +512,7 @@ class Merging:
             "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
             "stack": self.stack(),
             "log_weights": weights - weights.max(),
-            "residuals": self.mean(lambda each: each.state["estimates"]["residuals"]),
+            "residuals": self.mean(lambda each: self.units(each)[0] ** 2 * each.state["estimates"]["residuals"]),
         }
 
     def regression(self, each: Mixed) -> tuple[Arrays, Arrays]:
