@@ -3,29 +3,28 @@
 Each parameter takes several values, the others stay as they are, and the mean error over several streams decides: the
 mistakes in percent, or the mean absolute error of the standardised target. Classes with a budget have 100 support
 vectors. Each stream is given twice: behind a StandardScaler, and scaled to [0, 1].
+
+Each class whose step takes time in proportion to its support vectors, with several budgets and everything else at its
+default, over streams of `benchmarks.untuned`: the mean accuracy, or the error relative to that of the default, and the
+microseconds to predict and learn a sample, scaling aside.  Classes whose step is quadratic in the budget keep 100.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
-import math
 import random
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from river import datasets as river_datasets
-from river import preprocessing
 from river.datasets import synth
 
-from benchmarks import untuned
-from benchmarks.papers import protocol
-from benchmarks.papers.protocol import Bench, Run, Sample, field
-from river_okl import datasets
-
-ROWS = 5_000
+import river_okl
+from benchmarks import runner, streams, timing
+from benchmarks.streams import Sample
+from river_okl import datasets, kernels
 
 
 def _shuffled(name: str) -> list[Sample]:
@@ -38,38 +37,19 @@ def _shuffled(name: str) -> list[Sample]:
 CLASSIFICATION: dict[str, Callable[[], Iterable[Sample]]] = {
     "Phishing": river_datasets.Phishing,
     "Bananas": river_datasets.Bananas,
-    "Elec2": lambda: (({k: v for k, v in x.items() if k != "date"}, y) for x, y in untuned.STREAMS["elec2"].samples()),
+    "Elec2": lambda: (({k: v for k, v in x.items() if k != "date"}, y) for x, y in streams.STREAMS["elec2"].samples()),
     "a9a": lambda: datasets.LIBSVM("a9a"),
     "cod-rna": lambda: _shuffled("cod-rna"),
     "Waveform": lambda: ((x, y == 0) for x, y in synth.Waveform(seed=0)),
-    "RandomRBF": lambda: ((x, bool(y)) for x, y in synth.RandomRBF(seed_model=1, seed_sample=1, n_centroids=20)),
+    "RandomRBF": streams.rbf,
 }
 REGRESSION: dict[str, Callable[[], Iterable[Sample]]] = {
     "cadata": lambda: _shuffled("cadata"),
     "TrumpApproval": river_datasets.TrumpApproval,
     "Friedman": lambda: synth.Friedman(seed=0),
 }
+SOURCES = {"Classifier": CLASSIFICATION, "Regressor": REGRESSION}
 SCALINGS = ("StandardScaler", "[0,1]")
-
-
-def _scaled(name: str, scaling: str) -> Iterator[Sample]:
-    samples = list(itertools.islice(iter({**CLASSIFICATION, **REGRESSION}[name]()), ROWS))
-    if name in REGRESSION:
-        samples = protocol._scaled(samples, "y")
-    if scaling == "[0,1]":
-        yield from protocol._scaled(samples, scaling)
-        return
-    # A feature that a sparse dict gives only where it is 1 has no variance: the scaler would make it 0.
-    features = sorted({feature for x, _ in samples for feature in x})
-    scaler = preprocessing.StandardScaler()
-    for x, y in samples:
-        x = {feature: x.get(feature, 0.0) for feature in features}
-        scaler.learn_one(x)
-        yield scaler.transform_one(x), y
-
-
-for _name, _scaling in itertools.product((*CLASSIFICATION, *REGRESSION), SCALINGS):
-    protocol.SOURCES[f"{_name} {_scaling}"] = functools.partial(_scaled, _name, _scaling)
 
 RATES = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
 COSTS = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
@@ -77,7 +57,7 @@ SHRINKAGES = [0.0, 1e-4, 1e-3, 1e-2, 1e-1]
 LAMBDAS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
 
 # Class, parameter, values; or two parameters, and pairs.
-BOTH: list[tuple[str, str, Sequence[Any]]] = [
+CHOICES: list[tuple[str, str, Sequence[Any]]] = [
     ("KernelPA", "C", COSTS),
     ("BPA", "C", COSTS),
     ("SPA", "learning_rate", RATES),
@@ -96,8 +76,6 @@ BOTH: list[tuple[str, str, Sequence[Any]]] = [
     ("NBSGD", "l2", LAMBDAS),
     ("FOGD", "learning_rate", RATES),
     ("NOGD", "learning_rate", RATES),
-]
-CLASSIFIERS: list[tuple[str, str, Sequence[Any]]] = [
     ("Projectron", "tolerance", [0.05, 0.1, 0.2, 0.4, 0.6]),
     ("ProjectronPlusPlus", "tolerance", [0.05, 0.1, 0.2, 0.4, 0.6]),
     ("AVP", "epsilon", [0.6, 0.7, 0.8, 0.9]),
@@ -108,87 +86,141 @@ CLASSIFIERS: list[tuple[str, str, Sequence[Any]]] = [
     ("OSKL", "learning_rate", RATES),
     ("POMDR", "radius", [5.0, 10.0, 25.0, 50.0]),
 ]
+BANDWIDTH_CLASSES = ("Ahpatron", "BPA", "OLRD", "ProjectronPlusPlus", "SPA")
+CONSTANTS = (0.3, 1.0, 3.0, 10.0, 30.0)
+
+BUDGETS = (50, 100, 200, 500, 1000)
+LINEAR = {
+    "Classifier": ("Ahpatron", "BOGD", "BPA", "BSGD", "BudgetPerceptron", "Forgetron", "OLRD", "RBP"),
+    "Regressor": ("BOGD", "BPA", "BSGD", "OLRD"),
+}
+BUDGET_STREAMS = ("Bananas", "Phishing", "cod-rna", "elec2", "RandomRBF", "ImageSegments", "Friedman", "cadata")
 
 
-def _run(data: str, cls: str, params: dict[str, Any]) -> Run:
-    seed = {"seed": 1} if "seed" in inspect.signature(protocol.find(cls)).parameters else {}  # type: ignore[arg-type]
-    budget = {"budget": 100} if cls.startswith("Projectron") else {}
-    return Run(data, cls, {**params, **seed, **budget}, seed=None, rows=ROWS)
+def mistakes(answers: list[Any]) -> float:
+    return 100.0 * statistics.fmean(answer != y for answer, y in answers)
 
 
-def _mean(bench: Bench, runs: list[Run], measure: str) -> float:
-    """The mean over the streams; an error beyond 10 counts as 10, so that one explosion stays readable."""
-    cap = 100.0 if measure == "error" else 10.0
-    return statistics.fmean(
-        min(cap, value if math.isfinite(value) else cap) for value in field(bench.run(runs), measure)
+def mae(answers: list[Any]) -> float:
+    return statistics.fmean(abs(answer - y) for answer, y in answers)
+
+
+MEASURES = {"Classifier": mistakes, "Regressor": mae}
+
+
+def prepared(source: Iterable[Sample], rows: int, scaling: str) -> list[Sample]:
+    samples = list(itertools.islice(iter(source), rows))
+    return streams.scaled(streams.scaled(samples, "y") if isinstance(samples[0][1], float) else samples, scaling)
+
+
+class Errors:
+    """What a task's classes make of its streams."""
+
+    def __init__(self, cache: runner.Cache, task: str, names: Iterable[str], rows: int):
+        self.cache, self.task = cache, task
+        self.of = {s: {name: prepared(SOURCES[task][name](), rows, s) for name in names} for s in SCALINGS}
+
+    def on(self, samples: list[Sample], stem: str, **params: Any) -> float:
+        """The error; one beyond 10 counts as 10 where it has no bound, so that one explosion stays readable."""
+        model = runner.made(getattr(river_okl, f"{stem}{self.task}"), budget=100, seed=1, **params)
+        error = float(timing.measured(self.cache, MEASURES[self.task], model, samples)["value"])
+        return error if self.task == "Classifier" or error < 10.0 else 10.0
+
+    def means(self, stem: str, **params: Any) -> list[float]:
+        """Over the streams, for each scaling."""
+        return [statistics.fmean(self.on(s, stem, **params) for s in of.values()) for of in self.of.values()]
+
+
+def choice(errors: Errors) -> str:
+    """A row for each class and parameter: what its values make of it, the best in bold."""
+    rows, digits = [], 1 if errors.task == "Classifier" else 2
+    for stem, parameter, values in CHOICES:
+        cls, names = getattr(river_okl, f"{stem}{errors.task}", None), parameter.split(", ")
+        if cls is None:
+            continue
+        found = {v: errors.means(stem, **dict(zip(names, v if len(names) > 1 else [v], strict=True))) for v in values}
+        best = min(found.values(), key=sum)
+        cells = [(f"{v}: {' / '.join(f'{mean:.{digits}f}' for mean in means)}", means) for v, means in found.items()]
+        shown = ", ".join(f"**{cell}**" if means is best else cell for cell, means in cells)
+        accepted = inspect.signature(cls).parameters
+        rows.append([cls.__name__, parameter, shown, ", ".join(str(accepted[name].default) for name in names)])
+    return runner.table(["class", "parameter", "value: errors", "default"], rows)
+
+
+def bandwidth(errors: Errors) -> str:
+    """γ = c / mean ‖x-x'‖²; and whether samples that follow one another give the mean."""
+    estimates, found = [], []
+    for name, scaling in itertools.product(errors.of[SCALINGS[0]], SCALINGS):
+        samples = errors.of[scaling][name]
+        rng, xs = random.Random(0), [x for x, _ in samples]
+        mean = statistics.fmean(_distance(*rng.sample(xs, 2)) for _ in range(2_000))
+        after = statistics.fmean(_distance(a, b) for a, b in itertools.pairwise(xs[:201]))
+        estimates.append([name, scaling, f"{mean:.3g}", f"{after:.3g}", f"{after / mean:.2f}"])
+        widths = [kernels.RBF(c / mean) for c in CONSTANTS]
+        found.append([statistics.fmean(errors.on(samples, c, kernel=k) for c in BANDWIDTH_CLASSES) for k in widths])
+    rows = [[*names[:2], *(f"{e:.1f}" for e in row)] for names, row in zip(estimates, found, strict=True)]
+    rows.append(["mean", "", *(f"{statistics.fmean(column):.2f}" for column in zip(*found, strict=True))])
+    return (
+        f"Mistakes (%), mean over {', '.join(BANDWIDTH_CLASSES)}.\n\n"
+        f"{runner.table(['stream', 'scaling', *(f'c = {c:g}' for c in CONSTANTS)], rows)}\n\n"
+        "The mean of ‖x-x'‖² over random pairs, and over the first 200 samples and their successors:\n\n"
+        f"{runner.table(['stream', 'scaling', 'random pairs', 'successors', 'ratio'], estimates)}"
     )
 
 
-def choice(bench: Bench, task: str, streams: Iterable[str], measure: str, digits: int) -> None:
-    rows = []
-    for stem, parameter, values in [*BOTH, *(CLASSIFIERS if task == "Classifier" else [])]:
-        cls, names = f"{stem}{task}", parameter.split(", ")
-        if protocol.find(cls) is None:
-            continue
-        scores = {}
-        for value in values:
-            params = dict(zip(names, value if len(names) > 1 else [value], strict=True))
-            scores[value] = [
-                _mean(bench, [_run(f"{name} {s}", cls, params) for name in streams], measure) for s in SCALINGS
-            ]
-        best = min(scores, key=lambda value: statistics.fmean(scores[value]))
-        cells = {
-            value: f"{value}: {' / '.join(f'{score:.{digits}f}' for score in pair)}" for value, pair in scores.items()
-        }
-        cells[best] = f"**{cells[best]}**"
-        accepted = inspect.signature(protocol.find(cls)).parameters  # type: ignore[arg-type]
-        default = ", ".join(str(accepted[name].default) for name in names)
-        rows.append([cls, parameter, ", ".join(cells.values()), default])
-    what = "mistakes (%)" if task == "Classifier" else "MAE"
-    heading = f"{task}s: {what} behind a StandardScaler / in [0, 1]"
-    bench.table(heading, ["class", "parameter", "value: errors", "default"], rows)
-
-
-BANDWIDTH_CLASSES = ("Ahpatron", "BPA", "OLRD", "ProjectronPlusPlus", "SPA")
-
-
-def bandwidth(bench: Bench, streams: Iterable[str]) -> None:
-    """γ = c / mean ‖x-x'‖², and whether samples that follow one another give the mean."""
-    constants = (0.3, 1.0, 3.0, 10.0, 30.0)
-    estimates, errors = [], []
-    for name, scaling in itertools.product(streams, SCALINGS):
-        data = f"{name} {scaling}"
-        samples = [x for x, _ in protocol.load(data)]
-        rng = random.Random(0)
-        pairs = [rng.sample(range(len(samples)), 2) for _ in range(2_000)]
-        all_pairs = statistics.fmean(_distance(samples[i], samples[j]) for i, j in pairs)
-        consecutive = statistics.fmean(_distance(a, b) for a, b in itertools.pairwise(samples[:201]))
-        estimates.append([name, scaling, f"{all_pairs:.3g}", f"{consecutive:.3g}", f"{consecutive / all_pairs:.2f}"])
-        runs = [[_run(data, f"{c}Classifier", {"gamma": k / all_pairs}) for c in BANDWIDTH_CLASSES] for k in constants]
-        errors.append([name, scaling, *(_mean(bench, some, "error") for some in runs)])
-    means = [statistics.fmean(row[i] for row in errors) for i in range(2, 2 + len(constants))]
-    cells = [[*row[:2], *(f"{value:.1f}" for value in row[2:])] for row in errors]
-    heading = f"The bandwidth: γ = c / mean ‖x-x'‖²: mistakes (%), mean over {', '.join(BANDWIDTH_CLASSES)}"
-    head = ["stream", "scaling", *(f"c = {c:g}" for c in constants)]
-    bench.table(heading, head, [*cells, ["mean", "", *(f"{mean:.2f}" for mean in means)]])
-    heading = "The mean of ‖x-x'‖² over random pairs, and over the first 200 samples and their successors"
-    bench.table(heading, ["stream", "scaling", "random pairs", "successors", "ratio"], estimates)
-
-
 def _distance(a: dict[Any, float], b: dict[Any, float]) -> float:
-    return sum((a.get(k, 0.0) - b.get(k, 0.0)) ** 2 for k in {*a, *b})
+    return sum((a[k] - b[k]) ** 2 for k in a)
+
+
+def budgets(cache: runner.Cache, rows: int) -> str:
+    """For each budget the accuracy, or the error by that of the default, and µs: means over what a class can learn."""
+    of = {name: prepared(streams.load(name, False), rows, SCALINGS[0]) for name in BUDGET_STREAMS}
+    table = []
+    for task, stem in [(task, stem) for task, stems in LINEAR.items() for stem in stems]:
+        cls = getattr(river_okl, f"{stem}{task}")
+        classes = {0} if task == "Regressor" else {2, 7} if cls()._multiclass else {2}
+        learned = [of[name] for name in BUDGET_STREAMS if streams.STREAMS[name].classes in classes]
+        found = {
+            budget: [
+                timing.measured(cache, MEASURES[task], runner.made(cls, budget=budget, seed=1), s) for s in learned
+            ]
+            for budget in BUDGETS
+        }
+        default, cells = inspect.signature(cls).parameters["budget"].default, []
+        for budget, results in found.items():
+            pairs = [(row["value"], base["value"]) for row, base in zip(results, found[default], strict=True)]
+            score = statistics.fmean(error / base if task == "Regressor" else 100.0 - error for error, base in pairs)
+            cell = f"{score:.{2 if task == 'Regressor' else 1}f} ({statistics.fmean(r['us'] for r in results):.1f})"
+            cells.append(f"**{cell}**" if budget == default else cell)
+        table.append([cls.__name__, *cells])
+    where = f"{', '.join(BUDGET_STREAMS)}: the first {rows:,} samples.\n{runner.machine()} At {runner.commit()}."
+    return f"{runner.table(['class', *map(str, BUDGETS)], table)}\n\n{where}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    sources = {name: f"{name} {SCALINGS[0]}" for name in (*CLASSIFICATION, *REGRESSION)}
-    note = "One run each (seed 1). Bold: the best value. Numbers are means over the streams."
-    bench = Bench("defaults", "The choice of defaults", sources, {"all": "all"}, argv, note=note)
-    for task, of, measure, digits in (("Classifier", CLASSIFICATION, "error", 1), ("Regressor", REGRESSION, "mae", 2)):
-        if streams := [name for name in bench.datasets if name in of]:
-            if task == "Classifier":
-                bandwidth(bench, streams)
-            choice(bench, task, streams, measure, digits)
-    bench.write()
+    title, _, about = __doc__.split("\n\n")
+    parser = runner.parser("defaults", title)
+    runner.choice(parser, "--streams", [name for of in SOURCES.values() for name in of])
+    runner.choice(parser, "--only", ["parameters", "budgets"])
+    parser.add_argument("--rows", type=int, default=5_000, help="of each stream")
+    options = parser.parse_args(argv)
+    cache = runner.Cache(options.cache / "defaults.jsonl")
+    if "parameters" in options.only:
+        intro = f"The first {options.rows:,} samples of each stream, one run each (seed 1). Bold: the best value."
+        report = runner.Report(options.output / "defaults.md", "The choice of defaults", intro)
+        for task, of in SOURCES.items():
+            if names := [name for name in of if name in options.streams]:
+                errors, what = (
+                    Errors(cache, task, names, options.rows),
+                    "mistakes (%)" if task == "Classifier" else "MAE",
+                )
+                if task == "Classifier":
+                    report.write("The bandwidth: γ = c / mean ‖x-x'‖²", bandwidth(errors))
+                report.write(f"{task}s: {what} behind a StandardScaler / in [0, 1]", choice(errors))
+    if "budgets" in options.only:
+        report = runner.Report(options.output / "budgets.md", "The default budget", about.strip())
+        heading = "Accuracy in % or error by the default's, and (microseconds)"
+        report.write(heading, budgets(cache, options.rows))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
+import inspect
 import math
 import pathlib
 import statistics
@@ -45,6 +46,17 @@ def answers(
         if time.thread_time() - start > limit:
             break
     return out, time.thread_time() - start
+
+
+def measured(
+    cache: runner.Cache, measure: Callable[[list[Any]], float], model: Any, samples: list[Any], **how: Any
+) -> runner.Row:
+    """What `measure` says of a model's answers, how many they are and µs a sample; each is measured once."""
+    key = runner.digest(inspect.getsource(measure), runner.content(model), repr(samples), how)
+    if key not in cache.rows:
+        found, spent = answers(model, samples, **how)
+        cache.keep(key, value=measure(found), rows=len(found), us=spent / len(found) * 1e6)
+    return cache.rows[key]
 
 
 class Times:

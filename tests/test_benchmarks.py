@@ -12,7 +12,7 @@ from river import linear_model, preprocessing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
-from benchmarks import runner, timing, untuned
+from benchmarks import defaults, runner, streams, timing, untuned
 from river_okl import AhpatronClassifier, BPAClassifier
 
 
@@ -61,6 +61,15 @@ def test_answers_are_from_before_learning():
     answers, seconds = timing.answers(AhpatronClassifier(), samples)
     assert answers == [(None, True), (True, True)] and seconds > 0.0
     assert len(timing.answers(AhpatronClassifier(), samples, limit=0.0)[0]) == 1
+
+
+def test_scaling():
+    samples = [({"a": 1.0, "b": 5.0}, 1.0), ({"a": 3.0}, 3.0)]
+    assert streams.scaled(samples, "[-1,1]") == [({"a": -1.0, "b": 1.0}, 1.0), ({"a": 1.0, "b": -1.0}, 3.0)]
+    assert streams.scaled(samples, "z") == [({"a": -1.0, "b": 1.0}, 1.0), ({"a": 1.0, "b": -1.0}, 3.0)]
+    assert streams.scaled(samples, "[0,1]") == [({"a": 0.0, "b": 1.0}, 1.0), ({"a": 1.0, "b": 0.0}, 3.0)]
+    assert streams.scaled(samples, "StandardScaler")[1] == ({"a": 1.0, "b": -1.0}, 3.0)
+    assert [y for _, y in streams.scaled(samples, "y")] == [-1.0, 1.0]
 
 
 def test_times_are_compared_within_a_round():
@@ -139,11 +148,11 @@ def test_comparison():
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(untuned, "ROWS", 300)
-    for cached in (untuned.load, untuned.samples_digest):
+    monkeypatch.setattr(streams, "ROWS", 300)
+    for cached in (streams.load, untuned.samples_digest):
         cached.cache_clear()
     yield
-    for cached in (untuned.load, untuned.samples_digest):
+    for cached in (streams.load, untuned.samples_digest):
         cached.cache_clear()
 
 
@@ -176,10 +185,25 @@ def test_untuned(small, tmp_path, monkeypatch):
     assert runner.commit() in text
 
 
+def test_defaults(tmp_path, monkeypatch):
+    """Rows for parameters, bandwidths and budgets; the second time nothing is measured."""
+    monkeypatch.setattr(defaults, "BUDGET_STREAMS", ("Bananas", "Friedman"))
+    options = ["--streams", "Bananas", "Friedman", "--rows", "60", "--cache", str(tmp_path), "--output", str(tmp_path)]
+    defaults.main(options)
+    text = (tmp_path / "defaults.md").read_text()
+    for row, count in {"| Bananas | StandardScaler |": 2, "| OLRDRegressor | radius |": 1, "| Ahpatron": 2}.items():
+        assert text.count(f"\n{row}") == count, row
+    budgets = (tmp_path / "budgets.md").read_text()
+    assert "\n| RBPClassifier |" in budgets and budgets.count("**1.00 (") == 4  # a regressor's default by itself
+    monkeypatch.setattr(timing, "answers", None)
+    defaults.main(options)
+    assert (tmp_path / "defaults.md").read_text() == text
+
+
 @pytest.mark.parametrize(
     "name", ["Bananas", "SEA", "Agrawal", "RandomRBFDrift", "LED", "ImageSegments", "FriedmanDrift"]
 )
 def test_streams(small, name):
     """The targets are of the kind that the table of streams says."""
-    labels, classes = {y for _, y in untuned.load(name, True)}, untuned.STREAMS[name].classes
+    labels, classes = {y for _, y in streams.load(name, True)}, streams.STREAMS[name].classes
     assert labels == {False, True} if classes == 2 else 2 < len(labels) <= classes if classes else len(labels) > 50

@@ -37,10 +37,6 @@ SHORT = {
         ["--datasets", "german", "splice", "--algorithms", "RBP", "BDUOL nearest"],
         {"| german | 100 |": 2, "| german | 200 |": 2, "- splice: not found": 1},
     ),
-    "defaults": (
-        ["--datasets", "Bananas"],
-        {"| Bananas | StandardScaler |": 2, "| OLRDClassifier | radius |": 1, "| AhpatronClassifier |": 2},
-    ),
 }
 
 
@@ -54,9 +50,9 @@ def data(monkeypatch):
 @pytest.mark.parametrize("paper", SHORT)
 def test_short_version(paper, tmp_path, monkeypatch):
     arguments, expected = SHORT[paper]
-    command = [*arguments, "--permutations", "2", "--jobs", "1", "--rows", "60" if paper == "defaults" else "400"]
+    command = [*arguments, "--permutations", "2", "--jobs", "1", "--rows", "400"]
     command += ["--output", str(tmp_path), "--cache", str(tmp_path / "cache")]
-    script = importlib.import_module("benchmarks.defaults" if paper == "defaults" else f"benchmarks.papers.{paper}")
+    script = importlib.import_module(f"benchmarks.papers.{paper}")
     script.main(command)
     text = (tmp_path / f"{paper}.md").read_text()
     for row, count in expected.items():
@@ -96,9 +92,3 @@ def test_a_run_does_not_depend_on_the_runs_before():
 def test_paper_row():
     assert protocol.comparison((7.0, 0.3), [7.0, 8.0, 9.0]) == ["7.00 ± 0.30", "8.00 ± 1.00", "+1.00"]
     assert protocol.comparison((7.0, 0.3), [8.0, 8.1, 7.9]) == ["7.00 ± 0.30", "8.00 ± 0.10", "**+1.00**"]
-
-
-def test_scaling_to_a_box():
-    samples = [({"a": 1.0, "b": 5.0}, True), ({"a": 3.0}, False)]
-    assert protocol._scaled(samples, "[-1,1]") == [({"a": -1.0, "b": 1.0}, True), ({"a": 1.0, "b": -1.0}, False)]
-    assert protocol._scaled(samples, "z") == [({"a": -1.0, "b": 1.0}, True), ({"a": 1.0, "b": -1.0}, False)]

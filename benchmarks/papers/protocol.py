@@ -27,6 +27,7 @@ from river.datasets import synth
 
 import river_okl
 from benchmarks import runner
+from benchmarks.streams import Sample, scaled
 from river_okl import datasets, kernels, losses
 
 BOLD = (
@@ -34,7 +35,6 @@ BOLD = (
     "was busy with other work; they tell orders of magnitude."
 )
 
-Sample = tuple[dict[Any, float], Any]
 Result = runner.Row
 
 
@@ -91,28 +91,8 @@ def load(name: str) -> list[Sample]:
     stem, *scalings = name.split("/")
     samples = list(SOURCES[stem]())
     for scaling in scalings:
-        samples = _scaled(samples, scaling)
+        samples = scaled(samples, scaling)
     return samples
-
-
-def _scaled(samples: list[Sample], scaling: str) -> list[Sample]:
-    if scaling == "y":
-        targets = [y for _, y in samples]
-        mean, deviation = statistics.fmean(targets), statistics.pstdev(targets)
-        return [(x, (y - mean) / deviation) for x, y in samples]
-    features = sorted({feature for x, _ in samples for feature in x})
-    boxes = {feature: _box([x.get(feature, 0.0) for x, _ in samples], scaling) for feature in features}
-    return [({name: (x.get(name, 0.0) - shift) / unit for name, (shift, unit) in boxes.items()}, y) for x, y in samples]
-
-
-def _box(values: list[float], scaling: str) -> tuple[float, float]:
-    """What is subtracted from the values of a feature, and by what they are divided then."""
-    if scaling == "z":
-        return statistics.fmean(values), statistics.pstdev(values) or 1.0
-    low, high = min(values), max(values)
-    if scaling == "[0,1]":
-        return low, high - low or 1.0
-    return (low + high) / 2.0, (high - low) / 2.0 or 1.0
 
 
 @functools.lru_cache(maxsize=2)
@@ -303,7 +283,7 @@ def _content(name: str) -> str:
 @functools.cache
 def _measuring() -> str:
     """The functions above, on which every result depends."""
-    made_of = (load, _scaled, _box, permutation, build, OneVsRest, execute, _split, _progressive, _batch)
+    made_of = (load, scaled, permutation, build, OneVsRest, execute, _split, _progressive, _batch)
     return runner.digest(*map(inspect.getsource, made_of))
 
 

@@ -1,0 +1,133 @@
+"""Streams: what the benchmarks learn, by name, and how it is scaled.
+
+The papers' data sets, in the papers' order and scales, are in `papers/runs.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+import statistics
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from river import datasets as river_datasets
+from river import preprocessing, stream
+from river.datasets import synth
+
+from river_okl import datasets
+
+ROWS = 20_000
+
+Sample = tuple[dict[Any, Any], Any]
+
+
+def shuffled(samples: Iterable[Sample]) -> list[Sample]:
+    samples = list(samples)
+    random.Random(1).shuffle(samples)
+    return samples
+
+
+def _elec2() -> Iterator[Sample]:
+    path = datasets.LIBSVM("a9a").paths[0].parents[1] / "streams" / "elec2.csv"
+    names = ["date", "day", "period", "nswprice", "nswdemand", "vicprice", "vicdemand", "transfer"]
+    return ((x, y == "UP") for x, y in stream.iter_csv(path, target="class", converters=dict.fromkeys(names, float)))
+
+
+def _dna() -> Iterator[Sample]:
+    return itertools.chain(datasets.LIBSVM("dna.scale"), datasets.LIBSVM("dna.scale", "test"))
+
+
+def _bool(samples: Iterable[Sample]) -> Iterator[Sample]:
+    return ((x, bool(y)) for x, y in samples)
+
+
+def _numbers(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """A word is a feature of its own, 1 where it stands."""
+    return (
+        ({(k, v) if isinstance(v, str) else k: 1.0 if isinstance(v, str) else v for k, v in x.items()}, y)
+        for x, y in samples
+    )
+
+
+def rbf() -> Iterator[Sample]:
+    """Twenty clusters, fewer than in the stream of the leaderboard."""
+    return _bool(synth.RandomRBF(seed_model=1, seed_sample=1, n_centroids=20))
+
+
+class Stream(NamedTuple):
+    samples: Callable[[], Iterable[Sample]]
+    classes: int = 2  # 0: a regression
+    sparse: bool = False  # no scaler
+    features: int = 0  # named 1, 2, ...; those of a sparse file that is made dense for the scaler
+
+
+# The generators' parameters are River's defaults but where these have no noise (SEA, LED), do not drift under a name
+# that says so (Hyperplane, RandomRBFDrift, FriedmanDrift), or are solved by one feature (Agrawal).
+STREAMS = {
+    "a9a": Stream(lambda: datasets.LIBSVM("a9a"), sparse=True),
+    "w8a": Stream(lambda: shuffled(datasets.LIBSVM("w8a")), sparse=True),
+    "cod-rna": Stream(lambda: shuffled(datasets.LIBSVM("cod-rna"))),
+    "phishing": Stream(lambda: datasets.LIBSVM("phishing"), features=68),
+    "spambase": Stream(lambda: shuffled(datasets.Spambase())),
+    "elec2": Stream(_elec2),
+    "german": Stream(lambda: datasets.LIBSVM("german.numer"), features=24),
+    "Bananas": Stream(river_datasets.Bananas),
+    "Phishing": Stream(river_datasets.Phishing),
+    "SEA": Stream(lambda: _bool(synth.SEA(noise=0.1, seed=42))),
+    "Agrawal": Stream(lambda: _bool(synth.Agrawal(classification_function=3, seed=42))),
+    "Hyperplane": Stream(lambda: _bool(synth.Hyperplane(mag_change=0.001, seed=42))),
+    "RandomRBF": Stream(lambda: _bool(synth.RandomRBF(seed_model=42, seed_sample=42))),
+    "RandomRBFDrift": Stream(lambda: _bool(synth.RandomRBFDrift(change_speed=0.001, seed_model=42, seed_sample=42))),
+    "LED": Stream(lambda: synth.LED(noise_percentage=0.1, seed=42), classes=10),
+    "ImageSegments": Stream(river_datasets.ImageSegments, classes=7),
+    "dna": Stream(_dna, classes=3, features=180),
+    "cadata": Stream(lambda: datasets.LIBSVM("cadata"), classes=0),
+    "space_ga": Stream(lambda: datasets.LIBSVM("space_ga"), classes=0),
+    "TrumpApproval": Stream(river_datasets.TrumpApproval, classes=0),
+    "Friedman": Stream(lambda: synth.Friedman(seed=42), classes=0),
+    "FriedmanDrift": Stream(
+        lambda: synth.FriedmanDrift("gsg", position=(7_000, 14_000), transition_window=2_000, seed=42), classes=0
+    ),
+    "Planes2D": Stream(lambda: synth.Planes2D(seed=42), classes=0),
+    "Mv": Stream(lambda: _numbers(synth.Mv(seed=42)), classes=0),
+    "ChickWeights": Stream(river_datasets.ChickWeights, classes=0),
+}
+
+
+@functools.lru_cache(maxsize=2)
+def load(name: str, raw: bool) -> list[Sample]:
+    """The samples; unless they are wanted raw with the zeros that the file leaves out, which the scaler needs."""
+    samples, zeros = STREAMS[name].samples(), dict.fromkeys(range(1, STREAMS[name].features + 1), 0.0)
+    return [(x if raw else {**zeros, **x}, y) for x, y in itertools.islice(samples, ROWS)]
+
+
+# Scales ---------------------------------------------------------------------------------------------
+
+
+def scaled(samples: Iterable[Sample], scaling: str) -> list[Sample]:
+    """With their zeros put back: behind a "StandardScaler", or by the numbers of all samples in "[-1,1]", in "[0,1]" or
+    standardised ("z"); "y" standardises the target."""
+    samples = list(samples)
+    if scaling == "y":
+        targets = [y for _, y in samples]
+        mean, deviation = statistics.fmean(targets), statistics.pstdev(targets)
+        return [(x, (y - mean) / deviation) for x, y in samples]
+    zeros = dict.fromkeys(sorted({feature for x, _ in samples for feature in x}), 0.0)
+    if scaling == "StandardScaler":
+        scaler, out = preprocessing.StandardScaler(), []
+        for x, y in samples:
+            scaler.learn_one(full := {**zeros, **x})
+            out.append((scaler.transform_one(full), y))
+        return out
+    boxes = {feature: _box([x.get(feature, 0.0) for x, _ in samples], scaling) for feature in zeros}
+    return [({name: (x.get(name, 0.0) - shift) / unit for name, (shift, unit) in boxes.items()}, y) for x, y in samples]
+
+
+def _box(values: list[float], scaling: str) -> tuple[float, float]:
+    """What is subtracted from the values of a feature, and by what they are divided then."""
+    if scaling == "z":
+        return statistics.fmean(values), statistics.pstdev(values) or 1.0
+    low, high = min(values), max(values)
+    return (low, high - low or 1.0) if scaling == "[0,1]" else ((low + high) / 2.0, (high - low) / 2.0 or 1.0)
