@@ -19,7 +19,7 @@ import os
 import pathlib
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import river
@@ -136,10 +136,10 @@ def made(cls: Any, **options: Any) -> Any:
 class Cache:
     """Results by key, in a file that grows by a line for each."""
 
-    def __init__(self, path: pathlib.Path, fresh: bool = False):
+    def __init__(self, path: pathlib.Path):
         self.path = path
         self.rows: dict[str, Row] = {}
-        if path.is_file() and not fresh:
+        if path.is_file():
             for line in path.read_text().splitlines():
                 with contextlib.suppress(json.JSONDecodeError):  # the last line of an interrupted run
                     row = json.loads(line)
@@ -170,6 +170,25 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if 100 <= abs(value) < 1e9 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "\\|")
+
+
+# Curves by label, and what their axis is told.
+Panel = tuple[Mapping[str, Sequence[Any]], dict[str, Any]]
+
+
+def curves(path: pathlib.Path, panels: Sequence[Panel]) -> None:
+    """A picture of panels side by side."""
+    from matplotlib.figure import Figure  # which nothing else needs
+
+    figure = Figure(figsize=(4.5 * len(panels), 4), layout="constrained")
+    for axis, (lines, options) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        for label, points in lines.items():
+            axis.plot(*zip(*points, strict=True), marker="o" if len(points) < 20 else "", label=label)
+        axis.set(**options)
+        if len(lines) > 1:
+            axis.legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
 
 
 class Report:

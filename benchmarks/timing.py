@@ -106,7 +106,7 @@ def interleaved(actions: dict[str, Action], *, rounds: int = 9, milliseconds: fl
         gc.enable()
 
 
-# Numbers of the machine ---------------------------------------------------------------------------
+# What a C programmer would write -------------------------------------------------------------------
 
 
 @functools.cache
@@ -119,43 +119,10 @@ def library() -> ctypes.CDLL:
 
 
 def in_c(name: str, *arguments: Any) -> float:
-    """Seconds that a function of loops.c took; ints are long, floats double, arrays their numbers."""
-    kinds: dict[type, Any] = {
-        int: ctypes.c_long,
-        float: ctypes.c_double,
-        np.ndarray: lambda a: ctypes.c_void_p(a.ctypes.data),
-    }
-    function = getattr(library(), name)
-    function.restype = ctypes.c_double
-    return float(function(*(kinds[type(a)](a) for a in arguments)))
-
-
-def aligned(n: int) -> np.ndarray:
-    """Ones, at an address that is a multiple of 64."""
-    room = np.ones(n + 8)
-    offset = -room.ctypes.data % 64 // 8
-    return room[offset : offset + n]
-
-
-def fma_limit() -> float:
-    """Multiply-adds of doubles in registers, in 10⁹ per second."""
-    times = 2_000_000
-    return max(times * 96 / in_c("fma_seconds", times) for _ in range(5)) / 1e9
-
-
-def load_limit(n_bytes: int) -> float:
-    """Reading an array of this size again and again, in 10⁹ bytes per second."""
-    n = max(64, n_bytes // 8 // 64 * 64)
-    a, times = aligned(n), max(1, 40_000_000 // n)
-    return max(8 * n * times / in_c("load_seconds", a, n, times) for _ in range(5)) / 1e9
-
-
-def triad_limit(n_bytes: int) -> float:
-    """a = b + 3 c over three arrays of this size together, in 10⁹ bytes per second."""
-    n = n_bytes // 24
-    a, b, c = aligned(n), aligned(n), aligned(n)
-    times = max(1, 20_000_000 // n)
-    return max(24 * n * times / in_c("triad_seconds", a, b, c, n, times) for _ in range(5)) / 1e9
+    """Seconds that a function of loops.c takes; ints are long, floats double, arrays their numbers."""
+    kinds: dict[type, Any] = {int: ctypes.c_long, float: ctypes.c_double, np.ndarray: lambda a: a.ctypes}
+    function, passed = getattr(library(), name), [kinds[type(a)](a) for a in arguments]
+    return seconds(lambda: function(*passed))
 
 
 def machine() -> str:

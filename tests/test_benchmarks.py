@@ -104,7 +104,6 @@ def test_cache_goes_on_after_an_interruption(tmp_path):
     assert cache.rows == {"one": {"key": "one", "commit": runner.commit(), "error": 1.0}}
     cache.keep("three", error=3.0)
     assert set(runner.Cache(path).rows) == {"one", "three"}
-    assert not runner.Cache(path, fresh=True).rows
 
 
 def test_table():

@@ -13,7 +13,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
-from benchmarks.papers import protocol
+from benchmarks.papers import bench, explanations, runs
+from river_okl import NOGDClassifier, ProjectronClassifier, SPAClassifier
 
 # A script, its arguments, and the rows of its tables: what must be in them and how often.
 SHORT = {
@@ -42,8 +43,8 @@ SHORT = {
 
 @pytest.fixture(autouse=True)
 def data(monkeypatch):
-    monkeypatch.setitem(protocol.SOURCES, "waveform", lambda: itertools.islice(protocol.GENERATED["waveform"](), 2_000))
-    if reason := protocol.why_not("a9a"):
+    monkeypatch.setitem(runs.SOURCES, "waveform", lambda: itertools.islice(runs.waveform(), 2_000))
+    if reason := runs.why_not("a9a"):
         pytest.skip(f"RIVER_DATA = {os.environ.get('RIVER_DATA')!r}: a9a {reason}")
 
 
@@ -56,39 +57,37 @@ def test_short_version(paper, tmp_path, monkeypatch):
     script.main(command)
     text = (tmp_path / f"{paper}.md").read_text()
     for row, count in expected.items():
-        if "not found" in row and protocol.why_not(row[2:].partition(":")[0].rpartition(" ")[2]) is None:
+        if "not found" in row and runs.why_not(row[2:].partition(":")[0].rpartition(" ")[2]) is None:
             continue  # here is a machine that has it
         assert len(re.findall(f"^{re.escape(row)}", text, re.MULTILINE)) == count, row
     assert not re.search(r"\b(nan|inf)\b", text)
 
     # Everything is in the cache: nothing is run again, and the same is written.
-    monkeypatch.setattr(protocol, "execute", None)
+    monkeypatch.setattr(runs, "execute", None)
     script.main(command)
     assert (tmp_path / f"{paper}.md").read_text() == text
 
 
 def test_the_emulated_programs():
     """Projectron without a guard is Projectron where none is needed; the transposed NOGD is another algorithm."""
-    importlib.import_module("benchmarks.papers.explanations")
 
-    def error(algorithm, **params):
-        return protocol.execute(protocol.Run("waveform", algorithm, {"gamma": 0.1, **params}, rows=600))["error"]
+    def error(cls, **params):
+        return runs.execute(runs.Run("waveform", cls, {"gamma": 0.1, "budget": 40, **params}, rows=600))["error"]
 
-    plain = {"budget": 40, "precision": "float64"}
-    assert error("PlainProjectron", **plain) == error("ProjectronClassifier", budget=40, tolerance=0.0)
-    assert error("PlainProjectron", **plain) != error("PlainProjectron", margin=True, **plain)
-    assert error("TransposedNOGDClassifier", budget=40) > error("NOGDClassifier", budget=40)
+    plain = error(explanations.PlainProjectron, precision="float64")
+    assert plain == error(ProjectronClassifier, tolerance=0.0)
+    assert error(explanations.TransposedNOGDClassifier) > error(NOGDClassifier)
 
 
 def test_a_run_does_not_depend_on_the_runs_before():
-    run = protocol.Run("a9a", "SPAClassifier", {"gamma": 0.4}, seed=3, rows=500)
-    first = protocol.execute(run)
-    protocol.execute(run._replace(seed=4))
-    again = protocol.execute(run)
+    run = runs.Run("a9a", SPAClassifier, {"gamma": 0.4}, seed=3, rows=500)
+    first = runs.execute(run)
+    runs.execute(run._replace(seed=4))
+    again = runs.execute(run)
     del first["seconds"], again["seconds"]
     assert again == first
 
 
 def test_paper_row():
-    assert protocol.comparison((7.0, 0.3), [7.0, 8.0, 9.0]) == ["7.00 ± 0.30", "8.00 ± 1.00", "+1.00"]
-    assert protocol.comparison((7.0, 0.3), [8.0, 8.1, 7.9]) == ["7.00 ± 0.30", "8.00 ± 0.10", "**+1.00**"]
+    assert bench.comparison((7.0, 0.3), [7.0, 8.0, 9.0]) == ["7.00 ± 0.30", "8.00 ± 1.00", "+1.00"]
+    assert bench.comparison((7.0, 0.3), [8.0, 8.1, 7.9]) == ["7.00 ± 0.30", "8.00 ± 0.10", "**+1.00**"]

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from benchmarks.papers import protocol
-from benchmarks.papers.protocol import Bench, Compared, Run, field, mean_sd, named, numbers
+from benchmarks.papers.bench import BOLD, Bench, Compared, field, mean_sd, numbers
+from benchmarks.papers.runs import Run, named, why_not
 from river_okl._core.expansion import Expansion
 from river_okl.algorithms.projectron import ProjectronClassifier
 
@@ -31,9 +31,6 @@ class MarginProjectronClassifier(ProjectronClassifier):
             f.absorb(y)
         else:
             f.add(y)
-
-
-protocol.EXTRA["MarginProjectronClassifier"] = MarginProjectronClassifier
 
 
 class Setting(NamedTuple):
@@ -90,7 +87,7 @@ def candidates(label: str, setting: Setting, n: int) -> dict[str, Iterable[Any]]
 def table(bench: Bench, data: str, source: str, margin_errors: list[list[object]]) -> Iterator[Compared]:
     setting, n = SETTINGS[data], bench.size(source)
     for label in bench.asked([*PAPER[data], AUTHORS]):
-        cls = "MarginProjectronClassifier" if label == AUTHORS else named(label)
+        cls = MarginProjectronClassifier if label == AUTHORS else named(label)
         grid = Run(source, cls, {"gamma": setting.gamma}).grid(**candidates(label, setting, n))
         if label == "BOGD++":  # clipped as in the authors' program, at γη
             grid = [run.given(max_coef=run.params["learning_rate"] * 2.0**k) for run in grid for k in range(5)]
@@ -106,11 +103,9 @@ def table(bench: Bench, data: str, source: str, margin_errors: list[list[object]
 
 def main(argv: Sequence[str] | None = None) -> None:
     sources = {data: data for data in SETTINGS}
-    if not protocol.why_not("cod-rna.t"):
+    if not why_not("cod-rna.t"):
         sources["cod-rna"] = "cod-rna.t"
-    note = (
-        f"Steps are chosen on the first two permutations, ε on all (in hindsight, as the paper does). {protocol.BOLD}"
-    )
+    note = f"Steps are chosen on the first two permutations, ε on all (in hindsight, as the paper does). {BOLD}"
     bench = Bench("papers.ahpatron", "Liao et al. 2024: Ahpatron", sources, PAPER["a9a"], argv, note=note)
     margin_errors: list[list[object]] = []
     for data in bench.datasets:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from benchmarks.papers import protocol
-from benchmarks.papers.protocol import Bench, Compared, Run, named, numbers
+from benchmarks.papers.bench import BOLD, Bench, Compared, numbers
+from benchmarks.papers.runs import Run, named
 
 PAPER = numbers("""
                      500                  1000
@@ -58,7 +58,7 @@ def table(bench: Bench) -> Iterator[Compared]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     sources, title = {data: data for data in BUDGETS}, "Zhao & Hoi: BDUOL"
-    bench = Bench("papers.bduol", title, sources, PAPER["500"], argv, permutations=20, note=protocol.BOLD)
+    bench = Bench("papers.bduol", title, sources, PAPER["500"], argv, permutations=20, note=BOLD)
     bench.compare("The table", ["data", "B", "algorithm"], "mistakes (%)", table(bench))
     bench.write()
 

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from benchmarks.papers import protocol
+from benchmarks.papers.bench import field, mean_sd, shown
 from benchmarks.papers.nbsgd import nbsgd_params
-from benchmarks.papers.protocol import EXTRA, Run, field, mean_sd, shown
-from river_okl import BOGDClassifier, NBSGDClassifier, NOGDClassifier, RBPClassifier
+from benchmarks.papers.runs import Run, execute, load, named
+from river_okl import BOGDClassifier, NOGDClassifier, RBPClassifier
 from river_okl._core.expansion import Expansion
 from river_okl.kernels import RBF
 
@@ -42,53 +42,35 @@ class TransposedNOGDClassifier(NOGDClassifier):
 class PlainProjectron:
     """Projectron as in the library LSOKL: an inverse without a guard, in a precision of choice.
 
-    Each mistake is stored until the budget is full; from then on each is projected. With `margin` Projectron++, whose
-    margin errors are projected where β_t ≥ 0, U = ¼√((B+1)/ln(B+1)).
+    Each mistake is stored until the budget is full; from then on each is projected.
     """
 
-    def __init__(self, kernel: RBF, budget: int, precision: str, margin: bool = False):
-        self.gamma, self.budget, self.margin = kernel.gamma, budget, margin
-        self.dtype = np.dtype(precision).type
-        self.n = 0
+    def __init__(self, kernel: RBF, budget: int, precision: str):
+        self.gamma, self.budget, self.dtype = kernel.gamma, budget, np.dtype(precision).type
+        self.n_support_vectors = 0
         self.alpha = np.zeros(budget, precision)
         self.inverse = np.zeros((budget, budget), precision)
-        self.gram = np.zeros((budget, budget), precision)
         self.points: NDArray[Any] = np.zeros((budget, 0), precision)
 
-    @property
-    def n_support_vectors(self) -> int:
-        return self.n
-
     def decision_function_one(self, x: dict[Any, float]) -> float:
-        self.x = np.array(list(x.values()), self.dtype)
-        if not self.n:
+        n, self.x = self.n_support_vectors, np.array(list(x.values()), self.dtype)
+        if not n:
             self.points = np.zeros((self.budget, len(self.x)), self.dtype)
-        self.k = np.exp(-self.dtype(self.gamma) * ((self.points[: self.n] - self.x) ** 2).sum(axis=1))
-        return float(self.alpha[: self.n] @ self.k)
+        self.k = np.exp(-self.dtype(self.gamma) * ((self.points[:n] - self.x) ** 2).sum(axis=1))
+        return float(self.alpha[:n] @ self.k)
 
     def learn_one(self, x: dict[Any, float], label: bool) -> None:
-        p, y, n, k = self.decision_function_one(x), self.dtype(1 if label else -1), self.n, self.k
-        if y * p <= 0.0:
-            d = self.inverse[:n, :n] @ k
-            if n == self.budget:
-                self.alpha += y * d
-                return
-            residue = self.dtype(1) - k @ d
-            column = np.append(d, self.dtype(-1))
-            self.inverse[: n + 1, : n + 1] += np.outer(column, column) / residue
-            self.gram[n, :n] = self.gram[:n, n] = k
-            self.gram[n, n] = 1
-            self.alpha[n] = y
-            self.points[n] = self.x
-            self.n += 1
-        elif self.margin and y * p < 1.0:
-            d = self.inverse[:n, :n] @ k
-            loss, size = 1.0 - y * p, float(d @ self.gram[:n, :n] @ d)
-            residue = float(self.dtype(1) - k @ d)
-            step = min(loss / size, 1.0) if size else 1.0
-            U = 0.25 * np.sqrt((self.budget + 1.0) / np.log(self.budget + 1.0))
-            if residue >= 0.0 and step * (2.0 * loss - step * size - 2.0 * U * np.sqrt(residue)) >= 0.0:
-                self.alpha[:n] += self.dtype(step) * y * d
+        p, y, n, k = self.decision_function_one(x), self.dtype(1 if label else -1), self.n_support_vectors, self.k
+        if y * p > 0.0:
+            return
+        d = self.inverse[:n, :n] @ k
+        if n == self.budget:
+            self.alpha += y * d
+            return
+        column = np.append(d, self.dtype(-1))
+        self.inverse[: n + 1, : n + 1] += np.outer(column, column) / (self.dtype(1) - k @ d)
+        self.alpha[n], self.points[n] = y, self.x
+        self.n_support_vectors += 1
 
 
 class ClockRBPClassifier(RBPClassifier):
@@ -117,10 +99,6 @@ class OldestBOGDClassifier(BOGDClassifier):
         self._f.remove(self._f.oldest())
 
 
-classes = (ClockRBPClassifier, OldestBOGDClassifier, TransposedNOGDClassifier, PlainProjectron)
-EXTRA.update({cls.__name__: cls for cls in classes})
-EXTRA["NBSGD, one-vs-rest"] = NBSGDClassifier  # by this name it is none of MULTI_CLASS
-
 # The experiments: what is run, on how many permutations, and whether the accuracy is shown -----------
 
 Experiment = Iterator[tuple[Run, int, bool]]
@@ -129,36 +107,35 @@ Experiment = Iterator[tuple[Run, int, bool]]
 def nogd() -> Experiment:
     """Liao et al. have 8.12 ± 0.23, 16.56 ± 0.15 and 2.69 ± 0.04 % of mistakes."""
     for data, gamma, budget in (("phishing", 0.5, 400), ("a9a", 0.125, 150), ("w8a", 0.125, 300)):
-        n = len(protocol.load(data))
-        for algorithm in ("NOGDClassifier", "TransposedNOGDClassifier"):
-            run = Run(data, algorithm, {"gamma": gamma, "budget": budget})
+        n = len(load(data))
+        for cls in (NOGDClassifier, TransposedNOGDClassifier):
+            run = Run(data, cls, {"gamma": gamma, "budget": budget})
             steps = [run.given(learning_rate=10.0**k / n**0.5) for k in range(4)]
-            yield min(steps, key=lambda run: protocol.execute(run)["error"]), 10, False
+            yield min(steps, key=lambda run: execute(run)["error"]), 10, False
 
 
 def fogd() -> Experiment:
-    """Liao et al. have 4.18 ± 0.23 % on w8a and 16.69 ± 0.11 % on a9a with "300"; their program has 200 and 50/√T."""
-    for data, components, step in itertools.product(("w8a", "a9a"), (150, 200, 300), (10.0, 50.0, 100.0)):
-        rate = step / len(protocol.load(data)) ** 0.5
-        params = {"gamma": 0.125, "n_components": components, "learning_rate": rate}
-        yield Run(data, "FOGDClassifier", params), 3, False
+    """Liao et al. have 4.18 ± 0.23 % on w8a with "300"; their program has 200 and 50/√T."""
+    for components, step in itertools.product((150, 200, 300), (10.0, 50.0, 100.0)):
+        rate = step / len(load("w8a")) ** 0.5
+        yield Run("w8a", named("FOGD"), {"gamma": 0.125, "n_components": components, "learning_rate": rate}), 3, False
 
 
 def cod_rna() -> Experiment:
     """Liao et al. have 12.33 ± 0.08 and 14.43 ± 0.03 % on the 271,617 samples of cod-rna.t: the second number of
     mistakes less the first, over the samples between."""
     for rows in (40_000, None):
-        ahpatron = Run("cod-rna", "AhpatronClassifier", {"gamma": 0.5, "budget": 600, "epsilon": 0.7}, rows=rows)
+        ahpatron = Run("cod-rna", named("Ahpatron"), {"gamma": 0.5, "budget": 600, "epsilon": 0.7}, rows=rows)
         yield ahpatron, 5, False
-        yield Run("cod-rna", "ProjectronClassifier", {"gamma": 0.5, "tolerance": 0.9}, rows=rows), 5, False
+        yield Run("cod-rna", named("Projectron"), {"gamma": 0.5, "tolerance": 0.9}, rows=rows), 5, False
 
 
 def projectron() -> Experiment:
-    """Lu et al. have an accuracy of 83.35 ± 0.23 and 84.71 ± 0.19 % on codrna, 61.24 ± 4.37 % on gaussian."""
-    plain = Run(CODRNA, "PlainProjectron", {"gamma": 0.4, "budget": 822})
-    for margin, precision in itertools.product((False, True), ("float32", "float64")):
-        yield plain.given(precision=precision, margin=margin), 5, True
-    ours = Run(CODRNA, "ProjectronClassifier", {"gamma": 0.4, "budget": 822, "tolerance": 0.0})
+    """Lu et al. have an accuracy of 83.35 ± 0.23 % on codrna, 61.24 ± 4.37 % on gaussian."""
+    plain = Run(CODRNA, PlainProjectron, {"gamma": 0.4, "budget": 822})
+    for precision in ("float32", "float64"):
+        yield plain.given(precision=precision), 5, True
+    ours = Run(CODRNA, named("Projectron"), {"gamma": 0.4, "budget": 822, "tolerance": 0.0})
     yield ours, 5, True
     for run in (plain.given(precision="float32", budget=1100), ours.given(budget=1100)):
         yield run._replace(data="gaussian", rows=60_000), 5, True
@@ -167,47 +144,47 @@ def projectron() -> Experiment:
 def scaling() -> Experiment:
     """Lu et al. have an accuracy of 90.79 ± 0.09 % and 5.4k support vectors for the Perceptron on codrna."""
     for data in (CODRNA, "cod-rna", "cod-rna/[0,1]", "cod-rna/z"):
-        yield Run(data, "KernelPerceptronClassifier", {"gamma": 0.4}), 5, True
+        yield Run(data, named("Perceptron"), {"gamma": 0.4}), 5, True
 
 
 def olk() -> Experiment:
     """He & Kwok have 26.23 and 25.88 % (RBP, Forgetron) at B = 91, 23.45 and 23.00 % at 362; OLRD 20.16 % there."""
     for gamma, budget, name in itertools.product((0.5, 0.125), (91, 362), ("RBP", "Forgetron")):
-        yield Run("a9a.train", f"{name}Classifier", {"gamma": gamma, "budget": budget}), 5, False
+        yield Run("a9a.train", named(name), {"gamma": gamma, "budget": budget}), 5, False
     for radius in (None, 8.0):
         params = {"gamma": 0.125, "budget": 362, "learning_rate": 16.0, "radius": radius, "horizon": 10_000}
-        yield Run("a9a.train", "OLRDClassifier", params, rows=10_000), 5, False
+        yield Run("a9a.train", named("OLRD"), params, rows=10_000), 5, False
 
 
 def steps() -> Experiment:
     """Lu et al. have 83.41 ± 0.05 % and 23.5k support vectors (OGD, a9a), 93.65 ± 0.05 % and 12.4k (PA-I, codrna)."""
-    yield Run("a9a", "OGDClassifier", {"gamma": 0.4, "learning_rate": 0.1, "l2": 1e-9}), 5, True
-    yield Run(CODRNA, "KernelPAClassifier", {"gamma": 0.4, "C": 0.5}), 5, True
+    yield Run("a9a", named("OGD"), {"gamma": 0.4, "learning_rate": 0.1, "l2": 1e-9}), 5, True
+    yield Run(CODRNA, named("PA-I"), {"gamma": 0.4, "C": 0.5}), 5, True
 
 
 def rbp() -> Experiment:
     """Lu et al. have an accuracy of 78.83 ± 0.38 % on a9a and 86.59 ± 0.22 % on codrna."""
     # The paper's numbers of samples over its seconds.
     for data, budget, speed in (("a9a", 1350, 9_100), (CODRNA, 822, 35_400)):
-        run = Run(data, "RBPClassifier", {"gamma": 0.4, "budget": budget})
+        run = Run(data, named("RBP"), {"gamma": 0.4, "budget": budget})
         yield run, 10, True
-        yield run.given(samples_per_second=speed)._replace(algorithm="ClockRBPClassifier"), 10, True
+        yield run.given(samples_per_second=speed)._replace(cls=ClockRBPClassifier), 10, True
 
 
 def bogd() -> Experiment:
     """Lu et al. have an accuracy of 80.97 ± 0.04 % on a9a and 85.62 ± 0.06 % on codrna."""
     for data, budget in (("a9a", 1350), (CODRNA, 822)):
-        run = Run(data, "BOGDClassifier", {"gamma": 0.4, "budget": budget, "l2": 1e-9, "max_coef": None})
+        run = Run(data, named("BOGD"), {"gamma": 0.4, "budget": budget, "l2": 1e-9, "max_coef": None})
         for bound in (1.0, None):
             yield run.given(learning_rate=1.0, max_coef=bound), 5, True
         for rate in (10.0, 1.0, 0.1):
-            yield run.given(learning_rate=rate)._replace(algorithm="OldestBOGDClassifier"), 5, True
+            yield run.given(learning_rate=rate)._replace(cls=OldestBOGDClassifier), 5, True
 
 
 def pegasos() -> Experiment:
     """Lu et al. have an accuracy of 84.66 ± 0.21 % on the test set of a9a, with 11.0k support vectors."""
     for k, l2 in itertools.product((-7, -5, -3), (1e-2, 1e-3, 1e-4, 1e-5)):
-        yield Run("a9a.train", "KernelSGDClassifier", {"gamma": 2.0**k, "l2": l2}, test="a9a.t"), 5, True
+        yield Run("a9a.train", named("SGD"), {"gamma": 2.0**k, "l2": l2}, test="a9a.t"), 5, True
 
 
 def nbsgd() -> Experiment:
@@ -215,20 +192,17 @@ def nbsgd() -> Experiment:
     sets = (("dna", "dna.t", 1_400, 272), ("a9a.train", "a9a.t", 32_561, 3_559))
     for (data, test, n, size), loss, gamma in itertools.product(sets, ("Hinge", "Log"), (2.0**-4, 1.0)):
         params = {"gamma": gamma, "l2": 2.0**-8, "loss": loss, **nbsgd_params(n, size)}
-        run = Run(data, "NBSGDClassifier", params, rows=n, test=test)
-        yield run, 5, True
-        if data == "dna":
-            yield run._replace(algorithm="NBSGD, one-vs-rest"), 5, True
+        yield Run(data, named("NBSGD"), params, rows=n, test=test), 5, True
     params = {"gamma": 2.0**-4, "l2": 2.0**-12}
-    yield Run("dna", "KernelSGDClassifier", params, rows=1_400, test="dna.t"), 5, True
+    yield Run("dna", named("SGD"), params, rows=1_400, test="dna.t"), 5, True
 
 
 def bduol() -> Experiment:
     """Zhao & Hoi's poster has 31.83 ± 0.92 % for RBP and 28.18 ± 1.08 % for BDUOL's nearest neighbour at B = 500."""
     for gamma in (1 / 128, 1 / 64, 1 / 8):
-        run = Run("spambase", "RBPClassifier", {"gamma": gamma, "budget": 500})
+        run = Run("spambase", named("RBP"), {"gamma": gamma, "budget": 500})
         yield run, 5, False
-        yield run.given(C=16.0)._replace(algorithm="BDUOLClassifier"), 5, False
+        yield run.given(C=16.0)._replace(cls=named("BDUOL")), 5, False
 
 
 EXPERIMENTS: dict[str, Callable[[], Experiment]] = {
@@ -240,10 +214,10 @@ def main(names: Sequence[str]) -> None:
     for name in names or EXPERIMENTS:
         print(f"{name}. {EXPERIMENTS[name].__doc__}", flush=True)
         for run, permutations, accuracy in EXPERIMENTS[name]():
-            results = [protocol.execute(run._replace(seed=seed)) for seed in range(permutations)]
+            results = [execute(run._replace(seed=seed)) for seed in range(permutations)]
             values = [100.0 - r["error"] if accuracy else r["error"] for r in results]
             sizes = mean_sd(field(results, "n_support_vectors"), 0)
-            what = f"{run.data}, {run.algorithm}, {shown(run.params)}" + f", {run.rows:,} rows" * bool(run.rows)
+            what = f"{run.data}, {run.cls.__name__}, {shown(run.params)}" + f", {run.rows:,} rows" * bool(run.rows)
             print(f"{what}: {mean_sd(values)} %, {sizes} SVs", flush=True)
 
 

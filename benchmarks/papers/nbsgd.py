@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import runner
-from benchmarks.papers import protocol
-from benchmarks.papers.protocol import FOLDS, Bench, Compared, Run, named, numbers
+from benchmarks.papers.bench import BOLD, FOLDS, Bench, Compared, numbers
+from benchmarks.papers.runs import Run, build, named, permutation
 
 GRID = [2.0**-8, 2.0**-4, 1.0, 2.0**4, 2.0**10]
 TUNING_ROWS = 10_000
@@ -133,8 +133,8 @@ def table_2(bench: Bench) -> Iterator[Compared]:
         n = min(most, bench.size(source) * 9 // 10)
         for loss, paper in TABLE_2[numbers_of].items():
             for label in bench.asked(paper):
-                size, cls = number(paper[label][2]), named(label).replace("Classifier", "Regressor")
-                tuned = cross_validated(bench, sgd_grid(Run(source, "KernelSGDRegressor", {"loss": loss})), n)
+                size, cls = number(paper[label][2]), named(label, "Regressor")
+                tuned = cross_validated(bench, sgd_grid(Run(source, named("SGD", "Regressor"), {"loss": loss})), n)
                 more = {"BSGD": {"budget": min(size, n)}, "NBSGD": nbsgd_params(n, size)}
                 run = Run(source, cls, {**tuned, **more.get(label.partition(",")[0], {})}, rows=n, test="rest")
                 yield [name, label, loss], run, "gamma l2", paper[label], None
@@ -174,12 +174,12 @@ def table_3(bench: Bench) -> Iterator[Compared]:
 def figures(bench: Bench) -> None:
     """Figure 1: the objective λ/2 ‖w‖² + mean logistic loss while learning a9a; Figure 2: size, time, accuracy by β."""
     params = {"gamma": 2.0**-4, "l2": 2.0**-8, "loss": "Log"}
-    train = protocol.permutation("a9a.train", 0)[: min(10_000, bench.size("a9a.train"))]
+    train = permutation("a9a.train", 0)[: min(10_000, bench.size("a9a.train"))]
     n, budget = len(train), max(2, len(train) // 30)
     sample = random.Random(0).sample(train, min(1_000, n))
     curves = {}
     for label, more in (("SGD", {}), ("BSGD", {"budget": budget}), ("NBSGD", {"budget": budget, "beta": 0.6 * n})):
-        model, points = protocol.build(named(label), {**params, **more}, 0), []
+        model, points = build(Run("a9a.train", named(label), {**params, **more})), []
         for t, (x, y) in enumerate(train, start=1):
             model.learn_one(x, y)
             if t % max(1, n // 40) == 0:
@@ -208,7 +208,7 @@ def figures(bench: Bench) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    note = f"The paper mostly gives no deviations. {protocol.BOLD}"
+    note = f"The paper mostly gives no deviations. {BOLD}"
     bench = Bench("papers.nbsgd", "Le et al. 2016: NBSGD", SOURCES, ALGORITHMS, argv, permutations=5, note=note)
     if "dna" in bench.datasets:
         n, keys = min(1_400, bench.size("dna")), ["algorithm", "loss"]

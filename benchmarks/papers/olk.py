@@ -16,8 +16,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from benchmarks import runner
-from benchmarks.papers import protocol
-from benchmarks.papers.protocol import Bench, Compared, Run, named, numbers
+from benchmarks.papers.bench import BOLD, Bench, Compared, means, numbers
+from benchmarks.papers.runs import Run, named
 
 TUNING_ROWS = 10_000
 GAMMAS = [2.0**k for k in range(-6, 0)]
@@ -96,7 +96,7 @@ def figures(bench: Bench) -> None:
         points = drawn.setdefault(name, {}).setdefault(algorithm, [])
         for value in values:
             results = bench.over(run.given(**{parameter: value}), bench.seeds(1 if parameter == "tolerance" else 3))
-            points.append(protocol.means(results, "n_support_vectors", "seconds", "error"))
+            points.append(means(results, "n_support_vectors", "seconds", "error"))
             size, seconds, error = points[-1]
             rows.append([name, algorithm, value, f"{size:.0f}", f"{error:.2f}", f"{seconds:.2f}", len(results)])
             if parameter == "tolerance" and size > 1_500:
@@ -112,7 +112,7 @@ def figures(bench: Bench) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    bench = Bench("papers.olk", "He & Kwok 2014: OLRU and OLRD", SOURCES, ALGORITHMS, argv, note=protocol.BOLD)
+    bench = Bench("papers.olk", "He & Kwok 2014: OLRU and OLRD", SOURCES, ALGORITHMS, argv, note=BOLD)
     bench.compare("Tables 2 and 3", ["data", "B", "algorithm"], "error (%)", table(bench))
     figures(bench)
     bench.write()

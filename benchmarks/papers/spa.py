@@ -22,8 +22,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks import runner
-from benchmarks.papers import protocol
-from benchmarks.papers.protocol import FOLDS, Bench, Compared, Run, field, named, numbers
+from benchmarks.papers.bench import BOLD, FOLDS, Bench, Compared, field, means, numbers
+from benchmarks.papers.runs import Run, load, named
 
 GAMMA = 0.4
 RATES = [10.0**k for k in range(3, -4, -1)]
@@ -83,7 +83,7 @@ def candidates(bench: Bench, label: str, setting: Setting) -> list[Run]:
     """Those of which the best is taken in Table 2."""
     n, run = bench.size(setting.source), Run(setting.source, named(label), {"gamma": GAMMA})
     if label == "OSKL":
-        return oskl(bench, run, setting.budget * n // len(protocol.load(setting.source)), RATES)
+        return oskl(bench, run, setting.budget * n // len(load(setting.source)), RATES)
     if label == "SPA":
         return run.grid(learning_rate=RATES, alpha=[setting.alpha], beta=[setting.beta])
     if label not in UNBOUNDED:
@@ -126,14 +126,14 @@ def table_2(bench: Bench, name: str) -> Iterator[Compared]:
 def figure_1(bench: Bench) -> None:
     """SVs, time and accuracy of SPA on a9a for several α and β."""
     alphas, betas = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0), (2.5, 5.0, 10.0, 20.0, 40.0)
-    base, seeds = Run("a9a", "SPAClassifier", {"gamma": GAMMA, "learning_rate": 0.1}), bench.seeds(3)
+    base, seeds = Run("a9a", named("SPA"), {"gamma": GAMMA, "learning_rate": 0.1}), bench.seeds(3)
     grid = [run for run in base.grid(beta=betas, alpha=alphas) if run.params["alpha"] <= run.params["beta"]]
     bench.run(run._replace(**seed) for run in grid for seed in seeds)  # all at once, side by side
     curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
     rows = []
     for run in grid:
         alpha, beta = run.params["alpha"], run.params["beta"]
-        size, seconds, error = protocol.means(bench.over(run, seeds), "n_support_vectors", "seconds", "error")
+        size, seconds, error = means(bench.over(run, seeds), "n_support_vectors", "seconds", "error")
         values = {"support vectors": size, "seconds (busy machine)": seconds, "accuracy (%)": 100.0 - error}
         for label, value in values.items():
             curves.setdefault(label, {}).setdefault(f"β = {beta:g}", []).append((alpha, value))
@@ -183,7 +183,7 @@ def table_3(bench: Bench, name: str) -> Iterator[Compared]:
 def main(argv: Sequence[str] | None = None) -> None:
     sources = {name: setting.source for name, setting in SETTINGS.items()}
     algorithms = [*TABLE_2["a9a"], "LIBSVM", "Pegasos"]
-    note = f"Parameters are chosen on the first permutation. {protocol.BOLD}"
+    note = f"Parameters are chosen on the first permutation. {BOLD}"
     bench = Bench("papers.spa", "Lu et al. 2016: SPA", sources, algorithms, argv, permutations=20, note=note)
     for name in bench.datasets:
         heading = f"Table 2, {name}: {bench.size(sources[name]):,} rows, β = {SETTINGS[name].beta:g}"

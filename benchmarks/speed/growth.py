@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from matplotlib.figure import Figure
 from river import base
 
 import river_okl
 from benchmarks import runner, timing
 from benchmarks.speed.samples import Sample, dense, expansion, labelled, learned, sparse
 
+LENGTHS = [10**k for k in range(3, 8)]
 FEATURES = [1, 3, 10, 30, 100, 300, 1000, 3000]
 
 # What grows, its values, and the samples that have it: points, and 50 to evaluate.
@@ -45,43 +44,40 @@ def evaluating(make: Callable[..., list[Sample]], n: int, *sizes: int) -> float:
     return timing.interleaved({"step": step}, rounds=7, milliseconds=20.0)["step"]
 
 
-def growth(longest: int = 10_000_000) -> Iterator[str]:
+def growth() -> Iterator[str]:
     """An evaluation, and for one sample in ten a removal and an addition; for streams `predict_one` and `learn_one`."""
-    figure = Figure(figsize=(11, 8), layout="constrained")
-    axes = figure.subplots(2, 2).flat
-    for axis, (title, values, columns) in zip(axes, SWEEPS, strict=False):
+    panels = []
+    for title, values, columns in SWEEPS:
         times = {label: [evaluating(*samples(value)) for value in values] for label, samples in columns.items()}
-        for label, us in times.items():
-            curve(axis, title, values, us, label)
+        panels.append((title, values, times))
         yield runner.table([title, *times], zip(values, *times.values(), strict=True))
-    rows, lengths = [], [10**k for k in range(3, 8) if 10**k <= longest]
-    for cls in (river_okl.RBPClassifier, river_okl.OLRDClassifier):
-        us = along_a_stream(cls(budget=100, seed=1), lengths)
-        curve(axes[3], "samples so far (B = 100, d = 10)", lengths, us, cls.__name__)
-        rows.append([cls.__name__, *us])
-    axes[3].set_ylim(0.3, 30)
-    yield runner.table(["µs per sample up to", *(f"{n:,} samples" for n in lengths)], rows)
-    figure.savefig(runner.RESULTS / "growth.png", dpi=120)
+    classes = (river_okl.RBPClassifier, river_okl.OLRDClassifier)
+    along = {cls.__name__: along_a_stream(cls(budget=100, seed=1)) for cls in classes}
+    panels.append(("samples so far (B = 100, d = 10)", LENGTHS, along))
+    head = ["µs per sample up to", *(f"{n:,} samples" for n in LENGTHS)]
+    yield runner.table(head, [[name, *us] for name, us in along.items()])
+    log = {"xscale": "log", "yscale": "log", "ylabel": "µs per sample"}
+    drawn = [
+        ({label: list(zip(values, us, strict=True)) for label, us in times.items()}, {"xlabel": title, **log})
+        for title, values, times in panels
+    ]
+    runner.curves(runner.RESULTS / "growth.png", drawn)
     head = ["bounded classes, B=100, d=10", "samples", "µs, first third", "µs, last third", "ratio"]
     yield runner.table(head, [*bounded(base.Classifier), *bounded(base.Regressor)])
     yield "![curves](growth.png)"
 
 
-def curve(axis: Any, title: str, values: list[int], times: list[float], label: str) -> None:
-    axis.plot(values, times, marker="o", label=label)
-    axis.set(xscale="log", yscale="log", xlabel=title, ylabel="µs per sample")
-    axis.grid(True, which="both", alpha=0.3)
-    axis.legend()
-
-
-def along_a_stream(model: Any, lengths: list[int]) -> list[float]:
+def along_a_stream(model: Any) -> list[float]:
     """µs of a sample up to the first length, from there to the second, and so on."""
     stream, seen, times = itertools.cycle(labelled(20_000, 10)), 0, []
-    for length in lengths:
-        more = functools.partial(learned, model, itertools.islice(stream, length - seen))
-        times.append(timing.seconds(more) / (length - seen) * 1e6)
+    for length in LENGTHS:
+        times.append(us_of(model, itertools.islice(stream, length - seen), length - seen))
         seen = length
     return times
+
+
+def us_of(model: Any, samples: Iterable[Any], n: int) -> float:
+    return timing.seconds(lambda: learned(model, samples)) / n * 1e6
 
 
 def bounded(kind: type) -> Iterator[list[object]]:
@@ -93,10 +89,8 @@ def bounded(kind: type) -> Iterator[list[object]]:
         if unbounded or name.startswith("NBSGD"):  # which grows by design
             continue
         model, blocks, start = runner.made(cls, budget=100, n_components=100, seed=1), [], time.thread_time()
-        while len(blocks) < 20 and time.thread_time() - start < 1.5:
-            blocks.append(timing.seconds(functools.partial(learned, model, stream)) / len(stream) * 1e6)
-        third = max(1, (len(blocks) - 1) // 3)
-        first, last = blocks[0], blocks[-1]
-        if len(blocks) >= 4:
-            first, last = statistics.median(blocks[1 : 1 + third]), statistics.median(blocks[-third:])
+        while len(blocks) < 4 or (len(blocks) < 20 and time.thread_time() - start < 1.5):
+            blocks.append(us_of(model, stream, len(stream)))
+        third = (len(blocks) - 1) // 3
+        first, last = statistics.median(blocks[1 : 1 + third]), statistics.median(blocks[-third:])
         yield [name, len(blocks) * len(stream), first, last, last / first]

@@ -63,27 +63,22 @@ PEERS: dict[type, dict[str, Any]] = {
 
 
 def in_parts(model: Any, stream: Stream, metric: type) -> Callable[[], float]:
-    """µs of progressive_val_score over the next part of a stream at every call; a small one where the model is slow.
+    """µs of progressive_val_score over the next part of a stream at every call, always from the same model."""
 
-    A model without a bound starts each time from the same state.
-    """
-    grows = size(model) is not None and getattr(model, "budget", None) is None
-
-    def microseconds(samples: Stream, copied: bool = grows) -> float:
-        learner = copy.deepcopy(model) if copied else model
+    def microseconds(samples: Stream) -> float:
+        learner = copy.deepcopy(model)
         return timing.seconds(lambda: evaluate.progressive_val_score(samples, learner, metric())) / len(samples) * 1e6
 
-    pace = min(microseconds(stream[:20], copied=True) for _ in range(2))
-    part = max(20, min(1000, int(6000 / pace))) if grows or pace > 50 else 1000
+    part = max(20, min(1000, int(20_000 / microseconds(stream[:20]))))  # a small one where the model is slow
     starts = itertools.count(0, part)
     return lambda: microseconds(stream[(start := next(starts)) : start + part])
 
 
-def progressive(kind: type, rounds: int = 5) -> Iterator[str]:
+def progressive(kind: type) -> Iterator[str]:
     """Gaussian features, 10 % of the labels wrong.
 
     Every model first learns until it has B support vectors (or 1.5 s have gone). Each round is on samples that are new,
-    and classes without a budget start each of them from the same model.
+    and starts from the same model.
     """
     regression, peers = kind is base.Regressor, PEERS[kind]
     first, metric = next(iter(peers)), metrics.MAE if regression else metrics.Accuracy
@@ -91,13 +86,13 @@ def progressive(kind: type, rounds: int = 5) -> Iterator[str]:
     rows: dict[str, list[object]] = {name: [name] for name in [*(name for name, _ in runner.ours(kind)), *peers]}
     for budget, d in itertools.product((100, 1000), (10, 20)):
         warm = labelled(40 * budget + 4000, d, regression=regression)
-        stream = labelled(1000 * rounds, d, regression=regression, seed=5)
+        stream = labelled(5000, d, regression=regression, seed=5)
         made = {
             name: runner.made(cls, budget=budget, n_components=budget, n_models=10, seed=1)
             for name, cls in (*runner.ours(kind), *peers.items())
         }
         runs = {name: in_parts(filled(model, warm, budget), stream, metric) for name, model in made.items()}
-        times = timing.in_turns(runs, rounds)
+        times = timing.in_turns(runs, 5)
         head += [f"B={budget}, d={d}", "SVs", f"/ {first.removeprefix('river ')}"]
         for name, model in made.items():
             rows[name] += [times[name], size(model), times.ratio(name, first)]

@@ -55,7 +55,7 @@ def labelled(n: int, d: int, *, regression: bool = False, seed: int = 0) -> Stre
 
 def expansion(points: list[Sample]) -> Expansion:
     """A function with these support vectors."""
-    f = Expansion(kernels.RBF(gamma=0.5 / len(points[0]))._terms())
+    f = Expansion(kernels.RBF(gamma=0.5 / len(points[0]))._terms(), budget=len(points))
     for i, x in enumerate(points):
         f.evaluate(x)
         f.add(0.1 if i % 2 else -0.1)
@@ -72,11 +72,11 @@ def learned(model: Any, samples: Iterable[tuple[Sample, Any]]) -> None:
         model.learn_one(x, y)
 
 
-def filled(model: Any, stream: Stream, budget: int, limit: float = 1.5) -> Any:
-    """The model as soon as it has this many support vectors, or when the limit of seconds is over."""
+def filled(model: Any, stream: Stream, budget: int) -> Any:
+    """The model as soon as it has this many support vectors, or when 1.5 s are over."""
     start = time.thread_time()
     for i in range(len(stream)):
         learned(model, stream[i : i + 1])
-        if (size(model) or 0) >= budget or (i % 10 == 0 and time.thread_time() - start > limit):
+        if (size(model) or 0) >= budget or (i % 10 == 0 and time.thread_time() - start > 1.5):
             break
     return model

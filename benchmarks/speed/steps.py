@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import statistics
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.linalg import blas, lapack
 
 import river_okl
 from benchmarks import runner, timing
-from benchmarks.speed.samples import Stream, dense, filled, labelled, learned, size
+from benchmarks.speed.samples import Sample, Stream, dense, learned, size
 from river_okl import kernels
 from river_okl.algorithms.ahpatron import _halve
 
@@ -58,6 +59,22 @@ NEEDS: dict[str, tuple[Any, dict[str, Any], dict[str, int]]] = {
 }  # fmt: skip
 
 
+def contradicted(model: Any, samples: Iterator[Sample]) -> float:
+    """Seconds to learn that the answer to the next sample is wrong."""
+    y = not model.predict_one(x := next(samples))
+    return timing.seconds(lambda: model.learn_one(x, y))
+
+
+def halved(model: Any, _: Any) -> float:
+    f = copy.deepcopy(model._f)
+    return timing.seconds(lambda: _halve(f, model.ridge))
+
+
+def several(times: int, measure: Callable[..., float], *arguments: Any) -> float:
+    """µs, of calls in a row, so that none but the first finds others' matrices in the caches."""
+    return statistics.fmean([measure(*arguments) for _ in range(times)][1:]) * 1e6
+
+
 def matrices(n: int = 1000, d: int = 20) -> Iterator[str]:
     """B = 1000, d = 20: `learn_one` after `predict_one`, on samples that the model gets wrong, beside the BLAS and
     LAPACK calls that the step cannot do without, called bare in the same run (gram: NumPy's product and exp; dposv with
@@ -66,31 +83,17 @@ def matrices(n: int = 1000, d: int = 20) -> Iterator[str]:
     BDUOL's approximate projection takes five steps of conjugate gradients, and the exact one ten of Newton's method
     besides.
     """
-    bare, rng, stream = bare_calls(n, d), np.random.default_rng(0), labelled(60 * n, d)
-    rows = []
+    bare, rows = bare_calls(n, d), []
+
+    def needed(calls: dict[str, int]) -> float:
+        return sum(times * timing.seconds(bare[call]) for call, times in calls.items())
+
     for name, (cls, options, calls) in NEEDS.items():
-        model = filled(cls(budget=n, **options), stream, n, limit=20.0)
-        while size(model) < n:  # quickly: samples that are contradicted
-            x = stream[rng.integers(len(stream))][0]
-            model.learn_one(x, not model.predict_one(x))
-        queries = iter(dense(1000, d, seed=7))  # a sample that is a support vector would cost a refined solve
-
-        def step(model: Any = model, queries: Any = queries, halving: bool = name.endswith("halving")) -> float:
-            if halving:
-                f = copy.deepcopy(model._f)
-                return timing.seconds(lambda: _halve(f, model.ridge))
-            x = next(queries)
-            y = not model.predict_one(x)  # always a mistake
-            return timing.seconds(lambda: model.learn_one(x, y))
-
-        def needed(calls: dict[str, int] = calls) -> float:
-            return sum(times * timing.seconds(bare[call]) for call, times in calls.items())
-
-        # Several in a row, so that neither finds the other's matrices in the caches.
-        measures = {
-            "step": lambda step=step: statistics.fmean([step() for _ in range(5)][1:]) * 1e6,
-            "bare": lambda needed=needed: statistics.fmean([needed() for _ in range(3)][1:]) * 1e6,
-        }
+        model, samples = cls(budget=n, **options), iter(dense(20 * n, d))  # new: a support vector would cost more
+        while size(model) < n:
+            contradicted(model, samples)
+        step = halved if name.endswith("halving") else contradicted
+        measures = {"step": partial(several, 5, step, model, samples), "bare": partial(several, 3, needed, calls)}
         times = timing.in_turns(measures, 9)
         needs = " + ".join(f"{count} {call}" if count > 1 else call for call, count in calls.items())
         theirs = times.compared("step", "bare")[1:] if calls else [None, None]
@@ -100,7 +103,7 @@ def matrices(n: int = 1000, d: int = 20) -> Iterator[str]:
     yield f"Bare: {', '.join(f'{name} {times[name]:.0f} µs' for name in bare)}."
 
 
-def plain_c(rounds: int = 9, d: int = 10) -> Iterator[str]:
+def plain_c(d: int = 10) -> Iterator[str]:
     """loops.c has a step of each family in plain loops, compiled with -O3 and the processor's own instructions.
 
     Every sample changes f there. Ours learn labels of pure chance, d = 10.
@@ -115,7 +118,7 @@ def plain_c(rounds: int = 9, d: int = 10) -> Iterator[str]:
             "ours": lambda: timing.seconds(lambda: learned(model, samples[:500])) / 500 * 1e6,
             "C": lambda: timing.in_c(function, *arguments, times) / times * 1e6,
         }
-        ours, in_c = (min(found) for found in timing.in_turns(measures, rounds).rounds.values())
+        ours, in_c = (min(found) for found in timing.in_turns(measures, 9).rounds.values())
         rows.append([name, ours, in_c, in_c / ours])
 
     active = [sorted(rng.choice(123, 14, replace=False).tolist()) for _ in labels[:1500]]
@@ -123,18 +126,18 @@ def plain_c(rounds: int = 9, d: int = 10) -> Iterator[str]:
     for D in (400, 5400):
         model = river_okl.FOGDClassifier(kernels.RBF(0.4), n_components=D, seed=1)
         arrays = rng.normal(size=(123, D)), np.array(active[0], dtype=np.int32), 14, D, np.zeros(2 * D), np.zeros(2 * D)
-        beside(f"FOGD, D = {D}, 14 of 123 features", model, samples, "fogd_seconds", *arrays)
+        beside(f"FOGD, D = {D}, 14 of 123 features", model, samples, "fogd", *arrays)
     samples = list(zip(dense(len(labels), d), labels, strict=True))
     for B in (100, 1000):
         arrays = rng.normal(size=(B, d)), rng.normal(size=B), np.zeros(B), rng.normal(size=(B, d))
         for name, n_rows in (("RBP", 1), ("BOGD", 1), ("OLRD", 2), ("Forgetron", 2)):
             model = runner.made(getattr(river_okl, f"{name}Classifier"), kernel=gaussian, budget=B, seed=1)
-            beside(f"{name}, B = {B}", model, samples, "replacing_seconds", *arrays, B, d, 0.1, n_rows)
+            beside(f"{name}, B = {B}", model, samples, "replacing", *arrays, B, d, 0.1, n_rows)
         model = river_okl.BPAClassifier(gaussian, budget=B)
-        beside(f"BPA, B = {B}", model, samples, "bpa_seconds", *arrays, B, d, 0.1)
+        beside(f"BPA, B = {B}", model, samples, "bpa", *arrays, B, d, 0.1)
         model, inverse = river_okl.ProjectronClassifier(gaussian, budget=B), rng.normal(size=(B, B))
-        beside(f"Projectron, B = {B}", model, samples, "projecting_seconds", *arrays, inverse, B, d, 0.1)
+        beside(f"Projectron, B = {B}", model, samples, "projecting", *arrays, inverse, B, d, 0.1)
         model = river_okl.BSGDClassifier(gaussian, budget=B, maintenance="merging")
         choice = abs(arrays[1]) + 0.01, rng.random(B), 0.01, B
-        beside(f"BSGD merging, B = {B}; in C the choice alone", model, samples, "merging_seconds", *choice, times=20)
+        beside(f"BSGD merging, B = {B}; in C the choice alone", model, samples, "merging", *choice, times=20)
     yield runner.table(["µs per sample", "predict_one and learn_one", "a step in plain C", "C / ours"], rows)

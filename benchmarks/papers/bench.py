@@ -1,0 +1,191 @@
+"""The bench of the papers' scripts: the command line, runs that are kept, and tables of ours beside the paper's."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import re
+import statistics
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from benchmarks import runner
+from benchmarks.papers import runs
+from benchmarks.papers.runs import Run
+
+BOLD = (
+    "Bold: the difference is more than two standard deviations. Seconds were measured on a machine with two cores that "
+    "was busy with other work; they tell orders of magnitude."
+)
+
+FOLDS = [{"test": fold} for fold in range(5)]
+
+
+class Bench:
+    """The command line of a script, its runs and what it writes.
+
+    ``sources`` are the data sets of the paper and what they are read from; ``algorithms`` what can be chosen of its
+    algorithms; ``permutations`` how many there are unless the command line says otherwise.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        sources: Mapping[str, str],
+        algorithms: Iterable[str],
+        argv: Sequence[str] | None,
+        permutations: int = 10,
+        note: str = "",
+    ):
+        parser = runner.parser(name, title)
+        runner.choice(parser, "--datasets", list(sources))
+        runner.choice(parser, "--algorithms", list(algorithms))
+        parser.add_argument("--permutations", type=int, default=permutations)
+        parser.add_argument("--rows", type=int, help="use only so many samples of each set")
+        parser.add_argument("--jobs", type=int, default=2)
+        self.args = parser.parse_args(argv)
+        self.name, self.title, self.note = name.rpartition(".")[2], title, note
+        self.skipped: dict[str, str] = {}
+        self.datasets = [data for data in self.args.datasets if self.there(data, sources[data])]
+        self._sections: list[tuple[str, str]] = []
+        self._cache = runner.Cache(self.args.cache / f"{self.name}.jsonl")
+        self._commits: set[str] = set()
+
+    def there(self, name: str, source: str) -> bool:
+        """Whether the data can be read; else they are remembered as skipped."""
+        if reason := runs.why_not(source):
+            self.skipped[name] = reason
+        return name not in self.skipped
+
+    def asked(self, labels: Iterable[str]) -> list[str]:
+        """The labels whose algorithm, what is before a comma, is asked for."""
+        return [label for label in labels if label.partition(",")[0] in self.args.algorithms]
+
+    def size(self, source: str) -> int:
+        """T, the number of samples of a run."""
+        return min(len(runs.load(source)), self.args.rows or sys.maxsize)
+
+    def seeds(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The permutations, or only the first of them, as what changes in a run."""
+        return [{"seed": seed} for seed in range(self.args.permutations)[:most]]
+
+    def run(self, wanted: Iterable[Run]) -> list[runner.Row]:
+        """The results of runs, from the cache where they are known."""
+        if most := self.args.rows:
+            wanted = [run._replace(rows=min(run.rows or most, most)) for run in wanted]
+        keyed = [(run.key, run) for run in wanted]
+        unknown = {key: run for key, run in keyed if key not in self._cache.rows}
+        # By data and seed: a worker keeps the permutation that it has in memory.
+        todo = dict(sorted(unknown.items(), key=lambda pair: (pair[1].data, str(pair[1].seed))))
+        if todo:
+            with multiprocessing.get_context("fork").Pool(self.args.jobs) as pool:
+                for key, result in zip(todo, pool.imap(runs.execute, todo.values()), strict=True):
+                    self._cache.keep(key, **result)
+        rows = [self._cache.rows[key] for key, _ in keyed]
+        self._commits.update(row["commit"] for row in rows)
+        return rows
+
+    def over(self, run: Run, changes: Iterable[dict[str, Any]]) -> list[runner.Row]:
+        """The run on each permutation, or with each fold left out."""
+        return self.run(run._replace(**change) for change in changes)
+
+    def best(self, candidates: Sequence[Run], over: Sequence[dict[str, Any]]) -> Run:
+        """The candidate with the smallest mean error over permutations or folds; the first of equals."""
+        if len(candidates) == 1:
+            return candidates[0]
+        errors = field(self.run(run._replace(**change) for run in candidates for change in over), "error")
+        means = [statistics.fmean(errors[i : i + len(over)]) for i in range(0, len(errors), len(over))]
+        return candidates[means.index(min(means))]
+
+    def table(self, heading: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        rows = list(rows)
+        self._sections.append((heading, runner.table(head, rows) if rows else "Nothing of it was asked for."))
+
+    def compare(self, heading: str, keys: Sequence[str], measure: str, rows: Iterable[Compared]) -> None:
+        """A table of ours beside the paper's: a mean, its deviation and a size."""
+        lines = []
+        for names, run, tuned, paper, most in rows:
+            results = self.over(run, self.seeds(most))
+            chosen = shown({name: run.params[name] for name in tuned.split() if name in run.params})
+            values = [100.0 - r["error"] if measure.startswith("accuracy") else r["error"] for r in results]
+            sizes, seconds = mean_sd(field(results, "n_support_vectors"), 0), mean_sd(field(results, "seconds"))
+            beside = comparison(paper and paper[:2], values)
+            lines.append([*names, chosen, *beside, paper and paper[2], sizes, seconds, len(results)])
+        ours = ["chosen", f"paper: {measure}", "ours", "difference", "paper: size", "ours: SVs", "s", "runs"]
+        self.table(heading, [*keys, *ours], lines)
+
+    def figure(self, heading: str, name: str, panels: Sequence[runner.Panel], below: str = "") -> None:
+        """A picture, and what stands below it."""
+        runner.curves(self.args.output / f"{name}.png", panels)
+        self._sections.append((heading, f"![{name}]({name}.png)\n\n{below}".strip()))
+
+    def write(self) -> None:
+        """Write the results as Markdown, and show them."""
+        skipped = [f"- {name}: {reason}" for name, reason in self.skipped.items()]
+        measured = f"Measured at {', '.join(sorted(self._commits))}." if self._commits else ""
+        intro = [self.note, measured, "Skipped:" * bool(skipped), "\n".join(skipped)]
+        path = self.args.output / f"{self.name}.md"
+        path.unlink(missing_ok=True)
+        report = runner.Report(path, self.title, "\n\n".join(filter(None, intro)))
+        for heading, text in self._sections:
+            report.write(heading, text)
+
+
+# Numbers --------------------------------------------------------------------------------------------
+
+Paper = tuple[float, float, str]
+# The first cells, the run, the names of the parameters that were chosen, the paper's numbers, how many permutations.
+Compared = tuple[Sequence[Any], Run, str, Paper | None, int | None]
+
+
+def numbers(text: str) -> dict[str, dict[str, Paper]]:
+    """A paper's table as the paper prints it, "mean deviation size" in a cell: by column, then by row."""
+    head, *lines = text.strip().splitlines()
+    out: dict[str, dict[str, Paper]] = {column: {} for column in head.split()}
+    for line in lines:
+        row, *cells = re.split(r"\s{2,}", line.strip())
+        for column, cell in zip(out, cells, strict=True):
+            if cell != "-":
+                mean, deviation, size = cell.split()
+                out[column][row] = float(mean), float(deviation), size
+    return out
+
+
+def mean_sd(values: Iterable[float], digits: int = 2) -> str:
+    """Mean ± standard deviation; the mean alone where there is one value."""
+    values = list(values)
+    text = f"{statistics.fmean(values):.{digits}f}"
+    return f"{text} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else text
+
+
+def field(results: Iterable[runner.Row], name: str) -> list[float]:
+    return [result[name] for result in results]
+
+
+def means(results: Iterable[runner.Row], *names: str) -> list[float]:
+    return [statistics.fmean(field(results, name)) for name in names]
+
+
+def comparison(paper: tuple[float, float] | None, values: Sequence[float]) -> list[str]:
+    """Three cells: the paper's number, ours, and the difference, bold beyond 2 standard deviations.
+
+    The standard deviation of the difference of two single runs, √(paper's² + ours²), is meant.
+    """
+    ours = mean_sd(values)
+    if paper is None:
+        return ["", ours, ""]
+    mean, deviation = paper
+    difference = statistics.fmean(values) - mean
+    spread = math.hypot(deviation, statistics.stdev(values) if len(values) > 1 else 0.0)
+    text = f"{difference:+.2f}"
+    shown = f"{mean:.2f} ± {deviation:.2f}" if deviation else f"{mean:.2f}"
+    return [shown, ours, f"**{text}**" if abs(difference) > 2.0 * spread else text]
+
+
+def shown(params: dict[str, Any]) -> str:
+    """Parameters for a table."""
+    return ", ".join(
+        f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}" for name, value in params.items()
+    )
