@@ -1,9 +1,4 @@
-"""The pictures of README.md, into docs/.
-
-python -m benchmarks.figures
-
-The pictures of what is measured in `untuned.py` are made by it.
-"""
+"""The pictures of README.md and docs/: `python -m benchmarks.untuned --only pictures`."""
 
 from __future__ import annotations
 
@@ -21,16 +16,14 @@ from river import datasets, preprocessing
 from river.datasets import synth
 
 import river_okl
-from river_okl import AhpatronClassifier
 from river_okl.cli import plot
-from river_okl.cli.command import main
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
 
 
 def surface() -> None:
     """What 50 support vectors know of the Bananas after 5,300 samples."""
-    model = preprocessing.StandardScaler() | AhpatronClassifier(budget=50)
+    model = preprocessing.StandardScaler() | river_okl.AhpatronClassifier(budget=50)
     samples = list(datasets.Bananas())
     for x, y in samples:
         model.learn_one(x, y)
@@ -125,15 +118,10 @@ def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
     figure.savefig(DOCS / "untuned.png", dpi=110)
 
 
-def untuned(found: dict[tuple[str, str], Any], timed: dict[str, Any] | None, elec2: Iterable[Any]) -> None:
-    """The pictures of `benchmarks.untuned`."""
+def draw(found: dict[tuple[str, str], Any], timed: dict[str, Any] | None, elec2: Iterable[Any]) -> None:
     if timed:
         dots(found, timed)
     beliefs(elec2)
     features()
     band()
-
-
-if __name__ == "__main__":
     surface()
-    main(["--plot", str(DOCS / "curves.png")])

@@ -9,21 +9,20 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from river import anomaly, feature_extraction, linear_model, optim, preprocessing
 from river import datasets as river_datasets
 from river.datasets import synth
-from scipy import stats
+from sklearn.metrics import roc_auc_score
 
 import river_okl
 from benchmarks import runner, timing
+from benchmarks.streams import Sample, rbf
 from river_okl import datasets
 
-ROWS = 2_000
 SECONDS = 90  # a detector that takes longer is stopped, and marked by a star
-Sample = tuple[dict[Any, float], Any]
 
 
 def moons() -> Iterator[Sample]:
@@ -70,10 +69,7 @@ DETECTORS: dict[str, Callable[[], Any]] = {
     "LocalOutlierFactor": lambda: preprocessing.StandardScaler() | anomaly.LocalOutlierFactor(),
 }
 
-LABELS: dict[str, Callable[[], Any]] = {
-    "Bananas": river_datasets.Bananas,
-    "RandomRBF": lambda: ((x, bool(y)) for x, y in synth.RandomRBF(seed_model=1, seed_sample=1, n_centroids=20)),
-}
+LABELS: dict[str, Callable[[], Any]] = {"Bananas": river_datasets.Bananas, "RandomRBF": rbf}
 FEATURES: dict[str, Callable[[], Any]] = {
     "RandomFourierFeatures": lambda: river_okl.RandomFourierFeatures(seed=1) | linear_model.LogisticRegression(),
     "NystroemFeatures": lambda: river_okl.NystroemFeatures() | linear_model.LogisticRegression(),
@@ -100,8 +96,7 @@ Answers = list[tuple[Any, Any]]
 
 def area(answers: Answers) -> float:
     scores, strange = zip(*answers, strict=True)
-    ranks, n = stats.rankdata(scores), sum(strange)
-    return float((ranks[list(strange)].sum() - n * (n + 1) / 2) / (n * (len(scores) - n)))
+    return float(roc_auc_score(strange, scores))
 
 
 def accuracy(answers: Answers) -> float:
@@ -114,42 +109,36 @@ def coverage(answers: Answers) -> float:
     return sum(y <= answer for answer, y in late) / len(late)
 
 
-def measured(cache: runner.Cache, measure: Callable[[Answers], float], model: Any, samples: list[Sample]) -> runner.Row:
-    key = runner.digest(measure.__name__, runner.content(model), samples)
-    if key not in cache.rows:
-        answers, seconds = timing.answers(model, samples, "score_one" if measure is area else "predict_one", SECONDS)
-        cache.keep(key, value=measure(answers), rows=len(answers), us=seconds / len(answers) * 1e6)
-    return cache.rows[key]
-
-
 def compare(cache: runner.Cache, measure: Callable[[Answers], float], streams: Any, models: Any, rows: int) -> str:
     """A row for each model: what is measured and the time, for each stream."""
     found = [list(itertools.islice(iter(stream()), rows)) for stream in streams.values()]
-    head = ["model", *(title for name in streams for title in (name, "µs"))]
+    how = {"ask": "score_one", "limit": SECONDS} if measure is area else {}
     table = []
     for name, make in models.items():
-        results = [(measured(cache, measure, make(), samples), len(samples)) for samples in found]
-        cells = [(f"{row['value']:.3f}{'*' * (row['rows'] < of)}", row["us"]) for row, of in results]
-        table.append([name, *itertools.chain(*cells)])
-    return runner.table(head, table)
+        row = [name]
+        for samples in found:
+            result = timing.measured(cache, measure, make(), samples, **how)
+            row += [f"{result['value']:.3f}{'*' * (result['rows'] < len(samples))}", result["us"]]
+        table.append(row)
+    return runner.table(["model", *(title for name in streams for title in (name, "µs"))], table)
 
 
-def main() -> None:
-    cache = runner.Cache(runner.CACHE / "novelty.jsonl")
-    report = runner.Report(runner.RESULTS / "novelty.md", "Novelty, features, quantiles", runner.machine())
-    text = f"The area under the ROC curve over the first {ROWS:,} samples, each scored before it is learned"
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = runner.parser("novelty", __doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=2_000, help="of each stream; twice as many but for detectors")
+    options = parser.parse_args(argv)
+    cache, rows = runner.Cache(options.cache / "novelty.jsonl"), options.rows
+    report = runner.Report(options.output / "novelty.md", "Novelty, features, quantiles", runner.machine())
+    text = f"The area under the ROC curve over the first {rows:,} samples, each scored before it is learned"
     text += f" (*: over those of {SECONDS} s).\n\n"
-    report.write("1. Novelty", text + compare(cache, area, NOVELTY, DETECTORS, ROWS))
-    text = f"Accuracy of a logistic regression on features of raw samples, over at most {2 * ROWS:,} of them.\n\n"
-    report.write("2. Features", text + compare(cache, accuracy, LABELS, FEATURES, 2 * ROWS))
-    samples = list(itertools.islice(friedman(), 2 * ROWS))
-    table = [
-        [name, *(f"{measured(cache, coverage, regressor(name, a), samples)['value']:.2%}" for a in (0.05, 0.5, 0.95))]
-        for name in ("OGDRegressor", "FOGDRegressor")
-    ]
-    text = (
-        "How many targets are below the predicted quantile: Friedman with noise that depends on x, behind scalers.\n\n"
-    )
+    report.write("1. Novelty", text + compare(cache, area, NOVELTY, DETECTORS, rows))
+    text = f"Accuracy of a logistic regression on features of raw samples, over at most {2 * rows:,} of them.\n\n"
+    report.write("2. Features", text + compare(cache, accuracy, LABELS, FEATURES, 2 * rows))
+    text = "How many targets are below the predicted quantile: Friedman with noise that grows with x, scaled.\n\n"
+    samples, table = list(itertools.islice(friedman(), 2 * rows)), []
+    for name in ("OGDRegressor", "FOGDRegressor"):
+        shares = (timing.measured(cache, coverage, regressor(name, a), samples)["value"] for a in (0.05, 0.5, 0.95))
+        table.append([name, *(f"{share:.2%}" for share in shares)])
     report.write("3. Quantiles", text + runner.table(["model", "5 %", "50 %", "95 %"], table))
 
 

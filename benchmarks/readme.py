@@ -1,7 +1,4 @@
-"""README.md's table from results/race.json, whether it is that of today's file, and the table of all classes.
-
-python -m benchmarks.readme [--check | --race | --classes]
-"""
+"""README.md's table from results/race.json, and that of all classes: python -m benchmarks.readme [--race|--classes]"""
 
 from __future__ import annotations
 
@@ -87,15 +84,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Write README.md's table from results/race.json.")
     parser.add_argument("--race", action="store_true", help="measure anew first")
     parser.add_argument("--classes", action="store_true", help="write results/classes.md instead")
-    parser.add_argument("--check", action="store_true", help="only say whether it is there already")
     options = parser.parse_args()
     if options.classes:
         raise SystemExit(classes())
     if options.race:
         RACE.write_text(json.dumps(race(), indent=1) + "\n", encoding="utf-8")
-    text = README.read_text(encoding="utf-8")
-    new = TABLE.sub(lambda match: table(), text)
-    if options.check and new != text:
-        raise SystemExit("README.md's table is not that of benchmarks/results/race.json: python -m benchmarks.readme")
-    if not options.check:
-        README.write_text(new, encoding="utf-8")
+    README.write_text(TABLE.sub(lambda match: table(), README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from matplotlib.figure import Figure
 from river import preprocessing
 from river.datasets import synth
 
 import river_okl
-from benchmarks import figures, runner, untuned
+from benchmarks import figures, runner
+from benchmarks.streams import Sample, shuffled
 from river_okl import datasets, distributed
 
 TRAIN, HELD_OUT = 12_000, 5_000
@@ -28,8 +28,6 @@ SHARDS = 2, 8, 32
 EVERY = 300, 1_000, 4_000
 MANY, EVERY_OF_MANY = 1_000, (4, 11)
 EVERY_OF_DRIFT = 100, 250, 500, 1_000, 2_500
-
-Sample = tuple[dict[Any, Any], Any]
 
 
 def clusters() -> list[Sample]:
@@ -39,8 +37,8 @@ def clusters() -> list[Sample]:
 
 
 STREAMS: dict[str, Callable[[], list[Sample]]] = {
-    "a9a": lambda: untuned.shuffled(datasets.LIBSVM("a9a"))[: TRAIN + HELD_OUT],
-    "cod-rna": lambda: untuned.shuffled(datasets.LIBSVM("cod-rna"))[: TRAIN + HELD_OUT],
+    "a9a": lambda: shuffled(datasets.LIBSVM("a9a"))[: TRAIN + HELD_OUT],
+    "cod-rna": lambda: shuffled(datasets.LIBSVM("cod-rna"))[: TRAIN + HELD_OUT],
     "clusters": clusters,
 }
 
@@ -98,18 +96,16 @@ def of_drift(report: runner.Report) -> None:
     one = merged(river_okl.OKLClassifier(), rows, 1, 2_500)
     for every in EVERY_OF_DRIFT:
         result = merged(river_okl.OKLClassifier(), rows, 4, every)
-        found.append(100 * result.metric)
-        sent.append(sum(each.bytes for each in result.rounds) / 1e6)
-        table.append([every, f"{found[-1]:.2f}", len(result.rounds), f"{sent[-1]:.1f}"])
-    figure = Figure(figsize=(7, 3), layout="constrained")
-    gained, cost = figure.subplots(1, 2, sharex=True)
-    gained.plot(EVERY_OF_DRIFT, found, "o-", label="4 shards")
-    gained.axhline(100 * one.metric, color="gray", linestyle="--", label="one model")
-    gained.set(xscale="log", xlabel="samples of a shard between two merges", ylabel="accuracy along the stream, %")
-    gained.legend()
-    cost.plot(EVERY_OF_DRIFT, sent, "o-", color="C1")
-    cost.set(xscale="log", yscale="log", xlabel="samples of a shard between two merges", ylabel="MB sent")
-    figure.savefig(figures.DOCS / "scale-drift.png", dpi=110)
+        found.append((every, 100 * result.metric))
+        sent.append((every, sum(each.bytes for each in result.rounds) / 1e6))
+        table.append([every, f"{found[-1][1]:.2f}", len(result.rounds), f"{sent[-1][1]:.1f}"])
+    alone = [(every, 100 * one.metric) for every in EVERY_OF_DRIFT]
+    curves = [
+        ({"4 shards": found, "one model": alone}, {"ylabel": "accuracy along the stream, %"}),
+        ({"4 shards": sent}, {"ylabel": "MB sent", "yscale": "log"}),
+    ]
+    common = {"xscale": "log", "xlabel": "samples of a shard between two merges"}
+    runner.curves(figures.DOCS / "scale-drift.png", [(lines, common | options) for lines, options in curves])
     head = ["4 shards, merged every", "accuracy along the stream", "rounds", "MB sent"]
     title = "A stream that drifts: RandomRBFDrift, OKLClassifier"
     report.write(title, f"{runner.table(head, table)}\n\nOne model: {100 * one.metric:.2f} %.")
@@ -163,8 +159,7 @@ def of_speed(report: runner.Report) -> None:
 PARTS = {"accuracy": of_streams, "many": of_many, "drift": of_drift, "speed": of_speed}
 
 if __name__ == "__main__":
-    out = runner.Report(
-        runner.RESULTS / "scale.md", "Beyond one machine", f"`python -m benchmarks.scale`. {runner.machine()}"
-    )
+    intro = f"`python -m benchmarks.scale`. {runner.machine()}"
+    out = runner.Report(runner.RESULTS / "scale.md", "Beyond one machine", intro)
     for part in sys.argv[1:] or PARTS:
         PARTS[part](out)

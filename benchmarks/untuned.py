@@ -332,7 +332,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if "pictures" in options.only:
         from benchmarks import figures  # needs matplotlib
 
-        figures.untuned(found, timed, load("elec2", True))
+        figures.draw(found, timed, load("elec2", True))
 
 
 if __name__ == "__main__":

@@ -37,26 +37,18 @@ def bare_calls(n: int, d: int) -> dict[str, Callable[[], object]]:
     }
 
 
-# A step, its class and options, and the bare calls that it cannot do without.
-UPDATE = {"dsymv": 2, "dsyr": 2}
-NEEDS: dict[str, tuple[Any, dict[str, Any], dict[str, int]]] = {
-    "ProjectronClassifier, a mistake": (river_okl.ProjectronClassifier, {}, {"dsymv": 1}),
-    "ProjectronPlusPlusClassifier, a mistake": (river_okl.ProjectronPlusPlusClassifier, {}, {"dsymv": 1}),
-    "BPAClassifier projection": (river_okl.BPAClassifier, {"maintenance": "projection"}, UPDATE),
-    "BSGDClassifier projection": (river_okl.BSGDClassifier, {"maintenance": "projection"}, UPDATE),
-    "NBSGDClassifier projection": (river_okl.NBSGDClassifier, {"beta": 1e9, "maintenance": "projection"}, UPDATE),
-    "BDUOLClassifier approximate": (  # five steps of conjugate gradients
-        river_okl.BDUOLClassifier, {"maintenance": "approximate"}, {"dsymv": 12, "dsyr": 2},
-    ),
-    "BDUOLClassifier projection": (  # and ten of Newton's method
-        river_okl.BDUOLClassifier, {"maintenance": "projection"}, {"dsymv": 12, "dsyr": 2, "dposv": 10},
-    ),
-    "NOGDClassifier, rank 200": (river_okl.NOGDClassifier, {}, {"dgemv": 2}),
-    "AhpatronClassifier, a halving": (river_okl.AhpatronClassifier, {}, {"half gram": 1, "half dposv": 1}),
-    "BPAClassifier nearest": (river_okl.BPAClassifier, {"maintenance": "nearest"}, {}),
-    "BSGDClassifier merging": (river_okl.BSGDClassifier, {"maintenance": "merging"}, {}),
-    "NBSGDClassifier approximate": (river_okl.NBSGDClassifier, {"beta": 1e9, "maintenance": "approximate"}, {}),
-}  # fmt: skip
+# A step's class and options, and the bare calls that it cannot do without.
+NEEDS: list[tuple[str, dict[str, Any], dict[str, int]]] = [
+    ("Projectron", {}, {"dsymv": 1}),
+    ("ProjectronPlusPlus", {}, {"dsymv": 1}),
+    ("BPA", {"maintenance": "projection"}, {"dsymv": 2, "dsyr": 2}),
+    ("BSGD", {"maintenance": "projection"}, {"dsymv": 2, "dsyr": 2}),
+    ("NBSGD", {"maintenance": "projection", "beta": 1e9}, {"dsymv": 2, "dsyr": 2}),
+    ("BDUOL", {"maintenance": "approximate"}, {"dsymv": 12, "dsyr": 2}),  # five steps of conjugate gradients
+    ("BDUOL", {"maintenance": "projection"}, {"dsymv": 12, "dsyr": 2, "dposv": 10}),  # and ten of Newton's method
+    ("NOGD", {}, {"dgemv": 2}),
+    ("Ahpatron", {}, {"half gram": 1, "half dposv": 1}),  # a halving
+]
 
 
 def contradicted(model: Any, samples: Iterator[Sample]) -> float:
@@ -88,16 +80,16 @@ def matrices(n: int = 1000, d: int = 20) -> Iterator[str]:
     def needed(calls: dict[str, int]) -> float:
         return sum(times * timing.seconds(bare[call]) for call, times in calls.items())
 
-    for name, (cls, options, calls) in NEEDS.items():
-        model, samples = cls(budget=n, **options), iter(dense(20 * n, d))  # new: a support vector would cost more
+    for stem, options, calls in NEEDS:
+        model = getattr(river_okl, f"{stem}Classifier")(budget=n, **options)
+        samples = iter(dense(20 * n, d))  # new ones: a support vector would cost more
         while size(model) < n:
             contradicted(model, samples)
-        step = halved if name.endswith("halving") else contradicted
+        step = halved if stem == "Ahpatron" else contradicted
         measures = {"step": partial(several, 5, step, model, samples), "bare": partial(several, 3, needed, calls)}
-        times = timing.in_turns(measures, 9)
+        step_us, *theirs = timing.in_turns(measures, 9).compared("step", "bare")
         needs = " + ".join(f"{count} {call}" if count > 1 else call for call, count in calls.items())
-        theirs = times.compared("step", "bare")[1:] if calls else [None, None]
-        rows.append([name, times["step"], needs or "kernel rows alone", *theirs])
+        rows.append([f"{stem}Classifier {options.get('maintenance', '')}", step_us, needs, *theirs])
     yield runner.table(["step", "µs", "needs", "bare µs", "ratio"], rows)
     times = timing.interleaved(bare, rounds=7)
     yield f"Bare: {', '.join(f'{name} {times[name]:.0f} µs' for name in bare)}."
