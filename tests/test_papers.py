@@ -76,7 +76,17 @@ def test_the_emulated_programs():
 
     plain = error(explanations.PlainProjectron, precision="float64")
     assert plain == error(ProjectronClassifier, tolerance=0.0)
-    assert error(explanations.TransposedNOGDClassifier) > error(NOGDClassifier)
+    assert error(explanations.TransposedNOGD) > error(NOGDClassifier)
+
+
+def test_explanations(tmp_path, capsys):
+    """A line for each choice of parameters, class and data."""
+    options = ["RBP", "OldestBOGD", "--data", "waveform", "a9a/[0,1]", "--params", "gamma=0.5,0.1", "budget=20"]
+    explanations.main([*options, "--rows", "300", "--permutations", "2", "--cache", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 8 and len(set(lines)) == 8
+    assert lines[0].startswith("waveform, RBP, gamma=0.5, budget=20: ") and lines[0].endswith(" % wrong, 20 ± 0 SVs")
+    assert explanations.values("None,1,-0.5,.1,float32") == [None, 1, -0.5, 0.1, "float32"]
 
 
 def test_a_run_does_not_depend_on_the_runs_before():

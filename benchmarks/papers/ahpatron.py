@@ -113,7 +113,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         bench.compare(heading, ["algorithm"], "mistakes (%)", table(bench, data, sources[data], margin_errors))
     head = ["data", "ε", "ours: mistakes (%)", "ours: N_T", "paper: N_T"]
     bench.table("Table 3: Ahpatron's margin errors |N_T|, for each ε", head, margin_errors)
-    bench.write()
 
 
 if __name__ == "__main__":

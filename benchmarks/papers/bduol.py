@@ -35,11 +35,8 @@ FEWER = {("BDUOL projection", 500): 5, ("BDUOL approximate", 1000): 5, ("BDUOL p
 
 
 def candidates(data: str, algorithm: str, budget: int) -> list[Run]:
-    run, maintenance = (
-        Run(data, named(algorithm), {"gamma": 1.0 / 128.0, "budget": budget}),
-        algorithm.partition(" ")[2],
-    )
-    if maintenance:
+    run = Run(data, named(algorithm), {"gamma": 1.0 / 128.0, "budget": budget})
+    if maintenance := algorithm.partition(" ")[2]:
         return run.grid(maintenance=[maintenance], C=[2.0**k for k in range(-10, 11, 2)])
     return run.grid(tolerance=[0.0 if algorithm == "Projectron" else 0.1]) if "Projectron" in algorithm else [run]
 
@@ -60,7 +57,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     sources, title = {data: data for data in BUDGETS}, "Zhao & Hoi: BDUOL"
     bench = Bench("papers.bduol", title, sources, PAPER["500"], argv, permutations=20, note=BOLD)
     bench.compare("The table", ["data", "B", "algorithm"], "mistakes (%)", table(bench))
-    bench.write()
 
 
 if __name__ == "__main__":

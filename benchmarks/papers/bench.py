@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 import re
 import statistics
 import sys
@@ -46,12 +45,12 @@ class Bench:
         parser.add_argument("--rows", type=int, help="use only so many samples of each set")
         parser.add_argument("--jobs", type=int, default=2)
         self.args = parser.parse_args(argv)
-        self.name, self.title, self.note = name.rpartition(".")[2], title, note
         self.skipped: dict[str, str] = {}
         self.datasets = [data for data in self.args.datasets if self.there(data, sources[data])]
-        self._sections: list[tuple[str, str]] = []
-        self._cache = runner.Cache(self.args.cache / f"{self.name}.jsonl")
-        self._commits: set[str] = set()
+        stem, self.note = name.rpartition(".")[2], note
+        self._cache, self._commits = runner.Cache(self.args.cache / f"{stem}.jsonl"), set[str]()
+        self._report = runner.Report(self.args.output / f"{stem}.md", title)
+        self._report.sections.clear()
 
     def there(self, name: str, source: str) -> bool:
         """Whether the data can be read; else they are remembered as skipped."""
@@ -72,18 +71,9 @@ class Bench:
         return [{"seed": seed} for seed in range(self.args.permutations)[:most]]
 
     def run(self, wanted: Iterable[Run]) -> list[runner.Row]:
-        """The results of runs, from the cache where they are known."""
         if most := self.args.rows:
             wanted = [run._replace(rows=min(run.rows or most, most)) for run in wanted]
-        keyed = [(run.key, run) for run in wanted]
-        unknown = {key: run for key, run in keyed if key not in self._cache.rows}
-        # By data and seed: a worker keeps the permutation that it has in memory.
-        todo = dict(sorted(unknown.items(), key=lambda pair: (pair[1].data, str(pair[1].seed))))
-        if todo:
-            with multiprocessing.get_context("fork").Pool(self.args.jobs) as pool:
-                for key, result in zip(todo, pool.imap(runs.execute, todo.values()), strict=True):
-                    self._cache.keep(key, **result)
-        rows = [self._cache.rows[key] for key, _ in keyed]
+        rows = runs.results(self._cache, wanted, self.args.jobs)
         self._commits.update(row["commit"] for row in rows)
         return rows
 
@@ -99,9 +89,15 @@ class Bench:
         means = [statistics.fmean(errors[i : i + len(over)]) for i in range(0, len(errors), len(over))]
         return candidates[means.index(min(means))]
 
-    def table(self, heading: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        rows = list(rows)
-        self._sections.append((heading, runner.table(head, rows) if rows else "Nothing of it was asked for."))
+    def write(self, heading: str, text: str) -> None:
+        """A section of the results, below what is to be known of all."""
+        skipped = ["Skipped:", "\n".join(f"- {name}: {reason}" for name, reason in self.skipped.items())]
+        measured = [f"Measured at {', '.join(sorted(self._commits))}."] if self._commits else []
+        self._report.intro = "\n\n".join([self.note, *measured, *(skipped if self.skipped else [])])
+        self._report.write(heading, text)
+
+    def table(self, heading: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        self.write(heading, runner.table(head, rows) if rows else "Nothing of it was asked for.")
 
     def compare(self, heading: str, keys: Sequence[str], measure: str, rows: Iterable[Compared]) -> None:
         """A table of ours beside the paper's: a mean, its deviation and a size."""
@@ -119,18 +115,7 @@ class Bench:
     def figure(self, heading: str, name: str, panels: Sequence[runner.Panel], below: str = "") -> None:
         """A picture, and what stands below it."""
         runner.curves(self.args.output / f"{name}.png", panels)
-        self._sections.append((heading, f"![{name}]({name}.png)\n\n{below}".strip()))
-
-    def write(self) -> None:
-        """Write the results as Markdown, and show them."""
-        skipped = [f"- {name}: {reason}" for name, reason in self.skipped.items()]
-        measured = f"Measured at {', '.join(sorted(self._commits))}." if self._commits else ""
-        intro = [self.note, measured, "Skipped:" * bool(skipped), "\n".join(skipped)]
-        path = self.args.output / f"{self.name}.md"
-        path.unlink(missing_ok=True)
-        report = runner.Report(path, self.title, "\n\n".join(filter(None, intro)))
-        for heading, text in self._sections:
-            report.write(heading, text)
+        self.write(heading, f"![{name}]({name}.png)\n\n{below}".strip())
 
 
 # Numbers --------------------------------------------------------------------------------------------

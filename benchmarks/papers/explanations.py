@@ -1,30 +1,30 @@
-"""Experiments behind the explanations in benchmarks/README.md: python -m benchmarks.papers.explanations [name ...]
+"""Any run by its parameters, behind the explanations in benchmarks/README.md, such as
+
+python -m benchmarks.papers.explanations RBP Forgetron --data a9a.train --params gamma=0.5,0.125 budget=91,362
 
 The programs of the papers' authors are emulated where they differ from what the papers say.
 """
 
 from __future__ import annotations
 
+import ast
 import itertools
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from benchmarks import runner
+from benchmarks.papers import runs
 from benchmarks.papers.bench import field, mean_sd, shown
-from benchmarks.papers.nbsgd import nbsgd_params
-from benchmarks.papers.runs import Run, execute, load, named
 from river_okl import BOGDClassifier, NOGDClassifier, RBPClassifier
 from river_okl._core.expansion import Expansion
 from river_okl.kernels import RBF
 
-CODRNA = "cod-rna/[-1,1]"
 
-
-class TransposedNOGDClassifier(NOGDClassifier):
+class TransposedNOGD(NOGDClassifier):
     """NOGD of Liao et al.'s program: w = √D (Vα), where w = √D (Vᵀα) carries f over."""
 
     def _approximate(self) -> NDArray[np.float64]:
@@ -73,7 +73,7 @@ class PlainProjectron:
         self.n_support_vectors += 1
 
 
-class ClockRBPClassifier(RBPClassifier):
+class ClockRBP(RBPClassifier):
     """RBP as in LSOKL, which seeds its generator with the time before each draw: for a second, some thousand samples,
     the support vector to leave is the same in the order of their ages."""
 
@@ -92,134 +92,41 @@ class ClockRBPClassifier(RBPClassifier):
             f.add(y)
 
 
-class OldestBOGDClassifier(BOGDClassifier):
+class OldestBOGD(BOGDClassifier):
     """BOGD as in LSOKL: the oldest leaves, and nothing is scaled up."""
 
     def _remove_one(self) -> None:
         self._f.remove(self._f.oldest())
 
 
-# The experiments: what is run, on how many permutations, and whether the accuracy is shown -----------
-
-Experiment = Iterator[tuple[Run, int, bool]]
+EMULATED = {cls.__name__: cls for cls in (ClockRBP, OldestBOGD, TransposedNOGD, PlainProjectron)}
 
 
-def nogd() -> Experiment:
-    """Liao et al. have 8.12 ± 0.23, 16.56 ± 0.15 and 2.69 ± 0.04 % of mistakes."""
-    for data, gamma, budget in (("phishing", 0.5, 400), ("a9a", 0.125, 150), ("w8a", 0.125, 300)):
-        n = len(load(data))
-        for cls in (NOGDClassifier, TransposedNOGDClassifier):
-            run = Run(data, cls, {"gamma": gamma, "budget": budget})
-            steps = [run.given(learning_rate=10.0**k / n**0.5) for k in range(4)]
-            yield min(steps, key=lambda run: execute(run)["error"]), 10, False
+def values(text: str) -> list[Any]:
+    """Numbers, None and words between commas."""
+    return [ast.literal_eval(v) if v == "None" or v[:1] in "-.0123456789" else v for v in text.split(",")]
 
 
-def fogd() -> Experiment:
-    """Liao et al. have 4.18 ± 0.23 % on w8a with "300"; their program has 200 and 50/√T."""
-    for components, step in itertools.product((150, 200, 300), (10.0, 50.0, 100.0)):
-        rate = step / len(load("w8a")) ** 0.5
-        yield Run("w8a", named("FOGD"), {"gamma": 0.125, "n_components": components, "learning_rate": rate}), 3, False
-
-
-def cod_rna() -> Experiment:
-    """Liao et al. have 12.33 ± 0.08 and 14.43 ± 0.03 % on the 271,617 samples of cod-rna.t: the second number of
-    mistakes less the first, over the samples between."""
-    for rows in (40_000, None):
-        ahpatron = Run("cod-rna", named("Ahpatron"), {"gamma": 0.5, "budget": 600, "epsilon": 0.7}, rows=rows)
-        yield ahpatron, 5, False
-        yield Run("cod-rna", named("Projectron"), {"gamma": 0.5, "tolerance": 0.9}, rows=rows), 5, False
-
-
-def projectron() -> Experiment:
-    """Lu et al. have an accuracy of 83.35 ± 0.23 % on codrna, 61.24 ± 4.37 % on gaussian."""
-    plain = Run(CODRNA, PlainProjectron, {"gamma": 0.4, "budget": 822})
-    for precision in ("float32", "float64"):
-        yield plain.given(precision=precision), 5, True
-    ours = Run(CODRNA, named("Projectron"), {"gamma": 0.4, "budget": 822, "tolerance": 0.0})
-    yield ours, 5, True
-    for run in (plain.given(precision="float32", budget=1100), ours.given(budget=1100)):
-        yield run._replace(data="gaussian", rows=60_000), 5, True
-
-
-def scaling() -> Experiment:
-    """Lu et al. have an accuracy of 90.79 ± 0.09 % and 5.4k support vectors for the Perceptron on codrna."""
-    for data in (CODRNA, "cod-rna", "cod-rna/[0,1]", "cod-rna/z"):
-        yield Run(data, named("Perceptron"), {"gamma": 0.4}), 5, True
-
-
-def olk() -> Experiment:
-    """He & Kwok have 26.23 and 25.88 % (RBP, Forgetron) at B = 91, 23.45 and 23.00 % at 362; OLRD 20.16 % there."""
-    for gamma, budget, name in itertools.product((0.5, 0.125), (91, 362), ("RBP", "Forgetron")):
-        yield Run("a9a.train", named(name), {"gamma": gamma, "budget": budget}), 5, False
-    for radius in (None, 8.0):
-        params = {"gamma": 0.125, "budget": 362, "learning_rate": 16.0, "radius": radius, "horizon": 10_000}
-        yield Run("a9a.train", named("OLRD"), params, rows=10_000), 5, False
-
-
-def steps() -> Experiment:
-    """Lu et al. have 83.41 ± 0.05 % and 23.5k support vectors (OGD, a9a), 93.65 ± 0.05 % and 12.4k (PA-I, codrna)."""
-    yield Run("a9a", named("OGD"), {"gamma": 0.4, "learning_rate": 0.1, "l2": 1e-9}), 5, True
-    yield Run(CODRNA, named("PA-I"), {"gamma": 0.4, "C": 0.5}), 5, True
-
-
-def rbp() -> Experiment:
-    """Lu et al. have an accuracy of 78.83 ± 0.38 % on a9a and 86.59 ± 0.22 % on codrna."""
-    # The paper's numbers of samples over its seconds.
-    for data, budget, speed in (("a9a", 1350, 9_100), (CODRNA, 822, 35_400)):
-        run = Run(data, named("RBP"), {"gamma": 0.4, "budget": budget})
-        yield run, 10, True
-        yield run.given(samples_per_second=speed)._replace(cls=ClockRBPClassifier), 10, True
-
-
-def bogd() -> Experiment:
-    """Lu et al. have an accuracy of 80.97 ± 0.04 % on a9a and 85.62 ± 0.06 % on codrna."""
-    for data, budget in (("a9a", 1350), (CODRNA, 822)):
-        run = Run(data, named("BOGD"), {"gamma": 0.4, "budget": budget, "l2": 1e-9, "max_coef": None})
-        for bound in (1.0, None):
-            yield run.given(learning_rate=1.0, max_coef=bound), 5, True
-        for rate in (10.0, 1.0, 0.1):
-            yield run.given(learning_rate=rate)._replace(cls=OldestBOGDClassifier), 5, True
-
-
-def pegasos() -> Experiment:
-    """Lu et al. have an accuracy of 84.66 ± 0.21 % on the test set of a9a, with 11.0k support vectors."""
-    for k, l2 in itertools.product((-7, -5, -3), (1e-2, 1e-3, 1e-4, 1e-5)):
-        yield Run("a9a.train", named("SGD"), {"gamma": 2.0**k, "l2": l2}, test="a9a.t"), 5, True
-
-
-def nbsgd() -> Experiment:
-    """Le et al. have an accuracy of 77.2 % (hinge) and 88.3 % (logistic) on dna, 83.6 % on a9a."""
-    sets = (("dna", "dna.t", 1_400, 272), ("a9a.train", "a9a.t", 32_561, 3_559))
-    for (data, test, n, size), loss, gamma in itertools.product(sets, ("Hinge", "Log"), (2.0**-4, 1.0)):
-        params = {"gamma": gamma, "l2": 2.0**-8, "loss": loss, **nbsgd_params(n, size)}
-        yield Run(data, named("NBSGD"), params, rows=n, test=test), 5, True
-    params = {"gamma": 2.0**-4, "l2": 2.0**-12}
-    yield Run("dna", named("SGD"), params, rows=1_400, test="dna.t"), 5, True
-
-
-def bduol() -> Experiment:
-    """Zhao & Hoi's poster has 31.83 ± 0.92 % for RBP and 28.18 ± 1.08 % for BDUOL's nearest neighbour at B = 500."""
-    for gamma in (1 / 128, 1 / 64, 1 / 8):
-        run = Run("spambase", named("RBP"), {"gamma": gamma, "budget": 500})
-        yield run, 5, False
-        yield run.given(C=16.0)._replace(cls=named("BDUOL")), 5, False
-
-
-EXPERIMENTS: dict[str, Callable[[], Experiment]] = {
-    f.__name__: f for f in (nogd, fogd, cod_rna, projectron, scaling, olk, steps, rbp, bogd, pegasos, nbsgd, bduol)
-}
-
-
-def main(names: Sequence[str]) -> None:
-    for name in names or EXPERIMENTS:
-        print(f"{name}. {EXPERIMENTS[name].__doc__}", flush=True)
-        for run, permutations, accuracy in EXPERIMENTS[name]():
-            results = [execute(run._replace(seed=seed)) for seed in range(permutations)]
-            values = [100.0 - r["error"] if accuracy else r["error"] for r in results]
-            sizes = mean_sd(field(results, "n_support_vectors"), 0)
-            what = f"{run.data}, {run.cls.__name__}, {shown(run.params)}" + f", {run.rows:,} rows" * bool(run.rows)
-            print(f"{what}: {mean_sd(values)} %, {sizes} SVs", flush=True)
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = runner.parser("papers.explanations", __doc__.splitlines()[0])
+    parser.add_argument("algorithms", nargs="+", help=f"as the papers call them; or {', '.join(EMULATED)}")
+    parser.add_argument("--data", nargs="+", required=True)
+    parser.add_argument("--params", nargs="*", default=[], metavar="NAME=VALUE[,VALUE]", help="each with each other")
+    parser.add_argument("--rows", type=int, help="that are learned")
+    parser.add_argument("--test", help="a data set to predict after learning; without it samples are predicted first")
+    parser.add_argument("--permutations", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args(argv)
+    cache = runner.Cache(args.cache / "explanations.jsonl")
+    grid = {name: values(text) for name, _, text in (pair.partition("=") for pair in args.params)}
+    for data, algorithm in itertools.product(args.data, args.algorithms):
+        cls = EMULATED.get(algorithm) or runs.named(algorithm)
+        for run in runs.Run(data, cls, {}, rows=args.rows, test=args.test).grid(**grid):
+            permutations = [run._replace(seed=seed) for seed in range(args.permutations)]
+            results = runs.results(cache, permutations, args.jobs)
+            error, sizes = mean_sd(field(results, "error")), mean_sd(field(results, "n_support_vectors"), 0)
+            print(f"{data}, {algorithm}, {shown(run.params)}: {error} % wrong, {sizes} SVs", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -218,7 +218,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     bench.compare("Table 3", ["data", "algorithm"], "accuracy (%)", table_3(bench))
     if "a9a" in bench.datasets and bench.asked(["NBSGD"]):
         figures(bench)
-    bench.write()
 
 
 if __name__ == "__main__":

@@ -115,7 +115,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     bench = Bench("papers.olk", "He & Kwok 2014: OLRU and OLRD", SOURCES, ALGORITHMS, argv, note=BOLD)
     bench.compare("Tables 2 and 3", ["data", "B", "algorithm"], "error (%)", table(bench))
     figures(bench)
-    bench.write()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import functools
 import inspect
 import itertools
 import math
+import multiprocessing
 import pathlib
 import random
 import statistics
@@ -234,3 +235,16 @@ def _batch(run: Run, train: list[Sample], test: list[Sample]) -> runner.Row:
     seconds = time.perf_counter() - start
     error = 100.0 * float((model.predict(X_test) != [y for _, y in test]).mean())
     return {"seconds": seconds, "error": error, "n_support_vectors": len(model.support_)}
+
+
+def results(cache: runner.Cache, wanted: Iterable[Run], jobs: int) -> list[runner.Row]:
+    """The results of runs, from the cache where they are known."""
+    keyed = [(run.key, run) for run in wanted]
+    unknown = {key: run for key, run in keyed if key not in cache.rows}
+    # By data and seed: a worker keeps the permutation that it has in memory.
+    todo = dict(sorted(unknown.items(), key=lambda pair: (pair[1].data, str(pair[1].seed))))
+    if todo:
+        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+            for key, result in zip(todo, pool.imap(execute, todo.values()), strict=True):
+                cache.keep(key, **result)
+    return [cache.rows[key] for key, _ in keyed]
