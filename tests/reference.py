@@ -55,6 +55,25 @@ def linear():
     return dot
 
 
+def remembered(kernel, known=None):
+    """The same naive kernel, asked once for each pair of samples: twins ask again and again.
+
+    Pairs go by their ids, and the samples are kept, so that no other dict gets their ids; nobody may change them.
+    ``known`` is what several kernels of one definition may share, at first an empty pair of a dict and a list.
+    """
+    values, samples = ({}, []) if known is None else known
+
+    def value(x, z):
+        try:
+            return values[id(x), id(z)]
+        except KeyError:
+            samples.append((x, z))
+            values[id(x), id(z)] = values[id(z), id(x)] = found = kernel(x, z)
+            return found
+
+    return value
+
+
 # ---------------------------------------------------------------------------------------------
 # Losses: value and derivative in the prediction p; y = -1 / +1 for Hinge and Log
 # ---------------------------------------------------------------------------------------------
@@ -181,11 +200,11 @@ class Twin:
         self.label = []
         self.t = 0  # samples learned, the present one included
         self.points = []  # every point ever added, by birth number
-        self.table = []  # table[i][j] = k(point i, point j)
+        self.table = []  # table[i][j] = k(point i, point j), where both have been in the support at once
         self.history = [{}]  # f_1 = 0, f_2, ... as {birth number: coefficient}
 
     def f(self, x):
-        return sum(a * self.kernel(z, x) for a, z in zip(self.alpha, self.support, strict=True))
+        return sum([a * self.kernel(z, x) for a, z in zip(self.alpha, self.support, strict=True)])
 
     def decision(self, x):
         return self.f(x)
@@ -205,12 +224,12 @@ class Twin:
         return float(np.array(self.alpha) @ self.gram() @ np.array(self.alpha))
 
     def add(self, x, coefficient, y=0.0):
-        self.birth.append(len(self.points))
+        new = len(self.points)
+        self.birth.append(new)
         self.points.append(x)
-        values = [self.kernel(z, x) for z in self.points]
-        for row, value in zip(self.table, values, strict=False):
-            row.append(value)
-        self.table.append(values)
+        self.table.append({birth: self.kernel(self.points[birth], x) for birth in self.birth})
+        for birth in self.birth:
+            self.table[birth][new] = self.table[new][birth]
         self.support.append(x)
         self.alpha.append(coefficient)
         self.label.append(y)
@@ -515,9 +534,9 @@ class BPAClassifier(Twin):
 
         # f'(x_t) is the same for every r, since t is in V and so the projection on V keeps the
         # value at x_t: the objective's only part that depends on r is what the projection loses.
-        lost = [self.replacement(r, x, y)[2] for r in range(len(self.support))]
-        r = smallest(lost, self.birth)
-        V, beta, _ = self.replacement(r, x, y)
+        replacements = [self.replacement(r, x, y) for r in range(len(self.support))]
+        r = smallest([lost for _, _, lost in replacements], self.birth)
+        V, beta, _ = replacements[r]
         for i, b in zip(V, beta[1:], strict=True):
             self.alpha[i] += float(b)
         self.remove(r)

@@ -378,7 +378,7 @@ class OneClassTwin(reference.Twin):
 @pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
 def test_the_detector_is_its_twin(options, theirs, kind):
     model = river_okl.KernelOneClassSVM(kernels.RBF(0.5), **options)
-    twin = OneClassTwin(reference.rbf(0.5), **{**options, **theirs})
+    twin = OneClassTwin(reference.remembered(reference.rbf(0.5)), **{**options, **theirs})
     for x in xs(kind, 200):
         assert model.score_one(x) == pytest.approx(twin.rho - twin.f(x), rel=1e-9, abs=1e-9)
         model.learn_one(x)
@@ -500,7 +500,7 @@ class NystroemTwin:
 @pytest.mark.parametrize(("budget", "tolerance"), [(50, 0.1), (8, 0.3), (1, 0.0)])
 def test_nystroem_features_are_those_of_their_twin(kind, budget, tolerance):
     model = river_okl.NystroemFeatures(kernels.RBF(0.5), budget=budget, tolerance=tolerance)
-    twin = NystroemTwin(reference.rbf(0.5), budget, tolerance)
+    twin = NystroemTwin(reference.remembered(reference.rbf(0.5)), budget, tolerance)
     for x in xs(kind):
         expected = math.sqrt(budget) * twin.coordinates(x)
         found = model.transform_one(x)
