@@ -34,12 +34,18 @@ def sigmoid(z):
     return float(special.expit(z))
 
 
+def mean_and_variance(values):
+    values = np.array(values)
+    mean = np.add.reduce(values) / len(values)
+    return float(mean), float(np.add.reduce((values - mean) ** 2) / len(values))
+
+
 def held(value, others):
     """A value, or where it is an outlier among others the one at five deviations."""
     if len(others) < 8 or min(others) == max(others):
         return value
-    mean, farthest = np.mean(others), 5.0 * np.std(others)
-    return clip(value, mean - farthest, mean + farthest)
+    mean, variance = mean_and_variance(others)
+    return clip(value, mean - 5.0 * math.sqrt(variance), mean + 5.0 * math.sqrt(variance))
 
 
 class Running:
@@ -56,7 +62,7 @@ class Running:
         values = [*self.values, *map(self.kept, more)]
         if min(values) == max(values):
             return values[0], 0.0
-        return float(np.mean(values)), float(np.var(values))
+        return mean_and_variance(values)
 
     def standing(self, value):
         """Of a value that was added."""
@@ -147,11 +153,16 @@ class Kernel:
         """κ of every sample of A with every one of B."""
         column = {name: j for j, name in enumerate(dict.fromkeys(name for x in (*A, *B) for name in x))}
         w = np.array([self.weights.get(name, 1.0) for name in column])
-        a, b = np.zeros((len(A), len(w))), np.zeros((len(B), len(w)))
-        for rows, samples in (a, A), (b, B):
+
+        def rows_of(samples):
+            rows = [[0.0] * len(w) for _ in samples]
             for row, x in zip(rows, samples, strict=True):
                 for name, value in x.items():
                     row[column[name]] = value
+            return np.array(rows).reshape(len(samples), len(w))
+
+        a = rows_of(A)
+        b = a if B is A else rows_of(B)
         distances = ((a[:, None, :] - b[None, :, :]) ** 2) @ w
         return 0.8 * np.exp(-self.gamma * distances) + 0.2 * self.slope * (a * w) @ b.T
 
@@ -162,7 +173,8 @@ class Kernel:
 
     def gram(self, points):
         """K, jitter included."""
-        K = self.matrix([z.x for z in points], [z.x for z in points])
+        samples = [z.x for z in points]
+        K = self.matrix(samples, samples)
         return K + JITTER * np.diag(np.diag(K))
 
     def project(self, dictionary):

@@ -9,7 +9,8 @@ import river_okl
 from tests import streams
 from tests.reference_okl import OKL
 
-N = 460  # metrics are learned after 200, 300 and 450 samples, and the last two times a kernel may move
+# Metrics are learned after 200, 300 and 450 samples, and the last two times a kernel may move.
+SHORT, LONG = 320, 460
 WEIGHTS = (1.0, 0.3, 0.0, 7.0, 30.0)
 CLASSIFICATION, REGRESSION = streams.CLASSIFICATION, streams.REGRESSION
 
@@ -90,12 +91,12 @@ def compare(model, twin, stream, weights, column):
 @pytest.mark.parametrize(
     ("stream", "budget", "weights"),
     [
-        (streams.dense(CLASSIFICATION, N, seed=7), 30, WEIGHTS),
-        (streams.sparse(CLASSIFICATION, N, n_features=40), 40, (1.0,)),
-        (streams.emerging(CLASSIFICATION, N), 40, (1.0,)),
-        (with_gaps(streams.dense(CLASSIFICATION, N, seed=3)), 30, (1.0,)),
-        (with_outliers(streams.dense(CLASSIFICATION, N, seed=5)), 30, (1.0,)),
-        (of_three_then_four(streams.dense(REGRESSION, N, seed=9)), 30, (1.0,)),
+        (streams.dense(CLASSIFICATION, LONG, seed=7), 30, WEIGHTS),
+        (streams.sparse(CLASSIFICATION, SHORT, n_features=40), 40, (1.0,)),
+        (streams.emerging(CLASSIFICATION, SHORT), 40, (1.0,)),
+        (with_gaps(streams.dense(CLASSIFICATION, LONG, seed=3)), 30, (1.0,)),
+        (with_outliers(streams.dense(CLASSIFICATION, LONG, seed=5)), 30, (1.0,)),
+        (of_three_then_four(streams.dense(REGRESSION, SHORT, seed=9)), 30, (1.0,)),
     ],
     ids=["weights", "sparse", "emerging", "gaps", "outliers", "many labels"],
 )
@@ -107,9 +108,9 @@ def test_the_classifier_is_its_twin(stream, budget, weights):
 @pytest.mark.parametrize(
     ("stream", "weights"),
     [
-        (in_other_units(streams.dense(REGRESSION, N)), (1.0,)),
-        (streams.sparse(REGRESSION, N, n_features=40), WEIGHTS),
-        (with_outliers(streams.dense(REGRESSION, N, seed=2)), (1.0,)),
+        (in_other_units(streams.dense(REGRESSION, LONG)), (1.0,)),
+        (streams.sparse(REGRESSION, SHORT, n_features=40), WEIGHTS),
+        (with_outliers(streams.dense(REGRESSION, LONG, seed=2)), (1.0,)),
     ],
     ids=["dense", "sparse", "outliers"],
 )
