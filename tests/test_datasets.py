@@ -15,6 +15,7 @@ import tracemalloc
 import warnings
 
 import hypothesis
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -554,12 +555,11 @@ def test_real_files_against_another_reader(name, part):
     features, targets = sklearn_datasets.load_svmlight_file(str(dataset.path))
     assert len(samples) == features.shape[0] == dataset.n_samples
     larger = targets.max()
-    bounds = features.indptr.tolist()
-    for i, (x, y) in enumerate(samples):
-        row = slice(bounds[i], bounds[i + 1])
-        assert [j - 1 for j in x] == features.indices[row].tolist()
-        assert list(x.values()) == features.data[row].tolist()
-        assert y == (targets[i] == larger if type(y) is bool else targets[i])
+    assert np.diff(features.indptr).tolist() == [len(x) for x, _ in samples]
+    assert (features.indices + 1).tolist() == [j for x, _ in samples for j in x]
+    assert features.data.tolist() == [v for x, _ in samples for v in x.values()]
+    found = targets == larger if type(samples[0][1]) is bool else targets
+    assert found.tolist() == [y for _, y in samples]
 
 
 def test_real_spambase():

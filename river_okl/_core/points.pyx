@@ -36,6 +36,7 @@ from libc.string cimport memcpy, memset
 
 import math
 import time
+from collections import Counter
 
 import numpy as np
 
@@ -654,15 +655,15 @@ cdef class Points:
         self.forget_emptied()
         assert n <= self.capacity and (self.most is None or n <= self.most)
         points = [self.point(i) for i in range(n)]
-        used = set().union(*points)
-        assert used == set(self.vocabulary), "the vocabulary is what the support vectors have"
+        used = Counter([name for point in points for name in point])
+        assert used.keys() == set(self.vocabulary), "the vocabulary is what the support vectors have"
         assert len(self.vocabulary) == self.n_features == self.n_slots - len(self.free_slots)
         assert len(set(self.births.tolist())) == n and all(0 <= b < self.born for b in self.births)
         owning = [set() for _ in range(n)]
         for name, slot in self.vocabulary.items():
             feature = &self.features[<Py_ssize_t> slot]
             assert <object> feature.key is name or <object> feature.key == name
-            assert feature.count == sum(name in point for point in points)
+            assert feature.count == used[name]
             if feature.dense != NULL:
                 assert self.dense_slots[feature.rank] == slot
                 assert all(feature.dense[i] == 0.0 for i in range(n, self.capacity))

@@ -425,12 +425,16 @@ cdef class Rows:
         """K by brute force, and how far distances that come from dot products may be off."""
         points = self.points.check()
         n = len(points)
+        numbers = {}  # of the names, whose hashes may be slow
+        numbered = [{numbers.setdefault(name, len(numbers)): v for name, v in point.items()} for point in points]
         factors = iter(self.kernel.gammas)
         gammas = [[next(factors) for _ in fs] for _, fs in self.kernel.terms]
 
         def kappa(x, z):
-            dot = math.fsum(v * z.get(key, 0.0) for key, v in x.items())
-            distance = math.fsum((x.get(key, 0.0) - z.get(key, 0.0)) ** 2 for key in x.keys() | z.keys())
+            dot = math.fsum([v * z.get(key, 0.0) for key, v in x.items()])
+            distance = math.fsum(
+                [(v - z.get(key, 0.0)) ** 2 for key, v in x.items()] + [v**2 for key, v in z.items() if key not in x]
+            )
             total = 0.0
             for (weight, fs), gs in zip(self.kernel.terms, gammas):
                 product = weight
@@ -442,7 +446,10 @@ cdef class Rows:
                 total += product
             return total
 
-        gram = np.array([[kappa(x, z) for z in points] for x in points]).reshape(n, n)
+        gram = np.zeros((n, n))
+        for i, x in enumerate(numbered):
+            for j in range(i + 1):
+                gram[i, j] = gram[j, i] = kappa(x, numbered[j])
         # ‖x-z‖² comes from ‖x‖² + ‖z‖² - 2 x·z: it is wrong by up to a few ulp of the squares, its root by the root of that
         # (only where posting lists are involved)
         squares = [math.fsum(v * v for v in point.values()) for point in points]
