@@ -849,11 +849,12 @@ def altered(rng, data):
     return assembled(document, arrays)
 
 
-@pytest.mark.parametrize("seed", range(400))
-def test_altered_files_are_refused_or_work(seed):
+@pytest.mark.parametrize("tens", range(40))
+def test_altered_files_are_refused_or_work(tens):
     """With a right checksum, so that only the checks behind it are left."""
-    rng = random.Random(seed)
-    try_to_use(altered(rng, rng.choice(good())))
+    for seed in range(10 * tens, 10 * tens + 10):
+        rng = random.Random(seed)
+        try_to_use(altered(rng, rng.choice(good())))
 
 
 def test_a_file_cannot_ask_for_much_memory():

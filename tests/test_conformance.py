@@ -639,19 +639,16 @@ NONSENSE = {
 CHOICES = ("maintenance", "sampling", "projection")
 
 
-@pytest.mark.parametrize(
-    ("cls", "name"),
-    [pytest.param(cls, name, id=f"{c}-{name}") for c, cls in CLASSES.items() for name in parameters(cls)],
-)
-def test_nonsense_is_refused(cls, name):
-    default = parameters(cls)[name]
-    values = ["nonsense", None, 1, []] if name in CHOICES else NONSENSE.get(name, NUMBERS)
-    for value in values:
-        if name == "learning_rate" and value is None and default is None:
-            continue
-        with pytest.raises((ValueError, TypeError, OverflowError)) as error:
-            cls(**{name: value})
-        assert name in str(error.value), f"{name}={value!r}: {error.value}"
+@each_class
+def test_nonsense_is_refused(cls):
+    for name, default in parameters(cls).items():
+        values = ["nonsense", None, 1, []] if name in CHOICES else NONSENSE.get(name, NUMBERS)
+        for value in values:
+            if name == "learning_rate" and value is None and default is None:
+                continue
+            with pytest.raises((ValueError, TypeError, OverflowError)) as error:
+                cls(**{name: value})
+            assert name in str(error.value), f"{name}={value!r}: {error.value}"
 
 
 @pytest.mark.parametrize("cls", [cls for cls in CLASSES.values() if "loss" in parameters(cls)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import pickle
 
@@ -22,11 +23,13 @@ NATIVE = [name for name, model in MODELS.items() if model._multiclass]
 TWO_ONLY = [name for name, model in MODELS.items() if not model._multiclass]
 
 
-def images(n=400):
-    scaler = preprocessing.StandardScaler()
+@functools.cache
+def images(n=300):
+    scaler, stream = preprocessing.StandardScaler(), []
     for x, y in datasets.ImageSegments().take(n):
         scaler.learn_one(x)
-        yield scaler.transform_one(x), y
+        stream.append((scaler.transform_one(x), y))
+    return stream
 
 
 def test_both_kinds_are_there():
@@ -60,7 +63,7 @@ def test_seven_classes_without_a_wrapper(name):
     """A share of the larger class is 1/7; a model that confuses columns stays near that."""
     options = {"budget": 60} if "budget" in parameters(CLASSES[name]) else {}
     model, metric = small(CLASSES[name], **options), metrics.Accuracy()
-    for t, (x, y) in enumerate(images(300)):
+    for t, (x, y) in enumerate(images()):
         if t:
             metric.update(y, model.predict_one(x))
             assert sum(model.predict_proba_one(x).values()) == pytest.approx(1.0)
@@ -77,7 +80,7 @@ def test_seven_classes_without_a_wrapper(name):
 @pytest.mark.parametrize("name", NATIVE)
 def test_frames_and_pickles(name):
     model = MODELS[name].clone()
-    stream = list(images(200))
+    stream = images()[:200]
     for x, y in stream[:100]:
         model.learn_one(x, y)
     other = pickle.loads(pickle.dumps(model))

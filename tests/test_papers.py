@@ -51,7 +51,7 @@ def data(monkeypatch):
 @pytest.mark.parametrize("paper", SHORT)
 def test_short_version(paper, tmp_path, monkeypatch):
     arguments, expected = SHORT[paper]
-    command = [*arguments, "--permutations", "2", "--jobs", "1", "--rows", "400"]
+    command = [*arguments, "--permutations", "2", "--jobs", "1", "--rows", "200"]
     command += ["--output", str(tmp_path), "--cache", str(tmp_path / "cache")]
     script = importlib.import_module(f"benchmarks.papers.{paper}")
     script.main(command)

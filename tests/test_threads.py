@@ -21,7 +21,7 @@ from river_okl import kernels
 from river_okl._core.expansion import Expansion
 from river_okl.labels import Labels
 from tests import streams
-from tests.discovery import CLASSES, decision, small, snapshot, task
+from tests.discovery import CLASSES, ODD, decision, small, snapshot, task
 
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
 
@@ -127,7 +127,7 @@ def test_four_threads_predict_with_a_model_that_releases_the_gil(restless):
 @each_class
 def test_learning_in_two_threads_is_refused_or_safe(cls, restless):
     model = small(cls)
-    stream = streams.emerging(task(cls), 300)
+    stream = streams.emerging(task(cls), 300 if cls.__name__ in ODD else 150)
 
     def learn(i):
         refused = 0

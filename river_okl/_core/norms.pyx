@@ -20,6 +20,7 @@ from river_okl._core.points cimport copy_array, fill
 from river_okl._core.rows cimport Rows
 
 from river_okl._core.linalg import dot
+from river_okl._core.points import assert_close
 
 
 @cython.final
@@ -260,8 +261,8 @@ cdef class Norms:
             assert all(self.alpha.coef[o][i] == 0.0 for i in range(n, self.alpha.capacity))
             alpha = columns[:, o]
             size = 1e-9 * float(np.abs(alpha) @ np.abs(gram) @ np.abs(alpha)) + slack * float(np.abs(alpha).sum()) ** 2
-            np.testing.assert_allclose(squares[o], alpha @ gram @ alpha, rtol=1e-6, atol=size + 1e-200)  # coefficients of 1e-120 have squares that underflow on the way
+            assert_close(squares[o], alpha @ gram @ alpha, rtol=1e-6, atol=size + 1e-200)  # coefficients of 1e-120 have squares that underflow on the way
         if self.keeps_values:
             alpha = columns[:, 0]
             size = 1e-9 * float((np.abs(gram) @ np.abs(alpha)).max(initial=0.0)) + slack * float(np.abs(alpha).sum())
-            np.testing.assert_allclose(self.read_values(), gram @ alpha, rtol=1e-6, atol=size + 1e-300)
+            assert_close(self.read_values(), gram @ alpha, rtol=1e-6, atol=size + 1e-300)
