@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 import random
 import statistics
 from collections.abc import Callable, Iterable, Sequence
@@ -152,9 +153,9 @@ def bandwidth(errors: Errors) -> str:
     estimates, found = [], []
     for name, scaling in itertools.product(errors.of[SCALINGS[0]], SCALINGS):
         samples = errors.of[scaling][name]
-        rng, xs = random.Random(0), [x for x, _ in samples]
-        mean = statistics.fmean(_distance(*rng.sample(xs, 2)) for _ in range(2_000))
-        after = statistics.fmean(_distance(a, b) for a, b in itertools.pairwise(xs[:201]))
+        rng, xs = random.Random(0), [[*x.values()] for x, _ in samples]
+        mean = statistics.fmean(math.dist(*rng.sample(xs, 2)) ** 2 for _ in range(2_000))
+        after = statistics.fmean(math.dist(a, b) ** 2 for a, b in itertools.pairwise(xs[:201]))
         estimates.append([name, scaling, f"{mean:.3g}", f"{after:.3g}", f"{after / mean:.2f}"])
         widths = [kernels.RBF(c / mean) for c in CONSTANTS]
         found.append([statistics.fmean(errors.on(samples, c, kernel=k) for c in BANDWIDTH_CLASSES) for k in widths])
@@ -166,10 +167,6 @@ def bandwidth(errors: Errors) -> str:
         "The mean of ‖x-x'‖² over random pairs, and over the first 200 samples and their successors:\n\n"
         f"{runner.table(['stream', 'scaling', 'random pairs', 'successors', 'ratio'], estimates)}"
     )
-
-
-def _distance(a: dict[Any, float], b: dict[Any, float]) -> float:
-    return sum((a[k] - b[k]) ** 2 for k in a)
 
 
 def budgets(cache: runner.Cache, rows: int) -> str:

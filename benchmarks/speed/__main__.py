@@ -6,36 +6,31 @@ Everything takes about five minutes. The tables go to results/speed.md.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-from river import base
+from collections.abc import Sequence
 
 from benchmarks import runner, timing
 from benchmarks.speed import core, models, steps
 
-# What `--only` takes, the heading, what measures it (its docstring stands under the heading), and of what.
-SECTIONS: list[tuple[str, str, Callable[..., Iterator[str]], tuple[Any, ...]]] = [
-    ("progressive", "1a. evaluate.progressive_val_score, classification", models.progressive, (base.Classifier,)),
-    ("progressive", "1a. evaluate.progressive_val_score, regression", models.progressive, (base.Regressor,)),
-    ("core", "1b. The core alone", core.evaluation, ()),
-    ("batches", "1c. Batches", models.batches, ()),
-    ("growth", "1d. Growth", models.growth, ()),
-    ("memory", "1e. Memory", core.memory, ()),
-    ("matrices", "2. One step with matrices", steps.matrices, ()),
-    ("threads", "6. Two threads", core.threads, ()),
-    ("plain_c", "Beside plain C", steps.plain_c, ()),
-]
+# What `--only` takes, the heading, and what measures it: its docstring stands under the heading.
+SECTIONS = {
+    "progressive": ("1a. evaluate.progressive_val_score", models.progressive),
+    "core": ("1b. The core alone", core.evaluation),
+    "batches": ("1c. Batches", models.batches),
+    "growth": ("1d. Growth", models.growth),
+    "memory": ("1e. Memory", core.memory),
+    "matrices": ("2. One step with matrices", steps.matrices),
+    "threads": ("6. Two threads", core.threads),
+    "plain_c": ("Beside plain C", steps.plain_c),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("speed", __doc__)
-    runner.choice(parser, "--only", list(dict.fromkeys(name for name, *_ in SECTIONS)))
+    runner.choice(parser, "--only", list(SECTIONS))
     options = parser.parse_args(argv)
     report = runner.Report(options.output / "speed.md", "Speed", timing.machine())
-    for name, heading, section, arguments in SECTIONS:
-        if name in options.only:
-            report.write(heading, "\n\n".join([inspect.getdoc(section) or "", *section(*arguments)]))
+    for heading, section in map(SECTIONS.__getitem__, options.only):
+        report.write(heading, "\n\n".join([inspect.getdoc(section) or "", *section()]))
 
 
 if __name__ == "__main__":

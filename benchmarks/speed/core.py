@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -134,20 +134,11 @@ def memory() -> Iterator[str]:
 
 def together(actions: list[Callable[[], object]]) -> float:
     """Milliseconds until all have ended, each in its own thread."""
-    barrier = threading.Barrier(len(actions) + 1)
-
-    def run(action: Callable[[], object]) -> None:
-        barrier.wait()
-        action()
-
-    workers = [threading.Thread(target=run, args=(action,)) for action in actions]
-    for worker in workers:
-        worker.start()
-    barrier.wait()
-    start = time.perf_counter()
-    for worker in workers:
-        worker.join()
-    return (time.perf_counter() - start) * 1e3
+    with ThreadPoolExecutor(len(actions)) as pool:
+        [*pool.map(lambda _: time.sleep(0.01), actions)]  # the threads are up
+        start = time.perf_counter()
+        [*pool.map(lambda action: action(), actions)]
+        return (time.perf_counter() - start) * 1e3
 
 
 def reading(name: str, n: int, d: int) -> Callable[[], object]:

@@ -29,14 +29,11 @@ class SGDOnFeatures(base.Classifier):
 
     def __init__(self, n_components: int):
         self.sampler, self.model = RBFSampler(n_components=n_components, random_state=1), SGDClassifier()
-        self.ready = False
 
     def _row(self, x: Sample) -> np.ndarray:
         row = np.fromiter(x.values(), float, len(x))[None]
-        if not self.ready:
-            self.sampler.fit(row)
-            self.model.partial_fit(self.sampler.transform(row), [False], classes=[False, True])
-            self.ready = True
+        if not hasattr(self.model, "classes_"):
+            self.model.partial_fit(self.sampler.fit_transform(row), [False], classes=[False, True])
         return self.sampler.transform(row)
 
     def predict_one(self, x: Sample) -> bool:
@@ -77,29 +74,27 @@ def in_parts(model: Any, stream: Stream, metric: type) -> Callable[[], float]:
     return lambda: microseconds(stream[(start := next(starts)) : start + part])
 
 
-def progressive(kind: type) -> Iterator[str]:
+def progressive() -> Iterator[str]:
     """Gaussian features, 10 % of the labels wrong.
 
     Every model first learns until it has B support vectors (or 1.5 s have gone). Each round is on samples that are new,
     and starts from the same model.
     """
-    regression, peers = kind is base.Regressor, PEERS[kind]
-    first, metric = next(iter(peers)), metrics.MAE if regression else metrics.Accuracy
-    head = ["µs per sample"]
-    rows: dict[str, list[object]] = {name: [name] for name in [*(name for name, _ in runner.ours(kind)), *peers]}
-    for budget, d in itertools.product((100, 1000), (10, 20)):
-        warm = labelled(40 * budget + 4000, d, regression=regression)
-        stream = labelled(5000, d, regression=regression, seed=5)
-        made = {
-            name: runner.made(cls, budget=budget, n_components=budget, n_models=10, seed=1)
-            for name, cls in (*runner.ours(kind), *peers.items())
-        }
-        runs = {name: in_parts(filled(model, warm, budget), stream, metric) for name, model in made.items()}
-        times = timing.in_turns(runs, 5)
-        head += [f"B={budget}, d={d}", "SVs", f"/ {first.removeprefix('river ')}"]
-        for name, model in made.items():
-            rows[name] += [times[name], size(model), times.ratio(name, first)]
-    yield runner.table(head, rows.values())
+    for kind, peers in PEERS.items():
+        regression, first, head = kind is base.Regressor, next(iter(peers)), ["µs per sample"]
+        classes = [*runner.ours(kind), *peers.items()]
+        rows: dict[str, list[object]] = {name: [name] for name, _ in classes}
+        for budget, d in itertools.product((100, 1000), (10, 20)):
+            options = {"budget": budget, "n_components": budget, "n_models": 10, "seed": 1}
+            warm = labelled(40 * budget + 4000, d, regression=regression)
+            stream = labelled(5000, d, regression=regression, seed=5)
+            made = {name: filled(runner.made(cls, **options), warm, budget) for name, cls in classes}
+            metric = metrics.MAE if regression else metrics.Accuracy
+            times = timing.in_turns({name: in_parts(model, stream, metric) for name, model in made.items()}, 5)
+            head += [f"B={budget}, d={d}", "SVs", f"/ {first.removeprefix('river ')}"]
+            for name, model in made.items():
+                rows[name] += [times[name], size(model), times.ratio(name, first)]
+        yield runner.table(head, rows.values())
 
 
 # Streams ------------------------------------------------------------------------------------------
