@@ -29,10 +29,15 @@ def pytest_ignore_collect(collection_path, config):
     return True if others and config.option.markexpr == "fast" and collection_path.is_file() else None
 
 
+def pytest_sessionstart():
+    gc.disable()
+
+
 def pytest_collection_finish():
     """Thousands of collected tests are nothing that the collector of garbage has to go through again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -151,7 +151,9 @@ class Kernel:
 
     def matrix(self, A, B):
         """κ of every sample of A with every one of B."""
-        column = {name: j for j, name in enumerate(dict.fromkeys(name for x in (*A, *B) for name in x))}
+        column = {
+            name: j for j, name in enumerate(dict.fromkeys([name for x in (A if B is A else (*A, *B)) for name in x]))
+        }
         w = np.array([self.weights.get(name, 1.0) for name in column])
 
         def rows_of(samples):

@@ -366,13 +366,17 @@ def test_columns_are_dropped(tmp_path):
     assert read(path, target="a", drop=["id"])[1][0] == ({"b": 3.0}, False)
 
 
-def test_standard_input(capsys, tmp_path):
+def test_standard_input(capsys, tmp_path, monkeypatch):
+    """From a pipe, which is read once."""
     text = "a;b\n" + "".join(f"{i % 7};{i % 2}\n" for i in range(60))
-    args = [sys.executable, "-m", "river_okl", "--data", "-", "--json", "RBPClassifier"]
-    done = subprocess.run(args, input=text, capture_output=True, text=True, timeout=300)
+    reader, writer = os.pipe()
+    with open(reader, encoding="utf-8") as piped, open(writer, "w", encoding="utf-8") as theirs:
+        theirs.write(text)
+        theirs.close()
+        monkeypatch.setattr(sys, "stdin", piped)
+        got = result(capsys, "--data", "-", "RBPClassifier")
     (tmp_path / "a.csv").write_text(text)
     expected = result(capsys, "--data", str(tmp_path / "a.csv"), "RBPClassifier")
-    got = json.loads(done.stdout)
     assert (got["data"], got["samples"]) == ("standard input", 60)
     assert got["models"][0]["error_rate"] == expected["models"][0]["error_rate"]
 

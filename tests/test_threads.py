@@ -15,6 +15,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from river import preprocessing
 
 import river_okl
 from river_okl import kernels
@@ -246,7 +247,7 @@ def learn_on(model, stream):
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_processes_have_models_of_their_own(method):
-    model = small(river_okl.OLRDClassifier)
+    model = preprocessing.StandardScaler() | small(river_okl.OLRDClassifier)
     stream = streams.emerging("classification", 90)
     learn_on(model, stream[:60])
     before = snapshot(model)

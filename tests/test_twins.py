@@ -242,7 +242,7 @@ def pair(name, options, kernel, known):
     model = CLASSES[name](KERNELS[kernel].ours, **ours)
     if family(name) == "FOGD":  # the twin is given the directions that the class draws for N(0, I)
         width = math.sqrt(2.0 * KERNELS[kernel].ours.gamma)
-        theirs["frequency"] = lambda feature: width * frequencies(model._key, feature, model.n_components)
+        theirs["frequency"] = functools.cache(lambda name: width * frequencies(model._key, name, model.n_components))
     return model, getattr(reference, name)(reference.remembered(KERNELS[kernel].twins, known), **theirs)
 
 
