@@ -52,7 +52,7 @@ def measured(
     cache: runner.Cache, measure: Callable[[list[Any]], float], model: Any, samples: list[Any], **how: Any
 ) -> runner.Row:
     """What `measure` says of a model's answers, how many they are and µs a sample; each is measured once."""
-    key = runner.digest(inspect.getsource(measure), runner.content(model), repr(samples), how)
+    key = runner.digest(inspect.getsource(measure), runner.content(model), repr(samples).encode(), how)
     if key not in cache.rows:
         found, spent = answers(model, samples, **how)
         cache.keep(key, value=measure(found), rows=len(found), us=spent / len(found) * 1e6)

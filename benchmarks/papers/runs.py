@@ -90,7 +90,7 @@ def permutation(name: str, seed: int | None) -> list[Sample]:
 
 @functools.cache
 def _content(name: str) -> str:
-    return runner.digest(repr(load(name)))
+    return runner.digest(repr(load(name)).encode())
 
 
 # Runs -----------------------------------------------------------------------------------------------
