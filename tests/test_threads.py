@@ -191,7 +191,7 @@ def test_a_prediction_while_another_thread_adds_a_label(cls, known, monkeypatch)
 @pytest.mark.parametrize("cls", MANY)
 def test_two_threads_that_bring_the_same_label(cls, known, monkeypatch):
     """The second waits where the first adds it, and then finds it; it goes on when the first one's step is through."""
-    model, learned = small(cls), threading.Event()
+    model, learned, waiting = small(cls), threading.Event(), threading.Event()
     stream = [(x, i % max(1, known)) for i, (x, _) in enumerate(streams.dense("classification", 40))]
     for x, y in stream if known else []:
         model.learn_one(x, y)
@@ -205,6 +205,7 @@ def test_two_threads_that_bring_the_same_label(cls, known, monkeypatch):
 
         def __enter__(self):
             if threading.current_thread() in threads:
+                waiting.set()
                 learned.wait()
             self.lock.acquire()
 
@@ -215,7 +216,9 @@ def test_two_threads_that_bring_the_same_label(cls, known, monkeypatch):
         if not threads:
             threads.append(threading.Thread(target=model.learn_one, args=(stream[1][0], known)))
             threads[0].start()
-            threads[0].join(0.2)  # without a lock it would be through
+            for _ in range(200):  # without a lock it would be through
+                if not waiting.is_set():
+                    threads[0].join(0.001)
         whole(labels, y)
 
     monkeypatch.setattr(Labels, "add", add)
