@@ -11,7 +11,6 @@ import math
 import numpy as np
 from scipy import special
 
-JITTER = 1e-3
 POWERS = (0.0, 0.5, 1.0)
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
 BELIEFS = {  # λ, a, σ²
@@ -144,8 +143,8 @@ class Point:
 class Kernel:
     """0.8 RBF + 0.2 Linear at scale m under a metric; nothing is known of the stream at first."""
 
-    def __init__(self, scale, metric):
-        self.scale, self.metric = scale, metric
+    def __init__(self, scale, metric, jitter=0.0, least=0.0):
+        self.scale, self.metric, self.jitter, self.least = scale, metric, jitter, least
         self.gamma = self.slope = 0.0
         self.weights = {}
 
@@ -177,14 +176,14 @@ class Kernel:
         """K, jitter included."""
         samples = [z.x for z in points]
         K = self.matrix(samples, samples)
-        return K + JITTER * np.diag(np.diag(K))
+        return K + self.jitter * np.diag(np.diag(K))
 
     def project(self, dictionary):
         """q = K⁻¹ k, and γ, the part of κ(x, ·) that the dictionary lacks."""
         self.K = self.gram(dictionary)
         self.q = np.linalg.solve(self.K, self.k)
-        self.residue = max((1.0 + JITTER) * self.own - self.k @ self.q, 0.5 * JITTER * self.own)
-        self.novel = self.residue > 1e-3 * (1.0 + JITTER) * self.own
+        self.residue = max((1.0 + self.jitter) * self.own - self.k @ self.q, 0.5 * self.jitter * self.own)
+        self.novel = self.residue > self.least * (1.0 + self.jitter) * self.own
 
 
 class Stack:
@@ -487,7 +486,8 @@ class OKL:
     def __init__(self, task, dictionary, pool=0):
         self.task, self.most_dictionary, self.most_pool = task, dictionary, pool
         self.scaler, self.samples, self.slopes = Scaler(), [], {}
-        self.kernels = [Kernel(*kind) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
+        jitter, novel = (1e-4, 3e-4) if task == "regression" else (1e-3, 1e-3)
+        self.kernels = [Kernel(*kind, jitter, novel) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
         self.processes = [Process(kernel, *belief) for kernel in self.kernels for belief in BELIEFS[task]]
         self.firsts = [] if task == "regression" else [First(*FIRST)]
         self.linears = [] if task == "regression" else [*map(Linear, RATES[:-1]), Linear(RATES[-1], self.scaler)]
@@ -500,6 +500,7 @@ class OKL:
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.estimates = Estimates()
         self.seen, self.updates, self.next_update = 0, 0, 2
+        self.metrics_learned = lambda: None  # whoever compares may have others
 
     @property
     def weight(self):
@@ -741,6 +742,7 @@ class OKL:
 
     def update(self):
         """Bandwidths follow the stream, metrics the slopes, kernels the weight."""
+        before = [kernel.gram(self.dictionary) for kernel in self.kernels]
         first, growth = (60, 4) if self.task == "regression" else (200, 2)
         if self.seen < first:
             self.next_update = min(t for t in (*EARLY, first) if t > self.seen)
@@ -748,10 +750,13 @@ class OKL:
             self.next_update = self.seen + min(2000, self.seen // growth)
             self.updates += 1
             if self.updates > 1:
-                self.move_kernel()
+                self.move_kernel(before)
             self.share = np.zeros(3)
             self.learn_metrics()
+            self.metrics_learned()
         self.tune()
+        if self.task == "regression":
+            self.doubt(before)
 
     def learn_metrics(self):
         G = {name: float(np.mean(slopes)) for name, slopes in self.slopes.items()}
@@ -784,15 +789,26 @@ class OKL:
             kernel.slope = 1.0 / square if square > 0.0 else 0.0
             kernel.weights = dict(w)
 
-    def move_kernel(self):
+    def doubt(self, before):
+        """Evidence counts as far as the kernel is still the same: the cosine of what is off the diagonals."""
+        off = np.tril_indices(len(self.dictionary), -1)
+        for i, (kernel, was) in enumerate(zip(self.kernels, before, strict=True)):
+            K = kernel.gram(self.dictionary)
+            a, b = was[off], K[off]
+            keep = max(a @ b / math.sqrt((a @ a) * (b @ b)), 1e-3) if (a @ a) * (b @ b) > 0.0 else 1.0
+            for process in self.processes[2 * i : 2 * i + 2]:
+                process.S = keep * process.S + (1.0 - keep) * process.amplitude * K
+
+    def move_kernel(self, grams):
         """The least believed kernel becomes a neighbour of the most believed one."""
         low, high = int(np.argmin(self.share)), int(np.argmax(self.share))
         if self.share[low] >= 0.5 * self.share[high]:
             return
         best = self.kernels[high]
+        other = 16.0 if self.processes[2 * high].residual > 4.0 else 0.25
         for scale, metric in (
             (4.0 * best.scale, best.metric),
-            (best.scale / 4.0, best.metric),
+            (other * best.scale, best.metric),
             (best.scale, best.metric + 1),
             (best.scale, best.metric - 1),
         ):
@@ -804,4 +820,5 @@ class OKL:
                 self.processes[2 * low + b].take_over(self.processes[2 * high + b])
                 self.log_weight[2 * low + b] = self.log_weight[2 * high + b] - 2.0
             self.log_weight -= self.log_weight.max()
+            grams[low] = grams[high]
             return

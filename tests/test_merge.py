@@ -111,7 +111,7 @@ def test_a_shard_that_learned_next_to_nothing_spoils_nothing():
     for n in (1, 2, 5):
         little = river_okl.OKLRegressor()
         little.learn_stream(product(n, 2))
-        assert error(river_okl.merge([much, little])) < 1.2 * twice
+        assert error(river_okl.merge([much, little])) < 2.0 * twice  # 4 to 10 times, were kernels given up
 
 
 def test_residuals_are_averaged_in_one_unit():
@@ -380,16 +380,38 @@ def test_processes_whose_dictionaries_differ():
     assert loss(merged) < statistics.mean(loss(model) for model in models)
 
 
-@pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
-def test_mixtures(name):
-    """A merged mixture has counted all samples, and knows more than the start; here its shards share no dictionary."""
-    cls = CLASSES[name]
-    stream = streams.dense(task(cls), 2400)
+def four_mixtures(cls, stream):
+    """One that has learned 300 samples, and four that went on with a quarter of 1,200 more."""
     start = cls()
     start.learn_stream(stream[:300])
     models = [copy.deepcopy(start) for _ in range(4)]
     for i, model in enumerate(models):
         model.learn_stream(stream[300 + i : 1500 : 4])
+    return start, models
+
+
+@pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
+def test_mixtures_that_share_no_dictionary_know_more_than_the_start(name):
+    cls = CLASSES[name]
+
+    def off(predicted, y):
+        return abs(predicted - y) if task(cls) == streams.REGRESSION else predicted != y
+
+    losses = []
+    for seed in range(3):
+        stream = streams.dense(task(cls), 2400, seed=seed)
+        start, models = four_mixtures(cls, stream)
+        everyone = river_okl.merge(models, start=start), start, *models
+        losses.append([statistics.mean(off(model.predict_one(x), y) for x, y in stream[1500:]) for model in everyone])
+    merged, start, *shards = np.mean(losses, axis=0)
+    assert merged < np.mean(shards) + 0.2 * (start - np.mean(shards))
+
+
+@pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
+def test_a_merged_mixture_has_counted_all_samples(name):
+    cls = CLASSES[name]
+    stream = streams.dense(task(cls), 1500)
+    start, models = four_mixtures(cls, stream)
     merged = river_okl.merge(models, start=start)
     one = copy.deepcopy(start)
     one.learn_stream(stream[300:1500])
@@ -397,14 +419,6 @@ def test_mixtures(name):
     for feature, (mean, deviation, centred) in statistics_of[1].items():
         assert statistics_of[0][feature] == pytest.approx((mean, deviation, centred), rel=1e-9)
     assert merged._f.seen == one._f.seen == 1500
-
-    def loss(model):
-        if task(cls) == streams.REGRESSION:
-            return statistics.mean(abs(model.predict_one(x) - y) for x, y in stream[1500:])
-        return statistics.mean(model.predict_one(x) != y for x, y in stream[1500:])
-
-    shards = statistics.mean(loss(model) for model in models)
-    assert loss(merged) < shards + 0.2 * (loss(start) - shards)
     smaller = river_okl.merge(models, start=start, budget=40)
     assert smaller.budget == 40 and smaller.n_support_vectors <= 40
     smaller.learn_stream(stream[:100])

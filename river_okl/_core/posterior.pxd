@@ -4,6 +4,7 @@ cdef double JITTER
 cdef class Basis:
     # K⁻¹ of the points of a dictionary under one kernel.
     cdef readonly Py_ssize_t n, capacity
+    cdef double jitter              # ε, a multiple of κ(z, z)
     cdef double *inverse            # [capacity, capacity], the lower triangle
     cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample
     cdef double *column             # [capacity] scratch
@@ -39,6 +40,7 @@ cdef class Belief:
     cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef void exchange(self, const double *before, const double *after) noexcept nogil
+    cdef void doubt(self, double keep) noexcept nogil
     cdef void take_over(self, Belief other) noexcept nogil
 
 

@@ -20,7 +20,7 @@ A likelihood turns m, v and the target into c and b: how far the mean moves, how
 Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  Where b v is below
 ``RESOLVED`` and x stays out, D is left as it is: the step is then one product with D.
 
-The jitter ε is ``JITTER`` κ(x, x).  Of symmetric matrices the lower triangle is kept.
+The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.  Of symmetric matrices the lower triangle is kept.
 """
 
 from libc.math cimport M_SQRT1_2, erfc, exp, fmax, sqrt
@@ -39,7 +39,8 @@ cdef double SMALLEST_FACTOR = 1e-60
 cdef class Basis:
     """K⁻¹ of at most ``most`` points."""
 
-    def __init__(self, Py_ssize_t most):
+    def __init__(self, Py_ssize_t most, double jitter=JITTER):
+        self.jitter = jitter
         self.capacity = (most + 7) // 8 * 8
         self.inverse = <double *> aligned_resize(NULL, 0, self.capacity * self.capacity, 8)
         self.q = <double *> aligned_resize(NULL, 0, self.capacity, 8)
@@ -56,12 +57,12 @@ cdef class Basis:
     cdef void look(self, const double *k, double self_similarity) noexcept nogil:
         """q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
         self.solve(k, self.q)
-        self.self_similarity = self_similarity * (1.0 + JITTER)
+        self.self_similarity = self_similarity * (1.0 + self.jitter)
         self.residue = self.self_similarity
         if self.n:
             self.residue -= linalg.dot(k, self.q, self.n)
         # κ(x, x) is 0 where a linear kernel meets x = 0, of which nothing can be learned
-        self.residue = fmax(self.residue, fmax(0.5 * JITTER * self_similarity, 1e-300))
+        self.residue = fmax(self.residue, fmax(0.5 * self.jitter * self_similarity, 1e-300))
 
     cdef double novelty(self) noexcept nogil:
         """How much of κ(x, ·) the dictionary lacks, as a part of it."""
@@ -247,6 +248,12 @@ cdef class Belief:
             self.means[i], self.means[ld + i] = 1.0 - p, p
             for j in range(i + 1):
                 self.learned[i * ld + j] = old.factor * old.learned[i * ld + j] * self.amplitude / old.amplitude
+
+    cdef void doubt(self, double keep) noexcept nogil:
+        """Of all evidence only this part counts from now on: D shrinks, μ stays."""
+        self.factor *= keep
+        if self.factor < SMALLEST_FACTOR:
+            self.fold()
 
     cdef void take_over(self, Belief other) noexcept nogil:
         """μ and D of another belief over as many points, of as many columns and the same amplitude."""

@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from river_okl._core.metrics import Metrics
 from river_okl._core.points import Points
 
 BELIEFS_OF: dict[str, tuple[tuple[float, float, float], ...]]
 NEWCOMER: float
+LEAST_KEPT: float
 
 class Processes:
     @property
@@ -18,6 +22,8 @@ class Processes:
     @property
     def columns(self) -> int: ...
     @property
+    def jitter(self) -> float: ...
+    @property
     def most(self) -> int: ...
     @property
     def n(self) -> int: ...
@@ -27,3 +33,5 @@ class Processes:
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: dict[str, Any]) -> None: ...
     def _check(self) -> None: ...
+
+def alike(one: NDArray[np.float64], other: NDArray[np.float64]) -> float: ...

@@ -6,8 +6,8 @@ numbers and the 0/1 of many classes by a Gaussian likelihood.
 
 A sample joins the dictionary where some kernel finds it novel, and, once that is full, where the mixture did not foresee it; the
 point goes that is missed least, over all processes by their weights.  Kernels move: the one that was believed least becomes a
-neighbour of the one that was believed most, m · 4, m / 4, p ± ½.  As beliefs are about f at the points, they stay
-when a kernel changes.
+neighbour of the one that was believed most, m · 4, m / 4, p ± ½; m · 16 instead of m / 4 where a target was ``ASTRAY`` of what was
+expected, as then the kernel is too wide already.  As beliefs are about f at the points, they stay when a kernel changes.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
@@ -27,12 +27,17 @@ from river_okl._core.sample cimport LARGEST_SELF, Sample
 
 from river_okl._core.states import check_positions
 
-cdef double NOVEL = 1e-3            # of κ(x, x): a sample whose residue is smaller brings no point
 cdef double FLOOR = 1e-3            # of a process's weight, where a point has to leave
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
+cdef double ASTRAY = 4.0            # times what is expected: the squared residuals of a kernel that is too wide
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
 cdef double FARTHEST = 5.0          # deviations by which one sample moves the running scale
 
+JITTER_AND_NOVELTY = {  # of κ(x, x): a sample whose residue is smaller brings no point; numbers say more of small differences than classes
+    "binary": (JITTER, 1e-3),
+    "regression": (1e-4, 3e-4),
+}
+LEAST_KEPT = 1e-3               # of what was learned under a kernel, where it is another one now
 NEWCOMER = 2.0                      # log-weight that a kernel which has moved starts behind
 KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
 BELIEFS_OF = {  # (λ, a, σ²)
@@ -51,7 +56,8 @@ cdef class Processes:
         self.metrics = metrics
         self.most = most
         self.kernels = [Kernel(terms) for _ in range(KERNELS)]
-        self.bases = [Basis(most + 1) for _ in range(KERNELS)]
+        self.jitter, self.novel = JITTER_AND_NOVELTY[task]
+        self.bases = [Basis(most + 1, self.jitter) for _ in range(KERNELS)]
         for i in range(KERNELS):
             self.scale[i], self.metric[i] = KERNELS_AT_FIRST[i]
             self.k[i] = <double *> aligned_resize(NULL, 0, room, 8)
@@ -277,7 +283,7 @@ cdef class Processes:
         cdef bint novel = False
         cdef double b
         for i in range(KERNELS):
-            novel = novel or (<Basis> self.bases[i]).novelty() > NOVEL
+            novel = novel or (<Basis> self.bases[i]).novelty() > self.novel
         if self.n >= self.most and foreseen:
             novel = False
         for e in range(PROCESSES):
@@ -409,7 +415,7 @@ cdef class Processes:
                 for s in range(n):
                     self.dots[m][s] = dots[m, r, s]
                 loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], dots[m, r, r], (n + 7) // 8 * 8, &gram[r, 0])
-                gram[r, r] = kernel.self_similarity(dots[m, r, r]) * (1.0 + JITTER)
+                gram[r, r] = kernel.self_similarity(dots[m, r, r]) * (1.0 + self.jitter)
             found.append(matrix)
         return found
 
@@ -417,7 +423,7 @@ cdef class Processes:
         """The kernel that had less than half of the largest share of the weight becomes a neighbour of the one that had it."""
         cdef Py_ssize_t i, low = 0, high = 0, to, of
         cdef int b, m
-        cdef double scale
+        cdef double scale, other
         for i in range(1, KERNELS):
             if share[i] < share[low]:
                 low = i
@@ -426,9 +432,10 @@ cdef class Processes:
         if share[low] >= 0.5 * share[high]:
             return False
         there = {(self.scale[i], self.metric[i]) for i in range(KERNELS)}
+        other = 16.0 if self.residual[high * BELIEFS] > ASTRAY else 0.25
         for scale, m in (
             (4.0 * self.scale[high], self.metric[high]),
-            (0.25 * self.scale[high], self.metric[high]),
+            (other * self.scale[high], self.metric[high]),
             (self.scale[high], self.metric[high] + 1),
             (self.scale[high], self.metric[high] - 1),
         ):
@@ -456,16 +463,25 @@ cdef class Processes:
         return 0
 
     cdef int exchange(self, list before) except -1:
-        """Kernels are no longer what they were when ``before`` was their Gram matrices: what is believed at the points stays."""
+        """Kernels are no longer what they were when ``before`` was their Gram matrices: what is believed at the points stays.
+
+        A regression is as sure of it as the kernel is still the same: what it had learned under another one it may have
+        taken for what it is not, and being sure of it would not learn again.
+        """
         cdef Py_ssize_t i
         cdef int b
+        cdef Belief belief
+        cdef double keep
         cdef const double[:, ::1] old, new
         if self.n == 0:
             return 0
         for i, (was, now) in enumerate(zip(before, self.grams())):
             old, new = was, now
+            keep = fmax(alike(old, new), <double> LEAST_KEPT) if self.regression else 1.0
             for b in range(BELIEFS):
-                (<Belief> self.beliefs[i * BELIEFS + b]).exchange(&old[0, 0], &new[0, 0])
+                belief = self.beliefs[i * BELIEFS + b]
+                belief.exchange(&old[0, 0], &new[0, 0])
+                belief.doubt(keep)
             (<Basis> self.bases[i]).rebuild(&new[0, 0])
         return 0
 
@@ -564,3 +580,15 @@ cdef object aligned_matrix(Py_ssize_t n):
     room = np.zeros(n * n + 8)
     start = (-room.ctypes.data % 64) // 8
     return room[start : start + n * n].reshape(n, n)
+
+
+cpdef double alike(const double[:, ::1] one, const double[:, ::1] other) noexcept:
+    """The cosine between two Gram matrices, diagonals aside."""
+    cdef Py_ssize_t r, c
+    cdef double product = 0.0, square = 0.0, of_other = 0.0
+    for r in range(one.shape[0]):
+        for c in range(r):
+            product += one[r, c] * other[r, c]
+            square += one[r, c] * one[r, c]
+            of_other += other[r, c] * other[r, c]
+    return product / sqrt(square * of_other) if square * of_other > 0.0 else 1.0

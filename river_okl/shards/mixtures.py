@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.estimates import LINEAR, STACK
 from river_okl._core.pool import METRIC, SCALE
-from river_okl._core.process import DIAGONAL
-from river_okl._core.processes import BELIEFS_OF, NEWCOMER
+from river_okl._core.processes import BELIEFS_OF, LEAST_KEPT, NEWCOMER, alike
 from river_okl._core.scaler import NUMBERS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
@@ -153,7 +152,7 @@ class Merging:
         X, rows, self.content = joined([each.state["points"] for each in self.everyone], at)
         for each, own in zip(self.everyone, rows, strict=True):
             each.settle(own, at)
-        self.space = Space(X, self.first.f.terms)
+        self.space = Space(X, self.first.f.terms, 1.0 + self.first.f.processes.jitter)
         self.weights = self.merged_weights(len(at))
         self.target = self.start.target.after(self.streams(lambda each: each.target))
         self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
@@ -337,13 +336,17 @@ class Merging:
         source, metric = each.source(self.kernels[k]), self.kernels[k].metric
         own = each.kernels[source]
         changed: Any = 0.0  # K of the merged kernel less that of the own
+        keep = 1.0  # as in Processes.exchange
         same = (each.weights[each.columns, metric] == self.weights[each.columns, metric]).all()
         if own != self.kernels[k] or not same:
-            changed = K - self.space.gram(own, each.weights[:, own.metric], rows, rows)
+            was = self.space.gram(own, each.weights[:, own.metric], rows, rows)
+            changed = K - was
+            if self.task == "regression":
+                keep = max(LEAST_KEPT, alike(was, K))
         found = []
         states = each.processes["beliefs"][each.of_kernel(source)]
         for state, (_, amplitude, _) in zip(states, BELIEFS_OF[self.task], strict=True):
-            learned = state["factor"] * unpacked(state["learned"], len(rows)) + amplitude * changed
+            learned = keep * (state["factor"] * unpacked(state["learned"], len(rows)) + amplitude * changed)
             means = state["means"]
             if self.task == "regression":
                 ratio, shift = self.units(each)
@@ -641,7 +644,7 @@ def distance(shards: Shards) -> float:
         for each, at in zip(merging.all, own, strict=True):
             among = merging.gram(k, at, at)
             beliefs.append((at, inverse(among), merging.beliefs(each, at, k, among)))
-        K[np.diag_indices(len(K))] /= DIAGONAL
+        K[np.diag_indices(len(K))] /= merging.space.diagonal
         for b, e in enumerate(range(len(merging.first.processes["beliefs"]))[merging.first.of_kernel(k)]):
             total = np.zeros((len(merging.space), beliefs[0][2][b].means.shape[0]))
             for sign, (at, among, of) in zip((1.0, -1.0), beliefs, strict=True):

@@ -32,8 +32,8 @@ class Means(Protocol):
 class Space:
     """Kernels over points, the rows of a matrix (a sparse one, or a dense one) whose columns are their features."""
 
-    def __init__(self, X: Any, terms: Any) -> None:
-        self.terms = terms
+    def __init__(self, X: Any, terms: Any, diagonal: float = DIAGONAL) -> None:
+        self.terms, self.diagonal = terms, diagonal
         self.sparse = X.nnz * SPARSE_BELOW < X.shape[0] * X.shape[1]
         self.X: Any = X if self.sparse else X.toarray()
         self.at = np.full(X.shape[0], -1)  # scratch
@@ -92,7 +92,7 @@ class Space:
             equal = self.same(rows[at], columns)
             squares[equal] = 0.0
             found = self.of(kernel, dots, squares)
-            found[equal] *= DIAGONAL
+            found[equal] *= self.diagonal
             yield at, found
 
     def of(self, kernel: Means, dots: Arrays, squares: Arrays) -> Arrays:
