@@ -130,6 +130,7 @@ def test_ctrl_c_while_modules_are_imported():
     """The command's own code is there before anything that takes a while."""
     code = (
         "import builtins, signal, os; real = builtins.__import__\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs start without
         "def slow(name, *args, **options):\n"
         "    if name.startswith('river.'): os.kill(os.getpid(), signal.SIGINT)\n"
         "    return real(name, *args, **options)\n"
