@@ -13,6 +13,8 @@ from river import linear_model, preprocessing
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
 from benchmarks import defaults, runner, streams, timing, untuned
+from benchmarks.speed import __main__ as speed
+from benchmarks.speed import growth
 from river_okl import AhpatronClassifier, BPAClassifier
 
 
@@ -197,6 +199,18 @@ def test_defaults(tmp_path, monkeypatch):
     monkeypatch.setattr(timing, "answers", None)
     defaults.main(options)
     assert (tmp_path / "defaults.md").read_text() == text
+
+
+def test_growth(tmp_path, monkeypatch):
+    """Each of what grows has a table, and a panel of the one picture."""
+    sweeps = [(title, values[:1], columns) for title, values, columns in growth.SWEEPS]
+    for name, value in {"SWEEPS": sweeps, "LENGTHS": [100], "bounded": lambda kind: []}.items():
+        monkeypatch.setattr(growth, name, value)
+    speed.main(["--only", "growth", "--output", str(tmp_path)])
+    text = (tmp_path / "speed.md").read_text()
+    for head in ("support vectors", "features, dense", "active features", "µs per sample up to | 100 samples"):
+        assert f"\n| {head}" in text
+    assert "![growth](growth.png)" in text and (tmp_path / "growth.png").read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.parametrize(

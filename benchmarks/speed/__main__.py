@@ -1,6 +1,6 @@
 """python -m benchmarks.speed [--only core batches ...]
 
-Everything takes about five minutes. The tables go to results/speed.md.
+Everything takes about six minutes. The tables go to results/speed.md, the curves of growth to results/growth.png.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ import inspect
 from collections.abc import Sequence
 
 from benchmarks import runner, timing
-from benchmarks.speed import core, models, steps
+from benchmarks.speed import core, growth, models, steps
 
-# What `--only` takes, the heading, and what measures it: its docstring stands under the heading.
+# What `--only` takes, the heading, and what measures it: its docstring stands under the heading, then its tables, and
+# panels as a picture that has the section's name.
 SECTIONS = {
     "progressive": ("1a. evaluate.progressive_val_score", models.progressive),
     "core": ("1b. The core alone", core.evaluation),
     "batches": ("1c. Batches", models.batches),
-    "growth": ("1d. Growth", models.growth),
+    "growth": ("1d. Growth", growth.growth),
     "memory": ("1e. Memory", core.memory),
     "matrices": ("2. One step with matrices", steps.matrices),
     "threads": ("6. Two threads", core.threads),
@@ -29,8 +30,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     runner.choice(parser, "--only", list(SECTIONS))
     options = parser.parse_args(argv)
     report = runner.Report(options.output / "speed.md", "Speed", timing.machine())
-    for heading, section in map(SECTIONS.__getitem__, options.only):
-        report.write(heading, "\n\n".join([inspect.getdoc(section) or "", *section()]))
+    for name in options.only:
+        heading, section = SECTIONS[name]
+        parts = [inspect.getdoc(section) or ""]
+        for part in section():
+            if not isinstance(part, str):
+                runner.curves(options.output / f"{name}.png", part)
+                part = f"![{name}]({name}.png)"
+            parts.append(part)
+        report.write(heading, "\n\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import itertools
 import pickle
-import statistics
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,7 @@ from sklearn.linear_model import SGDClassifier
 import river_okl
 from benchmarks import runner, timing
 from benchmarks.speed.core import InNumPy, each, matrix
-from benchmarks.speed.samples import Sample, Stream, dense, filled, labelled, learned, names, size
+from benchmarks.speed.samples import Sample, Stream, dense, filled, labelled, names, size
 from river_okl._core.sample import Frame
 
 
@@ -95,43 +92,6 @@ def progressive() -> Iterator[str]:
             for name, model in made.items():
                 rows[name] += [times[name], size(model), times.ratio(name, first)]
         yield runner.table(head, rows.values())
-
-
-# Streams ------------------------------------------------------------------------------------------
-
-LENGTHS = [10**k for k in range(3, 8)]
-
-
-def us_of(model: Any, samples: Iterable[Any], n: int) -> float:
-    return timing.seconds(lambda: learned(model, samples)) / n * 1e6
-
-
-def bounded(kind: type) -> Iterator[list[object]]:
-    """Each class with a bound on a stream that is repeated: the first blocks of it beside the last."""
-    stream = labelled(5000, 10, regression=kind is base.Regressor)
-    for name, cls in runner.ours(kind):
-        known = inspect.signature(cls).parameters
-        unbounded = "n_components" not in known and ("budget" not in known or known["budget"].default is None)
-        if unbounded or name.startswith("NBSGD"):  # which grows by design
-            continue
-        model, blocks, start = runner.made(cls, budget=100, n_components=100, seed=1), [], time.thread_time()
-        while len(blocks) < 4 or (len(blocks) < 20 and time.thread_time() - start < 1.5):
-            blocks.append(us_of(model, stream, len(stream)))
-        third = (len(blocks) - 1) // 3
-        first, last = statistics.median(blocks[1 : 1 + third]), statistics.median(blocks[-third:])
-        yield [name, len(blocks) * len(stream), first, last, last / first]
-
-
-def growth() -> Iterator[str]:
-    """`predict_one` and `learn_one` do not take longer the longer a stream is."""
-    rows = []
-    for cls in (river_okl.RBPClassifier, river_okl.OLRDClassifier):
-        model, stream = cls(budget=100, seed=1), itertools.cycle(labelled(20_000, 10))
-        more = [n - before for before, n in itertools.pairwise([0, *LENGTHS])]
-        rows.append([cls.__name__, *(us_of(model, itertools.islice(stream, n), n) for n in more)])
-    yield runner.table(["µs per sample up to", *(f"{n:,} samples" for n in LENGTHS)], rows)
-    head = ["bounded classes, B=100, d=10", "samples", "µs, first third", "µs, last third", "ratio"]
-    yield runner.table(head, [*bounded(base.Classifier), *bounded(base.Regressor)])
 
 
 # Batches ------------------------------------------------------------------------------------------
