@@ -189,7 +189,7 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     """
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 64, scale: bool = True):
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 96, scale: bool = True):
         check_dictionary(budget)
         super().__init__(kernel, budget=budget, scale=scale, dictionary=budget, regression=True)
 
