@@ -27,6 +27,7 @@ from river_okl._core.sample cimport LARGEST_SELF, Sample
 
 from river_okl._core.states import check_positions
 
+cdef double HARDLY = 0.01           # believed: what a kernel has to say of slopes is not worth its time
 cdef double FLOOR = 1e-3            # of a process's weight, where a point has to leave
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double ASTRAY = 4.0            # times what is expected: the squared residuals of a kernel that is too wide
@@ -226,6 +227,8 @@ cdef class Processes:
         slope = np.zeros((self.columns, x.size))
         cdef double[:, ::1] view = slope
         for i in range(KERNELS):
+            if weight[i * BELIEFS] + weight[i * BELIEFS + 1] < HARDLY:
+                continue
             kernel, m = self.kernels[i], self.metric[i]
             own = self.metrics.own[m]
             step = 1e-6 * fmax(self.metrics.mean_square(m), 1e-12)
@@ -372,17 +375,23 @@ cdef class Processes:
     # Kernels --------------------------------------------------------------------------------------------------------------
 
     cdef list grams(self):
-        """K of the dictionary under every kernel, jitter included."""
+        """K of the dictionary under every kernel, jitter included: its lower triangle."""
         cdef Py_ssize_t i, j, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
         cdef const Feature *feature
         cdef Kernel kernel
         cdef int m
         cdef double w
+        cdef double *row
+        cdef bint[METRICS] used
         products = np.zeros((METRICS, ld, ld))
         cdef double[:, :, ::1] dots = products
         cdef double[:, ::1] gram
         cdef double *z = self.work
         cdef int32_t *who = <int32_t *> self.alpha
+        for m in range(METRICS):
+            used[m] = False
+        for i in range(KERNELS):
+            used[self.metric[i]] = True
         for j in range(self.points.n_slots):
             feature = &self.points.features[j]
             if feature.key == NULL:
@@ -390,9 +399,7 @@ cdef class Processes:
             count = 0
             if feature.dense != NULL:
                 for r in range(n):
-                    if feature.dense[self.position[r]] != 0.0:
-                        z[count], who[count] = feature.dense[self.position[r]], <int32_t> r
-                        count += 1
+                    z[r] = feature.dense[self.position[r]]
             else:
                 for r in range(feature.count):
                     if self.member[feature.owners[r]] >= 0:
@@ -400,10 +407,19 @@ cdef class Processes:
                         count += 1
             place = self.metrics.place_of_slot(j)
             for m in range(METRICS):
+                if not used[m]:
+                    continue
                 w = self.metrics.weights[m][place] if place >= 0 else 1.0
+                if feature.dense != NULL:
+                    for r in range(n):
+                        row = &dots[m, r, 0]
+                        for s in range(r + 1):
+                            row[s] += w * z[r] * z[s]
+                    continue
                 for r in range(count):
                     for s in range(count):
-                        dots[m, who[r], who[s]] += w * z[r] * z[s]
+                        if who[s] <= who[r]:
+                            dots[m, who[r], who[s]] += w * z[r] * z[s]
         found = []
         for i in range(KERNELS):
             kernel, m = self.kernels[i], self.metric[i]
@@ -412,9 +428,9 @@ cdef class Processes:
             for r in range(n):
                 self.squares[m][r] = dots[m, r, r]
             for r in range(n):
-                for s in range(n):
+                for s in range(r):
                     self.dots[m][s] = dots[m, r, s]
-                loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], dots[m, r, r], (n + 7) // 8 * 8, &gram[r, 0])
+                loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], dots[m, r, r], (r + 7) // 8 * 8, &gram[r, 0])
                 gram[r, r] = kernel.self_similarity(dots[m, r, r]) * (1.0 + self.jitter)
             found.append(matrix)
         return found
@@ -525,7 +541,8 @@ cdef class Processes:
         assert sum([self.member[i] >= 0 for i in range(n)]) == self.n
         for basis, gram in zip(self.bases, self.grams()):
             if self.n:
-                residual = np.abs(basis.matrix() @ gram[: self.n, : self.n] - np.eye(self.n)).max()
+                K = np.tril(gram[: self.n, : self.n])
+                residual = np.abs(basis.matrix() @ (K + np.tril(K, -1).T) - np.eye(self.n)).max()
                 assert residual < 1e-5, "K⁻¹ is the inverse of K"
 
     def state(self):
