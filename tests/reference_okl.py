@@ -734,7 +734,7 @@ class OKL:
         names, step, total = list(self.x), 1e-5, 0.0
         moved = [{**self.x, name: self.x[name] + side * step} for name in names for side in (1.0, -1.0)]
         for i, kernel in enumerate(self.kernels):
-            if self.among[2 * i] + self.among[2 * i + 1] < 0.01:
+            if self.among[2 * i] + self.among[2 * i + 1] < 0.001:
                 continue
             mu = sum(self.among[e] * self.processes[e].mu for e in (2 * i, 2 * i + 1))
             total = total + kernel.matrix(moved, [z.x for z in self.dictionary]) @ np.linalg.solve(kernel.K, mu)

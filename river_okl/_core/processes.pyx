@@ -27,7 +27,7 @@ from river_okl._core.sample cimport LARGEST_SELF, Sample
 
 from river_okl._core.states import check_positions
 
-cdef double HARDLY = 0.01           # believed: what a kernel has to say of slopes is not worth its time
+cdef double HARDLY = 0.001          # believed: what a kernel has to say of slopes is not worth its time
 cdef double FLOOR = 1e-3            # of a process's weight, where a point has to leave
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double ASTRAY = 4.0            # times what is expected: the squared residuals of a kernel that is too wide
