@@ -25,7 +25,7 @@ from river_okl._core.points cimport copy_array, fill
 
 import numpy as np
 
-from river_okl._core.points import assert_close
+from river_okl._core.invariants import assert_close
 
 cdef enum:
     CHECK_EVERY = 64

@@ -19,8 +19,8 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.points cimport copy_array, fill
 from river_okl._core.rows cimport Rows
 
+from river_okl._core.invariants import assert_close
 from river_okl._core.linalg import dot
-from river_okl._core.points import assert_close
 
 
 @cython.final

@@ -43,6 +43,7 @@ import numpy as np
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport LARGEST, Frame, Sample, free_sample, number, reserve_sample, same_name
 
+from river_okl._core.invariants import assert_close
 from river_okl._core.sample import plain, refuse, shown
 
 cdef extern from "Python.h":
@@ -680,13 +681,6 @@ cdef class Points:
         squares = [math.fsum(v * v for v in point.values()) for point in points]
         assert_close([self.square[i] for i in range(n)], squares, rtol=1e-12)
         return points
-
-
-def assert_close(found, expected, rtol, atol=0.0):
-    """NumPy's, which takes longer than what is compared here, decides and says what differs where something may."""
-    same_shape = np.shape(found) == np.shape(expected)
-    if not same_shape or not (np.abs(np.subtract(found, expected)) < atol + rtol * np.abs(expected)).all():
-        np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
 
 
 cdef int fill(void *target, bytes data, Py_ssize_t size) except -1:

@@ -6,8 +6,8 @@ numbers and the 0/1 of many classes by a Gaussian likelihood.
 
 A sample joins the dictionary where some kernel finds it novel, and, once that is full, where the mixture did not foresee it; the
 point goes that is missed least, over all processes by their weights.  Kernels move: the one that was believed least becomes a
-neighbour of the one that was believed most, m · 4, m / 4, p ± ½; m · 16 instead of m / 4 where a target was ``ASTRAY`` of what was
-expected, as then the kernel is too wide already.  As beliefs are about f at the points, they stay when a kernel changes.
+neighbour of the one that was believed most, m · 4, m / 4, p ± ½; m · 16 instead of m / 4 where its squared residuals are ``ASTRAY``
+times what it expects, as then it is too wide already.  As beliefs are about f at the points, they stay when a kernel changes.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
@@ -27,14 +27,16 @@ from river_okl._core.sample cimport LARGEST_SELF, Sample
 
 from river_okl._core.states import check_positions
 
-cdef double HARDLY = 0.001          # believed: what a kernel has to say of slopes is not worth its time
+cdef double HARDLY = 1e-3           # believed: what such a kernel says of slopes is not worth its time
 cdef double FLOOR = 1e-3            # of a process's weight, where a point has to leave
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
-cdef double ASTRAY = 4.0            # times what is expected: the squared residuals of a kernel that is too wide
+cdef double ASTRAY = 4.0            # times as large as expected are the squared residuals of a kernel that is too wide
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
 cdef double FARTHEST = 5.0          # deviations by which one sample moves the running scale
 
-JITTER_AND_NOVELTY = {  # of κ(x, x): a sample whose residue is smaller brings no point; numbers say more of small differences than classes
+# Of κ(x, x): what is added to it, and the least residue of a sample that brings a point.  Numbers tell points apart that are closer
+# than classes can.
+JITTER_AND_NOVELTY = {
     "binary": (JITTER, 1e-3),
     "regression": (1e-4, 3e-4),
 }

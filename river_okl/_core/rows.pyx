@@ -31,7 +31,7 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.points cimport LANES, Feature, Points, copy_array, find, scatter
 from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, take_row
 
-from river_okl._core.points import assert_close
+from river_okl._core.invariants import assert_close
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
