@@ -797,7 +797,7 @@ class OKL:
         for i, (kernel, was) in enumerate(zip(self.kernels, before, strict=True)):
             K = kernel.gram(self.dictionary)
             a, b = was[off], K[off]
-            keep = max(a @ b / math.sqrt((a @ a) * (b @ b)), 1e-3) if (a @ a) * (b @ b) > 0.0 else 1.0
+            keep = clip(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)), 1e-3, 1.0) if a.any() and b.any() else 1.0
             for process in self.processes[2 * i : 2 * i + 2]:
                 process.S = keep * process.S + (1.0 - keep) * process.amplitude * K
 

@@ -13,6 +13,7 @@ from river import datasets, evaluate, linear_model, metrics, preprocessing, prob
 from river.datasets import synth
 
 import river_okl
+from river_okl._core import processes
 from tests import streams
 
 
@@ -435,3 +436,13 @@ def test_a_point_that_nobody_holds_is_refused():
     pool["points"], pool["coef"] = np.delete(pool["points"], alone), np.delete(pool["coef"], alone, axis=1)
     with pytest.raises(ValueError, match="nobody holds"):
         make(*options).restore(state)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e100, 1e-120])
+def test_no_matrix_is_more_alike_than_itself(size):
+    """A factor above 1 would be in no checkpoint that can be read; squares of 1e100 have no product."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        one = size * rng.uniform(size=(9, 9))
+        assert 1.0 - 1e-12 < processes.alike(one, one * (1.0 + 1e-9 * rng.normal(size=(9, 9)))) <= 1.0
+        assert processes.alike(one, -one) < 0.0

@@ -610,4 +610,5 @@ cpdef double alike(const double[:, ::1] one, const double[:, ::1] other) noexcep
             product += one[r, c] * other[r, c]
             square += one[r, c] * one[r, c]
             of_other += other[r, c] * other[r, c]
-    return product / sqrt(square * of_other) if square * of_other > 0.0 else 1.0
+    # roots apart: squares of 1e100 have no product; and rounding makes no matrix more alike than itself
+    return fmin(product / (sqrt(square) * sqrt(of_other)), 1.0) if square > 0.0 and of_other > 0.0 else 1.0
