@@ -384,9 +384,7 @@ def four_mixtures(cls, stream):
     """One that has learned 300 samples, and four that went on with a quarter of 1,200 more."""
     start = cls()
     start.learn_stream(stream[:300])
-    models = [copy.deepcopy(start) for _ in range(4)]
-    for i, model in enumerate(models):
-        model.learn_stream(stream[300 + i : 1500 : 4])
+    _, models, _ = shards_of(cls, 4, start=start, stream=stream[300:1500])
     return start, models
 
 
