@@ -15,8 +15,8 @@ static INLINE double NAME(total)(vec v) {
 #endif
 }
 
-/* out[k] += scale * total(s[k]) for W vectors, by halves that change places: the same sums in the same order. */
-static INLINE void NAME(add_totals)(double *out, double scale, const vec *s) {
+/* out[k] += total(s[k]) for W vectors, by halves that change places: the same sums in the same order. */
+static INLINE void NAME(add_totals)(double *out, const vec *s) {
 #if W == 8 && HAVE_SHUFFLES
     vec t[4], u[2];
     for (int k = 0; k < 4; k++)
@@ -27,9 +27,9 @@ static INLINE void NAME(add_totals)(double *out, double scale, const vec *s) {
                __builtin_shufflevector(t[2 * k], t[2 * k + 1], 2, 3, 6, 7, 10, 11, 14, 15);
     const vec sums = __builtin_shufflevector(u[0], u[1], 0, 2, 4, 6, 8, 10, 12, 14) +
                      __builtin_shufflevector(u[0], u[1], 1, 3, 5, 7, 9, 11, 13, 15);
-    STORE(out, LOAD(out) + SET(scale) * sums);
+    STORE(out, LOAD(out) + sums);
 #else
-    for (int k = 0; k < W; k++) out[k] += scale * NAME(total)(s[k]);
+    for (int k = 0; k < W; k++) out[k] += NAME(total)(s[k]);
 #endif
 }
 
@@ -78,19 +78,27 @@ static INLINE void NAME(dot_four)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
     for (; i < n; i++) { sums[0] += z0[i] * v[i]; sums[1] += z1[i] * v[i]; sums[2] += z2[i] * v[i]; sums[3] += z3[i] * v[i]; }
 }
 
-/* Of eight numbers from MASKS + 8 - m the first m are all ones. */
-#ifndef MASKS
-#define MASKS ((const double *)masks)
+/* The first m numbers of a vector from p on, and 0; storing no others.  m may be less than 0 and more than W. */
+#if W == 8
+#define FIRST(m) ((__mmask8)((1u << (m)) - 1))
+#define LOAD_FIRST(p, m) ((vec)_mm512_maskz_loadu_pd(FIRST(m), p))
+#define STORE_FIRST(p, m, v) _mm512_mask_storeu_pd(p, FIRST(m), (__m512d)(v))
+#elif W == 4
+#ifndef OKL_MASKS
+#define OKL_MASKS
 static const int64_t masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 #endif
-#define MASKED(v, mask) AS_REAL(AS_INT(v) & AS_INT(mask))
+#define FIRST(m) _mm256_loadu_si256((const __m256i *)(masks + 8 - (m)))
+#define LOAD_FIRST(p, m) ((vec)_mm256_maskload_pd(p, FIRST(m)))
+#define STORE_FIRST(p, m, v) _mm256_maskstore_pd(p, FIRST(m), (__m256d)(v))
+#endif
 #define ROWS (W == 8 ? 8 : 4)
 
 /* Each number of the triangle is loaded once and serves its row and its column; ROWS rows at a time, and the blocks of
- * eight rows on the diagonal by themselves, their upper half masked. */
+ * eight rows on the diagonal by themselves.  What is multiplied by a number of v is multiplied by all of them at the end. */
 static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep,
                                   double *out) {
-    for (Py_ssize_t i = 0; i < n; i++) out[i] = keep == 0.0 ? 0.0 : keep * out[i];
+    for (Py_ssize_t i = 0; i < n; i++) out[i] = keep == 0.0 ? 0.0 : keep / scale * out[i];
     for (Py_ssize_t j = 0; j < n; j += 8) {
         const Py_ssize_t rows = n - j < 8 ? n - j : 8;
         const int masked = W >= 4 && rows == 8; /* narrow vectors gain nothing */
@@ -99,7 +107,7 @@ static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
             const double *z = a + (j + r) * ld;
             vec c[ROWS], s[ROWS];
             for (int k = 0; k < ROWS; k++) {
-                c[k] = SET(scale * v[j + r + k]);
+                c[k] = SET(v[j + r + k]);
                 s[k] = SET(0.0);
             }
             for (Py_ssize_t i = 0; i < j; i += W) {
@@ -114,67 +122,73 @@ static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
                 }
                 STORE(out + i, even + odd);
             }
-            if (masked) {
-                for (int i = 0; i < 8; i += W) {
-                    const vec x = LOAD(v + j + i);
-                    vec below = SET(0.0);
-                    for (int k = 0; k < ROWS; k++) {
-                        const vec y = LOAD(z + k * ld + j + i);
-                        s[k] += MASKED(y, LOAD(MASKS + 7 - (r + k) + i)) * x; /* columns up to the row's own */
-                        below += MASKED(c[k] * y, LOAD(MASKS + 8 - (r + k) + i));
-                    }
-                    STORE(out + j + i, LOAD(out + j + i) + below);
+#if W >= 4
+            for (int i = 0; masked && i < 8; i += W) {
+                const vec x = LOAD(v + j + i);
+                vec below = LOAD(out + j + i);
+                for (int k = 0; k < ROWS; k++) { /* columns up to the row's own, and the same rows below each column's own */
+                    const double *y = z + k * ld + j + i;
+                    s[k] += LOAD_FIRST(y, r + k + 1 - i) * x;
+                    below += c[k] * LOAD_FIRST(y, r + k - i);
                 }
+                STORE(out + j + i, below);
             }
-            for (int k = 0; k < ROWS; k += W < ROWS ? W : ROWS) NAME(add_totals)(out + j + r + k, scale, s + k);
+#endif
+            for (int k = 0; k < ROWS; k += W < ROWS ? W : ROWS) NAME(add_totals)(out + j + r + k, s + k);
         }
         if (masked) continue;
         for (; r < rows; r++) {
             const double *z = a + (j + r) * ld;
-            const vec c = SET(scale * v[j + r]);
+            const vec c = SET(v[j + r]);
             vec s = SET(0.0);
             for (Py_ssize_t i = 0; i < j; i += W) {
                 const vec y = LOAD(z + i);
                 s += y * LOAD(v + i);
                 STORE(out + i, LOAD(out + i) + c * y);
             }
-            out[j + r] += scale * NAME(total)(s);
+            out[j + r] += NAME(total)(s);
         }
         for (r = 0; r < rows; r++) {
             const double *z = a + (j + r) * ld + j;
             double sum = z[r] * v[j + r];
             for (Py_ssize_t c = 0; c < r; c++) {
                 sum += z[c] * v[j + c];
-                out[j + c] += scale * v[j + r] * z[c];
+                out[j + c] += v[j + r] * z[c];
             }
-            out[j + r] += scale * sum;
+            out[j + r] += sum;
         }
     }
+    if (scale != 1.0)
+        for (Py_ssize_t i = 0; i < n; i++) out[i] *= scale;
 }
 #undef ROWS
 
-/* Eight rows at a time: loops whose ends the processor foresees. What is above the diagonal is written as it was. */
+/* Eight rows at a time: loops whose ends the processor foresees. */
 static void NAME(rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) {
     Py_ssize_t j = 0;
-    for (; W >= 4 && j + 8 <= n; j += 8) {
+#if W >= 4
+    for (; j + 8 <= n; j += 8) {
         double *z = a + j * ld;
         vec c[8];
-        for (int k = 0; k < 8; k++) c[k] = SET(weight * v[j + k]);
+        for (int k = 0; k < 8; k++) c[k] = SET(v[j + k]);
         for (Py_ssize_t i = 0; i < j; i += W) {
-            const vec x = LOAD(v + i);
+            const vec x = SET(weight) * LOAD(v + i);
             for (int k = 0; k < 8; k++) STORE(z + k * ld + i, LOAD(z + k * ld + i) + c[k] * x);
         }
         for (int i = 0; i < 8; i += W) {
-            const vec x = LOAD(v + j + i);
+            const vec x = SET(weight) * LOAD(v + j + i);
             for (int k = 0; k < 8; k++) {
                 double *y = z + k * ld + j + i;
-                STORE(y, LOAD(y) + MASKED(c[k] * x, LOAD(MASKS + 7 - k + i)));
+                STORE_FIRST(y, k + 1 - i, LOAD_FIRST(y, k + 1 - i) + c[k] * x);
             }
         }
     }
+#endif
     for (; j < n; j++) NAME(add_one)(v, j + 1, weight * v[j], a + j * ld);
 }
-#undef MASKED
+#undef FIRST
+#undef LOAD_FIRST
+#undef STORE_FIRST
 
 static void NAME(solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) {
     Py_ssize_t i = 0;
@@ -288,7 +302,9 @@ static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
                 const vec y0 = *(const vec *)(packed + k * C), y1 = *(const vec *)(packed + k * C + W);
                 for (int r = 0; r < rows; r++) {
                     double *t = tile + r * C;
-                    const vec x = SET(solved[r * C + k] = t[k] * inverses[k]);
+                    const double found = t[k] * inverses[k];
+                    const vec x = SET(found);
+                    solved[r * C + k] = found;
                     STORE(t, LOAD(t) - x * y0);
                     STORE(t + W, LOAD(t + W) - x * y1);
                 }

@@ -35,6 +35,7 @@ static INLINE double real_of_bits(int64_t b) { double v; memcpy(&v, &b, 8); retu
 #endif
 
 #if HAVE_VECTORS && defined(__x86_64__)
+#include <immintrin.h>
 #define HAVE_X86 1
 #else
 #define HAVE_X86 0

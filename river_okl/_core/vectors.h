@@ -4,7 +4,13 @@
 typedef double NAME(vec) __attribute__((vector_size(W * 8), may_alias));
 typedef double NAME(loose) __attribute__((vector_size(W * 8), may_alias, aligned(8)));
 typedef int64_t NAME(ivec) __attribute__((vector_size(W * 8), may_alias));
-#define SET(x) ((vec){0} + (x))
+#if W == 8 /* 0.0 + x is not the same: of -0.0 it makes 0.0, so that a sum would be formed */
+#define SET(x) ((vec){x, x, x, x, x, x, x, x})
+#elif W == 4
+#define SET(x) ((vec){x, x, x, x})
+#else
+#define SET(x) ((vec){x, x})
+#endif
 #define AS_INT(v) ((ivec)(v))
 #define AS_REAL(v) ((vec)(v))
 #define LESS(v, w) ((ivec)((v) < (w)))
