@@ -483,8 +483,8 @@ class Process:
 class OKL:
     """Both classes; a target is a number, or the number of a class."""
 
-    def __init__(self, task, dictionary, pool=0):
-        self.task, self.most_dictionary, self.most_pool = task, dictionary, pool
+    def __init__(self, task, dictionary, pool=0, latest=0):
+        self.task, self.most_dictionary, self.most_pool, self.most_latest = task, dictionary, pool, latest
         self.scaler, self.samples, self.slopes = Scaler(), [], {}
         jitter, novel = (1e-4, 3e-4) if task == "regression" else (1e-3, 1e-3)
         self.kernels = [Kernel(*kind, jitter, novel) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
@@ -494,7 +494,7 @@ class OKL:
         self.neighbours = Neighbours()
         self.stack, self.bayes = Stack() if task == "binary" else None, Bayes()
         self.n_classes = 1 if task == "regression" else 2
-        self.points, self.dictionary = [], []
+        self.points, self.dictionary, self.latest = [], [], []
         self.weights = [{}, {}, {}]  # of features, for each metric
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
@@ -662,7 +662,11 @@ class OKL:
             self.leave_dictionary()
         if needed:
             point.alpha = self.firsts[0].step
-        if needed or point in self.dictionary:
+        if self.most_latest:
+            self.latest.append(point)
+            if len(self.latest) > self.most_latest:
+                self.release(self.latest.pop(0))
+        if needed or point in self.dictionary or point in self.latest:
             self.points.append(point)
 
     def judge(self, y, w):
@@ -722,7 +726,7 @@ class OKL:
 
     def release(self, point):
         """A point that nobody holds is no more; the last takes its place."""
-        if point in self.points and point not in self.dictionary and point.alpha is None:
+        if point in self.points and point not in (*self.dictionary, *self.latest) and point.alpha is None:
             i, last = self.points.index(point), self.points.pop()
             if i < len(self.points):
                 self.points[i] = last

@@ -68,6 +68,16 @@ def test_neighbours_remember_a_board_of_sixty_four_fields():
     assert right > 750  # 500 is chance, and what kernels of any scale here find
 
 
+def test_the_latest_samples_know_that_a_board_was_painted_anew():
+    rng, model, right = random.Random(1), river_okl.OKLClassifier(), 0
+    for t in range(3000):
+        x = {"a": rng.uniform(0.0, 6.0), "b": rng.uniform(0.0, 6.0)}
+        y = (int(x["a"]) + int(x["b"]) + (t >= 1500)) % 2
+        right += t >= 2500 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right > 330  # 296 without
+
+
 def test_a_hundred_classes_of_fifty_samples_each():
     rng, model, right = random.Random(1), river_okl.OKLClassifier(), 0
     centres = [[rng.gauss(0.0, 2.0) for _ in range(8)] for _ in range(100)]
@@ -381,6 +391,10 @@ def test_an_outlier_among_the_first_values_is_soon_forgotten(cls, first):
         (("pool", "coef", 0, 0), math.inf),
         (("pool", "means", 0), -1.0),
         (("pool", "calibration", "slope"), math.nan),
+        (("neighbours", "most"), -1),
+        (("neighbours", "most"), 10_000),
+        (("neighbours", "latest", 0), 10_000),
+        (("neighbours", "latest", 0), -1),
         (("neighbours", "targets"), np.zeros(1)),
         (("neighbours", "targets", 0), math.nan),
         (("neighbours", "targets", 0), 2.0),
@@ -431,8 +445,8 @@ def test_a_point_that_nobody_holds_is_refused():
     for x, y in streams.dense(streams.CLASSIFICATION, n=60):
         model.learn_one(x, y)
     make, options, state = model._f.__reduce__()
-    pool = state["pool"]
-    alone = next(i for i, at in enumerate(pool["points"]) if at not in state["processes"]["points"])
+    pool, others = state["pool"], (*state["processes"]["points"], *state["neighbours"]["latest"])
+    alone = next(i for i, at in enumerate(pool["points"]) if at not in others)
     pool["points"], pool["coef"] = np.delete(pool["points"], alone), np.delete(pool["coef"], alone, axis=1)
     with pytest.raises(ValueError, match="nobody holds"):
         make(*options).restore(state)

@@ -79,6 +79,7 @@ def compare(model, twin, stream, weights, column):
             expected = [{name: v for name, v in point.x.items() if v} for point in twin.dictionary]
             assert held == [pytest.approx(point, rel=1e-9, abs=1e-12) for point in expected]
         assert len(model._f) == len(twin.points)
+        assert model._f.neighbours.positions == [twin.points.index(point) for point in twin.latest]
         moves += before != kernels_of(model)
     assert len(twin.dictionary) == twin.most_dictionary and len(twin.pool) == twin.most_pool, "both are full"
     assert kernels_of(model) == [[kernel.scale, kernel.metric] for kernel in twin.kernels]
@@ -98,7 +99,8 @@ def compare(model, twin, stream, weights, column):
     ids=["weights", "sparse", "emerging", "gaps", "outliers", "many labels"],
 )
 def test_the_classifier_is_its_twin(stream, budget, weights):
-    model, twin = river_okl.OKLClassifier(budget=budget), OKL("binary", budget // 2, budget - budget // 2)
+    model, latest = river_okl.OKLClassifier(budget=budget), int(0.4 * (budget - budget // 2))
+    twin = OKL("binary", budget // 2, budget - budget // 2 - latest, latest)
     assert compare(model, twin, stream, weights, lambda model, y: model._labels.positions[y]) >= 1
 
 

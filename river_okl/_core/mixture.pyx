@@ -5,7 +5,7 @@ What there is, all over one set of points and one encoding, scaling and pass of 
     processes.pyx   6 Gaussian processes    3 kernels x 2 beliefs over ONE dictionary of few points
     pool.pyx        1 first-order learner   passive-aggressive, over a pool of many points (classifiers)
     linears.pyx     3 linear models         logistic regressions, one of them with squares (classifiers)
-    neighbours.pyx  4 nearest points        which vote (classifiers), and tell which features matter
+    neighbours.pyx  4 nearest points        which vote (classifiers), the latest samples among them, and tell which features matter
     stack.pyx       1 stack                 a logistic regression on the log-odds of all others (two classes)
     bayes.pyx       1 naive Bayes           normal distributions of features (asked where there are more than two classes)
     estimates.pyx   2 linear regressions    on features, and on what all others say (regressions)
@@ -19,7 +19,8 @@ After 2, 3, 5, ... samples the bandwidths follow the stream; from 200 samples on
 learned from the slopes of the predictions, and the kernel that was believed least becomes a neighbour of the one that was
 believed most.
 
-A point belongs to the dictionary, to the pool, or to both; one that neither holds is dropped.
+A point belongs to the dictionary, to the pool, to the latest samples (classifiers), or to several; one that nobody holds is
+dropped.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, isfinite, log, sqrt
@@ -63,6 +64,7 @@ cdef double DISCOUNT = 0.99
 cdef double MOST_WEIGHT = 10.0     # that a sample counts for, but for processes and pool, whose steps have a bound of their own
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
 cdef double SURE = 0.7              # a label that had this probability was foreseen
+cdef double LATEST = 0.4            # of the points beside the dictionary are the latest samples
 cdef int64_t LONGEST = 2000
 cdef int SLOPE_EVERY = 8
 cdef int64_t SLOPES_AT_FIRST = 2000     # samples of a regression, all of which give slopes: where few come at all, each counts
@@ -127,17 +129,18 @@ cdef class Mixture:
     # Making ---------------------------------------------------------------------------------------------------------------
 
     def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True, bint regression=False):
+        cdef Py_ssize_t latest = 0 if regression else <Py_ssize_t> (LATEST * (budget - dictionary))
         self.terms = terms
         self.memo = True
         self.points = Points(budget + 2)
         self.scaler = Scaler(scale)
         self.metrics = Metrics(self.points, self.scaler)
         self.processes = Processes(self.metrics, terms, dictionary, "regression" if regression else "binary")
-        self.neighbours = Neighbours(self.metrics, regression)
+        self.neighbours = Neighbours(self.metrics, latest, regression)
         if regression:
             self.estimates = Estimates(self.scaler, self.processes)
         else:
-            self.pool = Pool(self.metrics, terms, budget - dictionary)
+            self.pool = Pool(self.metrics, terms, budget - dictionary - latest)
             self.linears = Linears(self.scaler)
             self.stack = Stack()
             self.bayes = Bayes(self.scaler)
@@ -336,10 +339,10 @@ cdef class Mixture:
         return standing(&self.target, y)
 
     cdef int learn_experts(self, Sample *x, double target, double w) except -1:
-        """All that a sample with a weight changes; it becomes a point where dictionary or pool need it."""
+        """All that a sample with a weight changes; it becomes a point where dictionary or pool need it, or the latest are kept."""
         cdef Py_ssize_t c = 0 if self.regression else <Py_ssize_t> target, left
         cdef double counts = fmin(w, MOST_WEIGHT), surprise = self.judge(target, w, counts)
-        cdef bint needed = False, novel, foreseen = surprise <= (1.0 if self.regression else 1.0 - SURE)
+        cdef bint needed = False, novel, kept = self.neighbours.most > 0, foreseen = surprise <= (1.0 if self.regression else 1.0 - SURE)
         if not self.regression:
             self.neighbours.learn(self.n_classes, c, counts)
             self.linears.learn(x, self.values, c, counts, self.p + FIRST_LINEAR * self.n_classes)
@@ -360,7 +363,9 @@ cdef class Mixture:
                 novel = False
             else:
                 self.release(left)
-        if needed or novel:
+        if kept and self.neighbours.n >= self.neighbours.most:
+            self.release(self.neighbours.leave())
+        if needed or novel or kept:
             try:
                 self.store(x, target)
             except BaseException:  # a name's __hash__ may raise anything
@@ -371,6 +376,8 @@ cdef class Mixture:
                 self.processes.hold(self.points.n - 1)
             if needed:
                 self.pool.hold(self.points.n - 1)
+            if kept:
+                self.neighbours.hold(self.points.n - 1)
         return 0
 
     cdef double judge(self, double target, double w, double counts) noexcept:
@@ -414,7 +421,7 @@ cdef class Mixture:
             self.among[e] = self.weight[e] / total
 
     cdef int store(self, Sample *x, double target) except -1:
-        """The sample, scaled, is the last point, of which neither dictionary nor pool know yet."""
+        """The sample, scaled, is the last point, which nobody holds yet."""
         cdef double *numbers = x.numbers
         x.numbers, x.square = self.values, self.metrics.own[0]
         try:
@@ -429,9 +436,12 @@ cdef class Mixture:
             self.pool.stored()
         return 0
 
+    cdef bint held(self, Py_ssize_t i) noexcept:
+        return self.processes.member[i] >= 0 or self.neighbours.holds(i) or (not self.regression and self.pool.holds(i))
+
     cdef int release(self, Py_ssize_t i) except -1:
         """Point i is dropped where nobody holds it any more."""
-        if self.processes.member[i] >= 0 or (not self.regression and self.pool.holds(i)):
+        if self.held(i):
             return 0
         self.points.drop(i)
         self.metrics.dropped(i)
@@ -470,7 +480,7 @@ cdef class Mixture:
     @property
     def budget(self):
         """The most points in all."""
-        return self.processes.most + (0 if self.regression else self.pool.most)
+        return self.processes.most + self.neighbours.most + (0 if self.regression else self.pool.most)
 
     @property
     def task(self):
@@ -558,7 +568,7 @@ cdef class Mixture:
         cdef int m
         self.points.check()
         n = self.points.n
-        assert {*self.processes.positions, *([] if self.regression else self.pool.positions)} == {*range(n)}, "every point is held"
+        assert all([self.held(i) for i in range(n)]), "every point is held"
         before = [[self.metrics.square[m][i] for i in range(n)] for m in range(METRICS)]
         self.metrics.square_points()
         after = [[self.metrics.square[m][i] for i in range(n)] for m in range(METRICS)]
@@ -567,6 +577,7 @@ cdef class Mixture:
             for i in range(n):
                 self.metrics.square[m][i] = before[m][i]
         self.processes._check()
+        self.neighbours._check()
         if self.regression:
             self.estimates._check()
         else:
@@ -629,13 +640,13 @@ cdef class Mixture:
         self.points.restore(points, checked)
         self.scaler.restore(state["scaler"])
         self.metrics.restore(state["metrics"])
-        self.neighbours.restore(state["neighbours"], classes)
+        self.restore_neighbours(state["neighbours"], classes)
         for name in ("processes", "pool", "linears", "stack", "bayes", "estimates"):
             part = getattr(self, name)
             if part is not None:
                 part.restore(state[name])
         for i in range(self.points.n):
-            if self.processes.member[i] < 0 and (self.regression or not self.pool.holds(i)):
+            if not self.held(i):
                 raise ValueError("a point that nobody holds")
         for e in range(self.n_experts):
             self.log_weight[e] = weights[e]
@@ -646,6 +657,19 @@ cdef class Mixture:
         self.seen, self.next_update, self.updates = seen, next_update, updates
         self.weigh()
         self.fresh = False
+
+
+    cdef int restore_neighbours(self, dict state, Py_ssize_t classes) except -1:
+        """They and the pool share what the dictionary leaves; before there were latest samples, the pool had all of it."""
+        cdef Py_ssize_t room = self.budget - self.processes.most
+        state = {"most": 0, "latest": np.zeros(0, dtype=np.int32), **state}
+        if type(state["most"]) is not int or not 0 <= state["most"] < max(room, 1) or (self.regression and state["most"]):
+            raise ValueError(f"a mixture with {state['most']!r} latest samples")
+        self.neighbours.keep(state["most"])
+        if not self.regression:
+            self.pool.most = room - self.neighbours.most
+        self.neighbours.restore(state, classes)
+        return 0
 
 
 def _new(terms, budget, dictionary, scale, regression):

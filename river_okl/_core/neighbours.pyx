@@ -1,7 +1,8 @@
 """The points that are nearest to a sample, and what their targets say of its class and of the features.
 
 The nearest ``NEAREST`` of all points under the metric that believes most in features vote for its class (classifiers).  How
-much so many votes are worth is counted along the stream.
+much so many votes are worth is counted along the stream.  The latest samples are among the points, whoever else has learned
+them: where concepts move they know it first, and without them the points would be those alone that are hard to tell.
 
 They also tell which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): of
 samples that the mixture did not foresee,
@@ -13,6 +14,7 @@ tell: a feature that its metric has let go of has none.
 """
 
 from libc.math cimport INFINITY, fabs, fmax, fmin
+from libc.stdint cimport int32_t
 
 import numpy as np
 
@@ -21,6 +23,8 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport Metrics
 from river_okl._core.points cimport Feature
 from river_okl._core.sample cimport Sample
+
+from river_okl._core.states import check_positions
 
 cdef double MEMORY = 1000.0         # samples
 cdef double LEAST_CHANCE = 1e-6
@@ -31,9 +35,9 @@ cdef int metric = METRIC
 
 
 cdef class Neighbours:
-    """Among points that others hold."""
+    """Among the latest samples, and points that others hold."""
 
-    def __init__(self, Metrics metrics, bint regression):
+    def __init__(self, Metrics metrics, Py_ssize_t most, bint regression):
         cdef Py_ssize_t v
         self.points = metrics.points
         self.metrics = metrics
@@ -41,19 +45,33 @@ cdef class Neighbours:
         for v in range(NEAREST + 1):
             self.chance[v] = (v + 0.5) / (NEAREST + 1)
             self.count[v] = PRIOR
+        self.keep(most)
 
     def __dealloc__(self):
+        okl_free(self.latest)
+        okl_free(self.place)
         okl_free(self.target)
         okl_free(self.distance)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.capacity * 16
+        return object.__sizeof__(self) + self.capacity * 20 + self.most * 4
+
+    cdef int keep(self, Py_ssize_t most) except -1:
+        """From now on so many of the latest samples, none of which are there yet."""
+        cdef Py_ssize_t i
+        self.latest = <int32_t *> aligned_resize(self.latest, 0, most, 4)
+        self.most = most
+        self.first = self.n = 0
+        for i in range(self.capacity):
+            self.place[i] = -1
+        return 0
 
     cdef int reserve_points(self) except -1:
         """Room for as many points as ``points`` have room for."""
         if self.points.capacity > self.capacity:
             self.target = <double *> aligned_resize(self.target, self.capacity, self.points.capacity, 8)
             self.distance = <double *> aligned_resize(self.distance, 0, self.points.capacity, 8)
+            self.place = <int32_t *> aligned_resize(self.place, self.capacity, self.points.capacity, 4)
             self.capacity = self.points.capacity
         return 0
 
@@ -147,20 +165,53 @@ cdef class Neighbours:
 
     # Points come and go ---------------------------------------------------------------------------------------------------
 
+    cdef Py_ssize_t leave(self) noexcept:
+        """The first of the latest samples is none of them any more; which point it was."""
+        cdef Py_ssize_t i = self.latest[self.first]
+        self.place[i] = -1
+        self.first = (self.first + 1) % self.most
+        self.n -= 1
+        return i
+
+    cdef void hold(self, Py_ssize_t i) noexcept:
+        """The sample has become point i."""
+        cdef Py_ssize_t place = (self.first + self.n) % self.most
+        self.latest[place], self.place[i] = <int32_t> i, <int32_t> place
+        self.n += 1
+
     cdef void stored(self, double target) noexcept:
-        """There is a new point at the end."""
+        """There is a new point at the end, which is none of the latest yet."""
         self.target[self.points.n - 1] = target
+        self.place[self.points.n - 1] = -1
 
     cdef void dropped(self, Py_ssize_t i) noexcept:
-        """Point i is no more, and the last has its position."""
-        self.target[i] = self.target[self.points.n]
+        """Point i, which is none of the latest, is no more, and the last has its position."""
+        cdef Py_ssize_t last = self.points.n
+        self.target[i], self.place[i] = self.target[last], self.place[last]
+        if i != last and self.place[i] >= 0:
+            self.latest[self.place[i]] = <int32_t> i
 
     # What there is --------------------------------------------------------------------------------------------------------
+
+    @property
+    def positions(self):
+        """Of the latest samples, as they came."""
+        cdef Py_ssize_t i
+        return [self.latest[(self.first + i) % self.most] for i in range(self.n)]
+
+    def _check(self):
+        """The invariants, by brute force."""
+        cdef Py_ssize_t i
+        assert self.n <= self.most
+        assert {*self.positions} == {i for i in range(self.points.n) if self.holds(i)} and len({*self.positions}) == self.n
+        assert all([self.latest[self.place[i]] == i for i in self.positions])
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i
         return {
+            "most": self.most,
+            "latest": np.array(self.positions, dtype=np.int32),
             "targets": np.array([self.target[i] for i in range(self.points.n)], dtype=np.float64),
             "chances": np.array([[self.chance[i], self.count[i]] for i in range(NEAREST + 1)]),
         }
@@ -168,7 +219,8 @@ cdef class Neighbours:
     def restore(self, dict state, Py_ssize_t n_classes):
         """Go on from a state, when the points have theirs."""
         cdef Py_ssize_t i
-        targets, chances = state["targets"], state["chances"]
+        targets, chances, latest = state["targets"], state["chances"], state["latest"]
+        check_positions(latest, self.points.n, self.most)
         if targets.shape != (self.points.n,) or not np.isfinite(targets).all():
             raise ValueError("the targets of the points do not match them, or are not finite")
         if not self.regression and not np.isin(targets, range(n_classes)).all():
@@ -179,6 +231,8 @@ cdef class Neighbours:
             raise ValueError("the chances of neighbours are out of range")
         self.reserve_points()
         for i in range(self.points.n):
-            self.target[i] = targets[i]
+            self.target[i], self.place[i] = targets[i], -1
+        for i in range(latest.size):
+            self.hold(latest[i])
         for i in range(NEAREST + 1):
             self.chance[i], self.count[i] = chances[i]

@@ -78,7 +78,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: nothing to tune, nothing to scale, bounded for ever.
 
     A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a pool of many points, two
-    logistic regressions and one with the squares of the features, a vote of the nearest points, for two labels a
+    logistic regressions and one with the squares of the features, a vote of the nearest points, the latest samples among them, for two labels a
     regression on the log-odds of all of them and for more naive Bayes. It takes dicts as they come: raw, dense, sparse or both, two labels or many.
 
     Parameters
@@ -87,8 +87,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
         A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is taken from the stream at
         three scales, which move to where predictions are good.
     budget
-        The most points in all: up to 64 of them, at most half, are the dictionary of the Gaussian processes, the others the
-        pool of the first-order learner.
+        The most points in all: up to 64 of them, at most half, are the dictionary of the Gaussian processes, of the others three
+        fifths the pool of the first-order learner and two fifths the latest samples.
     scale
         Whether features are centred and divided by their deviation; those that are often absent are divided by their root mean
         square, and not centred. A value farther than five deviations from the mean counts as one at that distance.
@@ -103,7 +103,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - Where two labels are told apart and a third comes, what is believed is carried over, and naive Bayes takes the place
       of the regression on the log-odds.
     - What a support vector contributes (`explain_one`) is its part in the mean of the processes and the pool, by their
-      weights; the linear models have no support vectors.
+      weights; the linear models have no support vectors, and a point that only votes contributes 0.
 
     Examples
     --------

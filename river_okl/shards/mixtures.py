@@ -5,7 +5,7 @@
                                 does where a kernel moves
     processes                   evidence adds up over one dictionary (posteriors.py), which is chosen from all of theirs
     pool                        sums of expansions: Σ w_i f_i, of which the heaviest points stay
-    neighbours                  every point keeps its target, in the units of the merged one
+    neighbours                  the latest samples of all; every point keeps its target, in the units of the merged one
     naive Bayes                 as if one stream had been counted, of the average length
     linear models, stack        averages, as are the log-weights of the experts and the fits of probabilities
     estimates                   a regression's coefficients by how sure each mixture is of them; its stack begins anew
@@ -460,8 +460,20 @@ class Merging:
 
     # Neighbours, naive Bayes, linear models ---------------------------------------------------------------------------
 
-    def neighbours(self, rows: Rows) -> State:
-        """The targets of these points, and what votes are worth."""
+    def latest(self, rows: Rows, most: int) -> tuple[Rows, NDArray[np.int32]]:
+        """The latest samples of all, after those points where they are none of them; where they are, as they came."""
+        ages: dict[int, int] = {}
+        for _, each in self.movers:
+            own = each.rows[each.state["neighbours"]["latest"]][::-1].tolist()
+            ages |= {row: min(age, ages.get(row, age)) for age, row in enumerate(own)}
+        sums = self.space.X.sum(axis=1)  # whoever is first among the models, of equal ages the same ones stay
+        chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:most][::-1]
+        rows = np.append(rows, sorted({*chosen} - {*rows.tolist()})).astype(np.int64)
+        position = {row: i for i, row in enumerate(rows.tolist())}
+        return rows, np.array([position[row] for row in chosen], dtype=np.int32)
+
+    def neighbours(self, rows: Rows, latest: NDArray[np.int32], most: int) -> State:
+        """The latest samples, the targets of these points, and what votes are worth."""
         targets = np.zeros(len(self.space))
         for each in self.everyone:
             own = each.state["neighbours"]["targets"]
@@ -470,6 +482,8 @@ class Merging:
                 own = ratio * own + shift
             targets[each.rows] = own
         return {
+            "most": most,
+            "latest": latest,
             "targets": targets[rows],
             "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
         }
@@ -542,8 +556,9 @@ class Merging:
 
     # Together ---------------------------------------------------------------------------------------------------------
 
-    def state(self, most_dictionary: int, most: int) -> tuple[State, float]:
-        rows, bases, beliefs, error = self.dictionary(most_dictionary)
+    def state(self, f: Any) -> tuple[State, float]:
+        """What a mixture with as much room as this one is to be, and the error of its processes."""
+        rows, bases, beliefs, error = self.dictionary(f.processes.most)
         processes = {
             "points": np.arange(len(rows), dtype=np.int32),
             "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
@@ -552,19 +567,21 @@ class Merging:
             "beliefs": beliefs,
         }
         pool = linears = stack = None
+        latest = np.zeros(0, dtype=np.int32)
         if self.task != "regression":
-            rows, pool = self.pool(rows, most - most_dictionary)
+            rows, pool = self.pool(rows, f.pool.most)
+            rows, latest = self.latest(rows, f.neighbours.most)
             linears = {"coef": self.mean(self.linear), "bias": self.mean(lambda each: each.state["linears"]["bias"])}
         if self.task == "binary":
             names = self.first.state["stack"]
             stack = {name: sum(share * each.state["stack"][name] for share, each in self.movers) for name in names}
         return {
-            "points": stored(self.points(rows), most + 2),
+            "points": stored(self.points(rows), f.budget + 2),
             "scaler": self.scaler(),
             "metrics": self.metrics(rows),
             "processes": processes,
             "pool": pool,
-            "neighbours": self.neighbours(rows),
+            "neighbours": self.neighbours(rows, latest, f.neighbours.most),
             "linears": linears,
             "stack": stack,
             "bayes": self.bayes() if self.task != "regression" else None,
@@ -624,8 +641,7 @@ def _halvings(samples: float, steps: int) -> float:
 def merged(shards: Shards) -> tuple[Any, float]:
     """The mixture of all of them."""
     model = shards.new()
-    _, (_, budget, dictionary, _, _), _ = model._f.__reduce__()
-    state, error = Merging(shards).state(dictionary, budget)
+    state, error = Merging(shards).state(model._f)
     if issubclass(type(model), PredictiveClassifier):
         model._labels = Labels(shards.models[0]._labels.names)
     model._f.restore(state)
