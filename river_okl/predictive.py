@@ -55,7 +55,7 @@ class PredictiveModel(KernelModel):
                 f.points.point(i),
                 dict(zip(names, columns[i].tolist(), strict=True)) if columns.shape[1] > 1 else float(columns[i, 0]),
             )
-            for i in np.argsort(f.points.births)
+            for i in sorted(f.supports, key=f.points.births.__getitem__)
         ]
 
     def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
@@ -65,7 +65,8 @@ class PredictiveModel(KernelModel):
         """
         each = self._contributions(x)
         column = each[:, each.sum(axis=0).argmax()]
-        return [(self._f.points.point(i), float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
+        order = sorted(self._f.supports, key=lambda i: -abs(column[i]))
+        return [(self._f.points.point(i), float(column[i])) for i in order]
 
 
 class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):

@@ -228,18 +228,18 @@ class Estimates:
     """Of a target: the processes', a linear regression's on the first 63 features, one's on all of these."""
 
     def __init__(self):
-        self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(8, 0.03, 1e-4)
+        self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(9, 0.03, 1e-4)
         self.stack.beta[:6] = 1.0 / 6.0
         self.log_weight, self.residual, self.inputs = np.array([0.0, -2.0, -2.0]), np.ones(3), {}
 
-    def ask(self, x, means):
+    def ask(self, x, means, of_neighbours):
         u = np.zeros(64)
         u[0] = 1.0
         for name, value in x.items():
             if name in self.inputs:
                 u[self.inputs[name]] = value
         self.linear.ask(u)
-        self.stack.ask([*means, self.linear.m, 1.0])
+        self.stack.ask([*means, self.linear.m, 1.0, of_neighbours])
 
     def know(self, names):
         for name in names:
@@ -268,7 +268,7 @@ class Estimates:
     def rescale(self, ratio, shift):
         self.linear.beta *= ratio
         self.linear.beta[0] += shift
-        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[:7].sum())
+        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[[*range(7), 8]].sum())
         for each in (self.linear, self.stack):
             each.m = ratio * each.m + shift
         self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
@@ -559,7 +559,10 @@ class OKL:
             process.look()
         self.neighbours.look(self.points, self.x, self.weights[2])
         if self.task == "regression":
-            self.estimates.ask(self.x, [process.m[0] for process in self.processes])
+            nearest = [point.y for point in self.neighbours.nearest]
+            self.estimates.ask(
+                self.x, [process.m[0] for process in self.processes], np.mean(nearest) if nearest else 0.0
+            )
             return
         self.p = []
         for process in self.processes:

@@ -78,7 +78,7 @@ def compare(model, twin, stream, weights, column):
             held = [model._f.points.point(i) for i in model._f.processes.positions]
             expected = [{name: v for name, v in point.x.items() if v} for point in twin.dictionary]
             assert held == [pytest.approx(point, rel=1e-9, abs=1e-12) for point in expected]
-        assert len(model._f) == len(twin.points)
+        assert len(model._f.points) == len(twin.points)
         assert model._f.neighbours.positions == [twin.points.index(point) for point in twin.latest]
         moves += before != kernels_of(model)
     assert len(twin.dictionary) == twin.most_dictionary and len(twin.pool) == twin.most_pool, "both are full"
@@ -114,5 +114,5 @@ def test_the_classifier_is_its_twin(stream, budget, weights):
     ids=["dense", "sparse", "outliers"],
 )
 def test_the_regressor_is_its_twin(stream, weights):
-    model, twin = river_okl.OKLRegressor(budget=14), OKL("regression", 14)
+    model, twin = river_okl.OKLRegressor(budget=14), OKL("regression", 14, latest=42)
     assert compare(model, twin, stream, weights, lambda model, y: y) >= 1

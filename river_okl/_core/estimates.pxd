@@ -4,7 +4,7 @@ from river_okl._core.scaler cimport Scaler
 
 cdef enum:
     LINEAR_INPUTS = 64              # a constant, and the first features that the scaler counts
-    STACK_INPUTS = PROCESSES + 2    # the processes' means, the linear one, and a constant
+    STACK_INPUTS = PROCESSES + 3    # the processes' means, the linear one, a constant, and the nearest points' mean
     ESTIMATES = 3
 
 
@@ -34,7 +34,7 @@ cdef class Estimates:
     cdef double weight[ESTIMATES]
     cdef double residual[ESTIMATES]     # running squared residuals
 
-    cdef void ask(self, const Sample *x, const double *values) noexcept
+    cdef void ask(self, const Sample *x, const double *values, double of_neighbours) noexcept
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
     cdef void judge(self, double target, double of_processes, double counts, double most) noexcept

@@ -1,4 +1,5 @@
-"""Three estimates of a target: what the Gaussian processes say together, a linear regression, and a linear regression on all that these say.
+"""Three estimates of a target: what the Gaussian processes say together, a linear regression, and a linear regression on all that these say
+and the nearest points.
 
 Real targets are noisy, and largely linear; processes of one small noise follow the noise there, and each of them errs in its own
 way, which averages.  All three are judged by their squared residuals, as processes that vary in how sure they are win by their
@@ -91,13 +92,14 @@ cdef class Ridge:
         return {"coef": np.array([self.coef[i] for i in range(self.room)]), "covariance": packed(self.covariance, self.room, self.room)}
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked: it may come from anywhere."""
-        cdef Py_ssize_t i
+        """Go on from a state, every number of which is checked: it may come from anywhere, or from before there were so many inputs."""
+        cdef Py_ssize_t i, n
         coef = state["coef"]
-        if coef.shape != (self.room,) or not np.isfinite(coef).all():
+        if coef.ndim != 1 or not 0 < coef.size <= self.room or not np.isfinite(coef).all():
             raise ValueError("the coefficients of a linear regression do not match its inputs, or are not finite")
-        unpack(state["covariance"], self.covariance, self.room, self.room)
-        for i in range(self.room):
+        n = coef.size
+        unpack(state["covariance"], self.covariance, self.room, n)
+        for i in range(n):
             if self.covariance[i * self.room + i] < 0.0:
                 raise ValueError("a variance of a linear regression is negative")
             self.coef[i] = coef[i]
@@ -119,8 +121,8 @@ cdef class Estimates:
             self.log_weight[i] = 0.0 if i == 0 else -NEWCOMER
         weigh(self.log_weight, ESTIMATES, self.weight)
 
-    cdef void ask(self, const Sample *x, const double *values) noexcept:
-        """The linear estimate of a sample that the processes have been asked about, and the stack's."""
+    cdef void ask(self, const Sample *x, const double *values, double of_neighbours) noexcept:
+        """The linear estimate of a sample that the processes have been asked about, and the stack's; the mean of its neighbours."""
         cdef Py_ssize_t i, j
         cdef const int32_t *places = self.scaler.places
         memset(self.linear.inputs, 0, LINEAR_INPUTS * 8)
@@ -133,6 +135,7 @@ cdef class Estimates:
             self.stack.inputs[i] = (<Belief> self.processes.beliefs[i]).mean[0]
         self.stack.inputs[PROCESSES] = self.linear.mean
         self.stack.inputs[PROCESSES + 1] = 1.0
+        self.stack.inputs[PROCESSES + 2] = of_neighbours
         self.stack.ask(STACK_INPUTS)
 
     cdef void mix(self, double *mean, double *variance) noexcept:
@@ -173,7 +176,7 @@ cdef class Estimates:
     cdef void rescale(self, double ratio, double shift) noexcept:
         """The units of the target change, and the means of the processes have followed: so do all others."""
         cdef Py_ssize_t i
-        cdef double of_means = 0.0
+        cdef double of_means = self.stack.coef[PROCESSES + 2]
         for i in range(self.linear.room):
             self.linear.coef[i] *= ratio
         self.linear.coef[0] += shift

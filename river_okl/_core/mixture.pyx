@@ -5,7 +5,7 @@ What there is, all over one set of points and one encoding, scaling and pass of 
     processes.pyx   6 Gaussian processes    3 kernels x 2 beliefs over ONE dictionary of few points
     pool.pyx        1 first-order learner   passive-aggressive, over a pool of many points (classifiers)
     linears.pyx     3 linear models         logistic regressions, one of them with squares (classifiers)
-    neighbours.pyx  4 nearest points        which vote (classifiers), the latest samples among them, and tell which features matter
+    neighbours.pyx  4 nearest points        which vote, the latest samples among them, and tell which features matter
     stack.pyx       1 stack                 a logistic regression on the log-odds of all others (two classes)
     bayes.pyx       1 naive Bayes           normal distributions of features (asked where there are more than two classes)
     estimates.pyx   2 linear regressions    on features, and on what all others say (regressions)
@@ -19,8 +19,7 @@ After 2, 3, 5, ... samples the bandwidths follow the stream; from 200 samples on
 learned from the slopes of the predictions, and the kernel that was believed least becomes a neighbour of the one that was
 believed most.
 
-A point belongs to the dictionary, to the pool, to the latest samples (classifiers), or to several; one that nobody holds is
-dropped.
+A point belongs to the dictionary, to the pool, to the latest samples, or to several; one that nobody holds is dropped.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, isfinite, log, sqrt
@@ -64,7 +63,7 @@ cdef double DISCOUNT = 0.99
 cdef double MOST_WEIGHT = 10.0     # that a sample counts for, but for processes and pool, whose steps have a bound of their own
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
 cdef double SURE = 0.7              # a label that had this probability was foreseen
-cdef double LATEST = 0.4            # of the points beside the dictionary are the latest samples
+cdef double LATEST = 0.4            # of the points beside the dictionary are the latest samples, where there is a pool
 cdef int64_t LONGEST = 2000
 cdef int SLOPE_EVERY = 8
 cdef int64_t SLOPES_AT_FIRST = 2000     # samples of a regression, all of which give slopes: where few come at all, each counts
@@ -129,7 +128,7 @@ cdef class Mixture:
     # Making ---------------------------------------------------------------------------------------------------------------
 
     def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True, bint regression=False):
-        cdef Py_ssize_t latest = 0 if regression else <Py_ssize_t> (LATEST * (budget - dictionary))
+        cdef Py_ssize_t beside = budget - dictionary, latest = beside if regression else <Py_ssize_t> (LATEST * beside)
         self.terms = terms
         self.memo = True
         self.points = Points(budget + 2)
@@ -140,7 +139,7 @@ cdef class Mixture:
         if regression:
             self.estimates = Estimates(self.scaler, self.processes)
         else:
-            self.pool = Pool(self.metrics, terms, budget - dictionary - latest)
+            self.pool = Pool(self.metrics, terms, beside - latest)
             self.linears = Linears(self.scaler)
             self.stack = Stack()
             self.bayes = Bayes(self.scaler)
@@ -232,7 +231,8 @@ cdef class Mixture:
         self.metrics.measure(x, self.values)
         self.processes.ask(self.p)
         if self.regression:
-            self.estimates.ask(x, self.values)
+            self.neighbours.look()
+            self.estimates.ask(x, self.values, self.neighbours.mean() if self.neighbours.most else 0.0)
         else:
             self.pool.ask(self.p + POOL * self.n_classes)
             self.linears.ask(x, self.values, self.p + FIRST_LINEAR * self.n_classes)
@@ -349,8 +349,6 @@ cdef class Mixture:
             self.bayes.learn(x, self.values, c, counts)
             needed = self.pool.learn(c, w)
         if not foreseen:
-            if self.regression:  # nobody has asked them
-                self.neighbours.look()
             self.neighbours.tell_apart(x, self.values, target)
         if self.processes.n > 1 and (self.seen % SLOPE_EVERY == 0 or (self.regression and self.seen < SLOPES_AT_FIRST)):
             self.processes.learn_slopes(x, self.values, self.among)
@@ -436,8 +434,11 @@ cdef class Mixture:
             self.pool.stored()
         return 0
 
+    cdef bint supported(self, Py_ssize_t i) noexcept:
+        return self.processes.member[i] >= 0 or (not self.regression and self.pool.holds(i))
+
     cdef bint held(self, Py_ssize_t i) noexcept:
-        return self.processes.member[i] >= 0 or self.neighbours.holds(i) or (not self.regression and self.pool.holds(i))
+        return self.supported(i) or self.neighbours.holds(i)
 
     cdef int release(self, Py_ssize_t i) except -1:
         """Point i is dropped where nobody holds it any more."""
@@ -475,7 +476,13 @@ cdef class Mixture:
     # What there is --------------------------------------------------------------------------------------------------------
 
     def __len__(self):
-        return self.points.n
+        return len(self.supports)
+
+    @property
+    def supports(self):
+        """The positions of the points that have coefficients: those of dictionary and pool."""
+        cdef Py_ssize_t i
+        return [i for i in range(self.points.n) if self.supported(i)]
 
     @property
     def budget(self):
@@ -660,10 +667,10 @@ cdef class Mixture:
 
 
     cdef int restore_neighbours(self, dict state, Py_ssize_t classes) except -1:
-        """They and the pool share what the dictionary leaves; before there were latest samples, the pool had all of it."""
+        """They and the pool share what the dictionary leaves; before there were latest samples, none of it was theirs."""
         cdef Py_ssize_t room = self.budget - self.processes.most
         state = {"most": 0, "latest": np.zeros(0, dtype=np.int32), **state}
-        if type(state["most"]) is not int or not 0 <= state["most"] < max(room, 1) or (self.regression and state["most"]):
+        if type(state["most"]) is not int or not 0 <= state["most"] <= room:
             raise ValueError(f"a mixture with {state['most']!r} latest samples")
         self.neighbours.keep(state["most"])
         if not self.regression:

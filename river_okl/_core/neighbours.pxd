@@ -35,6 +35,7 @@ cdef class Neighbours:
     cdef void look(self) noexcept
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept
     cdef void ask(self, Py_ssize_t n_classes, double *p) noexcept
+    cdef double mean(self) noexcept
     cdef void learn(self, Py_ssize_t n_classes, Py_ssize_t c, double counts) noexcept
     cdef void tell_apart(self, const Sample *x, const double *values, double target) noexcept
     cdef void rescale(self, double ratio, double shift) noexcept

@@ -1,7 +1,7 @@
 """The points that are nearest to a sample, and what their targets say of its class and of the features.
 
-The nearest ``NEAREST`` of all points under the metric that believes most in features vote for its class (classifiers).  How
-much so many votes are worth is counted along the stream.  The latest samples are among the points, whoever else has learned
+The nearest ``NEAREST`` of all points under the metric that believes most in features vote for its class; how much so many votes
+are worth is counted along the stream.  In a regression the mean of their targets is for the stack (estimates.pyx).  The latest samples are among the points, whoever else has learned
 them: where concepts move they know it first, and without them the points would be those alone that are hard to tell.
 
 They also tell which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): of
@@ -108,6 +108,14 @@ cdef class Neighbours:
             total += p[o]
         for o in range(n_classes):
             p[o] /= total
+
+    cdef double mean(self) noexcept:
+        """Of the targets of the nearest, in units of the target's deviation."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.found):
+            total += self.target[self.nearest[i]] / self.found
+        return total
 
     cdef void learn(self, Py_ssize_t n_classes, Py_ssize_t c, double counts) noexcept:
         """The sample of the last look is of class c, and counts so often."""

@@ -49,6 +49,11 @@ cdef class Process:
         return self.points.n
 
     @property
+    def supports(self):
+        """The positions of the points that have coefficients: all."""
+        return range(self.points.n)
+
+    @property
     def memo(self):
         """Whether what is known of the last sample is used again."""
         return self.rows.memo

@@ -21,6 +21,7 @@ from river_okl.predictive import PredictiveClassifier, PredictiveModel, Predicti
 DEFAULT_KERNEL = 0.8 * RBF() + 0.2 * Linear(gamma=None)
 MOST_POINTS = 10_000_000
 DICTIONARY = 64  # points that the Gaussian processes share: a sample costs O(DICTIONARY²)
+LATEST = 3  # samples for each point of a regression's dictionary
 
 
 class OKL(PredictiveModel):
@@ -35,7 +36,8 @@ class OKL(PredictiveModel):
         self.budget = budget
         self.scale = scale
         terms = (kernel or DEFAULT_KERNEL)._terms()
-        self._f = Mixture(terms, budget=budget, dictionary=dictionary, scale=scale, regression=regression)
+        points = dictionary + LATEST * dictionary if regression else budget
+        self._f = Mixture(terms, budget=points, dictionary=dictionary, scale=scale, regression=regression)
 
     def _learn(self, x: dict[Hashable, Any], target: float, w: float) -> None:
         self._f.learn(x, target, w)
@@ -103,7 +105,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - Where two labels are told apart and a third comes, what is believed is carried over, and naive Bayes takes the place
       of the regression on the log-odds.
     - What a support vector contributes (`explain_one`) is its part in the mean of the processes and the pool, by their
-      weights; the linear models have no support vectors, and a point that only votes contributes 0.
+      weights; the linear models and the nearest points have no support vectors.
 
     Examples
     --------
@@ -143,7 +145,7 @@ class OKLRegressor(OKL, PredictiveRegressor):
     """The regressor to start with: nothing to tune, nothing to scale, bounded for ever, and it says how sure it is.
 
     A mixture of six Gaussian processes over one dictionary, beside it a Bayesian linear regression on the first 63 features and
-    another on what all of these say. It takes dicts as they come, and raw targets.
+    another on what all of these and the nearest points say. It takes dicts as they come, and raw targets.
 
     Parameters
     ----------
@@ -151,7 +153,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
         A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is taken from the stream at
         three scales, which move to where predictions are good.
     budget
-        The most points in the dictionary that the processes share. Time and memory are O(budget²).
+        The most points in the dictionary that the processes share: time and memory are O(budget²). Of the latest samples three
+        times as many are kept beside it, the nearest of which count.
     scale
         Whether features are centred and divided by their deviation; those that are often absent are divided by their root mean
         square, and not centred. The target is always scaled. A value farther than five deviations from the mean counts as one at that
@@ -168,8 +171,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
       from 60 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
       mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
-    - What a support vector contributes (`explain_one`) is its part in the means of the processes; the linear regression has
-      no support vectors.
+    - What a support vector contributes (`explain_one`) is its part in the means of the processes; the linear regression and the
+      nearest points have no support vectors.
 
     Examples
     --------

@@ -567,11 +567,10 @@ class Merging:
             "beliefs": beliefs,
         }
         pool = linears = stack = None
-        latest = np.zeros(0, dtype=np.int32)
         if self.task != "regression":
             rows, pool = self.pool(rows, f.pool.most)
-            rows, latest = self.latest(rows, f.neighbours.most)
             linears = {"coef": self.mean(self.linear), "bias": self.mean(lambda each: each.state["linears"]["bias"])}
+        rows, latest = self.latest(rows, f.neighbours.most)
         if self.task == "binary":
             names = self.first.state["stack"]
             stack = {name: sum(share * each.state["stack"][name] for share, each in self.movers) for name in names}
