@@ -21,7 +21,7 @@ BELIEFS = {  # λ, a, σ²
 FIRST = 4.0, 1  # scale, metric
 EXPERTS = (
     6 + 1 + 3 + 1
-)  # Gaussian processes, the first-order learner, linear models, neighbours; a stack of them or naive Bayes
+)  # Gaussian processes, the first-order learner, linear models, neighbours; the stack, or naive Bayes and the stack
 RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
 
 
@@ -205,6 +205,25 @@ class Stack:
         gain = self.P @ self.odds / (1.0 / curvature + self.variance)
         self.beta = self.beta + gain * (c - self.p) * min(w, 10.0) / curvature
         self.P = self.P - np.outer(gain, self.odds) @ self.P
+        self.P = self.P + 1e-5 * np.eye(EXPERTS + 1)
+
+
+class StackOfMany:
+    """A softmax of the others' logarithms, beyond their weights."""
+
+    def __init__(self):
+        self.beta, self.P = np.zeros(EXPERTS + 1), np.eye(EXPERTS + 1)
+
+    def ask(self, p, weight):
+        self.logs = np.log(np.maximum(p, 1e-3))
+        self.p = special.softmax((self.beta + weight) @ self.logs)
+        return self.p
+
+    def learn(self, c, w):
+        off = self.logs - (self.logs @ self.p)[:, None]
+        seen = np.where(self.p >= 1e-3, self.p, 0.0)
+        self.P = np.linalg.inv(np.linalg.inv(self.P) + min(w, 10.0) * (seen * off) @ off.T)
+        self.beta = self.beta + min(w, 10.0) * self.P @ off[:, c]
         self.P = self.P + 1e-5 * np.eye(EXPERTS + 1)
 
 
@@ -527,8 +546,8 @@ class OKL:
     def add_class(self):
         """One more; the sample at hand is looked at anew."""
         if self.n_classes == 2:
-            self.task, self.stack = "multiclass", None
-            self.log_weight[-1] = self.log_weight[:-1].max() - 2.0
+            self.task, self.stack = "multiclass", StackOfMany()
+            self.log_weight = np.append(self.log_weight[:-1], [self.log_weight[:-1].max() - 2.0] * 2)
             self.log_weight -= self.log_weight.max()
             old, self.processes = self.processes, []
             for i, before in enumerate(old):
@@ -574,11 +593,12 @@ class OKL:
         self.p += [first.ask(self.points, self.x, len(self.processes[0].m)) for first in self.firsts]
         self.p += [linear.ask(self.x) for linear in self.linears]
         self.p.append(self.neighbours.ask(self.n_classes))
-        if self.stack is not None:
+        if self.task == "binary":
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])
         else:
             self.p.append(self.bayes.ask(self.x, self.n_classes))
+            self.p.append(self.stack.ask(np.array(self.p), self.weight[:-1]))
         self.p = np.array(self.p)
         mixed = self.weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
         self.mixed = mixed / mixed.sum()

@@ -94,6 +94,18 @@ def test_a_hundred_classes_of_fifty_samples_each():
     assert model.experts["bayes"] > 0.5
 
 
+def test_a_stack_of_twelve_classes_of_three_clusters_each():
+    rng, model, right = random.Random(1), river_okl.OKLClassifier(), 0
+    centres = [[[rng.gauss(0.0, 1.0) for _ in range(6)] for _ in range(3)] for _ in range(12)]
+    for t in range(3000):
+        y = rng.randrange(12)
+        x = {j: rng.gauss(c, 0.35) for j, c in enumerate(rng.choice(centres[y]))}
+        right += t >= 2000 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right > 940  # 930 without
+    assert model.experts["stack"] > 0.1
+
+
 def test_friedman_at_about_half_the_error_of_a_linear_model():
     stream = list(synth.Friedman(seed=42).take(3000))
     scale = preprocessing.StandardScaler

@@ -6,8 +6,8 @@ What there is, all over one set of points and one encoding, scaling and pass of 
     pool.pyx        1 first-order learner   passive-aggressive, over a pool of many points (classifiers)
     linears.pyx     3 linear models         logistic regressions, one of them with squares (classifiers)
     neighbours.pyx  4 nearest points        which vote, the latest samples among them, and tell which features matter
-    stack.pyx       1 stack                 a logistic regression on the log-odds of all others (two classes)
     bayes.pyx       1 naive Bayes           normal distributions of features (asked where there are more than two classes)
+    stack.pyx       1 stack                 a logistic regression on what all others say (classifiers)
     estimates.pyx   2 linear regressions    on features, and on what all others say (regressions)
 
 A prediction is Σ w_e p_e, with the weights of dynamic model averaging (Raftery et al. 2010)
@@ -56,8 +56,8 @@ cdef enum:
     POOL = PROCESSES
     FIRST_LINEAR = POOL + 1
     NEIGHBOURS = FIRST_LINEAR + LINEARS
-    LAST = NEIGHBOURS + 1           # the stack, or naive Bayes
-    MOST_EXPERTS = LAST + 1
+    BAYES = NEIGHBOURS + 1          # where there are more than two classes
+    MOST_EXPERTS = BAYES + 2        # the stack is the last of them all
 
 cdef double DISCOUNT = 0.99
 cdef double MOST_WEIGHT = 10.0     # that a sample counts for, but for processes and pool, whose steps have a bound of their own
@@ -95,7 +95,7 @@ cdef class Mixture:
     cdef readonly Pool pool                 # None: regression
     cdef readonly Neighbours neighbours
     cdef readonly Linears linears           # None: regression
-    cdef readonly Stack stack               # None: regression, or more than two classes
+    cdef readonly Stack stack               # None: regression
     cdef readonly Bayes bayes               # None: regression
     cdef readonly Estimates estimates       # None: classes
     cdef readonly tuple terms
@@ -168,7 +168,7 @@ cdef class Mixture:
         self.p = <double *> aligned_resize(self.p, 0, MOST_EXPERTS * n_classes, 8)
         self.mixed = <double *> aligned_resize(self.mixed, 0, n_classes, 8)
         self.n_classes = n_classes
-        self.n_experts = PROCESSES if self.regression else MOST_EXPERTS
+        self.n_experts = PROCESSES if self.regression else MOST_EXPERTS - (n_classes == 2)
         self.weigh()
         return 0
 
@@ -192,9 +192,11 @@ cdef class Mixture:
         self.pool.add_class()
         self.linears.add_class()
         self.bayes.reserve_classes(self.n_classes + 1)
-        if self.stack is not None:  # naive Bayes takes its place
-            self.stack = None
-            self.log_weight[LAST] = max([self.log_weight[e] for e in range(LAST)]) - NEWCOMER
+        if self.n_classes == 2:  # naive Bayes takes the place of the stack, which is now one of many classes
+            self.stack = Stack()
+            self.log_weight[BAYES] = max([self.log_weight[e] for e in range(BAYES)]) - NEWCOMER
+            self.log_weight[BAYES + 1] = self.log_weight[BAYES]
+        self.stack.reserve_classes(self.n_classes + 1)
         self.reserve_classes(self.n_classes + 1)
 
     # Predicting -----------------------------------------------------------------------------------------------------------
@@ -237,10 +239,9 @@ cdef class Mixture:
             self.pool.ask(self.p + POOL * self.n_classes)
             self.linears.ask(x, self.values, self.p + FIRST_LINEAR * self.n_classes)
             self.neighbours.ask(self.n_classes, self.p + NEIGHBOURS * self.n_classes)
-            if self.n_classes == 2:
-                self.stack.ask(self.p, self.weight)
-            else:
-                self.bayes.ask(x, self.values, self.p + LAST * self.n_classes)
+            if self.n_classes > 2:
+                self.bayes.ask(x, self.values, self.p + BAYES * self.n_classes)
+            self.stack.ask(self.p, self.weight)
             self.mix()
         self.fresh = True
         return 0
@@ -400,11 +401,11 @@ cdef class Mixture:
             if not self.regression:
                 p = fmin(fmax(p, CLIP), 1.0 - CLIP)
             self.log_weight[e] = DISCOUNT * self.log_weight[e] + counts * log(p)
-        if self.n_classes == 2:
+        if not self.regression:
             self.stack.learn(c, counts, self.p)
-        elif self.n_classes > 2:
+        if self.n_classes > 2:
             self.processes.sharpen(c, self.p)
-            self.bayes.sharpen(c, self.p + LAST * self.n_classes)
+            self.bayes.sharpen(c, self.p + BAYES * self.n_classes)
         self.weigh()
         return surprise
 
@@ -506,7 +507,7 @@ cdef class Mixture:
             names.append(f"pool(scale={SCALE:g}, power={POWERS[METRIC]:g})")
             names += [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
             names.append(f"neighbours({NEAREST}, power={POWERS[NEIGHBOURS_METRIC]:g})")
-            names.append("stack" if self.n_classes == 2 else "bayes")
+            names += ["stack"] if self.n_classes == 2 else ["bayes", "stack"]
             return [(name, self.weight[e]) for e, name in enumerate(names)]
         weights = [self.estimates.weight[0] * self.weight[e] for e in range(PROCESSES)]
         return [*zip(names, weights), ("linear", self.estimates.weight[1]), ("stack", self.estimates.weight[2])]
@@ -638,6 +639,9 @@ cdef class Mixture:
         while self.n_classes < classes:
             self.add_class()
         weights, shares = state["log_weights"], state["shares"]
+        if classes > 2 and state["stack"] is None:  # before many classes had one
+            state = {**state, "stack": self.stack.state()}
+            weights = np.append(weights, weights.max(initial=-np.inf) - NEWCOMER)
         if weights.shape != (self.n_experts,) or shares.shape != (KERNELS,) or not np.isfinite(weights).all() or not np.isfinite(shares).all():
             raise ValueError("the weights of a mixture do not match its experts, or are not finite")
         if weights.max() > 0.0 or shares.min() < 0.0:

@@ -80,8 +80,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: nothing to tune, nothing to scale, bounded for ever.
 
     A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a pool of many points, two
-    logistic regressions and one with the squares of the features, a vote of the nearest points, the latest samples among them, for two labels a
-    regression on the log-odds of all of them and for more naive Bayes. It takes dicts as they come: raw, dense, sparse or both, two labels or many.
+    logistic regressions and one with the squares of the features, a vote of the nearest points, the latest samples among them, for more than two
+    labels naive Bayes, and a logistic regression on what all of them say. It takes dicts as they come: raw, dense, sparse or both, two labels or many.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
       from 200 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
       mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
-    - Where two labels are told apart and a third comes, what is believed is carried over, and naive Bayes takes the place
-      of the regression on the log-odds.
+    - Where two labels are told apart and a third comes, what is believed is carried over, but for the regression on what the
+      experts say, which begins anew.
     - What a support vector contributes (`explain_one`) is its part in the mean of the processes and the pool, by their
       weights; the linear models and the nearest points have no support vectors.
 

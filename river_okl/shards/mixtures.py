@@ -571,7 +571,7 @@ class Merging:
             rows, pool = self.pool(rows, f.pool.most)
             linears = {"coef": self.mean(self.linear), "bias": self.mean(lambda each: each.state["linears"]["bias"])}
         rows, latest = self.latest(rows, f.neighbours.most)
-        if self.task == "binary":
+        if self.task != "regression":
             names = self.first.state["stack"]
             stack = {name: sum(share * each.state["stack"][name] for share, each in self.movers) for name in names}
         return {
