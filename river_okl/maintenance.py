@@ -15,13 +15,6 @@ CUT_OFF = 1e-12  # of the largest eigenvalue of a Gram matrix: what is below is 
 TIE = 1e-9  # relative: values that are closer than that are equal, and age decides
 
 
-def oldest_of_smallest(values: NDArray[np.float64], births: NDArray[np.int64], scale: float = 0.0) -> int:
-    """The position of the smallest value; ties, relative to the value or to a scale, go to the oldest."""
-    least = float(values.min())
-    tied = np.flatnonzero(values <= least + TIE * max(abs(least), scale))
-    return int(tied[births[tied].argmin()])
-
-
 def draw(rng: random.Random, probabilities: NDArray[np.float64]) -> int:
     """A position with these probabilities, from one random number."""
     totals = np.cumsum(probabilities)
@@ -39,12 +32,12 @@ def project_on_others(f: Expansion, p: int) -> None:
 
 def nearest(f: Expansion, p: int, n: int) -> list[int]:
     """The positions of the n support vectors nearest to p in feature space, of all others if there are fewer."""
-    k, births = f.self_similarities, f.births
+    k = f.self_similarities
     distances = np.maximum(0.0, k + k[p] - 2.0 * f.row_of(p))
     distances[p] = np.inf
     chosen: list[int] = []
     for _ in range(min(n, len(f) - 1)):
-        chosen.append(oldest_of_smallest(distances, births, scale=float(k[p])))
+        chosen.append(f.oldest_of_least(distances, float(k[p])))
         distances[chosen[-1]] = np.inf
     return chosen
 

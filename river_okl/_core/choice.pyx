@@ -12,14 +12,14 @@ from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
 
 
-cdef Py_ssize_t oldest_of_least(Points points, const double *values, double scale) noexcept:
-    """The position of the smallest value; ties, 1e-9 relative to the value or to a scale, go to the oldest."""
+cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept:
+    """The position of the smallest of the first n values; ties, 1e-9 relative to the value or to a scale, go to the oldest."""
     cdef Py_ssize_t i, best = -1
     cdef double least = values[0]
-    for i in range(1, points.n):
+    for i in range(1, n):
         least = min(least, values[i])
     least += 1e-9 * max(fabs(least), scale)
-    for i in range(points.n):
+    for i in range(n):
         if values[i] <= least and (best < 0 or points.birth[i] < points.birth[best]):
             best = i
     return best
@@ -31,7 +31,7 @@ cdef Py_ssize_t smallest(Rows rows, Coefficients alpha) noexcept:
     cdef double *sizes = rows.other
     for i in range(rows.points.n):
         sizes[i] = alpha.squared_size(i) * rows.self_[i]
-    return oldest_of_least(rows.points, sizes, 0.0)
+    return oldest_of_least(rows.points, sizes, rows.points.n, 0.0)
 
 
 cdef Py_ssize_t replaceable(Rows rows, Coefficients alpha, double dependent) noexcept:
@@ -44,7 +44,7 @@ cdef Py_ssize_t replaceable(Rows rows, Coefficients alpha, double dependent) noe
     for i in range(rows.points.n):
         residue = rows.self_[i] - row[i] * (row[i] / k)
         lost[i] = square * alpha.squared_size(i) * (0.0 if residue < dependent * rows.self_[i] else residue)
-    return oldest_of_least(rows.points, lost, 0.0)
+    return oldest_of_least(rows.points, lost, rows.points.n, 0.0)
 
 
 cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
@@ -70,6 +70,6 @@ cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
             losses[i] = merged(alpha_i, alpha_p, kappa[i], &h, &alpha_z)
         else:
             losses[i] = INFINITY
-    m = oldest_of_least(rows.points, losses, alpha_p * alpha_p)
+    m = oldest_of_least(rows.points, losses, n, alpha_p * alpha_p)
     merged(scale * coef[m], alpha_p, kappa[m], &h, &alpha_z)
     return m, h, alpha_z

@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from river_okl._core.choice cimport partner, replaceable, smallest
+from river_okl._core.choice cimport oldest_of_least, partner, replaceable, smallest
 from river_okl._core.coefficients cimport Coefficients
 from river_okl._core.gram cimport Gram
 from river_okl._core.kernel cimport Kernel, loops
@@ -550,6 +550,12 @@ cdef class Expansion:
         """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
         self.points.check_position(0)
         return smallest(self.rows, self.alpha)
+
+    def oldest_of_least(self, const double[::1] values, double scale=0.0):
+        """The position of the smallest of values that the first support vectors have; ties (1e-9 relative to it or to a scale)
+        go to the oldest."""
+        self.points.check_position(values.shape[0] - 1)
+        return oldest_of_least(self.points, &values[0], values.shape[0], scale)
 
     cpdef Py_ssize_t replaceable(self, double dependent) except -1:
         """The position of the smallest α_i² δ_i², α_i over all classes, δ_i the distance of κ_i from the multiples of the last

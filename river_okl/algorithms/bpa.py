@@ -23,7 +23,7 @@ from river_okl._core.expansion import Expansion
 from river_okl.checks import check_choice, check_positive, check_whole
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.maintenance import DEPENDENT, TIE, nearest, oldest_of_smallest, project_on_others
+from river_okl.maintenance import DEPENDENT, TIE, nearest, project_on_others
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
 NEARLY_DEPENDENT = 1e-7  # the same where δ² comes from an inverse Gram, which gives a dependent point 1e-8 as jitter
@@ -78,7 +78,7 @@ def _least_lost(f: Expansion, residues: NDArray[np.float64], dependent: float = 
     """The r with the least α_r² δ_r², given δ² of the oldest support vectors in f."""
     n = len(residues)
     residues[residues < dependent * f.self_similarities[:n]] = 0.0
-    return oldest_of_smallest(f.magnitudes[:n] ** 2 * residues, f.births[:n])
+    return f.oldest_of_least(f.magnitudes[:n] ** 2 * residues)
 
 
 def _replace(f: Expansion, step: float) -> None:

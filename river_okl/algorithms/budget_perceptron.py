@@ -7,7 +7,6 @@ import numpy as np
 from river_okl._core.expansion import Expansion
 from river_okl.checks import check_positive
 from river_okl.kernels import Kernel
-from river_okl.maintenance import oldest_of_smallest
 from river_okl.model import KernelClassifier
 
 
@@ -59,5 +58,5 @@ class BudgetPerceptronClassifier(KernelClassifier):
         if len(f) == self.budget:
             alpha = f.coefficients  # α_i y_i
             without = np.sign(alpha) * (f.values - alpha * f.self_similarities)
-            f.remove(oldest_of_smallest(-without, f.births))
+            f.remove(f.oldest_of_least(-without))
         f.add(y * w)

@@ -14,7 +14,7 @@ from river_okl._core.expansion import Expansion
 from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.maintenance import DEPENDENT, nearest, oldest_of_smallest
+from river_okl.maintenance import DEPENDENT, nearest
 from river_okl.model import KernelClassifier
 from river_okl.solvers import box_quadratic, solve_without, with_ridge
 
@@ -167,7 +167,7 @@ def _double_update(f: Expansion, y: float, loss: float, w: float, C: float, rho:
         labels = np.copysign(1.0, alpha)
         losses = 1.0 - labels * f.values
         w_tb = np.where(losses > NO_LOSS, y * labels * f.row, math.inf)
-        b = oldest_of_smallest(w_tb, f.births)
+        b = f.oldest_of_least(w_tb)
         if w_tb[b] <= -rho:  # a conflict
             gamma_b = abs(float(alpha[b]))
             high = max(C, gamma_b)
@@ -206,7 +206,7 @@ def _discard(f: Expansion, C: float, maintenance: str) -> None:
     alpha = f.coefficients
     labels, gamma = np.copysign(1.0, alpha), abs(alpha)
     minus_DA = gamma * (1.0 - labels * f.values) + 0.5 * gamma**2 * f.self_similarities
-    j = oldest_of_smallest(minus_DA, f.births)
+    j = f.oldest_of_least(minus_DA)
     if maintenance == "nearest" and len(f) > 1:
         (n,) = nearest(f, j, 1)
         beta_n = float(alpha[j] * labels[n] * f.row_of(j)[n] / f.self_similarities[n])

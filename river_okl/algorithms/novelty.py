@@ -14,7 +14,7 @@ from river_okl._core.expansion import Expansion
 from river_okl.checks import check_between, check_learning_rate
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
-from river_okl.maintenance import oldest_of_smallest, project_on_others
+from river_okl.maintenance import project_on_others
 from river_okl.model import KernelEstimator
 from river_okl.rates import rate
 
@@ -137,7 +137,7 @@ def _learn(f: Expansion, x: Any, step: float, budget: int) -> None:
         f.add(step)
     else:
         lost = f.coefficients**2 / f.inverse_diagonal  # ‖α_r (κ_r - P κ_r)‖², P the projection on the others
-        r = oldest_of_smallest(lost, f.births)
+        r = f.oldest_of_least(lost)
         if step**2 * residue <= lost[r]:
             f.absorb(step)
         else:
