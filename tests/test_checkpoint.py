@@ -22,7 +22,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river import anomaly, base, compose, conf, drift, ensemble, linear_model, multiclass, optim, preprocessing
+from river import (
+    anomaly,
+    base,
+    compose,
+    conf,
+    drift,
+    ensemble,
+    feature_extraction,
+    linear_model,
+    multiclass,
+    optim,
+    preprocessing,
+)
 
 import river_okl
 from river_okl import checkpoint, kernels, losses
@@ -330,6 +342,17 @@ WRAPPED = {
     "StandardScaler": lambda: numbers() | preprocessing.StandardScaler() | rbp(),
     "MinMaxScaler": lambda: numbers() | preprocessing.MinMaxScaler() | rbp(),
     "without std": lambda: numbers() | preprocessing.StandardScaler(with_std=False) | rbp(),
+    "MaxAbsScaler": lambda: numbers() | preprocessing.MaxAbsScaler() | rbp(),
+    "names": lambda: (
+        compose.Discard("c")
+        | compose.Renamer({"a": "one"})
+        | compose.Prefixer("the_")
+        | compose.Suffixer("_value")
+        | rbp()
+    ),
+    "PolynomialExtender": lambda: (
+        numbers() | preprocessing.Normalizer() | feature_extraction.PolynomialExtender(include_bias=True) | rbp()
+    ),
     "TargetStandardScaler": lambda: numbers() | preprocessing.TargetStandardScaler(rbp_regressor()),
     "TransformerUnion": lambda: (
         (numbers() | preprocessing.StandardScaler()) + (compose.Select("c") | preprocessing.OneHotEncoder()) | rbp()

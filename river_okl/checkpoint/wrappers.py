@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from river import anomaly, base, compose, conf, drift, ensemble, multiclass, preprocessing, stats
+from river import anomaly, base, compose, conf, drift, ensemble, feature_extraction, multiclass, preprocessing, stats
 
 from river_okl._core.sample import shown
 from river_okl.checkpoint.file import CheckpointError
@@ -123,6 +123,7 @@ MEAN = _state(stats.Mean, n=_number(0.0, 2.0**62), _mean=_number())
 VAR = _state(stats.Var, ddof=_only(1), mean=MEAN, _S=_number(0.0))
 MIN = _state(stats.Min, min=_number(infinite=True))
 MAX = _state(stats.Max, max=_number(infinite=True))
+ABS_MAX = _state(stats.AbsMax, abs_max=_number(0.0))
 
 
 # Roles ------------------------------------------------------------------------------------------------------------
@@ -371,11 +372,20 @@ SPECS: dict[type, Spec] = {
     ),
     compose.TransformerUnion: Spec({}, {"transformers": _dict(TRANSFORMER)}, check=_check_union),
     compose.Select: Spec({}, {"keys": _of(set)}),
+    compose.Discard: Spec({}, {"keys": _of(set)}),
+    compose.Renamer: Spec({"mapping": _dict(_of(str))}, {}),
+    compose.Prefixer: Spec({"prefix": _of(str)}, {}),
+    compose.Suffixer: Spec({"suffix": _of(str)}, {}),
     preprocessing.StandardScaler: Spec(
         {"with_std": FLAG, "window_size": _only(None)},
         {"counts": _dict(_whole()), "means": _dict(_number()), "vars": _dict(_number(0.0))},
     ),
     preprocessing.MinMaxScaler: Spec({"window_size": _only(None)}, {"min": _dict(MIN), "max": _dict(MAX)}),
+    preprocessing.MaxAbsScaler: Spec({"window_size": _only(None)}, {"abs_max": _dict(ABS_MAX)}),
+    preprocessing.Normalizer: Spec({"order": _number(0.0, infinite=True)}, {}),
+    feature_extraction.PolynomialExtender: Spec(
+        {"degree": _whole(1, 5), "interaction_only": FLAG, "include_bias": FLAG, "bias_name": _of(str)}, {}
+    ),
     preprocessing.TargetStandardScaler: Spec({"regressor": REGRESSOR}, {"var": VAR}, ("func", "inverse_func")),
     preprocessing.OneHotEncoder: Spec(
         {"categories": _maybe(CATEGORIES), "drop_zeros": FLAG, "drop_first": FLAG},
