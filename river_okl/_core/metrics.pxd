@@ -29,7 +29,7 @@ cdef class Metrics:
     cdef Py_ssize_t capacity
     cdef double *square[METRICS]    # ‖z_i‖²
     # scratch: the sample measured last
-    cdef double *dots[METRICS]      # x · z_i
+    cdef double *dots[METRICS]      # x · z_i; under the plain metric where it was wanted
     cdef double own[METRICS]        # ‖x‖²
     cdef const double **pointers
     cdef double *numbers
@@ -37,7 +37,7 @@ cdef class Metrics:
 
     cdef int reserve_places(self, Py_ssize_t size) except -1
     cdef int reserve_points(self) except -1
-    cdef int measure(self, const Sample *x, const double *values) except -1
+    cdef int measure(self, const Sample *x, const double *values, bint plain) except -1
     cdef void tell(self, Py_ssize_t place, double s) noexcept
     cdef void stored(self) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept

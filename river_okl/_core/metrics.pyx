@@ -93,14 +93,17 @@ cdef class Metrics:
             self.capacity = capacity
         return 0
 
-    cdef int measure(self, const Sample *x, const double *values) except -1:
-        """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places."""
+    cdef int measure(self, const Sample *x, const double *values, bint plain) except -1:
+        """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places.
+
+        Products under the metric that weighs all features alike are formed where they are wanted: mostly no kernel has it.
+        """
         cdef Points points = self.points
         cdef const int32_t *places = self.scaler.places
         cdef const Feature *feature
         cdef Py_ssize_t i, allocated, size = x.size, count = 0, n_dense, n = points.padded()
         cdef double weighted
-        cdef int m
+        cdef int m, first = 0 if plain else 1
         if size > self.items_allocated:
             allocated = max(size, 2 * self.items_allocated, 8)
             self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
@@ -108,7 +111,7 @@ cdef class Metrics:
             self.items_allocated = allocated
         for m in range(METRICS):
             self.own[m] = 0.0
-            if n:
+            if n and m >= first:
                 memset(self.dots[m], 0, n * 8)
         for i in range(size):
             if x.slots[i] >= 0 and points.features[x.slots[i]].dense != NULL:
@@ -121,7 +124,7 @@ cdef class Metrics:
             for m in range(METRICS):
                 weighted = values[i] * (self.weights[m][places[i]] if places[i] >= 0 else 1.0)
                 self.own[m] += weighted * values[i]
-                if feature == NULL:
+                if feature == NULL or m < first:
                     continue
                 if feature.dense != NULL:
                     self.numbers[m * n_dense + count] = weighted
@@ -129,7 +132,10 @@ cdef class Metrics:
                     scatter(feature, weighted, self.dots[m])
             count += feature != NULL and feature.dense != NULL
         if n:
-            loops.dots_three(self.pointers, self.numbers, n_dense, n, self.dots[0], self.dots[1], self.dots[2])
+            if plain:
+                loops.dots_three(self.pointers, self.numbers, n_dense, n, self.dots)
+            else:
+                loops.dots_two(self.pointers, self.numbers + n_dense, n_dense, n, self.dots + 1)
         return 0
 
     cdef void stored(self) noexcept:

@@ -230,7 +230,7 @@ cdef class Mixture:
             self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
         if lacking:
             self.complete(x)
-        self.metrics.measure(x, self.values)
+        self.metrics.measure(x, self.values, self.processes.has_metric(0))
         self.processes.ask(self.p)
         if self.regression:
             self.neighbours.look()

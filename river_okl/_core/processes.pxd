@@ -47,6 +47,7 @@ cdef class Processes:
     cdef int reserve_points(self) except -1
     cdef int add_class(self) except -1
     # A sample
+    cdef bint has_metric(self, int m) noexcept
     cdef int ask(self, double *p) except -1
     cdef void predict(self, const double *weight, double *mean, double *variance) noexcept
     cdef void rescale(self, double ratio, double shift) noexcept

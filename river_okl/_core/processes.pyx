@@ -134,6 +134,14 @@ cdef class Processes:
 
     # A sample -------------------------------------------------------------------------------------------------------------
 
+    cdef bint has_metric(self, int m) noexcept:
+        """Whether some kernel measures under it."""
+        cdef Py_ssize_t i
+        for i in range(KERNELS):
+            if self.metric[i] == m:
+                return True
+        return False
+
     cdef int ask(self, double *p) except -1:
         """Mean and variance of every process for the sample that was measured last, and the probabilities of every class."""
         cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
@@ -143,6 +151,8 @@ cdef class Processes:
         cdef Belief belief
         cdef double self_similarity
         for m in range(METRICS):
+            if not self.has_metric(m):
+                continue
             for r in range(n):
                 self.dots[m][r] = self.metrics.dots[m][self.position[r]]
                 self.squares[m][r] = self.metrics.square[m][self.position[r]]
@@ -384,16 +394,11 @@ cdef class Processes:
         cdef int m
         cdef double w
         cdef double *row
-        cdef bint[METRICS] used
         products = np.zeros((METRICS, ld, ld))
         cdef double[:, :, ::1] dots = products
         cdef double[:, ::1] gram
         cdef double *z = self.work
         cdef int32_t *who = <int32_t *> self.alpha
-        for m in range(METRICS):
-            used[m] = False
-        for i in range(KERNELS):
-            used[self.metric[i]] = True
         for j in range(self.points.n_slots):
             feature = &self.points.features[j]
             if feature.key == NULL:
@@ -409,7 +414,7 @@ cdef class Processes:
                         count += 1
             place = self.metrics.place_of_slot(j)
             for m in range(METRICS):
-                if not used[m]:
+                if not self.has_metric(m):
                     continue
                 w = self.metrics.weights[m][place] if place >= 0 else 1.0
                 if feature.dense != NULL:

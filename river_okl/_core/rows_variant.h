@@ -107,33 +107,39 @@ static void NAME(distances_tile)(const double *const *rows, const double *vals, 
 #undef PRODUCT
 #undef SQUARED_DIFFERENCE
 
-/* Three rows of dot products under three metrics: out_k += sum_j vals[k * m + j] rows[j]; each number of Z is loaded once. */
-static void NAME(dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out0,
-                             double *out1, double *out2) {
+/* Rows of dot products under M metrics: out[s] += sum_j vals[s * m + j] rows[j]; each number of Z is loaded once. */
+static INLINE void NAME(dots_of)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *const *out,
+                                 const int M) {
     enum { K = W == 8 ? 8 : 2 };
     Py_ssize_t i = 0;
     for (; i + K * W <= n; i += K * W) {
-        vec a[K], b[K], c[K];
-        for (int k = 0; k < K; k++) {
-            a[k] = ((vec *)(out0 + i))[k]; b[k] = ((vec *)(out1 + i))[k]; c[k] = ((vec *)(out2 + i))[k];
-        }
+        vec sum[3][K];
+        for (int s = 0; s < M; s++)
+            for (int k = 0; k < K; k++) sum[s][k] = ((vec *)(out[s] + i))[k];
         for (Py_ssize_t j = 0; j < m; j++) {
             const vec *z = (const vec *)(rows[j] + i);
-            const vec u = SET(vals[j]), v = SET(vals[m + j]), w = SET(vals[2 * m + j]);
-            for (int k = 0; k < K; k++) { a[k] += u * z[k]; b[k] += v * z[k]; c[k] += w * z[k]; }
+            for (int s = 0; s < M; s++) {
+                const vec v = SET(vals[s * m + j]);
+                for (int k = 0; k < K; k++) sum[s][k] += v * z[k];
+            }
         }
-        for (int k = 0; k < K; k++) {
-            ((vec *)(out0 + i))[k] = a[k]; ((vec *)(out1 + i))[k] = b[k]; ((vec *)(out2 + i))[k] = c[k];
-        }
+        for (int s = 0; s < M; s++)
+            for (int k = 0; k < K; k++) ((vec *)(out[s] + i))[k] = sum[s][k];
     }
-    for (; i < n; i += W) {
-        vec a = *(vec *)(out0 + i), b = *(vec *)(out1 + i), c = *(vec *)(out2 + i);
-        for (Py_ssize_t j = 0; j < m; j++) {
-            const vec z = *(const vec *)(rows[j] + i);
-            a += SET(vals[j]) * z; b += SET(vals[m + j]) * z; c += SET(vals[2 * m + j]) * z;
+    for (; i < n; i += W)
+        for (int s = 0; s < M; s++) {
+            vec sum = *(vec *)(out[s] + i);
+            for (Py_ssize_t j = 0; j < m; j++) sum += SET(vals[s * m + j]) * *(const vec *)(rows[j] + i);
+            *(vec *)(out[s] + i) = sum;
         }
-        *(vec *)(out0 + i) = a; *(vec *)(out1 + i) = b; *(vec *)(out2 + i) = c;
-    }
+}
+
+static void NAME(dots_two)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *const *out) {
+    NAME(dots_of)(rows, vals, m, n, out, 2);
+}
+
+static void NAME(dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *const *out) {
+    NAME(dots_of)(rows, vals, m, n, out, 3);
 }
 
 static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
@@ -247,5 +253,5 @@ static Py_ssize_t NAME(least)(const double *values, Py_ssize_t n) {
     return best + places[best];
 }
 
-static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(distances_tile), NAME(dots_three), NAME(kernel_row), NAME(inner),
+static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(distances_tile), NAME(dots_two), NAME(dots_three), NAME(kernel_row), NAME(inner),
                                    NAME(add_losses), NAME(least)};
