@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
-from river_okl._core.linalg import eigen, times, transposed_times
+from river_okl._core.linalg import eigen, moved, times, transposed_times
 
 DEPENDENT = 1e-12  # of κ(x, x), or of two such: a δ² or a determinant below it is rounding, and breaks an inverse Gram
 CUT_OFF = 1e-12  # of the largest eigenvalue of a Gram matrix: what is below is rounding
@@ -86,11 +86,10 @@ def weights_of_classes(w: NDArray[np.float64], size: int, n_classes: int) -> NDA
 
 def move_in_basis(f: Expansion, basis: NDArray[np.float64], w: NDArray[np.float64], step: float) -> NDArray[np.float64]:
     """w + step z(x), along the direction of the last sample, with z(x) = basisᵀ k(x); f becomes wᵀz."""
-    move = step * transposed_times(basis, f.row)
     if f.n_classes == 0:
-        w = w + move
-        f.coefficients = times(basis, w)
+        w, f.coefficients = moved(basis, f.row, w, step)
         return w
+    move = step * transposed_times(basis, f.row)
     W = weights_of_classes(w, basis.shape[1], f.n_classes)
     for c, weight in f.direction:
         W[c] += weight * move

@@ -65,6 +65,9 @@ def test_products(n):
         assert (abs(linalg.times(A, v) - product) <= (n + 2) * EPS * size).all()
         product, size = exactly(A.T, u)
         assert (abs(linalg.transposed_times(A, u) - product) <= (m + 2) * EPS * size).all()
+        w, out = linalg.moved(A, u, v, -0.7)
+        np.testing.assert_allclose(w, v - 0.7 * linalg.transposed_times(A, u), rtol=1e-13, atol=1e-13)
+        np.testing.assert_array_equal(out, linalg.times(A, w))
     total, size = exactly(v, v[::-1].copy())
     assert abs(linalg.dot(v, v[::-1].copy()) - total) <= (n + 2) * EPS * size
 

@@ -45,6 +45,21 @@ def times(const double[:, :] A, const double[::1] v):
     return out
 
 
+def moved(const double[:, :] A, const double[::1] v, const double[::1] w, double step):
+    """w + step Aᵀ v, and A times that."""
+    cdef Py_ssize_t i, ld = leading(A, False), m = A.shape[0], n = A.shape[1]
+    check_length(v.shape[0], m)
+    check_length(w.shape[0], n)
+    to, out = np.array(w), np.zeros(m)
+    cdef double[::1] found = to, product = out
+    if m and n:
+        linalg.transposed_times(&A[0, 0], ld, m, n, &v[0], &found[0])
+        for i in range(n):
+            found[i] = w[i] + step * found[i]
+        linalg.times(&A[0, 0], ld, m, n, &found[0], &product[0])
+    return to, out
+
+
 def transposed_times(const double[:, :] A, const double[::1] v):
     """Aᵀ v"""
     cdef Py_ssize_t ld = leading(A, False)
