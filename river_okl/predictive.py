@@ -55,8 +55,12 @@ class PredictiveModel(KernelModel):
                 f.points.point(i),
                 dict(zip(names, columns[i].tolist(), strict=True)) if columns.shape[1] > 1 else float(columns[i, 0]),
             )
-            for i in sorted(f.supports, key=f.points.births.__getitem__)
+            for i in sorted(self._supports(len(columns)), key=f.points.births.__getitem__)
         ]
+
+    def _supports(self, n: int) -> list[int]:
+        """The positions of the points that have coefficients, of n: another thread may have learned one more by now."""
+        return [i for i in self._f.supports if i < n]
 
     def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
         """The points with their contributions to the mean at x, the largest in size first.
@@ -65,7 +69,7 @@ class PredictiveModel(KernelModel):
         """
         each = self._contributions(x)
         column = each[:, each.sum(axis=0).argmax()]
-        order = sorted(self._f.supports, key=lambda i: -abs(column[i]))
+        order = sorted(self._supports(len(column)), key=lambda i: -abs(column[i]))
         return [(self._f.points.point(i), float(column[i])) for i in order]
 
 
@@ -92,7 +96,9 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
             Whether to return the predictive distribution, a `river.proba.Gaussian`, instead of its mean.
 
         """
-        mean, deviation = self._prediction(x if len(self._f) else {})  # before the first sample MinMaxScaler makes NaN
+        mean, deviation = self._prediction(
+            x if len(self._f.points) else {}
+        )  # before the first sample MinMaxScaler makes NaN
         if not with_dist:
             return mean
         make: Any = proba.Gaussian._from_state  # as River's BayesianLinearRegression makes it

@@ -280,6 +280,7 @@ def test_a_name_that_calls_its_model_back_is_refused():
 def readers(model):
     return {
         "support vectors": lambda: model.support_vectors,
+        "explanations": lambda: model.explain_one({"a": 1.0}),
         "norm": lambda: model.norm,
         "a copy": lambda: model._f.__reduce__(),
     }
@@ -288,7 +289,7 @@ def readers(model):
 @pytest.mark.parametrize(
     ("cls", "what"),
     [
-        *((river_okl.OKLClassifier, what) for what in ("support vectors", "a copy")),
+        *((river_okl.OKLClassifier, what) for what in ("support vectors", "explanations", "a copy")),
         *((river_okl.SOGPClassifier, what) for what in ("support vectors", "norm", "a copy")),
     ],
 )
@@ -320,3 +321,23 @@ def test_who_reads_waits_for_the_step_of_another_thread(cls, what):
     learner.join()
     reader.join()
     assert waits
+
+
+def test_what_another_thread_learns_meanwhile_is_not_explained(monkeypatch):
+    """One more point between the numbers and the question whose they are."""
+    model, stream = river_okl.OKLClassifier(), streams.dense("binary", 60)
+    for x, y in stream[:30]:
+        model.learn_one(x, y)
+    for name in ("_coefficients", "_contributions"):
+        asked = getattr(model, name)
+
+        def then_learn(*args, asked=asked):
+            found = asked(*args)
+            model.learn_one(*stream[len(model._f.points)])
+            return found
+
+        monkeypatch.setattr(model, name, then_learn)
+    n = len(model._f.points)
+    assert 0 < len(model.support_vectors) <= n < len(model._f.points)
+    n = len(model._f.points)
+    assert 0 < len(model.explain_one(stream[0][0])) <= n < len(model._f.points)
