@@ -19,6 +19,7 @@ import river_okl
 from river_okl.cli import plot
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
+BESIDE = {"HoeffdingTree": ((-6, -3), "right"), "Bagging(LR)": ((6, -10), "left"), "SRP(10)": ((0, 8), "right")}
 
 
 def surface() -> None:
@@ -99,9 +100,9 @@ def band() -> None:
 
 def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
     """Mean accuracy against the geometric mean of the microseconds, over the streams that all models have seen."""
-    cells = {pair for pair, row in found.items() if "accuracy" in row and pair[0] in timed["streams"]}
-    those = [m for m in dict.fromkeys(m for _, m in found) if sum(m == model for _, model in cells) >= 5]
-    streams = [name for name in timed["streams"] if all((name, m) in cells for m in those)]
+    classified = {name for (name, _), row in found.items() if "accuracy" in row}
+    streams = [name for name in timed["streams"] if name in classified]
+    those = [m for m in dict.fromkeys(m for _, m in found) if all((name, m) in found for name in streams)]
     if not streams:
         return
     figure = Figure(figsize=(8, 4.5), layout="constrained")
@@ -110,8 +111,9 @@ def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
         accuracy = statistics.fmean(found[name, model]["accuracy"] for name in streams)
         us = statistics.geometric_mean(timed["streams"][name]["us"][model] for name in streams)
         ax.scatter([us], [accuracy], color=plot.COLORS[1 if model in ("OKL", "Ahpatron") else 0], s=40)
-        ax.annotate(model, (us, accuracy), xytext=(6, 4), textcoords="offset points", fontsize="small")
-    title = f"Mean of {', '.join(streams)}"
+        at, side = BESIDE.get(model, ((6, 4), "left"))
+        ax.annotate(model, (us, accuracy), xytext=at, ha=side, textcoords="offset points", fontsize="small")
+    title = f"Mean of {len(streams)} streams, nothing tuned"
     ax.set(xscale="log", xlabel="µs per sample, predict and learn", ylabel="accuracy, %", title=title)
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)

@@ -184,6 +184,20 @@ def test_untuned(small, tmp_path, monkeypatch):
     text = (tmp_path / "untuned.md").read_text()
     assert "## 1. Accuracy" in text and "## 4. Regression" in text and "## 7. Time" in text
     assert runner.commit() in text
+    with pytest.raises(SystemExit, match=r"not measured .*: OKL on Bananas, OKL on LED, OKL on Friedman;"):
+        untuned.main([*options, "tables", "--models", "PA", "OKL"])
+    assert (tmp_path / "untuned.md").read_text() == text
+
+
+def test_the_leaderboard_has_every_model():
+    """All streams and models are in the tables that were published, OKL first."""
+    text = (runner.RESULTS / "untuned.md").read_text()
+    for heading, among in (("1. Accuracy", untuned.CLASSIFIERS), ("4. Regression", untuned.REGRESSORS)):
+        table = text.partition(f"## {heading}")[2].partition("\n## ")[0].splitlines()[2:]
+        assert [cell.strip() for cell in table[0].split("|")[2:-1]] == list(among)
+        rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in table[2:] if line.startswith("|")}
+        for name in (name for name in streams.STREAMS if untuned.models(name) is among):
+            assert all(cell.strip() for cell in rows[name]), name
 
 
 def test_defaults(tmp_path, monkeypatch):
