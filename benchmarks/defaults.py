@@ -95,6 +95,12 @@ LINEAR = {
     "Classifier": ("Ahpatron", "BOGD", "BPA", "BSGD", "BudgetPerceptron", "Forgetron", "OLRD", "RBP"),
     "Regressor": ("BOGD", "BPA", "BSGD", "OLRD"),
 }
+SHARED = (500, river_okl.PerClass(25), river_okl.PerClass(50), river_okl.PerClass(100))
+MANY = {
+    "ImageSegments, 7 labels": river_datasets.ImageSegments,
+    "LED, 10 labels": lambda: synth.LED(noise_percentage=0.1, seed=42),
+    "RandomRBF, 30 labels": lambda: synth.RandomRBF(1, 1, n_classes=30, n_features=10, n_centroids=60),
+}
 BUDGET_STREAMS = ("Bananas", "Phishing", "cod-rna", "elec2", "RandomRBF", "ImageSegments", "Friedman", "cadata")
 
 
@@ -194,6 +200,21 @@ def budgets(cache: runner.Cache, rows: int) -> str:
     return f"{runner.table(['class', *map(str, BUDGETS)], table)}\n\n{where}"
 
 
+def shared(cache: runner.Cache, rows: int) -> str:
+    """For labels that are many the accuracy and µs with one budget for all, and with one for each."""
+    table = []
+    for name, source in MANY.items():
+        samples = prepared(source(), rows, SCALINGS[0])
+        for stem in LINEAR["Classifier"]:
+            cls = getattr(river_okl, f"{stem}Classifier")
+            if cls()._multiclass:
+                models = [runner.made(cls, budget=budget, seed=1) for budget in SHARED]
+                found = [timing.measured(cache, mistakes, model, samples) for model in models]
+                table.append([name, cls.__name__, *(f"{100.0 - r['value']:.1f} ({r['us']:.1f})" for r in found)])
+    where = f"The first {rows:,} samples. {runner.machine()} At {runner.commit()}."
+    return f"{runner.table(['stream', 'class', *map(str, SHARED)], table)}\n\n{where}"
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     title, _, about = __doc__.split("\n\n")
     parser = runner.parser("defaults", title)
@@ -218,6 +239,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         report = runner.Report(options.output / "budgets.md", "The default budget", about.strip())
         heading = "Accuracy in % or error by the default's, and (microseconds)"
         report.write(heading, budgets(cache, options.rows))
+        report.write("Many labels: a budget for all, or for each", shared(cache, options.rows))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ The map of the house::
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
     rates.py        what a learning rate means
+    budgets.py      what a budget may be besides a number
     maintenance.py  what several papers do to stay within a budget
     solvers.py      linear systems and quadratic programs of a budget's size
     averaging.py    averages over the past of f

@@ -37,6 +37,7 @@ from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlus
 from river_okl.algorithms.skegd import SkeGDClassifier
 from river_okl.algorithms.sogp import SOGPClassifier, SOGPRegressor
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
+from river_okl.budgets import PerClass
 from river_okl.checkpoint import load, save
 from river_okl.shards import distance, merge
 
@@ -79,6 +80,7 @@ __all__ = [
     "OLRURegressor",
     "OSKLClassifier",
     "POMDRClassifier",
+    "PerClass",
     "ProjectronClassifier",
     "ProjectronPlusPlusClassifier",
     "RBPClassifier",

@@ -41,6 +41,7 @@ from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.driver import learn_labels, learn_targets
 from river_okl._core.expansion import Expansion
 from river_okl._core.sample import Frame, plain
+from river_okl.budgets import of_expansion
 from river_okl.checks import (
     LARGEST_TARGET,
     LARGEST_WEIGHT,
@@ -48,7 +49,6 @@ from river_okl.checks import (
     check_target,
     check_weight,
     check_weights,
-    check_whole,
 )
 from river_okl.frames import frame_of, label_frame, label_series, learned, rows_of
 from river_okl.labels import Labels
@@ -67,8 +67,8 @@ class KernelEstimator(base.Estimator):
 
     def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
         check_kernel(kernel)
-        if expansion.get("budget") is not None:
-            check_whole("budget", expansion["budget"])
+        if "budget" in expansion:
+            expansion |= of_expansion(expansion["budget"], self)
         self.kernel = kernel
         self._f = Expansion((kernel or kernels.RBF())._terms(), **expansion)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import pickle
 
@@ -11,7 +12,8 @@ import pandas as pd
 import pytest
 from river import datasets, evaluate, metrics, preprocessing
 
-from river_okl import kernels
+import river_okl
+from river_okl import PerClass, kernels
 from river_okl.algorithms.fogd_nogd import frequencies
 from tests import reference
 from tests.discovery import CLASSES, parameters, small
@@ -231,3 +233,85 @@ def test_an_explanation_adds_up():
     sizes = np.abs([c for _, c in explained])
     assert (np.diff(sizes) <= 0).all()
     assert "Contribution" in model.debug_one(x)
+
+
+# A budget for each label ----------------------------------------------------------------------------------------------
+
+BUDGETED = [name for name, cls in CLASSES.items() if "budget" in parameters(cls)]
+SHARING = [name for name in BUDGETED if "PerClass" in str(inspect.signature(CLASSES[name]).parameters["budget"])]
+SHARING = [name for name in SHARING if name in NATIVE]
+
+
+def seven_first():
+    """The images, where the first seven samples have the seven labels."""
+    firsts = list({y: i for i, (_, y) in reversed([*enumerate(images())])}.values())
+    return [images()[i] for i in firsts] + [sample for i, sample in enumerate(images()) if i not in firsts]
+
+
+def sharing(name, **options):
+    """With steps that do not follow the budget, which `AhpatronClassifier`'s do by default."""
+    options |= {"radius": 3.0, "learning_rate": 0.5} if name.startswith("Ahpatron") else {"tolerance": 0.01}
+    return small(CLASSES[name], kernel=kernels.RBF(0.5), **options)
+
+
+def test_who_shares():
+    assert {"AhpatronClassifier", "BOGDClassifier", "BPAClassifier", "BSGDClassifier", "RBPClassifier"} <= {*SHARING}
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_a_budget_for_each_of_seven_labels_is_seven_budgets(name, tmp_path):
+    """Once all labels are there, before the first budget was full, it is a model of seven budgets, bit for bit."""
+    each, whole = sharing(name, budget=PerClass(8)), sharing(name, budget=56)
+    for t, (x, y) in enumerate(seven_first(), start=1):
+        assert each.predict_one(x) == whole.predict_one(x)
+        each.learn_one(x, y)
+        whole.learn_one(x, y)
+        assert each._f.budget == (8 * t if 2 < t < 7 else 56 if t >= 7 else 8)
+        if t in (5, 150):  # it goes on from a pickle and from a file
+            each._f._check()
+            each = pickle.loads(pickle.dumps(each))
+            river_okl.save(each, tmp_path / "model.okl")
+            each = river_okl.load(tmp_path / "model.okl")
+            assert each.budget == PerClass(8)
+    assert 8 < each.n_support_vectors <= 56
+    assert each.support_vectors == whole.support_vectors
+    each._f._check()
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_a_budget_grows_where_it_was_full(name):
+    """Two labels fill theirs; each that comes later brings room, and a merge has the room of all."""
+    model = sharing(name, budget=PerClass(3))
+    stream = images()
+    known = [*dict.fromkeys(y for _, y in stream)]
+    most = []
+    for n in range(2, len(known) + 1):
+        for x, y in stream:
+            if y in known[:n]:
+                model.learn_one(x, y)
+                assert model.n_support_vectors <= (3 * n if n > 2 else 3)
+        most.append(model.n_support_vectors)
+        model._f._check()
+    assert most[0] <= 3 < most[1] <= 9 < most[-1] <= 21
+    assert river_okl.merge([model, model.clone()])._f.budget == 21
+    assert model.clone().budget == PerClass(3) and model.clone()._f.budget == 3
+
+
+@pytest.mark.parametrize("name", [name for name in BUDGETED if name not in SHARING])
+def test_where_a_budget_is_one_it_says_so(name):
+    with pytest.raises(TypeError, match=r"budget is PerClass\(8\)"):
+        CLASSES[name](budget=PerClass(8))
+
+
+@pytest.mark.parametrize("budget", [0, -1, 2.5, "9", None, True])
+def test_nonsense_is_no_budget_for_each(budget):
+    with pytest.raises((TypeError, ValueError), match="budget"):
+        PerClass(budget)
+
+
+def test_a_budget_for_each_is_a_value():
+    assert PerClass(5) == PerClass(5) != PerClass(6)
+    assert len({PerClass(5), PerClass(5)}) == 1
+    assert repr(PerClass(5)) == str(PerClass(5)) == "PerClass(5)"
+    model = river_okl.RBPClassifier(budget=PerClass(2**30))
+    assert repr(model.budget) == "PerClass(1073741824)"

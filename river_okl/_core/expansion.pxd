@@ -15,7 +15,8 @@ cdef class Expansion:
     cdef Coefficients alpha
     cdef Gram gram_                 # or None
     cdef Norms norms
-    cdef readonly object budget
+    cdef readonly object budget     # of all classes; None: no limit
+    cdef object each                # that of each class, where it is stated so
     cdef readonly bint spare
 
     # scratch: what is known of the last sample; never pickled
@@ -23,6 +24,7 @@ cdef class Expansion:
     cdef double residue             # δ² of the last sample, where residue_valid
     cdef bint residue_valid
 
+    cdef int share_budget(self, Py_ssize_t n_classes) except -1
     cdef int look(self, sample) except -1
     cdef double at(self, sample) except? -1.0
     cpdef double observe(self, sample, Py_ssize_t target=*) except? -1.0

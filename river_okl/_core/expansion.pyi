@@ -18,7 +18,7 @@ class Expansion:
     @property
     def kernel(self) -> Kernel: ...
     @property
-    def budget(self) -> int | None: ...
+    def budget(self) -> Any: ...  # an int, or None
     @property
     def spare(self) -> bool: ...
     @property
@@ -30,6 +30,7 @@ class Expansion:
         kernel: tuple[Term, ...],
         *,
         budget: int | None = None,
+        per_class: bool = False,
         spare: bool = False,
         n_outputs: int = 1,
         norm: bool = False,

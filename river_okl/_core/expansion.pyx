@@ -36,7 +36,7 @@ from river_okl._core.rows cimport Rows, Tile
 from river_okl._core.sample cimport Frame, Sample, take_row
 from river_okl._core.sums cimport Sums
 
-from river_okl._core.states import checked_functions, checked_points
+from river_okl._core.states import checked_functions, checked_points, checked_whole
 
 
 cdef tuple ONE = (1.0,)
@@ -52,6 +52,8 @@ cdef class Expansion:
         The terms of a ``river_okl.kernels`` kernel.
     budget
         The most support vectors between two steps; None: no limit.
+    per_class
+        That is the budget of each class, where there are more than two, and all share them.
     spare
         A step may hold one more: it adds before it removes. ``observe`` takes out what an interrupted step left.
     n_outputs
@@ -64,12 +66,13 @@ cdef class Expansion:
         Keep K and K⁻¹, for ``project`` and ``absorb``.
     """
 
-    def __init__(self, tuple kernel, *, budget=None, bint spare=False, Py_ssize_t n_outputs=1, bint norm=False, bint values=False, bint inverse=False):
+    def __init__(self, tuple kernel, *, budget=None, bint per_class=False, bint spare=False, Py_ssize_t n_outputs=1, bint norm=False, bint values=False, bint inverse=False):
         if self.points is not None:
             raise RuntimeError("an Expansion is initialised once")
         if budget is not None and not 1 <= budget <= MOST_POINTS:
             raise ValueError(f"budget is {budget!r}: it must be a whole number from 1 to {MOST_POINTS:,}")
         self.budget = budget
+        self.each = budget if per_class else None
         self.spare = spare
         self.points = Points(None if budget is None else min(budget + spare, MOST_POINTS))
         self.rows = Rows(self.points, Kernel(kernel))
@@ -611,8 +614,16 @@ cdef class Expansion:
                 raise RuntimeError("split_classes first")
             self.reserve_columns(self.alpha.n_columns + self.alpha.n_outputs)
             self.alpha.n_classes += 1
+            self.share_budget(self.alpha.n_classes)
         finally:
             self.points.leave()
+
+    cdef int share_budget(self, Py_ssize_t n_classes) except -1:
+        """A budget of each class is one of all, as many times larger."""
+        if self.each is not None and n_classes > 2:
+            self.budget = min(self.each * n_classes, MOST_POINTS)
+            self.points.most = self.points.limit = min(self.budget + self.spare, MOST_POINTS)
+        return 0
 
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
         """More columns of coefficients, zero so far."""
@@ -647,6 +658,7 @@ cdef class Expansion:
         kernel, state = states
         if self.points.n_slots or self.points.capacity:
             raise RuntimeError("state is set on a new Expansion only")
+        self.share_budget(checked_whole(state, "n_classes", 0, 2**20))
         checked = checked_points(state, self.points.most, LANES, SPARSE_BELOW)
         n = len(checked["birth"])
         checked_functions(state, n, self.alpha.n_outputs, values=self.norms.keeps_values, inverse=self.gram_ is not None)
@@ -667,7 +679,7 @@ cdef class Expansion:
 
     def __reduce__(self):
         options = (
-            self.kernel.terms, self.budget, bool(self.spare), self.alpha.n_outputs, bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None
+            self.kernel.terms, self.budget if self.each is None else self.each, bool(self.spare), self.alpha.n_outputs, bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None, self.each is not None
         )  # fmt: skip
         return _new, options, (self.kernel.__getstate__(), self.__getstate__())
 
@@ -683,6 +695,8 @@ cdef class Expansion:
                 assert residual <= 0.5 * math.sqrt(1e-8) * gram.max(), "d = K⁻¹k solves K d = k"
 
 
-def _new(terms, budget, spare, n_outputs, norm, values, inverse):
-    return Expansion(terms, budget=budget, spare=spare, n_outputs=n_outputs, norm=norm, values=values, inverse=inverse)
+def _new(terms, budget, spare, n_outputs, norm, values, inverse, per_class=False):
+    return Expansion(
+        terms, budget=budget, per_class=per_class, spare=spare, n_outputs=n_outputs, norm=norm, values=values, inverse=inverse
+    )
 

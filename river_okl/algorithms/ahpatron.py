@@ -11,7 +11,8 @@ from river import optim
 
 from river_okl._core.expansion import Expansion
 from river_okl._core.linalg import row_dots, symmetric_times_rows
-from river_okl.checks import check_between, check_learning_rate, check_positive, check_whole
+from river_okl.budgets import PerClass
+from river_okl.checks import check_between, check_learning_rate, check_positive
 from river_okl.kernels import Kernel
 from river_okl.maintenance import TIE
 from river_okl.model import KernelClassifier
@@ -130,7 +131,7 @@ class AhpatronClassifier(KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        The most support vectors that the model keeps, B.
+        The most support vectors that the model keeps, B; a `PerClass` for so many of each label.
     radius
         U: f is kept in the ball of this radius. None: √B/2.
     learning_rate
@@ -167,18 +168,18 @@ class AhpatronClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _state_version = 2
 
     def __init__(
         self,
         kernel: Kernel | None = None,
         *,
-        budget: int = 500,
+        budget: int | PerClass = 500,
         radius: float | None = None,
         learning_rate: float | optim.base.Scheduler | None = None,
         epsilon: float = 0.5,
         ridge: float = 5e-4,
     ):
-        check_whole("budget", budget)
         if radius is not None:
             check_positive("radius", radius)
         if learning_rate is not None:
@@ -190,31 +191,36 @@ class AhpatronClassifier(KernelClassifier):
         self.epsilon = epsilon
         self.ridge = ridge
         super().__init__(kernel, budget=budget, norm=True)
-        self._radius = math.sqrt(budget) / 2.0 if radius is None else radius
         self._t = 0
         if not isinstance(learning_rate, optim.base.Scheduler):
             _check_aggressiveness(epsilon, self._rate())
 
-    _derived = (*KernelClassifier._derived, "_radius")
-
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
+
+    @staticmethod
+    def _upgrade_state(version: int, parameters: dict[str, Any], state: dict[str, Any]) -> None:
+        state.pop("_radius", None)  # 1: what follows from the parameters
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         margin = y * p
         self._t += 1
         if margin >= 1.0 - self.epsilon or w == 0.0:  # line 6
             return
-        if len(f) == self.budget:
+        if len(f) == f.budget:
             _halve(f, self.ridge)
         f.add(self._rate() * w * y)  # line 7
-        f.project_on_ball(self._radius)  # line 8, and eq. (8)
+        f.project_on_ball(self._radius())  # line 8, and eq. (8)
+
+    def _radius(self) -> float:
+        """U"""
+        return math.sqrt(self._f.budget) / 2.0 if self.radius is None else self.radius
 
     def _rate(self) -> float:
         """λ, by default that of the paper's experiments."""
         if self.learning_rate is None:
-            return self._radius / math.sqrt(4.0 * self.budget)
+            return self._radius() / math.sqrt(4.0 * self._f.budget)
         return rate(self.learning_rate, self._t)
 
 

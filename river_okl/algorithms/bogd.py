@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from river import optim
 
 from river_okl._core.expansion import Expansion
-from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed, check_shrinkage, check_whole
+from river_okl.budgets import PerClass
+from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed, check_shrinkage
 from river_okl.kernels import Kernel
 from river_okl.maintenance import draw
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
@@ -22,14 +23,13 @@ class BOGD(KernelModel):
         kernel: Kernel | None = None,
         *,
         loss: optim.losses.Loss | None = None,
-        budget: int = 500,
+        budget: int | PerClass = 500,
         learning_rate: float | optim.base.Scheduler = 0.3,
         l2: float = 0.01,
         max_coef: float | None = 0.6,
         sampling: str = "uniform",
         seed: int | None = None,
     ):
-        check_whole("budget", budget)
         check_learning_rate(learning_rate)
         check_shrinkage(learning_rate, l2)
         if max_coef is not None:
@@ -58,7 +58,7 @@ class BOGD(KernelModel):
         f.scale(shrinkage if shrinkage > 0.0 else 0.0)
         if g == 0.0:
             return
-        if len(f) == self.budget:
+        if len(f) == f.budget:
             self._remove_one()
         f.add(-eta * g)
         if self.max_coef is not None:
@@ -108,7 +108,7 @@ class BOGDClassifier(BOGD, KernelClassifier):
     loss
         A binary loss of `river.optim.losses`. None: `Hinge()`.
     budget
-        The most support vectors that the model keeps.
+        The most support vectors that the model keeps; a `PerClass` for so many of each label.
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
     l2

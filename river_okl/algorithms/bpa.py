@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
-from river_okl.checks import check_choice, check_positive, check_whole
+from river_okl.budgets import PerClass
+from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
 from river_okl.maintenance import DEPENDENT, TIE, nearest, project_on_others
@@ -36,11 +37,10 @@ class BPA(KernelModel):
         self,
         kernel: Kernel | None = None,
         *,
-        budget: int = 500,
+        budget: int | PerClass = 500,
         C: float = 1.0,
         maintenance: str = "simple",
     ):
-        check_whole("budget", budget)
         check_positive("C", C)
         check_choice("maintenance", maintenance, ("simple", "nearest", "projection"))
         self.budget = budget
@@ -63,12 +63,12 @@ class BPA(KernelModel):
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
         step = sign * w * min(self.C, loss / f.self_similarity)  # τ y of PA-I
-        if len(f) < self.budget:
+        if len(f) < f.budget:
             f.add(step)
         elif self.maintenance == "projection":
             f.add(step)
             _remove_by_projection(f)
-        elif self._neighbours is not None and self.budget > 1:
+        elif self._neighbours is not None and f.budget > 1:
             _replace_with_neighbour(f, step, self._neighbours)
         else:
             _replace(f, step)
@@ -169,7 +169,7 @@ class BPAClassifier(BPA, KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        The most support vectors that the model keeps.
+        The most support vectors that the model keeps; a `PerClass` for so many of each label.
     C
         The most that a sample may weigh.
     maintenance

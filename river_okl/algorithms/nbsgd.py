@@ -11,6 +11,7 @@ from river import optim
 
 from river_okl._core.expansion import Expansion
 from river_okl.averaging import SuffixAverage
+from river_okl.budgets import PerClass
 from river_okl.checks import (
     LARGEST_TARGET,
     check_between,
@@ -77,10 +78,9 @@ class BSGD(SGD):
         *,
         loss: optim.losses.Loss | None = None,
         l2: float = 1e-3,
-        budget: int = 500,
+        budget: int | PerClass = 500,
         maintenance: str = "removal",
     ):
-        check_whole("budget", budget)
         check_choice("maintenance", maintenance, ("removal", "projection", "merging"))
         if maintenance == "merging":
             check_gaussian(kernel, "merging")
@@ -90,7 +90,7 @@ class BSGD(SGD):
 
     def _maintain(self) -> None:
         f = self._f
-        if len(f) > self.budget:  # line 8
+        if len(f) > f.budget:  # line 8
             p = f.smallest()  # eq. (5)
             if self.maintenance == "removal":
                 f.remove(p)
@@ -282,7 +282,7 @@ class BSGDClassifier(BSGD, KernelClassifier):
     l2
         λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
     budget
-        The most support vectors that the model keeps.
+        The most support vectors that the model keeps; a `PerClass` for so many of each label.
     maintenance
         What becomes of the term that leaves, α_p κ_p with the smallest α_p²κ(x_p, x_p): "removal" drops it, "projection"
         projects it on all others in O(B²), "merging" joins it with another one in one new vector between the two, which has

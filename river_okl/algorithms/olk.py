@@ -10,6 +10,7 @@ import math
 from river import optim
 
 from river_okl._core.expansion import Expansion
+from river_okl.budgets import PerClass
 from river_okl.checks import check_between, check_choice, check_learning_rate, check_positive, check_seed, check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
@@ -107,7 +108,7 @@ class OLRD(KernelModel):
         *,
         loss: optim.losses.Loss | None = None,
         learning_rate: float | optim.base.Scheduler = 10.0,
-        budget: int = 500,
+        budget: int | PerClass = 500,
         c: float | None = None,
         radius: float | None = 5.0,
         horizon: int | None = None,
@@ -115,8 +116,8 @@ class OLRD(KernelModel):
         seed: int | None = None,
     ):
         check_learning_rate(learning_rate)
-        check_whole("budget", budget)
         if c is not None:
+            check_whole("budget", budget)  # which this makes another
             check_positive("c", c)
         _check_radius_and_horizon(radius, horizon)
         check_choice("projection", projection, ("exact", "approximate"))
@@ -129,7 +130,7 @@ class OLRD(KernelModel):
         self.seed = seed
         super().__init__(
             kernel,
-            budget=budget if c is None else None,
+            **({"budget": budget} if c is None else {}),
             norm=radius is not None and projection == "exact",
         )
         self._set_loss(loss)
@@ -159,7 +160,8 @@ class OLRD(KernelModel):
     def _budget_now(self) -> int:
         """B, or B_t of eq. (23) and (24)."""
         if self.c is None:
-            return self.budget
+            budget: int = self._f.budget
+            return budget
         return 1 + math.floor(self.c * math.sqrt(self.horizon or self._t))
 
     def _shrink_coefficients(self, radius: float) -> None:
@@ -371,7 +373,7 @@ class OLRDClassifier(OLRD, KernelClassifier):
     learning_rate
         η: the step is η/√t, or η/√T where a horizon is given. A `river.optim.schedulers` object is the step itself.
     budget
-        The most support vectors that the model keeps.
+        The most support vectors that the model keeps; a `PerClass` for so many of each label.
     c
         The dynamic budget B_t = 1 + ⌊c√t⌋ of the paper, in place of `budget`; with a horizon T the fixed 1 + ⌊c√T⌋.
     radius

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from river_okl._core.expansion import Expansion
+from river_okl.budgets import PerClass
 from river_okl.checks import check_seed
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -59,7 +60,7 @@ class RBPClassifier(KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        The most support vectors that the model keeps.
+        The most support vectors that the model keeps; a `PerClass` for so many of each label.
     seed
         Seed of the draws; None: different in each run.
 
@@ -84,7 +85,7 @@ class RBPClassifier(KernelClassifier):
 
     _multiclass = True
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 500, seed: int | None = None):
+    def __init__(self, kernel: Kernel | None = None, *, budget: int | PerClass = 500, seed: int | None = None):
         self.budget = budget
         self.seed = seed
         super().__init__(kernel, budget=budget)
@@ -93,6 +94,6 @@ class RBPClassifier(KernelClassifier):
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p > 0.0 or w == 0.0:  # no mistake
             return
-        if len(f) == self.budget:
-            f.remove(int(self._rng.random() * self.budget))
+        if len(f) == f.budget:
+            f.remove(int(self._rng.random() * len(f)))
         f.add(y * w)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from river_okl._core.expansion import Expansion
+from river_okl.budgets import PerClass
 from river_okl.checks import check_positive
 from river_okl.kernels import Kernel
 from river_okl.maintenance import DEPENDENT
@@ -23,8 +24,8 @@ class ProjectronClassifier(KernelClassifier):
     tolerance
         The largest distance ‖δ‖ from the span of the support vectors at which a point is projected; η in the paper.
     budget
-        The most support vectors; once there, every mistake is projected. None: as many as the tolerance needs,
-        a finite number for every stream in a bounded domain.
+        The most support vectors, or a `PerClass`; once there, every mistake is projected. None: as many as the tolerance
+        needs, a finite number for every stream in a bounded domain.
 
     Notes
     -----
@@ -50,11 +51,11 @@ class ProjectronClassifier(KernelClassifier):
 
     _multiclass = True
 
-    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | None = None):
+    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | PerClass | None = None):
         check_positive("tolerance", tolerance, zero=True)
         self.tolerance = tolerance
         self.budget = budget
-        super().__init__(kernel, budget=budget, inverse=True)
+        super().__init__(kernel, inverse=True, **({} if budget is None else {"budget": budget}))
         _check_tolerance(self)
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
@@ -77,7 +78,8 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
         The largest distance ‖δ‖ from the span of the support vectors at which a mistake is projected; η in the paper.
         0 makes no margin updates.
     budget
-        The most support vectors; once there, every mistake is projected. None: as many as the tolerance needs.
+        The most support vectors, or a `PerClass`; once there, every mistake is projected. None: as many as the tolerance
+        needs.
 
     Notes
     -----
@@ -103,11 +105,11 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
 
     _multiclass = True
 
-    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | None = None):
+    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | PerClass | None = None):
         check_positive("tolerance", tolerance, zero=True)
         self.tolerance = tolerance
         self.budget = budget
-        super().__init__(kernel, budget=budget, inverse=True)
+        super().__init__(kernel, inverse=True, **({} if budget is None else {"budget": budget}))
         _check_tolerance(self)
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
@@ -138,7 +140,7 @@ def _project_or_add(model: ProjectronClassifier | ProjectronPlusPlusClassifier, 
     f = model._f
     residue = f.project()  # ‖δ‖², eq. (6)
     near = residue <= max(model.tolerance**2, DEPENDENT * f.self_similarity)
-    if near or len(f) == model.budget:
+    if near or len(f) == f.budget:
         f.absorb(step)
     else:
         f.add(step)

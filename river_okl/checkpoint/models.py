@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from river import base, optim
 
 import river_okl
-from river_okl import kernels, losses
+from river_okl import budgets, kernels, losses
 from river_okl._core.expansion import Expansion
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.formats import GRAM, KERNEL
@@ -72,10 +72,10 @@ def model_classes() -> dict[str, Any]:
 
 @functools.cache
 def classes() -> dict[str, Any]:
-    """Models, and what their parameters may be: kernels, losses and schedulers."""
+    """Models, and what their parameters may be: budgets, kernels, losses and schedulers."""
     return model_classes() | {
         f"{module.__name__}.{name}": cls
-        for module in (kernels, losses, optim.losses, optim.schedulers)
+        for module in (budgets, kernels, losses, optim.losses, optim.schedulers)
         for name in module.__all__
         if inspect.isclass(cls := getattr(module, name)) and issubclass(cls, base.Base)
     }

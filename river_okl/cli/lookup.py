@@ -20,7 +20,7 @@ import river.datasets.synth
 import river.optim
 from river import base, multiclass, preprocessing
 
-from river_okl import api, datasets, kernels, losses
+from river_okl import api, budgets, datasets, kernels, losses
 from river_okl.cli.files import BINARY, MULTICLASS, REGRESSION, Stream, read_file
 from river_okl.cli.mistakes import Mistake, nearest
 
@@ -168,7 +168,7 @@ def _known_models() -> Names:
 
 
 def _known_parameters() -> Names:
-    """What parameters may be besides constants: kernels, losses, schedulers, optimizers."""
+    """What parameters may be besides constants: budgets, kernels, losses, schedulers, optimizers."""
     known: Names = {}
     for prefix, module, kind in (
         ("optim.losses", river.optim.losses, river.optim.losses.Loss),
@@ -176,6 +176,7 @@ def _known_parameters() -> Names:
         ("optim", river.optim, river.optim.base.Optimizer),
         ("losses", losses, river.optim.losses.Loss),
         ("kernels", kernels, kernels.Kernel),
+        ("budgets", budgets, budgets.PerClass),
     ):
         for name, cls in _classes(module, kind).items():
             known[name] = known[f"{prefix}.{name}"] = cls

@@ -1,0 +1,66 @@
+"""What a budget may be besides a number: so much for each label, shared by all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from river import base
+
+from river_okl.checks import check_whole
+
+__all__ = ["PerClass"]
+
+
+class PerClass(base.Base):
+    """A budget for each label, where there are more than two: k labels share k times as many support vectors.
+
+    Two labels are told apart by one function, and k > 2 by k functions of the same support vectors. A model with
+    `budget=500` has 500 for all of them, however many come; with `budget=PerClass(50)` it has 50 for two labels, 150
+    for three, 1,300 for the letters of the alphabet. Take it where labels are many, and nobody knows how many. Its time
+    grows in proportion to the labels that come, and its memory with their square: each support vector has a coefficient
+    for each label.
+
+    Parameters
+    ----------
+    budget
+        The most support vectors for each label.
+
+    Examples
+    --------
+    >>> from river import datasets, preprocessing
+    >>> from river_okl import BPAClassifier, PerClass
+
+    >>> model = preprocessing.StandardScaler() | BPAClassifier(budget=PerClass(20))
+    >>> for x, y in datasets.ImageSegments().take(1000):
+    ...     model.learn_one(x, y)
+    >>> model["BPAClassifier"].n_support_vectors  # 7 labels
+    140
+
+    """
+
+    def __init__(self, budget: int):
+        check_whole("budget", budget)
+        self.budget = budget
+
+    def __repr__(self) -> str:
+        return f"PerClass({self.budget})"
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((PerClass, self.budget))
+
+
+def of_expansion(budget: Any, model: Any) -> dict[str, Any]:
+    """The budget as an expansion takes it, where the model of this parameter may have one for each label."""
+    if not isinstance(budget, PerClass):
+        check_whole("budget", budget)
+        return {"budget": budget}
+    if not getattr(model, "_multiclass", False):
+        raise TypeError(
+            f"budget is {budget!r}, and a {type(model).__name__} has one function: give its budget as a whole number"
+        )
+    return {"budget": budget.budget, "per_class": True}
