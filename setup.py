@@ -36,6 +36,7 @@ MODULES = [
     "scaler",
     "stack",
     "sums",
+    "triangle",
 ]
 # Not -ffast-math, which breaks the exponential's argument reduction, and not -march=native: simd.h compiles the
 # vector loops for each instruction set, and one is picked when they are imported.

@@ -25,8 +25,8 @@ The map of the house::
     datasets.py     the papers' data sets
     cli/            the command: names and files of a user, the race, pictures
     _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
-                    posterior, and the process made of it; scaler, metrics, and the mixture made of processes, pool,
-                    linears, neighbours, stack, bayes and estimates;
+                    triangle, posterior, and the process made of them; scaler, metrics, and the mixture made of
+                    processes, pool, linears, neighbours, stack, bayes and estimates;
                     samples, loops over frames, calibration, linear algebra, what a state must be
 """
 

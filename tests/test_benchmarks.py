@@ -12,7 +12,7 @@ from river import linear_model, preprocessing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
-from benchmarks import defaults, runner, streams, timing, untuned
+from benchmarks import defaults, rare, runner, streams, timing, untuned
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import growth
 from river_okl import AhpatronClassifier, BPAClassifier
@@ -187,6 +187,15 @@ def test_untuned(small, tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match=r"not measured .*: OKL on Bananas, OKL on LED, OKL on Friedman;"):
         untuned.main([*options, "tables", "--models", "PA", "OKL"])
     assert (tmp_path / "untuned.md").read_text() == text
+
+
+def test_rare(tmp_path, monkeypatch):
+    """A table of areas and one of losses; the rare label is as rare as it says."""
+    monkeypatch.setattr(rare, "ROWS", 500)
+    rare.main(["--streams", "Bananas", "SEA", "--models", "OKL", "LogisticRegression", "--output", str(tmp_path)])
+    text = (tmp_path / "rare.md").read_text()
+    assert text.count("| stream | OKL | LogisticRegression |") == text.count("\n| mean | ") == 2
+    assert "\n| SEA, 8 of 500 | " in text
 
 
 def test_the_leaderboard_has_every_model():

@@ -83,6 +83,18 @@ def test_rank_one(n):
 
 
 @pytest.mark.parametrize("n", SIZES)
+def test_a_step_and_a_product_at_once_are_both_one_after_the_other(n):
+    """Bit for bit: a model that was saved in between goes on with the same numbers."""
+    rng = np.random.default_rng(n)
+    (A, whole), (B, other) = (part(lower(np.random.default_rng(n).normal(size=(n, n)))) for _ in range(2))
+    u, v, outside = rng.normal(size=n), rng.normal(size=n), np.isnan(whole)
+    linalg.rank_one(A, -0.7, u)
+    np.testing.assert_array_equal(linalg.rank_one_times(B, -0.7, u, v), linalg.symmetric_times(A, v))
+    np.testing.assert_array_equal(np.tril(A), np.tril(B))
+    assert (np.isnan(other) == outside).all()
+
+
+@pytest.mark.parametrize("n", SIZES)
 def test_factor_and_solution(n):
     K, b = positive(n), np.random.default_rng(n).normal(size=n)
     A, whole = part(lower(K))

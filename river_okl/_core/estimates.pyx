@@ -15,7 +15,8 @@ import numpy as np
 from river_okl._core.calibration cimport weigh
 from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.posterior cimport Belief, packed, unpack
+from river_okl._core.posterior cimport Belief
+from river_okl._core.triangle cimport packed, unpack
 
 from river_okl._core.processes import NEWCOMER
 

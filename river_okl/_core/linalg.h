@@ -19,6 +19,9 @@ typedef struct {
                             double *out);
     /* A <- A + weight v v', A symmetric */
     void (*rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v);
+    /* both, A first: each number of it is loaded once */
+    void (*rank_one_times)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *u, double scale,
+                           const double *v, double keep, double *out);
     /* A = L L'; 0, or the row, counted from 1, whose pivot is not positive: what stands in A is then undefined */
     Py_ssize_t (*cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n);
     /* b <- L^-1 b */

@@ -9,6 +9,7 @@ cdef extern from "linalg.h":
         double (*dot)(const double *x, const double *y, Py_ssize_t n) noexcept nogil
         void (*symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep, double *out) noexcept nogil
         void (*rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) noexcept nogil
+        void (*rank_one_times)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *u, double scale, const double *v, double keep, double *out) noexcept nogil
         Py_ssize_t (*cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
         void (*solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
         void (*solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil

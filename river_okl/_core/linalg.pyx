@@ -115,6 +115,18 @@ def rank_one(double[:, :] A, double weight, const double[::1] v):
         linalg.rank_one(&A[0, 0], ld, A.shape[0], weight, &v[0])
 
 
+def rank_one_times(double[:, :] A, double weight, const double[::1] u, const double[::1] v):
+    """A ← A + weight u uᵀ, and then A v: ``rank_one`` and ``symmetric_times``, bit for bit."""
+    cdef Py_ssize_t ld = leading(A, True)
+    check_length(u.shape[0], A.shape[0])
+    check_length(v.shape[0], A.shape[0])
+    out = np.zeros(A.shape[0])
+    cdef double[::1] view = out
+    if A.shape[0]:
+        linalg.rank_one_times(&A[0, 0], ld, A.shape[0], weight, &u[0], 1.0, &v[0], 0.0, &view[0])
+    return out
+
+
 def cholesky(double[:, :] A):
     """A = L Lᵀ, the lower triangle in place; whether A is positive definite: if not, A is spoilt."""
     cdef Py_ssize_t ld = leading(A, True)

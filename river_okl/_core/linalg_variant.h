@@ -83,6 +83,7 @@ static INLINE void NAME(dot_four)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
 #define FIRST(m) ((__mmask8)((1u << (m)) - 1))
 #define LOAD_FIRST(p, m) ((vec)_mm512_maskz_loadu_pd(FIRST(m), p))
 #define STORE_FIRST(p, m, v) _mm512_mask_storeu_pd(p, FIRST(m), (__m512d)(v))
+#define ONLY_FIRST(v, m) ((vec)_mm512_maskz_mov_pd(FIRST(m), (__m512d)(v)))
 #elif W == 4
 #ifndef OKL_MASKS
 #define OKL_MASKS
@@ -91,30 +92,44 @@ static const int64_t masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0,
 #define FIRST(m) _mm256_loadu_si256((const __m256i *)(masks + 8 - (m)))
 #define LOAD_FIRST(p, m) ((vec)_mm256_maskload_pd(p, FIRST(m)))
 #define STORE_FIRST(p, m, v) _mm256_maskstore_pd(p, FIRST(m), (__m256d)(v))
+#define ONLY_FIRST(v, m) ((vec)_mm256_and_pd((__m256d)(v), _mm256_castsi256_pd(FIRST(m))))
 #endif
 #define ROWS (W == 8 ? 8 : 4)
 
 /* Each number of the triangle is loaded once and serves its row and its column; ROWS rows at a time, and the blocks of
- * eight rows on the diagonal by themselves.  What is multiplied by a number of v is multiplied by all of them at the end. */
-static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep,
-                                  double *out) {
+ * eight rows on the diagonal by themselves.  What is multiplied by a number of v is multiplied by all of them at the end.
+ * With `moved`, A + weight u u' takes the place of A on the way, with the numbers that rank_one makes. */
+static INLINE void NAME(product)(double *a, Py_ssize_t ld, Py_ssize_t n, const int moved, double weight, const double *u,
+                                 double scale, const double *v, double keep, double *out) {
     for (Py_ssize_t i = 0; i < n; i++) out[i] = keep == 0.0 ? 0.0 : keep / scale * out[i];
     for (Py_ssize_t j = 0; j < n; j += 8) {
         const Py_ssize_t rows = n - j < 8 ? n - j : 8;
         const int masked = W >= 4 && rows == 8; /* narrow vectors gain nothing */
         Py_ssize_t r = 0;
+        if (moved && !masked)
+            for (Py_ssize_t k = j; k < j + rows; k++) NAME(add_one)(u, k + 1, weight * u[k], a + k * ld);
+        const int moving = moved && masked;
         for (; r + ROWS <= rows; r += ROWS) {
-            const double *z = a + (j + r) * ld;
-            vec c[ROWS], s[ROWS];
+            double *z = a + (j + r) * ld;
+            vec c[ROWS], s[ROWS], m[ROWS];
             for (int k = 0; k < ROWS; k++) {
                 c[k] = SET(v[j + r + k]);
                 s[k] = SET(0.0);
+                if (moved) m[k] = SET(u[j + r + k]);
             }
             for (Py_ssize_t i = 0; i < j; i += W) {
                 const vec x = LOAD(v + i);
                 vec even = LOAD(out + i), odd = SET(0.0);
+                vec step = odd;
+                if (moving) step = SET(weight) * LOAD(u + i);
                 for (int k = 0; k < ROWS; k += 2) {
-                    const vec y0 = LOAD(z + k * ld + i), y1 = LOAD(z + (k + 1) * ld + i);
+                    vec y0 = LOAD(z + k * ld + i), y1 = LOAD(z + (k + 1) * ld + i);
+                    if (moving) {
+                        y0 += m[k] * step;
+                        y1 += m[k + 1] * step;
+                        STORE(z + k * ld + i, y0);
+                        STORE(z + (k + 1) * ld + i, y1);
+                    }
                     s[k] += y0 * x;
                     s[k + 1] += y1 * x;
                     even += c[k] * y0;
@@ -126,10 +141,17 @@ static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
             for (int i = 0; masked && i < 8; i += W) {
                 const vec x = LOAD(v + j + i);
                 vec below = LOAD(out + j + i);
+                vec step = x;
+                if (moving) step = SET(weight) * LOAD(u + j + i);
                 for (int k = 0; k < ROWS; k++) { /* columns up to the row's own, and the same rows below each column's own */
-                    const double *y = z + k * ld + j + i;
-                    s[k] += LOAD_FIRST(y, r + k + 1 - i) * x;
-                    below += c[k] * LOAD_FIRST(y, r + k - i);
+                    double *p = z + k * ld + j + i;
+                    vec y = LOAD_FIRST(p, r + k + 1 - i);
+                    if (moving) {
+                        y = ONLY_FIRST(y + m[k] * step, r + k + 1 - i);
+                        STORE_FIRST(p, r + k + 1 - i, y);
+                    }
+                    s[k] += y * x;
+                    below += c[k] * ONLY_FIRST(y, r + k - i);
                 }
                 STORE(out + j + i, below);
             }
@@ -163,6 +185,16 @@ static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
 }
 #undef ROWS
 
+static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep,
+                                  double *out) {
+    NAME(product)((double *)a, ld, n, 0, 0.0, NULL, scale, v, keep, out);
+}
+
+static void NAME(rank_one_times)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *u, double scale,
+                                 const double *v, double keep, double *out) {
+    NAME(product)(a, ld, n, 1, weight, u, scale, v, keep, out);
+}
+
 /* Eight rows at a time: loops whose ends the processor foresees. */
 static void NAME(rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) {
     Py_ssize_t j = 0;
@@ -189,6 +221,7 @@ static void NAME(rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight
 #undef FIRST
 #undef LOAD_FIRST
 #undef STORE_FIRST
+#undef ONLY_FIRST
 
 static void NAME(solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) {
     Py_ssize_t i = 0;
@@ -457,8 +490,8 @@ static int NAME(eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, d
     return 0;
 }
 
-static const Linalg NAME(linalg) = {NAME(dot), NAME(symmetric_times), NAME(rank_one), NAME(cholesky), NAME(solve_lower),
-                                    NAME(solve_upper), NAME(inverse), NAME(times), NAME(transposed_times), NAME(eigen)};
+static const Linalg NAME(linalg) = {NAME(dot), NAME(symmetric_times), NAME(rank_one), NAME(rank_one_times), NAME(cholesky),
+                                    NAME(solve_lower), NAME(solve_upper), NAME(inverse), NAME(times), NAME(transposed_times), NAME(eigen)};
 
 #undef LOAD
 #undef STORE

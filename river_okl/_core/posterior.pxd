@@ -1,11 +1,13 @@
+from river_okl._core.triangle cimport Triangle
+
 cdef double JITTER
 
 
 cdef class Basis:
     # K⁻¹ of the points of a dictionary under one kernel.
-    cdef readonly Py_ssize_t n, capacity
+    cdef readonly Py_ssize_t capacity
     cdef double jitter              # ε, a multiple of κ(z, z)
-    cdef double *inverse            # [capacity, capacity], the lower triangle
+    cdef Triangle inverse
     cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample
     cdef double *column             # [capacity] scratch
     cdef double self_similarity     # κ(x, x) of the last sample, with the jitter
@@ -26,7 +28,7 @@ cdef class Belief:
     cdef readonly double amplitude, forgetting
     cdef readonly Py_ssize_t columns
     cdef double *means              # [columns, capacity] μ
-    cdef double *learned            # [capacity, capacity] D / factor, the lower triangle
+    cdef Triangle learned           # D / factor
     cdef double factor
     cdef double *h                  # [capacity + 1] Cov(f(Z), f(x)) of the last sample, scratch like what follows
     cdef double *mean               # [columns] E f(x)
@@ -47,5 +49,3 @@ cdef class Belief:
 cdef void probit(double y, double m, double v, double w, double *c, double *b) noexcept nogil
 cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil
 cdef double normal(double z) noexcept nogil
-cdef object packed(const double *a, Py_ssize_t ld, Py_ssize_t n)
-cdef int unpack(object triangle, double *a, Py_ssize_t ld, Py_ssize_t n) except -1

@@ -20,7 +20,7 @@ A likelihood turns m, v and the target into c and b: how far the mean moves, how
 Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  Where b v is below
 ``RESOLVED`` and x stays out, D is left as it is: the step is then one product with D.
 
-The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.  Of symmetric matrices the lower triangle is kept.
+The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.
 """
 
 from libc.math cimport M_SQRT1_2, erfc, exp, fmax, sqrt
@@ -30,6 +30,7 @@ import numpy as np
 
 from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.triangle cimport Triangle
 
 JITTER = 1e-3                   # of κ(x, x)
 cdef double RESOLVED = 0.01
@@ -41,26 +42,30 @@ cdef class Basis:
 
     def __init__(self, Py_ssize_t most, double jitter=JITTER):
         self.jitter = jitter
-        self.capacity = (most + 7) // 8 * 8
-        self.inverse = <double *> aligned_resize(NULL, 0, self.capacity * self.capacity, 8)
+        self.inverse = Triangle(most)
+        self.capacity = self.inverse.capacity
         self.q = <double *> aligned_resize(NULL, 0, self.capacity, 8)
         self.column = <double *> aligned_resize(NULL, 0, self.capacity, 8)
 
     def __dealloc__(self):
-        okl_free(self.inverse)
         okl_free(self.q)
         okl_free(self.column)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + 8 * self.capacity * (self.capacity + 2)
+        return object.__sizeof__(self) + 16 * self.capacity
+
+    @property
+    def n(self):
+        """How many points there are."""
+        return self.inverse.n
 
     cdef void look(self, const double *k, double self_similarity) noexcept nogil:
         """q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
-        self.solve(k, self.q)
+        self.inverse.times(1.0, k, self.q)
         self.self_similarity = self_similarity * (1.0 + self.jitter)
         self.residue = self.self_similarity
-        if self.n:
-            self.residue -= linalg.dot(k, self.q, self.n)
+        if self.inverse.n:
+            self.residue -= linalg.dot(k, self.q, self.inverse.n)
         # κ(x, x) is 0 where a linear kernel meets x = 0, of which nothing can be learned
         self.residue = fmax(self.residue, fmax(0.5 * self.jitter * self_similarity, 1e-300))
 
@@ -70,64 +75,61 @@ cdef class Basis:
 
     cdef void solve(self, const double *values, double *out) noexcept nogil:
         """K⁻¹ values"""
-        if self.n:
-            linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, values, 0.0, out)
+        self.inverse.times(1.0, values, out)
 
     cdef void add(self) noexcept nogil:
         """The sample of the last look comes in."""
-        cdef Py_ssize_t n = self.n
-        memset(self.inverse + n * self.capacity, 0, (n + 1) * 8)
+        cdef Py_ssize_t n = self.inverse.n
         memcpy(self.column, self.q, n * 8)
         self.column[n] = -1.0
-        linalg.rank_one(self.inverse, self.capacity, n + 1, 1.0 / self.residue, self.column)
-        self.n = n + 1
+        self.inverse.grow(NULL)
+        self.inverse.move(1.0 / self.residue, self.column)
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
         """Point i leaves, and the last takes its position."""
-        copy_row(self.inverse, self.capacity, self.n, i, self.column)
-        linalg.rank_one(self.inverse, self.capacity, self.n, -1.0 / self.column[i], self.column)
-        move_last(self.inverse, self.capacity, self.n, i)
-        self.n -= 1
+        self.inverse.row(i, self.column)
+        self.inverse.move(-1.0 / self.column[i], self.column)
+        self.inverse.remove(i)
 
     cdef int rebuild(self, const double *gram) except -1:
         """K⁻¹ from K itself, by Cholesky: where the kernel has changed, and against rounding now and then."""
-        cdef Py_ssize_t i, n = self.n
+        cdef Py_ssize_t i, n = self.inverse.n, ld = self.capacity
         cdef double jitter = 0.0, largest = 1e-300
+        cdef double *a = self.inverse.numbers
+        self.inverse.weight = 0.0
         for i in range(n):
-            largest = fmax(largest, gram[i * self.capacity + i])
+            largest = fmax(largest, gram[i * ld + i])
         while True:
             for i in range(n):
-                memcpy(self.inverse + i * self.capacity, gram + i * self.capacity, (i + 1) * 8)
-                self.inverse[i * self.capacity + i] += jitter * largest
-            if n == 0 or linalg.cholesky(self.inverse, self.capacity, n) == 0:
+                memcpy(a + i * ld, gram + i * ld, (i + 1) * 8)
+                a[i * ld + i] += jitter * largest
+            if n == 0 or linalg.cholesky(a, ld, n) == 0:
                 break
             jitter = 10.0 * jitter + 1e-9
             if jitter > 1.0:
                 raise FloatingPointError("the Gram matrix of the dictionary is not positive")
         if n:
-            linalg.inverse(self.inverse, self.capacity, n)
+            linalg.inverse(a, ld, n)
         return 0
 
     cdef double importance(self, Py_ssize_t i, double alpha) noexcept nogil:
         """What is lost of the mean where point i leaves, (α_i / K⁻¹_ii)², for α = K⁻¹ μ."""
-        alpha /= self.inverse[i * self.capacity + i]
+        alpha /= self.inverse.numbers[i * self.capacity + i]
         return alpha * alpha
 
     def matrix(self):
         """K⁻¹, a copy."""
-        cdef Py_ssize_t i, j, ld = self.capacity
-        return np.array([[self.inverse[max(i, j) * ld + min(i, j)] for j in range(self.n)] for i in range(self.n)]).reshape(self.n, self.n)
+        return self.inverse.matrix()
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
-        return {"n": self.n, "inverse": packed(self.inverse, self.capacity, self.n)}
+        return {"n": self.inverse.n, "inverse": self.inverse.state()}
 
     def restore(self, dict state):
         """Go on from a state, every number of which is checked."""
         if type(state["n"]) is not int or not 0 <= state["n"] <= self.capacity:
             raise ValueError(f"a dictionary of {state['n']!r} points")
-        unpack(state["inverse"], self.inverse, self.capacity, state["n"])
-        self.n = state["n"]
+        self.inverse.restore(state["inverse"], state["n"])
 
 
 cdef class Belief:
@@ -138,20 +140,20 @@ cdef class Belief:
         self.amplitude = amplitude
         self.forgetting = forgetting
         self.factor = 1.0
-        self.learned = <double *> aligned_resize(NULL, 0, basis.capacity * basis.capacity, 8)
+        self.learned = Triangle(basis.capacity)
+        self.learned.n = basis.inverse.n  # nothing is known of the points that are there
         self.h = <double *> aligned_resize(NULL, 0, basis.capacity + 1, 8)
         for _ in range(columns):
             self.add_column()
 
     def __dealloc__(self):
         okl_free(self.means)
-        okl_free(self.learned)
         okl_free(self.h)
         okl_free(self.mean)
 
     def __sizeof__(self):
         cdef Py_ssize_t ld = self.basis.capacity
-        return object.__sizeof__(self) + 8 * (ld * ld + ld + 1 + self.columns * (ld + 1))
+        return object.__sizeof__(self) + 8 * (ld + 1 + self.columns * (ld + 1))
 
     cdef int add_column(self) except -1:
         """One more column of targets, all of which were 0 so far: which is exact."""
@@ -163,9 +165,8 @@ cdef class Belief:
 
     cdef void look(self, const double *k) noexcept nogil:
         """h, m and v of the sample that the basis has looked at."""
-        cdef Py_ssize_t i, o, n = self.basis.n, ld = self.basis.capacity
-        if n:
-            linalg.symmetric_times(self.learned, ld, n, -self.factor, self.basis.q, 0.0, self.h)
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        self.learned.times(-self.factor, self.basis.q, self.h)
         for i in range(n):
             self.h[i] += self.amplitude * k[i]
         self.look_at_variance()
@@ -174,11 +175,11 @@ cdef class Belief:
 
     cdef void look_at_variance(self) noexcept nogil:
         cdef double v = self.amplitude * self.basis.residue
-        self.variance = fmax(v + linalg.dot(self.basis.q, self.h, self.basis.n), 1e-3 * v)
+        self.variance = fmax(v + linalg.dot(self.basis.q, self.h, self.learned.n), 1e-3 * v)
 
     cdef void forget(self, const double *k) noexcept nogil:
         """Back to the prior by 1 - λ."""
-        cdef Py_ssize_t i, o, n = self.basis.n, ld = self.basis.capacity
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
         cdef double keep = self.forgetting, root = sqrt(keep)
         if keep == 1.0:
             return
@@ -196,15 +197,19 @@ cdef class Belief:
     cdef void fold(self) noexcept nogil:
         """The factor into the matrix."""
         cdef Py_ssize_t i
-        for i in range(self.basis.n * self.basis.capacity):
-            self.learned[i] *= self.factor
+        cdef double *learned = self.learned.numbers
+        self.learned.settle()
+        for i in range(self.learned.n * self.learned.capacity):
+            learned[i] *= self.factor
         self.factor = 1.0
 
     cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil:
         """The sample of the last look, with a c for each column; where it comes in, before the basis adds it."""
-        cdef Py_ssize_t i, o, n = self.basis.n, ld = self.basis.capacity
-        cdef double *row = self.learned + n * ld
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        cdef double *row
         if add:
+            self.learned.grow(NULL)
+            row = self.learned.numbers + n * ld
             for i in range(n):
                 row[i] = (self.amplitude * k[i] - self.h[i]) / self.factor  # D q / f
             row[n] = linalg.dot(self.basis.q, row, n)
@@ -213,7 +218,7 @@ cdef class Belief:
                 self.means[o * ld + n] = self.mean[o]
             n += 1
         if add or b * self.variance >= RESOLVED:
-            linalg.rank_one(self.learned, ld, n, b / self.factor, self.h)
+            self.learned.move(b / self.factor, self.h)
         for o in range(self.columns):
             if c[o] != 0.0:
                 for i in range(n):
@@ -221,8 +226,8 @@ cdef class Belief:
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
         """Point i leaves, and the last takes its position; before the basis removes it."""
-        cdef Py_ssize_t o, n = self.basis.n, ld = self.basis.capacity
-        move_last(self.learned, ld, n, i)
+        cdef Py_ssize_t o, n = self.learned.n, ld = self.basis.capacity
+        self.learned.remove(i)
         for o in range(self.columns):
             self.means[o * ld + i] = self.means[o * ld + n - 1]
             self.means[o * ld + n - 1] = 0.0
@@ -230,9 +235,11 @@ cdef class Belief:
     cdef void exchange(self, const double *before, const double *after) noexcept nogil:
         """K changes at the points; μ and S stay."""
         cdef Py_ssize_t i, j, ld = self.basis.capacity
-        for i in range(self.basis.n):
+        cdef double *learned = self.learned.numbers
+        self.learned.settle()
+        for i in range(self.learned.n):
             for j in range(i + 1):
-                self.learned[i * ld + j] += self.amplitude * (after[i * ld + j] - before[i * ld + j]) / self.factor
+                learned[i * ld + j] += self.amplitude * (after[i * ld + j] - before[i * ld + j]) / self.factor
 
     def tell_apart(self, Belief old, gram):
         """A belief about targets 0 and 1 for each of two classes, from one that told them apart by a probit; gram is K.
@@ -242,12 +249,14 @@ cdef class Belief:
         cdef Py_ssize_t i, j, ld = self.basis.capacity
         cdef const double[:] prior = gram.diagonal()
         cdef double p, v
-        for i in range(self.basis.n):
-            v = fmax(0.0, old.amplitude * prior[i] - old.factor * old.learned[i * ld + i])
+        old.learned.settle()
+        self.learned.n, self.learned.weight = old.learned.n, 0.0
+        for i in range(self.learned.n):
+            v = fmax(0.0, old.amplitude * prior[i] - old.factor * old.learned.numbers[i * ld + i])
             p = normal(old.means[i] / sqrt(1.0 + v))
             self.means[i], self.means[ld + i] = 1.0 - p, p
             for j in range(i + 1):
-                self.learned[i * ld + j] = old.factor * old.learned[i * ld + j] * self.amplitude / old.amplitude
+                self.learned.numbers[i * ld + j] = old.factor * old.learned.numbers[i * ld + j] * self.amplitude / old.amplitude
 
     cdef void doubt(self, double keep) noexcept nogil:
         """Of all evidence only this part counts from now on: D shrinks, μ stays."""
@@ -258,16 +267,18 @@ cdef class Belief:
     cdef void take_over(self, Belief other) noexcept nogil:
         """μ and D of another belief over as many points, of as many columns and the same amplitude."""
         cdef Py_ssize_t ld = self.basis.capacity
-        memcpy(self.learned, other.learned, ld * ld * 8)
+        other.learned.settle()
+        self.learned.n, self.learned.weight = other.learned.n, 0.0
+        memcpy(self.learned.numbers, other.learned.numbers, ld * ld * 8)
         memcpy(self.means, other.means, self.columns * ld * 8)
         self.factor = other.factor
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
-        cdef Py_ssize_t o, i, n = self.basis.n, ld = self.basis.capacity
+        cdef Py_ssize_t o, i, n = self.learned.n, ld = self.basis.capacity
         return {
             "means": np.array([[self.means[o * ld + i] for i in range(n)] for o in range(self.columns)]).reshape(self.columns, n),
-            "learned": packed(self.learned, ld, n),
+            "learned": self.learned.state(),
             "factor": self.factor,
         }
 
@@ -284,7 +295,7 @@ cdef class Belief:
         for o in range(self.columns):
             for i in range(n):
                 self.means[o * ld + i] = means[o, i]
-        unpack(state["learned"], self.learned, ld, n)
+        self.learned.restore(state["learned"], n)
         self.factor = factor
 
 
@@ -331,50 +342,3 @@ cdef void gaussian(double error, double v, double noise, double w, double *c, do
     c[0] = error * b[0]
     weigh(v, w, c, b)
 
-
-# Lower triangles -------------------------------------------------------------------------------------------------------
-
-cdef void copy_row(const double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t i, double *out) noexcept nogil:
-    """Row i of a symmetric matrix."""
-    cdef Py_ssize_t j
-    memcpy(out, a + i * ld, (i + 1) * 8)
-    for j in range(i + 1, n):
-        out[j] = a[j * ld + i]
-
-
-cdef void move_last(double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t i) noexcept nogil:
-    """Row and column n-1 take the place of row and column i."""
-    cdef Py_ssize_t j, last = n - 1
-    if i == last:
-        return
-    memcpy(a + i * ld, a + last * ld, i * 8)
-    for j in range(i + 1, last):
-        a[j * ld + i] = a[last * ld + j]
-    a[i * ld + i] = a[last * ld + last]
-
-
-cdef object packed(const double *a, Py_ssize_t ld, Py_ssize_t n):
-    """The lower triangle of a matrix, row after row."""
-    cdef Py_ssize_t i, at = 0
-    cdef double[::1] view
-    out = np.empty(n * (n + 1) // 2)
-    if n:
-        view = out
-        for i in range(n):
-            memcpy(&view[at], a + i * ld, (i + 1) * 8)
-            at += i + 1
-    return out
-
-
-cdef int unpack(object triangle, double *a, Py_ssize_t ld, Py_ssize_t n) except -1:
-    """The other way round."""
-    cdef Py_ssize_t i, at = 0
-    cdef const double[::1] view
-    if triangle.shape != (n * (n + 1) // 2,) or not np.isfinite(triangle).all():
-        raise ValueError(f"{triangle.size} numbers for a triangle of {n} rows, or some that are not finite")
-    if n:
-        view = np.ascontiguousarray(triangle, dtype=np.float64)
-        for i in range(n):
-            memcpy(a + i * ld, &view[at], (i + 1) * 8)
-            at += i + 1
-    return 0

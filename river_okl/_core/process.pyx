@@ -233,11 +233,9 @@ cdef class Process:
 
     def covariance(self):
         """S, for whoever compares."""
-        cdef Py_ssize_t i, j, n = self.points.n, ld = self.basis.capacity
         gram = self.rows.gram()
-        gram[np.diag_indices(n)] *= 1.0 + JITTER
-        learned = np.array([[self.belief.learned[max(i, j) * ld + min(i, j)] for j in range(n)] for i in range(n)]).reshape(n, n)
-        return self.belief.amplitude * gram - self.belief.factor * learned
+        gram[np.diag_indices(self.points.n)] *= 1.0 + JITTER
+        return self.belief.amplitude * gram - self.belief.factor * self.belief.learned.matrix()
 
     def means(self):
         """μ: an array (columns, points)."""

@@ -275,21 +275,26 @@ cdef class Processes:
         return 0
 
     cdef double along(self, int32_t slot) noexcept:
-        """Σ_r alpha[r] z_rj over the dictionary."""
+        """Σ_r alpha[r] z_rj over the dictionary; four sums, as each addition waits for the one before."""
         cdef const Feature *feature
-        cdef Py_ssize_t r
-        cdef double total = 0.0
+        cdef Py_ssize_t r, fours = self.n // 4 * 4
+        cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
         if slot < 0:
             return 0.0
         feature = &self.points.features[slot]
         if feature.dense != NULL:
-            for r in range(self.n):
-                total += self.alpha[r] * feature.dense[self.position[r]]
+            for r in range(0, fours, 4):
+                a += self.alpha[r] * feature.dense[self.position[r]]
+                b += self.alpha[r + 1] * feature.dense[self.position[r + 1]]
+                c += self.alpha[r + 2] * feature.dense[self.position[r + 2]]
+                d += self.alpha[r + 3] * feature.dense[self.position[r + 3]]
+            for r in range(fours, self.n):
+                a += self.alpha[r] * feature.dense[self.position[r]]
         else:
             for r in range(feature.count):
                 if self.member[feature.owners[r]] >= 0:
-                    total += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
-        return total
+                    a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
+        return (a + b) + (c + d)
 
     cdef bint learn(self, double target, bint foreseen, double w) except -1:
         """Every process learns the last sample; whether it joins the dictionary, which may have one too many then."""

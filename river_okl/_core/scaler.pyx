@@ -72,7 +72,7 @@ cdef double standing(const Running *numbers, double value) noexcept nogil:
 cdef bint take_in(Running *numbers, double value) noexcept nogil:
     """Whether the statistics have started again."""
     cdef bint again = False
-    cdef double gain, delta = value - numbers.mean
+    cdef double gain, share, delta = value - numbers.mean
     cdef bint outlying = held(delta, numbers.count, numbers.variance) != delta
     delta = counted(numbers, value)
     numbers.run = numbers.run + 1 if outlying else 0
@@ -84,8 +84,9 @@ cdef bint take_in(Running *numbers, double value) noexcept nogil:
         return False
     delta = held(value - numbers.block_mean, numbers.block, numbers.block_square / fmax(1.0, <double> numbers.block))
     numbers.block += 1
-    numbers.block_mean += delta / <double> numbers.block
-    numbers.block_square += delta * delta * (1.0 - 1.0 / <double> numbers.block)
+    share = 1.0 / <double> numbers.block
+    numbers.block_mean += delta * share
+    numbers.block_square += delta * delta * (1.0 - share)
     if numbers.block == BLOCK:
         again = 0.0 < numbers.block_square < UNIT * UNIT * BLOCK * numbers.variance
     elif numbers.block == FIRST and numbers.count == KNOWN + FIRST:
@@ -169,8 +170,8 @@ cdef class Scaler:
 
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
         """Whether it is centred once the sample at hand has been counted."""
-        cdef double rate = (feature.count + present) / <double> (self.seen + 2 - feature.first)
-        return rate >= KEPT if feature.centred else (feature.count >= GAINED_AFTER and rate >= GAINED)
+        cdef double there = <double> (feature.count + present), samples = <double> (self.seen + 2 - feature.first)
+        return there >= KEPT * samples if feature.centred else (feature.count >= GAINED_AFTER and there >= GAINED * samples)
 
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil:
         """The value of a feature, scaled as if it had been learned; place -1: a feature that is new."""
