@@ -109,16 +109,16 @@ cdef class Metrics:
             self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
             self.numbers = <double *> aligned_resize(self.numbers, 0, METRICS * allocated, 8)
             self.items_allocated = allocated
-        for m in range(METRICS):
-            self.own[m] = 0.0
-            if n and m >= first:
-                memset(self.dots[m], 0, n * 8)
         for i in range(size):
             if x.slots[i] >= 0 and points.features[x.slots[i]].dense != NULL:
                 self.pointers[count] = points.features[x.slots[i]].dense
                 count += 1
         n_dense = count
         count = 0
+        for m in range(METRICS):
+            self.own[m] = 0.0
+            if n_dense < size and m >= first and n:
+                memset(self.dots[m], 0, n * 8)
         for i in range(size):
             feature = &points.features[x.slots[i]] if x.slots[i] >= 0 else NULL
             for m in range(METRICS):
@@ -133,9 +133,9 @@ cdef class Metrics:
             count += feature != NULL and feature.dense != NULL
         if n:
             if plain:
-                loops.dots_three(self.pointers, self.numbers, n_dense, n, self.dots)
+                loops.dots_three(self.pointers, self.numbers, n_dense, n, n_dense < size, self.dots)
             else:
-                loops.dots_two(self.pointers, self.numbers + n_dense, n_dense, n, self.dots + 1)
+                loops.dots_two(self.pointers, self.numbers + n_dense, n_dense, n, n_dense < size, self.dots + 1)
         return 0
 
     cdef void stored(self) noexcept:

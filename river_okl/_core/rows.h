@@ -3,7 +3,7 @@
  *   dots        the row of dot products x . z_i, from the rows Z[feature, :] of the features that x has
  *   distances   the row of |x - z_i|^2, where x has (nearly) all of the features: no worse off for large offsets
  *   distances_tile  the rows of TILE samples at once
- *   dots_two, dots_three  the rows of dot products under so many metrics at once
+ *   dots_two, dots_three  the rows of dot products under so many metrics at once, alone or with `more` that is there
  *   kernel_row  kappa(x, z_i) from either row: every kernel of river_okl.kernels, sums and products of them
  *   inner       sum_i alpha_i kappa(x, z_i)
  *   add_losses  what is lost where x takes the place of z_i, alpha_i^2 (kappa(x, x) - kappa(x, z_i)^2 / kappa(x, x))
@@ -40,8 +40,8 @@ typedef struct {
     void (*distances)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out);
     void (*distances_tile)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out,
                            Py_ssize_t stride);
-    void (*dots_two)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *const *out);
-    void (*dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *const *out);
+    void (*dots_two)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out);
+    void (*dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out);
     void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n,
                        double *out);
     double (*inner)(const double *a, const double *b, Py_ssize_t n);

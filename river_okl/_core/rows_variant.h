@@ -107,15 +107,16 @@ static void NAME(distances_tile)(const double *const *rows, const double *vals, 
 #undef PRODUCT
 #undef SQUARED_DIFFERENCE
 
-/* Rows of dot products under M metrics: out[s] += sum_j vals[s * m + j] rows[j]; each number of Z is loaded once. */
-static INLINE void NAME(dots_of)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *const *out,
-                                 const int M) {
+/* Rows of dot products under M metrics: out[s] = sum_j vals[s * m + j] rows[j], to which `more` adds what is there; each
+ * number of Z is loaded once. */
+static INLINE void NAME(dots_of)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                                 double *const *out, const int M) {
     enum { K = W == 8 ? 8 : 2 };
     Py_ssize_t i = 0;
     for (; i + K * W <= n; i += K * W) {
         vec sum[3][K];
         for (int s = 0; s < M; s++)
-            for (int k = 0; k < K; k++) sum[s][k] = ((vec *)(out[s] + i))[k];
+            for (int k = 0; k < K; k++) sum[s][k] = more ? ((vec *)(out[s] + i))[k] : SET(0.0);
         for (Py_ssize_t j = 0; j < m; j++) {
             const vec *z = (const vec *)(rows[j] + i);
             for (int s = 0; s < M; s++) {
@@ -128,18 +129,20 @@ static INLINE void NAME(dots_of)(const double *const *rows, const double *vals, 
     }
     for (; i < n; i += W)
         for (int s = 0; s < M; s++) {
-            vec sum = *(vec *)(out[s] + i);
+            vec sum = more ? *(vec *)(out[s] + i) : SET(0.0);
             for (Py_ssize_t j = 0; j < m; j++) sum += SET(vals[s * m + j]) * *(const vec *)(rows[j] + i);
             *(vec *)(out[s] + i) = sum;
         }
 }
 
-static void NAME(dots_two)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *const *out) {
-    NAME(dots_of)(rows, vals, m, n, out, 2);
+static void NAME(dots_two)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                              double *const *out) {
+    NAME(dots_of)(rows, vals, m, n, more, out, 2);
 }
 
-static void NAME(dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *const *out) {
-    NAME(dots_of)(rows, vals, m, n, out, 3);
+static void NAME(dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                              double *const *out) {
+    NAME(dots_of)(rows, vals, m, n, more, out, 3);
 }
 
 static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
