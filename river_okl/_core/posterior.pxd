@@ -19,7 +19,6 @@ cdef class Basis:
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef int rebuild(self, const double *gram) except -1
     cdef void solve(self, const double *values, double *out) noexcept nogil
-    cdef double importance(self, Py_ssize_t i, double alpha) noexcept nogil
 
 
 cdef class Belief:
@@ -41,6 +40,7 @@ cdef class Belief:
     cdef void fold(self) noexcept nogil
     cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
+    cdef void add_losses(self, double weight, double *alpha, double *out) noexcept
     cdef void exchange(self, const double *before, const double *after) noexcept nogil
     cdef void doubt(self, double keep) noexcept nogil
     cdef void take_over(self, Belief other) noexcept nogil

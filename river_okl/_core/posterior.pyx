@@ -35,6 +35,7 @@ from river_okl._core.triangle cimport Triangle
 JITTER = 1e-3                   # of κ(x, x)
 cdef double RESOLVED = 0.01
 cdef double SMALLEST_FACTOR = 1e-60
+cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole
 
 
 cdef class Basis:
@@ -82,7 +83,7 @@ cdef class Basis:
         cdef Py_ssize_t n = self.inverse.n
         memcpy(self.column, self.q, n * 8)
         self.column[n] = -1.0
-        self.inverse.grow(NULL)
+        self.inverse.grow()
         self.inverse.move(1.0 / self.residue, self.column)
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
@@ -111,11 +112,6 @@ cdef class Basis:
         if n:
             linalg.inverse(a, ld, n)
         return 0
-
-    cdef double importance(self, Py_ssize_t i, double alpha) noexcept nogil:
-        """What is lost of the mean where point i leaves, (α_i / K⁻¹_ii)², for α = K⁻¹ μ."""
-        alpha /= self.inverse.numbers[i * self.capacity + i]
-        return alpha * alpha
 
     def matrix(self):
         """K⁻¹, a copy."""
@@ -208,7 +204,7 @@ cdef class Belief:
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
         cdef double *row
         if add:
-            self.learned.grow(NULL)
+            self.learned.grow()
             row = self.learned.numbers + n * ld
             for i in range(n):
                 row[i] = (self.amplitude * k[i] - self.h[i]) / self.factor  # D q / f
@@ -231,6 +227,25 @@ cdef class Belief:
         for o in range(self.columns):
             self.means[o * ld + i] = self.means[o * ld + n - 1]
             self.means[o * ld + n - 1] = 0.0
+
+    cdef void add_losses(self, double weight, double *alpha, double *out) noexcept:
+        """out_i += weight Σ (α_i / K⁻¹_ii)² over the columns, α = K⁻¹ μ, which has room: what is lost of μ where point i leaves."""
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        cdef Triangle inverse = self.basis.inverse
+        cdef double *factor = self.basis.column
+        cdef bint many = self.columns >= MANY
+        if many:
+            inverse.mirror()
+        for o in range(self.columns):
+            if many:
+                inverse.times_mirrored(self.means + o * ld, alpha)
+            else:
+                inverse.times(1.0, self.means + o * ld, alpha)
+            if o == 0:
+                for i in range(n):
+                    factor[i] = weight / (inverse.numbers[i * ld + i] * inverse.numbers[i * ld + i])
+            for i in range(n):
+                out[i] += factor[i] * alpha[i] * alpha[i]
 
     cdef void exchange(self, const double *before, const double *after) noexcept nogil:
         """K changes at the points; μ and S stay."""

@@ -162,14 +162,9 @@ cdef class Process:
 
     def least(self):
         """The point that is missed least: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
-        cdef Py_ssize_t i, o
-        cdef double[:, ::1] alpha = self.alpha()
-        losses = np.zeros(alpha.shape[1])
-        cdef double[::1] loss = losses
-        for o in range(alpha.shape[0]):
-            for i in range(alpha.shape[1]):
-                loss[i] += self.basis.importance(i, alpha[o, i])
-        return int(losses.argmin())
+        cdef double[::1] alpha = np.zeros(self.budget + 1), losses = np.zeros(self.budget + 1)
+        self.belief.add_losses(1.0, &alpha[0], &losses[0])
+        return int(np.argmin(losses[: self.points.n]))
 
     def remove(self, Py_ssize_t i):
         """Point i leaves, and the last takes its position."""

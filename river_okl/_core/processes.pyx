@@ -356,16 +356,11 @@ cdef class Processes:
 
     cdef Py_ssize_t least(self, const double *weight) noexcept:
         """The number of the point that is missed least, over all processes."""
-        cdef Py_ssize_t r, e, o, best = 0
-        cdef Belief belief
+        cdef Py_ssize_t r, e, best = 0
         cdef double *loss = self.work
         memset(loss, 0, self.n * 8)
         for e in range(PROCESSES):
-            belief = self.beliefs[e]
-            for o in range(self.columns):
-                belief.basis.solve(belief.means + o * belief.basis.capacity, self.alpha)
-                for r in range(self.n):
-                    loss[r] += (weight[e] + FLOOR) * belief.basis.importance(r, self.alpha[r])
+            (<Belief> self.beliefs[e]).add_losses(weight[e] + FLOOR, self.alpha, loss)
         for r in range(1, self.n):
             if loss[r] < loss[best]:
                 best = r

@@ -5,9 +5,11 @@ cdef class Triangle:
     cdef double weight              # its weight; 0: none waits
 
     cdef void times(self, double scale, const double *v, double *out) noexcept nogil
+    cdef void mirror(self) noexcept nogil
+    cdef void times_mirrored(self, const double *v, double *out) noexcept nogil
     cdef void move(self, double weight, const double *v) noexcept nogil
     cdef void settle(self) noexcept nogil
-    cdef void grow(self, const double *row) noexcept nogil
+    cdef void grow(self) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef void row(self, Py_ssize_t i, double *out) noexcept nogil
 

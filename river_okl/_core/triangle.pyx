@@ -36,6 +36,20 @@ cdef class Triangle:
         elif self.n:
             linalg.symmetric_times(self.numbers, self.capacity, self.n, scale, v, 0.0, out)
 
+    cdef void mirror(self) noexcept nogil:
+        """The upper triangle, too, until something is written: for ``times_mirrored``."""
+        cdef Py_ssize_t i, j, ld = self.capacity
+        cdef double *a = self.numbers
+        self.settle()
+        for i in range(self.n):
+            for j in range(i):
+                a[j * ld + i] = a[i * ld + j]
+
+    cdef void times_mirrored(self, const double *v, double *out) noexcept nogil:
+        """out = A v, faster than ``times`` where there are many v."""
+        if self.n:
+            linalg.transposed_times(self.numbers, self.capacity, self.n, self.n, v, out)
+
     cdef void move(self, double weight, const double *v) noexcept nogil:
         """A ← A + weight v vᵀ, with the next product."""
         self.settle()
@@ -48,13 +62,10 @@ cdef class Triangle:
             linalg.rank_one(self.numbers, self.capacity, self.n, self.weight, self.waiting)
         self.weight = 0.0
 
-    cdef void grow(self, const double *row) noexcept nogil:
-        """One more row and column; NULL: of zeros."""
+    cdef void grow(self) noexcept nogil:
+        """One more row and column, of zeros."""
         self.settle()
-        if row == NULL:
-            memset(self.numbers + self.n * self.capacity, 0, (self.n + 1) * 8)
-        else:
-            memcpy(self.numbers + self.n * self.capacity, row, (self.n + 1) * 8)
+        memset(self.numbers + self.n * self.capacity, 0, (self.n + 1) * 8)
         self.n += 1
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
