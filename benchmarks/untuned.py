@@ -180,15 +180,15 @@ def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str], li
 def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], rows: int, limit: float) -> None:
     """µs of predict_one and learn_one from raw dicts: all models in turns of 100 samples over the start of a stream.
 
-    A model that has used `limit` seconds stops there; its time is that of the samples it saw.
+    The median of the turns, as a shared machine stalls now and then. A model that has used `limit` seconds stops there.
     """
     measured: dict[str, Any] = {"commit": runner.commit(), "rows": rows, "machine": runner.machine(), "streams": {}}
     for name in streams:
         contenders = {model: build(name, model) for model in models(name) if model in wanted}
-        seconds, seen = dict.fromkeys(contenders, 0.0), dict.fromkeys(contenders, 0)
+        turns: dict[str, list[tuple[float, int]]] = {model: [] for model in contenders}
         for start in range(0, min(rows, len(load(name, True))), 100):
             for model, contender in list(contenders.items()):
-                if seconds[model] > limit:
+                if sum(seconds for seconds, _ in turns[model]) > limit:
                     continue
                 block = load(name, models(name)[model].raw)[start : start + 100]
                 before = time.thread_time()
@@ -200,11 +200,10 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], row
                     print(f"{model} on {name}: {error!r}", flush=True)
                     del contenders[model]
                     continue
-                seconds[model] += time.thread_time() - before
-                seen[model] += len(block)
+                turns[model].append((time.thread_time() - before, len(block)))
         measured["streams"][name] = {
             "features": statistics.fmean(len(x) for x, _ in load(name, True)[:rows]),
-            "us": {model: 1e6 * seconds[model] / seen[model] for model in contenders},
+            "us": {model: 1e6 * statistics.median(s / n for s, n in turns[model]) for model in contenders},
         }
         print(name, measured["streams"][name], flush=True)
         path.write_text(json.dumps(measured))
