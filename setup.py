@@ -21,6 +21,7 @@ MODULES = [
     "kernel",
     "linalg",
     "linears",
+    "lock",
     "merging",
     "metrics",
     "mixture",

@@ -15,7 +15,7 @@ from river_okl.checks import check_between, check_learning_rate
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
 from river_okl.maintenance import project_on_others
-from river_okl.model import KernelEstimator
+from river_okl.model import KernelEstimator, locked
 from river_okl.rates import rate
 
 SLOWNESS = 0.3  # the step of f, in steps of ρ
@@ -93,17 +93,20 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     def _mutable_attributes(self) -> set[str]:
         return {"nu", "learning_rate"}
 
+    @locked
     def score_one(self, x: dict[Hashable, Any]) -> float:
         """How strange x is: ρ - f(x), above 0 where it is stranger than a share 1 - ν of the learned samples."""
         score: float = self._rho - self._f.evaluate(x)
         return score
 
+    @locked
     def score_many(self, X: Any) -> Any:
         """The scores of the rows of a frame."""
         frame = frame_of(X)
         scores: NDArray[np.float64] = self._rho - self._f.evaluate_many(rows_of(frame))[:, 0]
         return to_native_series(scores, name=None, like=frame)
 
+    @locked
     def learn_one(self, x: dict[Hashable, Any]) -> None:
         """Update the model with one sample."""
         f = self._f
