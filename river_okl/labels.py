@@ -64,8 +64,10 @@ class Labels:
         return next((y for y in self.names[:2] if self.positions[y] == 1), None)
 
     def add(self, y: Any, f: Any = None) -> None:
-        """A label takes its place, and if it is the third or a later one, f gets its class; one that is known has its place
-        already.  ``check`` it before."""
+        """A label takes its place, and from the third on f, if given, gets its class; a known label changes nothing.
+
+        ``check`` it before.
+        """
         n = len(self.names)
         if y in self.positions:
             return

@@ -33,7 +33,7 @@ import functools
 import math
 import random
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,12 +63,10 @@ __all__ = ["Composite", "KernelClassifier", "KernelEstimator", "KernelModel", "K
 
 Part = tuple[Expansion, tuple[float, ...]]  # an expansion, and the weights of its outputs
 
-M = TypeVar("M", bound="KernelEstimator")
-P = ParamSpec("P")
-R = TypeVar("R")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def locked(method: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P], R]:
+def locked(method: Method) -> Method:
     """A public method during which no other thread uses the model.
 
     The lock is not reentrant: a public method calls no other.  ``predict_one`` and ``learn_one`` take it themselves, as
@@ -76,11 +74,11 @@ def locked(method: Callable[Concatenate[M, P], R]) -> Callable[Concatenate[M, P]
     """
 
     @functools.wraps(method)
-    def inside(self: M, *args: P.args, **options: P.kwargs) -> R:
+    def inside(self: KernelEstimator, *args: Any, **options: Any) -> Any:
         with self._f.lock:
             return method(self, *args, **options)
 
-    return inside
+    return cast(Method, inside)
 
 
 class KernelEstimator(base.Estimator):

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 
-import numpy as np
 import pandas as pd
 import pytest
 from river import base, preprocessing
@@ -24,7 +23,7 @@ from river_okl import kernels
 from river_okl._core.lock import Lock
 from river_okl.checkpoint import dumps
 from tests import streams
-from tests.discovery import CLASSES, decision, parameters, small, snapshot, task
+from tests.discovery import CLASSES, decision, small, snapshot, task
 
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
 
