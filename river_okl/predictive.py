@@ -82,7 +82,7 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            check_weight(w)
+            w = check_weight(w)
         self._learn(x, check_target(y), w)
 
     def predict_one(self, x: dict[Hashable, Any], *, with_dist: bool = False, **kwargs: Any) -> Any:
@@ -133,7 +133,7 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            check_weight(w)
+            w = check_weight(w)
         try:
             position = self._labels.positions[y]
         except (KeyError, TypeError):
