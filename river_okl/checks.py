@@ -84,24 +84,24 @@ def check_flag(name: str, value: Any) -> None:
         raise TypeError(f"{name} is {shown(value)}; it must be True or False")
 
 
-def check_weight(w: Any) -> None:
-    """A weight of a sample: a number from 0 to LARGEST_WEIGHT."""
-    check_positive("w", w, zero=True)
-    if w > LARGEST_WEIGHT:
-        raise ValueError(f"w is {shown(w)}; it must be at most {LARGEST_WEIGHT:g}")
+def check_weight(w: Any) -> float:
+    """A sample weight, a number from 0 to LARGEST_WEIGHT, as a float."""
+    value: Any = as_float(w) if isinstance(w, Decimal) else w
+    if not _is_real(value):
+        raise TypeError(f"w is {shown(w)}; it must be a number")
+    if not 0 <= value <= LARGEST_WEIGHT:
+        raise ValueError(f"w is {shown(w)}; it must be from 0 to {LARGEST_WEIGHT:g}")
+    return float(value)
 
 
 def check_weights(w: Any, n: int) -> list[float]:
     """The weights of n samples: one number for all of them, or n numbers."""
     if isinstance(w, str | bytes | Mapping) or not hasattr(w, "__iter__") or np.ndim(w) == 0:
-        check_weight(w)
-        return [float(w)] * n
-    weights = list(w)
-    for weight in weights:
-        check_weight(weight)
+        return [check_weight(w)] * n
+    weights = [check_weight(weight) for weight in w]
     if len(weights) != n:
         raise ValueError(f"w has {len(weights)} weights for {n} rows; give one for each row, or one number for all")
-    return [float(weight) for weight in weights]
+    return weights
 
 
 def check_seed(seed: Any) -> random.Random:

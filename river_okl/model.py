@@ -372,7 +372,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            check_weight(w)
+            w = check_weight(w)
         if type(y) is not float or not -LARGEST_TARGET <= y <= LARGEST_TARGET:
             y = check_target(y)
         f: Any = self._f
@@ -435,7 +435,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            check_weight(w)
+            w = check_weight(w)
         f: Any = self._f
         lock = f.lock
         try:

@@ -75,7 +75,7 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            check_weight(w)
+            w = check_weight(w)
         y = check_target(y)
         with self._f.lock:
             self._learn(x, y, w)
@@ -125,7 +125,7 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
-            check_weight(w)
+            w = check_weight(w)
         with self._f.lock:
             try:
                 position = self._labels.positions[y]

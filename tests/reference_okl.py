@@ -275,14 +275,20 @@ class Estimates:
         return together, self.weight @ ([variance, *self.residual[1:]] + (means - together) ** 2)
 
     def learn(self, y, mean, w, most):
+        counts = min(w, 1.0)
         squares = (y - np.array([mean, self.linear.m, self.stack.m])) ** 2
         likelihood = np.exp(-0.5 * squares / self.residual) / np.sqrt(self.residual) + 1e-6
-        self.log_weight = 0.99 * self.log_weight + w * np.log(likelihood)
+        self.log_weight = 0.99 * self.log_weight + counts * np.log(likelihood)
         self.log_weight -= self.log_weight.max()
         held = np.minimum(squares, 25.0 * self.residual)
         self.residual = np.maximum(self.residual + max(most, 0.01) * (held - self.residual), 1e-4)
         self.linear.learn(y, max(self.residual[1], 0.01) / w)
-        self.stack.learn(y, max(self.residual[2], 0.003) / w)
+        self.stack.learn(y, max(self.residual[2], 0.003) / counts)
+
+    def learn_rest(self, y, means, of_neighbours, w):
+        """A weight beyond 1, from what the others say after they have learned it."""
+        self.stack.ask([*means, float(self.linear.beta @ self.linear.u), 1.0, of_neighbours])
+        self.stack.learn(y, max(self.residual[2], 0.003) / (w - 1.0))
 
     def rescale(self, ratio, shift):
         self.linear.beta *= ratio
@@ -358,7 +364,7 @@ class First:
         return special.softmax(math.sqrt(0.5) * factor * self.score)
 
     def learn(self, c, w):
-        """PA-I with C = 1; ``step`` is the coefficients that the sample gets, None: it is not needed."""
+        """PA-I with C = w; ``step`` is the coefficients that the sample gets, None: it is not needed."""
         direction = np.zeros(len(self.score))
         if len(direction) == 1:
             direction[0] = 2.0 * c - 1.0
@@ -368,7 +374,7 @@ class First:
         margin = direction @ self.score
         self.calibration.update(margin)
         needed = margin < 1.0 and self.kernel.own > 0.0
-        self.step = (w * min(1.0, (1.0 - margin) / self.kernel.own) if needed else 0.0) * direction
+        self.step = (min(w, (1.0 - margin) / self.kernel.own) if needed else 0.0) * direction
         return needed
 
     def loss(self, point):
@@ -518,7 +524,7 @@ class OKL:
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.estimates = Estimates()
-        self.seen, self.updates, self.next_update = 0, 0, 2
+        self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
         self.metrics_learned = lambda: None  # whoever compares may have others
 
     @property
@@ -633,7 +639,13 @@ class OKL:
         if self.task == "regression":
             y = self.standardised(y)
         if w > 0.0:
-            self.learn_experts(y, w)
+            relative = (
+                w * np.mean(self.sample_weights) / np.mean(np.square(self.sample_weights))
+                if self.sample_weights
+                else 1.0
+            )
+            self.sample_weights.append(w)
+            self.learn_experts(y, relative)
         if self.seen >= self.next_update:
             self.update()
 
@@ -676,6 +688,10 @@ class OKL:
             else:
                 step = process.gaussian(np.eye(self.n_classes)[y], w)
             process.learn(*step, joins)
+            process.m = process.m + step[0] * process.v
+        if self.task == "regression" and w > 1.0:
+            of_nearest = np.mean([y, *(z.y for z in self.neighbours.nearest[:3])])
+            self.estimates.learn_rest(y, [process.m[0] for process in self.processes], of_nearest, w)
         point = Point(self.x, y)
         if joins:
             self.dictionary.append(point)
@@ -699,7 +715,7 @@ class OKL:
         if self.task == "regression":
             of_processes, variance = self.mean_and_variance()
             mean, variance = self.estimates.mix(of_processes, variance)
-            self.estimates.learn(y, of_processes, min(w, 10.0), 1.0 / (self.seen + 1))
+            self.estimates.learn(y, of_processes, w, 1.0 / (self.seen + 1))
             outside = abs(y - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
             self.spread = clip(self.spread + 0.02 * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
             likelihood, surprise = [], 0.0
@@ -722,7 +738,8 @@ class OKL:
                 process.sharpness = clip(process.sharpness + (process.m[y] - mean) / process.curvature, 1.0, 50.0)
         if self.stack is not None:
             self.stack.learn(y, w)
-        self.log_weight = 0.99 * self.log_weight + min(w, 10.0) * np.log(likelihood)
+        most = 1.0 if self.task == "regression" else 10.0
+        self.log_weight = 0.99 * self.log_weight + min(w, most) * np.log(likelihood)
         self.log_weight -= self.log_weight.max()
         return surprise
 

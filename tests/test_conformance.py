@@ -426,6 +426,19 @@ def test_numbers_of_any_type_are_numbers(cls):
 # Weights ----------------------------------------------------------------------------------------------------------
 
 
+@each_class
+def test_weights_of_any_type_are_numbers(cls):
+    from decimal import Decimal
+    from fractions import Fraction
+
+    types = [Decimal, np.float32, Fraction, np.float64, int, np.int64]
+    model, plain = small(cls), small(cls)
+    for i, (x, y) in enumerate(streams.dense(task(cls), n=36)):
+        model.learn_one(x, y, w=types[i % 6](2))
+        plain.learn_one(x, y, w=2.0)
+    assert snapshot(model) == snapshot(plain)
+
+
 # What they keep are values at the points: where the bandwidth moves, the coefficients are others.
 KEEPS_VALUES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor")
 

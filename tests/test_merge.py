@@ -488,3 +488,12 @@ def test_what_does_not_belong_together(models, options, error, text):
     with pytest.raises(error, match=text) as raised:
         river_okl.merge(models, **options)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("unit", [1.0, 8.0])
+def test_weights_of_samples_are_relative_to_those_of_all_shards(unit):
+    shards = [river_okl.OKLClassifier(budget=20) for _ in range(2)]
+    for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=80)):
+        shards[t % 2].learn_one(x, y, w=(1.0, unit)[t % 2])
+    count, mean, square = river_okl.merge(shards)._f.state()["weights"]
+    assert (count, mean, square) == (80.0, (1.0 + unit) / 2.0, (1.0 + unit**2) / 2.0)

@@ -379,6 +379,103 @@ def test_an_outlier_among_the_first_values_is_soon_forgotten(cls, first):
     assert fmean(clean[500:]) > 0.9  # 0.85 and 0.2 where it is not
 
 
+# Sample weights ------------------------------------------------------------------------------------------------------
+
+
+def one_in_fifty(n, seed):
+    """Two overlapping clouds, and one sample in fifty is of the second."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        y = bool(rng.random() < 0.02)
+        yield dict(enumerate((rng.normal(size=4) + 0.9 * y).tolist())), y
+
+
+def taught(stream, of_true, of_false):
+    model = river_okl.OKLClassifier()
+    for x, y in stream:
+        model.learn_one(x, y, w=of_true if y else of_false)
+    return model
+
+
+def test_recall_grows_with_the_ratio_of_weights():
+    recalls = []
+    for ratio in (1.0, 5.0, 10.0, 100.0, 1000.0):
+        found = []
+        for seed in (1, 3):
+            model = river_okl.OKLClassifier()
+            for t, (x, y) in enumerate(one_in_fifty(3000, seed)):
+                found += [model.predict_one(x)] if y and t > 500 else []
+                model.learn_one(x, y, w=ratio if y else 1.0)
+        recalls.append(fmean(found))
+    assert recalls == sorted(recalls) and len({*recalls}) == len(recalls), recalls
+    assert recalls[0] < 0.1 and recalls[3] > 0.75 and recalls[4] > 0.9, recalls
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_only_the_ratio_of_weights_matters(labels):
+    stream = [(x, y + (labels == 3 and t % 9 == 0)) for t, (x, y) in enumerate(one_in_fifty(600, seed=3))]
+    asked = [x for x, _ in one_in_fifty(50, seed=4)]
+
+    def predictions(of_true, of_false):
+        model = taught(stream, of_true, of_false)
+        return [[*model.predict_proba_one(x).values()] for x in asked]
+
+    np.testing.assert_allclose(predictions(1.0, 0.01), predictions(100.0, 1.0), rtol=1e-6)
+    assert predictions(64.0, 0.5) == predictions(128.0, 1.0)  # powers of two, to the bit
+    assert predictions(7.0, 7.0) == predictions(1.0, 1.0)
+    assert predictions(100.0, 1.0) != predictions(10.0, 1.0)
+
+
+def test_only_the_ratio_of_weights_matters_to_a_regression():
+    models = [river_okl.OKLRegressor(budget=20) for _ in range(2)]
+    for t, (x, y) in enumerate(streams.dense(streams.REGRESSION, 150)):
+        for model, unit in zip(models, (1.0, 2.0**-20), strict=True):
+            model.learn_one(x, y, w=unit * (1.0, 16.0, 0.25)[t % 3])
+    assert models[0].predict_one(x) == models[1].predict_one(x)
+
+
+def test_a_prediction_moves_towards_a_target_the_more_the_heavier_it_is():
+    rng, shares = np.random.default_rng(4), []
+    while len(shares) < 1000:
+        slope, bend, noise = rng.normal(size=3), rng.normal(size=3), rng.uniform(0.05, 1.0)
+
+        def sample(slope=slope, bend=bend, noise=noise):
+            x = rng.normal(size=3)
+            return dict(enumerate(x.tolist())), float(x @ slope + np.sin(2.0 * x @ bend) + noise * rng.normal())
+
+        model = river_okl.OKLRegressor(budget=30)
+        for _ in range(rng.integers(30, 150)):
+            model.learn_one(*sample())
+        for _ in range(25):
+            x, _ = sample()
+            before = model.predict_one(x)
+            off = float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 3.0)) * model._f.state()["target"][2] ** 0.5
+            after = []
+            for w in (1.0, 10.0, 100.0):
+                heavier = copy.deepcopy(model)
+                heavier.learn_one(x, before + off, w=w)
+                after.append((heavier.predict_one(x) - before) / off)  # 1: it is the target
+            shares.append(after)
+    shares = np.array(shares)
+    left = np.abs(1.0 - shares)
+    assert (left[:, 1:] < 1.0).all()
+    assert (left[:, 2] < left[:, 0]).mean() > 0.98  # elsewhere another point leaves, or it is there already
+    one, ten, hundred = np.median(shares, axis=0)
+    assert one + 0.2 < ten and ten + 0.1 < hundred < 1.0, (one, ten, hundred)
+
+
+@pytest.mark.parametrize("w", [1e-300, 1e-160, 1e10])
+def test_a_weight_beyond_all_others_leaves_a_model_finite(w):
+    classifier, regressor = river_okl.OKLClassifier(budget=20), river_okl.OKLRegressor(budget=10)
+    for t, (x, y) in enumerate(streams.dense(streams.REGRESSION, 120)):
+        weight = w if t % 40 == 10 else 1.0
+        classifier.learn_one(x, y > 0.0, w=weight)
+        regressor.learn_one(x, y, w=weight)
+        assert math.isfinite(regressor.predict_one(x)) and math.isfinite(classifier.predict_proba_one(x)[True])
+    classifier._f._check()
+    regressor._f._check()
+
+
 # States that are not the core's own ---------------------------------------------------------------------------------
 
 
@@ -391,6 +488,12 @@ def test_an_outlier_among_the_first_values_is_soon_forgotten(cls, first):
         (("target",), (math.nan,) * 8),
         (("log_weights", 0), 1.0),
         (("log_weights", 0), math.nan),
+        (("weights",), np.ones(2)),
+        (("weights", 0), -1.0),
+        (("weights", 0), 1e9),
+        (("weights", 1), math.nan),
+        (("weights", 2), 0.0),
+        (("weights", 2), 1e30),
         (("shares", 0), -1.0),
         (("processes", "points", 0), 10_000),
         (("processes", "points", 0), -1),

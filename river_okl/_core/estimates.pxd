@@ -37,6 +37,7 @@ cdef class Estimates:
     cdef void ask(self, const Sample *x, const double *values, double of_neighbours) noexcept
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
-    cdef void judge(self, double target, double of_processes, double counts, double most) noexcept
+    cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept
+    cdef void learn_rest(self, double target, double rest, double of_neighbours) noexcept
     cdef void rescale(self, double ratio, double shift) noexcept
     cdef void forget(self, list places) noexcept

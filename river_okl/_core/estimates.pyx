@@ -158,8 +158,12 @@ cdef class Estimates:
         for e in range(PROCESSES):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
-    cdef void judge(self, double target, double of_processes, double counts, double most) noexcept:
-        """New weights by a target that counts so often; then it is learned.  A running residual follows by 1 - MEMORY, or ``most``."""
+    cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept:
+        """New mixture weights by a target, then a step of both regressions.  A running residual follows by 1 - MEMORY, or ``most``.
+
+        ``w`` is the weight of the sample and ``counts`` a bounded one for what combines estimates that learn ``w`` themselves: if it
+        counted ``w`` again, their mean would move past the target, or to the one of them that happened to be closest.
+        """
         cdef double[ESTIMATES] off
         cdef double rate = fmax(most, 1.0 - MEMORY)
         cdef Py_ssize_t i
@@ -170,9 +174,19 @@ cdef class Estimates:
             )
             self.residual[i] += rate * (fmin(off[i] * off[i], FARTHEST * FARTHEST * self.residual[i]) - self.residual[i])
             self.residual[i] = fmax(self.residual[i], 1e-4)
-        self.linear.learn(off[1], fmax(self.residual[1], 0.01) / counts)
+        self.linear.learn(off[1], fmax(self.residual[1], 0.01) / w)
         self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
         weigh(self.log_weight, ESTIMATES, self.weight)
+
+    cdef void learn_rest(self, double target, double rest, double of_neighbours) noexcept:
+        """The stack learns the weight beyond 1 last, from the predictions of experts that have already learned it."""
+        cdef Py_ssize_t i
+        for i in range(PROCESSES):
+            self.stack.inputs[i] = (<Belief> self.processes.beliefs[i]).mean[0]
+        self.stack.inputs[PROCESSES] = linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n)
+        self.stack.inputs[PROCESSES + 2] = of_neighbours
+        self.stack.ask(STACK_INPUTS)
+        self.stack.learn(target - self.stack.mean, fmax(self.residual[2], 0.003) / rest)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         """The units of the target change, and the means of the processes have followed: so do all others."""

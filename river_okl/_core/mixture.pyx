@@ -61,7 +61,9 @@ cdef enum:
     MOST_EXPERTS = BAYES + 2        # the stack is the last of them all
 
 cdef double DISCOUNT = 0.99
-cdef double MOST_WEIGHT = 10.0     # that a sample counts for, but for processes and pool, whose steps have a bound of their own
+cdef double MOST_WEIGHT = 10.0     # relative weight of a sample for the experts without a bound of their own, and for the mixture weights
+cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
+cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10    # products of a relative weight neither vanish nor overflow
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
 cdef double SURE = 0.7              # a label that had this probability was foreseen
 cdef double LATEST = 0.4            # of the points beside the dictionary are the latest samples, where there is a pool
@@ -111,6 +113,7 @@ cdef class Mixture:
     cdef double share[KERNELS]              # of those weights, since kernels moved last
     cdef Running target                     # of the targets
     cdef double spread                      # log of what the predicted deviation is multiplied by
+    cdef double[3] weights                  # of the samples: their number, mean and mean square
     cdef readonly int64_t seen
     cdef int64_t next_update
     cdef int updates
@@ -305,7 +308,7 @@ cdef class Mixture:
         if self.regression:
             target = self.standardise(target)
         if w > 0.0:
-            self.learn_experts(x, target, w)
+            self.learn_experts(x, target, self.relative(w))
         self.points.forget_emptied()
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
@@ -318,6 +321,19 @@ cdef class Mixture:
         if self.seen >= self.next_update:
             self.update()
         return 0
+
+    cdef double relative(self, double w) noexcept:
+        """A sample's weight relative to those before it, E w / E w² · w, so that only their ratios matter.
+
+        The relative weights add up to Kish's effective sample size, (Σ w)² / Σ w²: if a hundredth of the samples has a hundred times
+        the weight, those few count about once each and the others hardly. Equal weights count 1.
+        """
+        cdef double relative = w * self.weights[1] / self.weights[2] if self.weights[2] > 0.0 else 1.0
+        relative = fmin(fmax(relative, LEAST_RELATIVE), LARGEST_RELATIVE)
+        self.weights[0] += 1.0
+        self.weights[1] += (w - self.weights[1]) / fmin(self.weights[0], WEIGHT_MEMORY)
+        self.weights[2] += (w * w - self.weights[2]) / fmin(self.weights[0], WEIGHT_MEMORY)
+        return relative
 
     cdef double standardise(self, double y) noexcept:
         """The target in units that include it; what is believed is carried over into them."""
@@ -333,7 +349,7 @@ cdef class Mixture:
     cdef int learn_experts(self, Sample *x, double target, double w) except -1:
         """All that a sample with a weight changes; it becomes a point where dictionary or pool need it, or the latest are kept."""
         cdef Py_ssize_t c = 0 if self.regression else <Py_ssize_t> target, left
-        cdef double counts = fmin(w, MOST_WEIGHT), surprise = self.judge(target, w, counts)
+        cdef double counts = fmin(w, 1.0 if self.regression else MOST_WEIGHT), surprise = self.judge(target, w, counts)
         cdef bint needed = False, novel, kept = self.neighbours.most > 0, foreseen = surprise <= (1.0 if self.regression else 1.0 - SURE)
         if not self.regression:
             self.neighbours.learn(self.n_classes, c, counts)
@@ -345,6 +361,8 @@ cdef class Mixture:
         if self.processes.n > 1 and (self.seen % SLOPE_EVERY == 0 or (self.regression and self.seen < SLOPES_AT_FIRST)):
             self.processes.learn_slopes(x, self.values, self.among)
         novel = self.processes.learn(target, foreseen, w)
+        if self.regression and w > 1.0:
+            self.estimates.learn_rest(target, w - 1.0, self.neighbours.mean_with(target) if kept else 0.0)
         if needed and self.pool.n >= self.pool.most:
             self.release(self.pool.leave())
         if self.processes.n > self.processes.most:
@@ -384,7 +402,7 @@ cdef class Mixture:
             outside = fabs(target - mean) > 1.6448536 * sqrt(variance) * exp(self.spread)
             self.spread = fmin(fmax(self.spread + 0.02 * fmin(w, 1.0) * (<double> outside - 0.1), -3.0), 3.0)
             surprise = self.processes.judge(target, self.weight, self.seen, self.p)
-            self.estimates.judge(target, of_processes, counts, 1.0 / (self.seen + 1))
+            self.estimates.judge(target, of_processes, w, counts, 1.0 / (self.seen + 1))
         else:
             surprise = 1.0 - self.mixed[c]
         for e in range(self.n_experts):
@@ -596,6 +614,7 @@ cdef class Mixture:
             "n_classes": self.n_classes,
             "log_weights": np.array([self.log_weight[e] for e in range(self.n_experts)]),
             "shares": np.array([self.share[i] for i in range(KERNELS)]),
+            "weights": np.array([self.weights[0], self.weights[1], self.weights[2]]),
             "target": (*[float(number) for number in numbers_of(&self.target)], self.spread),
             "counts": (self.seen, self.next_update, self.updates),
         }
@@ -615,6 +634,11 @@ cdef class Mixture:
             raise ValueError("the counts of a mixture are out of range")
         if not len(state["target"]) == len(NUMBERS) + 1 or not all(type(number) is float and isfinite(number) for number in state["target"]) or abs(state["target"][-1]) > 3.0:
             raise ValueError("the target's scale is out of range")
+        of_samples = state.get("weights", np.zeros(3))  # before weights were relative
+        if of_samples.shape != (3,) or not np.isfinite(of_samples).all() or of_samples.min() < 0.0 or of_samples[0] > seen + 1.0:  # merging rounds ``seen``
+            raise ValueError("the moments of the sample weights do not match, or are out of range")
+        if of_samples[1] ** 2 > (1.0 + 1e-6) * of_samples[2] + 1e-300 or of_samples[2] > 1.000001e20:
+            raise ValueError("the moments of the sample weights contradict each other")
         while self.n_classes < classes:
             self.add_class()
         weights, shares = state["log_weights"], state["shares"]
@@ -642,6 +666,7 @@ cdef class Mixture:
             self.log_weight[e] = weights[e]
         for i in range(KERNELS):
             self.share[i] = shares[i]
+        self.weights[0], self.weights[1], self.weights[2] = of_samples
         *numbers, self.spread = state["target"]
         self.target = running(numbers)
         self.seen, self.next_update, self.updates = seen, next_update, updates

@@ -36,6 +36,7 @@ cdef class Neighbours:
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept
     cdef void ask(self, Py_ssize_t n_classes, double *p) noexcept
     cdef double mean(self) noexcept
+    cdef double mean_with(self, double target) noexcept
     cdef void learn(self, Py_ssize_t n_classes, Py_ssize_t c, double counts) noexcept
     cdef void tell_apart(self, const Sample *x, const double *values, double target) noexcept
     cdef void rescale(self, double ratio, double shift) noexcept

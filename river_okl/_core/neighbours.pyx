@@ -117,6 +117,14 @@ cdef class Neighbours:
             total += self.target[self.nearest[i]] / self.found
         return total
 
+    cdef double mean_with(self, double target) noexcept:
+        """``mean`` once the sample of the last look, with this target, is the nearest point to itself."""
+        cdef Py_ssize_t i, others = min(self.found, NEAREST - 1)
+        cdef double total = target
+        for i in range(others):
+            total += self.target[self.nearest[i]]
+        return total / (others + 1)
+
     cdef void learn(self, Py_ssize_t n_classes, Py_ssize_t c, double counts) noexcept:
         """The sample of the last look is of class c, and counts so often."""
         cdef Py_ssize_t o, v

@@ -119,7 +119,7 @@ cdef class Pool:
         memset(score, 0, self.columns * 8)
         if margin >= 1.0 or self.own <= 0.0:
             return False
-        tau = w * fmin(AGGRESSIVENESS, (1.0 - margin) / self.own)
+        tau = fmin(w * AGGRESSIVENESS, (1.0 - margin) / self.own)
         if self.columns == 1:
             score[0] = tau * y
         else:

@@ -318,6 +318,8 @@ cdef class Processes:
                 for o in range(self.columns):
                     gaussian((o == c) - belief.mean[o], belief.variance, self.noise[e % BELIEFS], w, &self.steps[o], &b)
             belief.learn(self.steps, b, self.k[i], novel)
+            if self.regression:
+                belief.mean[0] += self.steps[0] * belief.variance  # of the sample, now that it is learned
         if novel:
             for i in range(KERNELS):
                 (<Basis> self.bases[i]).add()

@@ -106,6 +106,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     Notes
     -----
     - `experts` shows what is believed, `feature_weights` which features matter.
+    - Sample weights are relative to those of the stream so far: weights of 100 and 1 are the same as 1 and .01, equal ones the same as 1.
+      A single step counts a sample at most ten times, except in the Gaussian processes and the passive-aggressive learner.
     - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that after a drift another may take over.
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
       from 200 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
@@ -170,6 +172,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
     - `predict_one(x, with_dist=True)` is the predictive distribution, a `river.proba.Gaussian`: mean and variance of the mixture, noise
       included, and widened or narrowed so that nine of ten targets have been within its 90 % interval.
     - `experts` shows what is believed, `feature_weights` which features matter.
+    - Sample weights are relative to those of the stream so far: weights of 100 and 1 are the same as 1 and .01, equal ones the same as 1.
+      They count for the experts; which expert is right is judged by weights of at most 1.
     - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that after a drift another may take over: those
       of the processes among themselves by their distributions; the processes together, the linear regression and the
       regression on all means (`stack`) by their squared residuals. Noisy, largely linear targets are left to the last two.

@@ -1,6 +1,7 @@
 """Mixtures that learned side by side (``OKLClassifier``, ``OKLRegressor``): each part merges by the rule of its kind.
 
-    scaler, target, metrics     as if one stream had been counted (statistics.py); the metrics' weights are averaged
+    scaler, target, metrics     as if one stream had been counted (statistics.py), as are the moments of the sample weights;
+                                the metrics' weights are averaged
     kernels                     the three that were believed most; who has another takes over from its best, as it
                                 does where a kernel moves
     processes                   evidence adds up over one dictionary (posteriors.py), which is chosen from all of theirs
@@ -54,7 +55,7 @@ Arrays = NDArray[np.float64]
 Rows = NDArray[np.int64]
 State = dict[str, Any]
 
-MEMORY = 10_000  # of a scaler, a metric and a target, as in _core/scaler.pyx
+MEMORY = 10_000  # of a scaler, a metric, a target and the sample weights, as in _core/scaler.pyx and mixture.pyx
 SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
 METRICS = 3  # the plain one, and those that are learned
 STEPS = 12  # of conjugate gradients: what is left is 1 to 2 %, of what the lightest points said
@@ -96,6 +97,8 @@ class Mixed:
         beliefs = np.exp(self.state["log_weights"])
         self.beliefs: Arrays = beliefs / beliefs.sum()
         self.target = _moments(self.state["target"][:-1])
+        count, mean, square = self.state["weights"].tolist()
+        self.sample_weights = Moments(count, mean, max(0.0, square - mean**2), MEMORY)
         self.seen = int(self.state["counts"][0])
         self.n_processes = len(self.processes["beliefs"])
 
@@ -313,6 +316,11 @@ class Merging:
     def of_processes(self, each: Mixed, values: Arrays) -> Arrays:
         """Values of its processes, those of the kernels that stand for the merged ones."""
         return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
+
+    def sample_weights(self) -> Arrays:
+        """The moments of the weights that samples came with."""
+        mean = self.start.sample_weights.after(self.streams(lambda each: each.sample_weights))
+        return np.array([mean.count, mean.mean, mean.variance + mean.mean**2])
 
     def log_weights(self) -> Arrays:
         def of(each: Mixed) -> Arrays:
@@ -587,6 +595,7 @@ class Merging:
             "estimates": self.estimates() if self.task == "regression" else None,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
+            "weights": self.sample_weights(),
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
             "target": (*_numbers(self.target), float(self.mean(lambda each: each.state["target"][-1]))),
             "counts": (
