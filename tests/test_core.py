@@ -13,7 +13,6 @@ import random
 import subprocess
 import sys
 import textwrap
-import threading
 
 import numpy as np
 import pytest
@@ -929,64 +928,6 @@ def test_no_inverse_was_asked_for():
     for call in (f.project, lambda: f.absorb(1.0), lambda: f.inverse, lambda: f.inverse_times([1.0] * 3)):
         with pytest.raises(RuntimeError, match="inverse"):
             call()
-
-
-def test_another_threads_sample_is_not_learned():
-    f = filled(5)
-    f.evaluate({0: 1.0})
-    thread = threading.Thread(target=lambda: f.evaluate({0: 2.0}))
-    thread.start()
-    thread.join()
-    with pytest.raises(RuntimeError, match="threads"):
-        f.add(1.0)
-    f.evaluate({0: 1.0})
-    f.add(1.0)
-    f._check()
-
-
-def test_threads_may_evaluate_together():
-    """4 threads, rows long enough to release the GIL: every value is right."""
-    f = filled(3000, d=80, density=1.0)
-    rng = random.Random(20)
-    points = [point(rng, d=80, density=1.0) for _ in range(40)]
-    expected = [f.evaluate(x) for x in points]
-    wrong = []
-
-    def work(start):
-        for k in range(80):
-            i = (start + k) % 40
-            if f.evaluate(points[i]) != expected[i]:
-                wrong.append(i)
-
-    threads = [threading.Thread(target=work, args=(10 * i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-def test_a_name_that_calls_the_model_is_an_error():
-    f = filled(5)
-    state = state_of(f)
-
-    class Reentrant:
-        def __hash__(self):
-            if calling:
-                f.evaluate({0: 1.0})
-            return 7
-
-        def __eq__(self, other):
-            return self is other
-
-    calling = False
-    x = {Reentrant(): 1.0}
-    calling = True
-    with pytest.raises(RuntimeError, match="__hash__"):
-        f.evaluate(x)
-    calling = False
-    assert state_of(f) == state
-    assert math.isfinite(f.evaluate(x))
 
 
 class Moody:

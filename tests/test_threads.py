@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+import types
 
 import pandas as pd
 import pytest
@@ -276,17 +277,31 @@ def test_learners_take_turns(cls, restless):
 # The lock -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_lock_is_not_reentrant_and_not_released_by_others():
-    lock = Lock()
-    with lock:
-        with pytest.raises(RuntimeError, match="same thread"):
-            lock.acquire()
-        lock.release()  # of the call that was refused
-        in_threads(1, lambda i: lock.release())
-        with pytest.raises(RuntimeError, match="same thread"), lock:
-            pass
-    with lock:
-        pass
+class Model:
+    """What a lock knows of its model."""
+
+    def __init__(self):
+        self._f = types.SimpleNamespace(lock=Lock())
+
+    def call(self, inner=lambda: None):
+        with self._f.lock:
+            return inner()
+
+
+def test_a_lock_is_not_reentrant():
+    model = Model()
+    with pytest.raises(RuntimeError, match="same thread"):
+        model.call(lambda: model.call())
+    model.call(lambda: in_threads(1, lambda i: model._f.lock.release()))  # not theirs
+    assert isinstance(model.call(lambda: in_threads(1, lambda i: i)), list)
+
+
+def test_a_lock_whose_release_was_never_called_is_free_again():
+    """As if an exception had been injected right before it; nobody is inside, and the same thread knows that."""
+    model = Model()
+    model._f.lock.acquire()
+    model.call()
+    assert in_threads(1, lambda i: model.call()) == [None]
 
 
 def test_a_waiting_thread_has_its_turn(restless):

@@ -11,6 +11,7 @@ cdef class Bayes:
     cdef readonly Scaler scaler
     cdef readonly Py_ssize_t n_classes
     cdef Py_ssize_t places              # of features, that there is room for
+    cdef Py_ssize_t reserved            # classes that there is room for
     cdef Gaussian **gaussians           # [n_classes][places]
     cdef double *counts                 # [n_classes]
     cdef double sharpness, curvature    # κ, and the running curvature of its log-likelihood

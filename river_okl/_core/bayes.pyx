@@ -30,10 +30,11 @@ cdef class Bayes:
         self.scaler = scaler
         self.sharpness = self.curvature = 1.0
         self.reserve_classes(2)
+        self.n_classes = 2
 
     def __dealloc__(self):
         cdef Py_ssize_t o
-        for o in range(self.n_classes):
+        for o in range(self.reserved):
             okl_free(self.gaussians[o])
         okl_free(self.gaussians)
         okl_free(self.counts)
@@ -43,14 +44,16 @@ cdef class Bayes:
         return object.__sizeof__(self) + self.n_classes * (sizeof(Gaussian) * self.places + 24)
 
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
-        """More classes, of which nothing is known yet."""
-        cdef Py_ssize_t o, before = self.n_classes
-        self.gaussians = <Gaussian **> aligned_resize(self.gaussians, before, n_classes, sizeof(Gaussian *))
-        self.counts = <double *> aligned_resize(self.counts, before, n_classes, 8)
+        """Room for more classes, of which nothing is known yet."""
+        cdef Py_ssize_t o
+        self.gaussians = <Gaussian **> aligned_resize(
+            self.gaussians, self.reserved, max(n_classes, self.reserved), sizeof(Gaussian *)
+        )
+        self.counts = <double *> aligned_resize(self.counts, self.n_classes, n_classes, 8)
         self.score = <double *> aligned_resize(self.score, 0, n_classes, 8)
-        self.n_classes = n_classes
-        for o in range(before, n_classes):
+        for o in range(self.reserved, n_classes):
             self.gaussians[o] = <Gaussian *> aligned_resize(NULL, 0, self.places, sizeof(Gaussian))
+            self.reserved = o + 1
         return 0
 
     cdef int reserve_places(self) except -1:
@@ -58,7 +61,7 @@ cdef class Bayes:
         cdef Py_ssize_t o, places
         if self.scaler.size > self.places:
             places = max(8, self.scaler.size, 2 * self.places)
-            for o in range(self.n_classes):
+            for o in range(self.reserved):
                 self.gaussians[o] = <Gaussian *> aligned_resize(self.gaussians[o], self.places, places, sizeof(Gaussian))
             self.places = places
         return 0

@@ -24,6 +24,7 @@ def learn_targets(step, Expansion f, Frame frame, list targets, list weights):
     for i in range(len(frame)):
         try:
             f.lock.acquire()
+            f.lock.compiled = True
             frame.row = i
             step(f, targets[i], f.observe(frame), weights[i])
         finally:
@@ -39,6 +40,7 @@ def learn_labels(step, Expansion f, Frame frame, list targets, list weights, lab
     for i in range(len(frame)):
         try:
             f.lock.acquire()
+            f.lock.compiled = True
             frame.row = i
             found = PyDict_GetItemWithError(labels.positions, targets[i])
             position = <object> found if found != NULL else place(frame, targets[i])

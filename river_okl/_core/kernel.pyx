@@ -2,6 +2,7 @@
 
 cimport cython
 from cpython.object cimport PyObject
+from libc.math cimport fmin, sqrt
 
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, Loops, Program, Term, find_loops
 from river_okl._core.sample cimport LARGEST, Sample
@@ -52,8 +53,10 @@ cdef class Kernel:
             self.c_terms[t].n_factors = len(factors)
             for kind, degree, gamma, coef0, auto in factors:
                 self.factors[f] = Factor(kind, degree, 0.0 if auto else gamma, coef0)
+                self.auto[f] = auto
                 self.adapting = self.adapting or auto > 0.0
                 f += 1
+        self.n_factors = f
         self.radial = all(kind != DOT_POWER for _, factors in terms for kind, *_ in factors)
         self.has_distance = any(kind != DOT_POWER for _, factors in terms for kind, *_ in factors)
         self.program.n_terms = len(terms)
@@ -66,55 +69,70 @@ cdef class Kernel:
         """The γ of every factor in use."""
         return tuple(self.factors[f].gamma for f in range(self.n_factors))
 
-    @property
-    def n_factors(self):
-        return sum(len(factors) for _, factors in self.terms)
-
     cdef bint observe(self, Sample *x) except -1:
         """Let a sample to be learned count for the scale of the stream; True if γ moved."""
+        self.prepare(x)
+        return self.commit()
+
+    cdef int prepare(self, Sample *x) except -1:
+        """What ``commit`` counts.  If this raises, nothing has changed."""
         cdef Py_ssize_t i
         now = {<object> x.keys[i]: x.numbers[i] for i in range(x.size)}
+        self.next_distance = 0.0
         if self.previous is not None:
-            self.sum_distances += math.fsum(
-                (now.get(key, 0.0) - self.previous.get(key, 0.0)) ** 2 for key in now.keys() | self.previous.keys()
+            self.next_distance = math.fsum(
+                [(now.get(key, 0.0) - self.previous.get(key, 0.0)) ** 2 for key in now.keys() | self.previous.keys()]
             )
-        self.sum_squares += math.fsum(v * v for v in now.values())
-        self.previous = now
+        self.next_square = math.fsum([v * v for v in now.values()])
+        self.next_sample = now
+        return 0
+
+    cdef bint commit(self) noexcept:
+        """The sample of ``prepare`` counts for the scale of the stream; True if γ moved."""
+        cdef bint moved
+        self.sum_distances += self.next_distance
+        self.sum_squares += self.next_square
+        self.previous, self.next_sample = self.next_sample, None
         self.seen += 1
         if self.seen < self.next_update:
             return False
         self.next_update = min(max(self.seen + 1, self.seen * 3 // 2), max(self.seen + 1, BANDWIDTH_SAMPLES))
         self.mean_distance = self.sum_distances / (self.seen - 1) if self.seen > 1 else 0.0
         self.mean_square = self.sum_squares / self.seen
-        before = self.gammas
-        self.resolve()
+        moved = self.resolve()
         if self.seen >= BANDWIDTH_SAMPLES and (self.sum_distances > 0.0 or self.seen >= 100 * BANDWIDTH_SAMPLES):
             self.adapting = False
             self.previous = None
-        return self.gammas != before  # a stream of one sample keeps asking, and would pay for a new Gram each time
+        return moved  # a stream of one sample keeps asking, and would pay for a new Gram each time
 
     @property
     def constant_self_similarity(self):
         """κ(x, x) where it is the same for all x, else None."""
         return self.self_similarity(0.0) if self.radial else None
 
-    cdef int tune(self, double mean_distance, double mean_square) except -1:
+    cdef bint moves_next(self) noexcept:
+        """Whether γ may move with the next sample."""
+        return self.adapting and self.seen + 1 >= self.next_update
+
+    cdef bint tune(self, double mean_distance, double mean_square) noexcept:
         """Every γ that is left to the stream, from means that were taken elsewhere."""
         self.mean_distance, self.mean_square = mean_distance, mean_square
         self.radial_self = 0.0
         return self.resolve()
 
-    cdef int resolve(self) except -1:
-        """Every γ that is left to the stream, from the means."""
-        cdef int f = 0
-        for _, factors in self.terms:
-            for kind, _, _, _, auto in factors:
-                if auto > 0.0:
-                    mean = self.mean_square if kind == DOT_POWER else self.mean_distance
-                    gamma = min(auto / mean, 1e100) if mean > 0.0 else 0.0  # finite for features of 1e-160, too
-                    self.factors[f].gamma = math.sqrt(gamma) if kind == EXP_DISTANCE else gamma
-                f += 1
-        return 0
+    cdef bint resolve(self) noexcept:
+        """Every γ that is left to the stream, from the means; whether one is another now."""
+        cdef int f
+        cdef double mean, gamma
+        cdef bint moved = False
+        for f in range(self.n_factors):
+            if self.auto[f] > 0.0:
+                mean = self.mean_square if self.factors[f].kind == DOT_POWER else self.mean_distance
+                gamma = fmin(self.auto[f] / mean, 1e100) if mean > 0.0 else 0.0  # finite for features of 1e-160, too
+                gamma = sqrt(gamma) if self.factors[f].kind == EXP_DISTANCE else gamma
+                moved = moved or gamma != self.factors[f].gamma
+                self.factors[f].gamma = gamma
+        return moved
 
     cdef double self_similarity(self, double square) noexcept:
         cdef double dots[16]

@@ -32,10 +32,11 @@ cdef class Linears:
         for i in range(LINEARS):
             self.rates[i] = RATES[i]
         self.reserve_columns(1)
+        self.columns = 1
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        for i in range(BLOCKS * self.columns):
+        for i in range(self.reserved):
             okl_free(self.coef[i])
         okl_free(self.coef)
         okl_free(self.bias)
@@ -45,13 +46,13 @@ cdef class Linears:
         return object.__sizeof__(self) + (self.columns * (BLOCKS * (self.places + 1) + LINEARS) + self.allocated) * 8
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
-        """More columns of coefficients, zero so far."""
-        cdef Py_ssize_t i, before = self.columns
-        self.coef = <double **> aligned_resize(self.coef, BLOCKS * before, BLOCKS * columns, sizeof(double *))
-        self.bias = <double *> aligned_resize(self.bias, LINEARS * before, LINEARS * columns, 8)
-        self.columns = columns
-        for i in range(BLOCKS * before, BLOCKS * columns):
+        """Room for more columns of coefficients, which are zero."""
+        cdef Py_ssize_t i
+        self.coef = <double **> aligned_resize(self.coef, self.reserved, max(BLOCKS * columns, self.reserved), sizeof(double *))
+        self.bias = <double *> aligned_resize(self.bias, LINEARS * self.columns, LINEARS * columns, 8)
+        for i in range(self.reserved, BLOCKS * columns):
             self.coef[i] = <double *> aligned_resize(NULL, 0, self.places, 8)
+            self.reserved = i + 1
         return 0
 
     cdef int reserve_places(self) except -1:
@@ -59,17 +60,18 @@ cdef class Linears:
         cdef Py_ssize_t i, places
         if self.scaler.size > self.places:
             places = max(8, self.scaler.size, 2 * self.places)
-            for i in range(BLOCKS * self.columns):
+            for i in range(self.reserved):
                 self.coef[i] = <double *> aligned_resize(self.coef[i], self.places, places, 8)
             self.places = places
         return 0
 
-    cdef int add_class(self) except -1:
-        """One class more.  The score that told two apart becomes a half for the one and against the other."""
+    cdef void add_class(self) noexcept:
+        """One class more, for which there is room.  The score of two becomes a half for the one and against the other."""
         cdef Py_ssize_t i, j
         if self.columns > 1:
-            return self.reserve_columns(self.columns + 1)
-        self.reserve_columns(3)
+            self.columns += 1
+            return
+        self.columns = 3
         for i in range(BLOCKS):
             for j in range(self.places):
                 self.coef[BLOCKS + i][j] = 0.5 * self.coef[i][j]
@@ -77,7 +79,6 @@ cdef class Linears:
         for i in range(LINEARS):
             self.bias[LINEARS + i] = 0.5 * self.bias[i]
             self.bias[i] = -self.bias[LINEARS + i]
-        return 0
 
     cdef int square(self, const Sample *x, const double *values) except -1:
         """What the last model has of every value besides it: its square, less the mean of that where the feature is centred."""

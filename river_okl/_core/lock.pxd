@@ -7,6 +7,7 @@ cdef class Lock:
     cdef Py_ssize_t waiting         # threads that wait
     cdef Py_ssize_t barged          # calls that got in since a waiting thread was woken
     cdef bint woken, reserved
+    cdef bint compiled              # the owner is compiled code, which releases it whatever happens
     cdef long generation            # of the process in which it was taken
     cdef PyThread_type_lock gate
 

@@ -25,6 +25,9 @@ cdef class Metrics:
     cdef double samples             # that the sums are of
     cdef int32_t *previous_places
     cdef Py_ssize_t previous_size, previous_allocated
+    # of the points' features, by their slot
+    cdef Py_ssize_t slots           # allocated
+    cdef int32_t *place_of_slot     # where the scaler has the feature; -1: it never learned it
     # of points
     cdef Py_ssize_t capacity
     cdef double *square[METRICS]    # ‖z_i‖²
@@ -39,13 +42,13 @@ cdef class Metrics:
     cdef int reserve_points(self) except -1
     cdef int measure(self, const Sample *x, const double *values, bint plain) except -1
     cdef void tell(self, Py_ssize_t place, double s) noexcept
-    cdef void stored(self) noexcept
+    cdef void stored(self, const Sample *x) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept
-    cdef int observe(self, const Sample *x, const double *values) except -1
+    cdef int prepare(self, Py_ssize_t size) except -1
+    cdef void observe(self, const Sample *x, const double *values) noexcept
     cdef double mean_distance(self, int m) noexcept
     cdef double mean_square(self, int m) noexcept
     cdef double sum_slopes(self) noexcept
-    cdef int learn(self) except -1
+    cdef void learn(self) noexcept
     cdef void square_points(self) noexcept
-    cdef Py_ssize_t place_of_slot(self, Py_ssize_t slot) noexcept
     cdef void forget(self, list places) noexcept

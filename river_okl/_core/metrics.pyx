@@ -54,11 +54,12 @@ cdef class Metrics:
         okl_free(self.squares)
         okl_free(self.previous)
         okl_free(self.previous_places)
+        okl_free(self.place_of_slot)
         okl_free(self.pointers)
         okl_free(self.numbers)
 
     def __sizeof__(self):
-        cdef Py_ssize_t of_places = self.places * 8 * (METRICS + 7) + self.previous_allocated * 4
+        cdef Py_ssize_t of_places = self.places * 8 * (METRICS + 7) + (self.previous_allocated + self.slots) * 4
         return object.__sizeof__(self) + of_places + self.capacity * 16 * METRICS + self.items_allocated * 32
 
     cdef int reserve_places(self, Py_ssize_t size) except -1:
@@ -138,9 +139,13 @@ cdef class Metrics:
                 loops.dots_two(self.pointers, self.numbers + n_dense, n_dense, n, n_dense < size, self.dots + 1)
         return 0
 
-    cdef void stored(self) noexcept:
+    cdef void stored(self, const Sample *x) noexcept:
         """The sample measured last has become the last point."""
+        cdef Py_ssize_t i
         cdef int m
+        for i in range(x.size):
+            if x.slots[i] >= 0:
+                self.place_of_slot[x.slots[i]] = self.scaler.places[i]
         for m in range(METRICS):
             self.square[m][self.points.n - 1] = self.own[m]
 
@@ -151,17 +156,26 @@ cdef class Metrics:
             self.square[m][i] = self.square[m][self.points.n]
             self.square[m][self.points.n] = 0.0
 
-    cdef int observe(self, const Sample *x, const double *values) except -1:
-        """A sample that is learned counts for the mean distances; the scaler has learned its places."""
-        cdef const int32_t *places = self.scaler.places
-        cdef Py_ssize_t i, allocated
-        cdef double difference
-        cdef int32_t place
+    cdef int prepare(self, Py_ssize_t size) except -1:
+        """Room for a sample of so many items, and for the features and slots that there are."""
+        cdef Py_ssize_t allocated
         self.reserve_places(self.scaler.size)
-        if x.size > self.previous_allocated:
-            allocated = max(x.size, 2 * self.previous_allocated, 8)
+        if size > self.previous_allocated:
+            allocated = max(size, 2 * self.previous_allocated, 8)
             self.previous_places = <int32_t *> aligned_resize(self.previous_places, self.previous_size, allocated, 4)
             self.previous_allocated = allocated
+        if self.points.n_slots > self.slots:
+            allocated = max(self.points.n_slots, 2 * self.slots, 16)
+            self.place_of_slot = <int32_t *> aligned_resize(self.place_of_slot, self.slots, allocated, 4)
+            self.slots = allocated
+        return 0
+
+    cdef void observe(self, const Sample *x, const double *values) noexcept:
+        """A sample that is learned counts for the mean distances; all is prepared, and the scaler has learned its places."""
+        cdef const int32_t *places = self.scaler.places
+        cdef Py_ssize_t i
+        cdef double difference
+        cdef int32_t place
         if self.samples >= 2.0 * MEMORY:
             self.samples *= 0.5
             for i in range(self.scaler.size):
@@ -183,7 +197,6 @@ cdef class Metrics:
             self.previous[places[i]] = values[i]
             self.previous_places[i] = places[i]
         self.previous_size = x.size
-        return 0
 
     cdef double mean_distance(self, int m) noexcept:
         """Mean ‖x-x'‖² of consecutive samples."""
@@ -214,7 +227,7 @@ cdef class Metrics:
             total += self.slopes[i]
         return total
 
-    cdef int learn(self) except -1:
+    cdef void learn(self) noexcept:
         """New weights from the slopes, which start again; ``square_points`` is due."""
         cdef Py_ssize_t i, known = 0, size = self.scaler.size
         cdef double slope, total, mean, mean_half = 0.0
@@ -242,7 +255,6 @@ cdef class Metrics:
         if size:
             memset(self.slopes, 0, size * 8)
             memset(self.slope_counts, 0, size * 8)
-        return 0
 
     cdef void square_points(self) noexcept:
         """Every ‖z_i‖² from scratch, with today's weights."""
@@ -258,7 +270,7 @@ cdef class Metrics:
             feature = &points.features[j]
             if feature.key == NULL:
                 continue
-            place = self.place_of_slot(j)
+            place = self.place_of_slot[j]
             for m in range(METRICS):
                 w = self.weights[m][place] if place >= 0 else 1.0
                 if feature.dense != NULL:
@@ -267,11 +279,6 @@ cdef class Metrics:
                 else:
                     for k in range(feature.count):
                         self.square[m][feature.owners[k]] += w * feature.amounts[k] * feature.amounts[k]
-
-    cdef Py_ssize_t place_of_slot(self, Py_ssize_t slot) noexcept:
-        """Where the scaler has the feature that the points have in this slot; -1: it never learned it."""
-        place = self.scaler.index.get(<object> self.points.features[slot].key)
-        return -1 if place is None else <Py_ssize_t> place
 
     cdef void forget(self, list places) noexcept:
         """The scaler has forgotten the features of these places."""
@@ -283,9 +290,8 @@ cdef class Metrics:
             self.slopes[place] = self.slope_counts[place] = 0.0
             self.evidence[place] = self.evidence_squares[place] = 0.0
             self.differences[place] = self.squares[place] = self.previous[place] = 0.0
-        gone = set(places)
         for i in range(self.previous_size):
-            if self.previous_places[i] not in gone:
+            if self.scaler.features[self.previous_places[i]].key != NULL:
                 self.previous_places[kept] = self.previous_places[i]
                 kept += 1
         self.previous_size = kept
@@ -346,6 +352,10 @@ cdef class Metrics:
         for i in range(previous.size):
             self.previous_places[i] = previous[i]
         self.samples, self.learned = state["samples"], state["learned"]
+        self.prepare(0)
+        for i in range(self.points.n_slots):
+            if self.points.features[i].key != NULL:
+                self.place_of_slot[i] = self.scaler.index.get(<object> self.points.features[i].key, -1)
         self.reserve_points()
         for m in range(METRICS):
             for i in range(self.points.n):

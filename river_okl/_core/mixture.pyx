@@ -71,7 +71,11 @@ cdef int64_t LONGEST = 2000
 cdef int SLOPE_EVERY = 8
 cdef int64_t SLOPES_AT_FIRST = 2000     # samples of a regression, all of which give slopes: where few come at all, each counts
 
-EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
+cdef enum:
+    N_EARLY = 10
+
+cdef int64_t[N_EARLY] early = [2, 3, 5, 8, 12, 20, 35, 60, 100, 150]
+cdef double newcomer = NEWCOMER
 
 
 cdef class Mixture:
@@ -122,6 +126,7 @@ cdef class Mixture:
     cdef Sample samples[2]
     cdef int last
     cdef public bint memo                   # tests switch it off
+    cdef bint untidy                        # ``tidy`` is owed
     cdef bint fresh                         # what the parts say is of that sample and today's model
     cdef Py_ssize_t encoded                 # items that the sample came with; centred features that it lacks follow
     cdef bint lacking
@@ -150,8 +155,9 @@ cdef class Mixture:
             self.stack = Stack()
             self.bayes = Bayes(self.scaler)
         self.regression = regression
-        self.next_update = EARLY[0]
+        self.next_update = early[0]
         self.reserve_classes(1 if regression else 2)
+        self.count_classes(1 if regression else 2)
 
     def __dealloc__(self):
         free_sample(&self.samples[0])
@@ -171,8 +177,13 @@ cdef class Mixture:
         self.restore(state)
 
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
+        """Room for what experts say of so many classes."""
         self.p = <double *> aligned_resize(self.p, 0, MOST_EXPERTS * n_classes, 8)
         self.mixed = <double *> aligned_resize(self.mixed, 0, n_classes, 8)
+        self.fresh = False
+        return 0
+
+    cdef int count_classes(self, Py_ssize_t n_classes) except -1:
         self.n_classes = n_classes
         self.n_experts = PROCESSES if self.regression else MOST_EXPERTS - (n_classes == 2)
         self.weigh()
@@ -192,18 +203,29 @@ cdef class Mixture:
 
     def add_class(self):
         """One class more.  What two classes were told apart by becomes a function for each of them."""
-        cdef Py_ssize_t e
-        self.fresh = False
+        cdef Py_ssize_t e, n_classes = self.n_classes + 1
+        stack = Stack() if self.n_classes == 2 else self.stack
+        # whatever may raise; no part has another class yet
+        self.reserve_classes(n_classes)
+        self.processes.reserve_columns(n_classes)
+        self.pool.reserve_columns(n_classes)
+        self.linears.reserve_columns(n_classes)
+        self.bayes.reserve_classes(n_classes)
+        (<Stack> stack).reserve_classes(n_classes)
+        # and what does not
         self.processes.add_class()
         self.pool.add_class()
         self.linears.add_class()
-        self.bayes.reserve_classes(self.n_classes + 1)
+        self.bayes.n_classes = n_classes
         if self.n_classes == 2:  # naive Bayes takes the place of the stack, which is now one of many classes
-            self.stack = Stack()
-            self.log_weight[BAYES] = max([self.log_weight[e] for e in range(BAYES)]) - NEWCOMER
+            self.stack = stack
+            self.log_weight[BAYES] = self.log_weight[0]
+            for e in range(1, BAYES):
+                self.log_weight[BAYES] = fmax(self.log_weight[BAYES], self.log_weight[e])
+            self.log_weight[BAYES] -= newcomer
             self.log_weight[BAYES + 1] = self.log_weight[BAYES]
-        self.stack.reserve_classes(self.n_classes + 1)
-        self.reserve_classes(self.n_classes + 1)
+        self.stack.n_classes = n_classes
+        self.count_classes(n_classes)
 
     # Predicting -----------------------------------------------------------------------------------------------------------
 
@@ -301,14 +323,59 @@ cdef class Mixture:
         self.step(&self.samples[self.last], target, w)
 
     cdef int step(self, Sample *x, double target, double w) except -1:
+        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and nothing
+        in the middle of a change is Python's, where a signal could interrupt it."""
+        self.prepare(x, w)
+        self.commit(x, target, w)
+        return self.tidy()
+
+    cdef int prepare(self, Sample *x, double w) except -1:
+        """Everything that may raise.  If it does, nothing has changed."""
+        if self.untidy:
+            self.tidy()
+        self.scaler.prepare(x, self.encoded)
+        try:
+            self.reserve_places()
+            if self.processes.n > 1:
+                self.processes.reserve_slopes(x.size)
+            if self.seen + 1 >= self.next_update:
+                self.processes.reserve_grams()
+            if w > 0.0:
+                self.prepare_point(x)
+            self.metrics.prepare(x.size)
+        except BaseException:
+            self.scaler.withdraw(x, self.encoded)
+            raise
+        return 0
+
+    cdef int prepare_point(self, Sample *x) except -1:
+        """The sample may become a point: room for it."""
+        cdef double *numbers = x.numbers
+        if self.points.n == self.points.capacity:
+            self.points.grow(self.points.next_capacity())
+        self.reserve_points()
+        x.numbers = self.values
+        try:
+            self.points.prepare(x)
+        finally:
+            x.numbers = numbers
+        return 0
+
+    cdef void commit(self, Sample *x, double target, double w) noexcept:
+        """The step itself."""
+        self.untidy = True
         self.scaler.learn(x, self.encoded, self.lacking)
-        self.reserve_places()
         self.metrics.observe(x, self.values)
         self.seen += 1
         if self.regression:
             target = self.standardise(target)
         if w > 0.0:
             self.learn_experts(x, target, self.relative(w))
+        if self.seen >= self.next_update:
+            self.update()
+
+    cdef int tidy(self) except -1:
+        """Features that nobody needs any more are forgotten.  If this raises, it is done before the next step, or by ``state``."""
         self.points.forget_emptied()
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
@@ -318,8 +385,7 @@ cdef class Mixture:
             else:
                 self.linears.forget(gone)
                 self.bayes.forget(gone)
-        if self.seen >= self.next_update:
-            self.update()
+        self.untidy = False
         return 0
 
     cdef double relative(self, double w) noexcept:
@@ -346,7 +412,7 @@ cdef class Mixture:
             self.neighbours.rescale(ratio, shift)
         return standing(&self.target, y)
 
-    cdef int learn_experts(self, Sample *x, double target, double w) except -1:
+    cdef void learn_experts(self, Sample *x, double target, double w) noexcept:
         """All that a sample with a weight changes; it becomes a point where dictionary or pool need it, or the latest are kept."""
         cdef Py_ssize_t c = 0 if self.regression else <Py_ssize_t> target, left
         cdef double counts = fmin(w, 1.0 if self.regression else MOST_WEIGHT), surprise = self.judge(target, w, counts)
@@ -374,19 +440,13 @@ cdef class Mixture:
         if kept and self.neighbours.n >= self.neighbours.most:
             self.release(self.neighbours.leave())
         if needed or novel or kept:
-            try:
-                self.store(x, target)
-            except BaseException:  # a name's __hash__ may raise anything
-                if novel:
-                    self.processes.turn_away()
-                raise
+            self.store(x, target)
             if novel:
                 self.processes.hold(self.points.n - 1)
             if needed:
                 self.pool.hold(self.points.n - 1)
             if kept:
                 self.neighbours.hold(self.points.n - 1)
-        return 0
 
     cdef double judge(self, double target, double w, double counts) noexcept:
         """New weights for the experts; how surprising the target is: 1 - p, or its squared residual over the variance."""
@@ -428,21 +488,17 @@ cdef class Mixture:
         for e in range(PROCESSES):
             self.among[e] = self.weight[e] / total
 
-    cdef int store(self, Sample *x, double target) except -1:
+    cdef void store(self, Sample *x, double target) noexcept:
         """The sample, scaled, is the last point, which nobody holds yet."""
         cdef double *numbers = x.numbers
         x.numbers, x.square = self.values, self.metrics.own[0]
-        try:
-            self.points.store(x)
-        finally:
-            x.numbers = numbers
-        self.reserve_points()
-        self.metrics.stored()
+        self.points.write(x)
+        x.numbers = numbers
+        self.metrics.stored(x)
         self.processes.stored()
         self.neighbours.stored(target)
         if not self.regression:
             self.pool.stored()
-        return 0
 
     cdef bint supported(self, Py_ssize_t i) noexcept:
         return self.processes.member[i] >= 0 or (not self.regression and self.pool.holds(i))
@@ -450,29 +506,31 @@ cdef class Mixture:
     cdef bint held(self, Py_ssize_t i) noexcept:
         return self.supported(i) or self.neighbours.holds(i)
 
-    cdef int release(self, Py_ssize_t i) except -1:
+    cdef void release(self, Py_ssize_t i) noexcept:
         """Point i is dropped where nobody holds it any more."""
         if self.held(i):
-            return 0
+            return
         self.points.drop(i)
         self.metrics.dropped(i)
         self.processes.dropped(i)
         self.neighbours.dropped(i)
         if not self.regression:
             self.pool.dropped(i)
-        return 0
 
-    cdef int update(self) except -1:
+    cdef void update(self) noexcept:
         """Bandwidths follow the stream, metrics the slopes, kernels the weight."""
         cdef Py_ssize_t i
         cdef int64_t first = 60 if self.regression else 200
-        before = self.processes.grams()
+        self.processes.fill_grams(self.processes.before)
         if self.seen < first:
-            self.next_update = min([t for t in (*EARLY, first) if t > self.seen])
+            self.next_update = first
+            for i in range(N_EARLY - 1, -1, -1):
+                if early[i] > self.seen:
+                    self.next_update = min(self.next_update, early[i])
         else:
             self.next_update = self.seen + min(LONGEST, self.seen // (4 if self.regression else 2))
             self.updates += 1
-            if self.updates > 1 and self.processes.move(self.share, before, self.log_weight):
+            if self.updates > 1 and self.processes.move(self.share, self.log_weight):
                 self.weigh()
             for i in range(KERNELS):
                 self.share[i] = 0.0
@@ -481,7 +539,8 @@ cdef class Mixture:
         if not self.regression:
             self.pool.tune()
         self.metrics.square_points()
-        return self.processes.exchange(before)
+        self.processes.exchange()
+        self.processes.free_grams()
 
     # What there is --------------------------------------------------------------------------------------------------------
 
@@ -595,11 +654,9 @@ cdef class Mixture:
         assert len(names) == len(self.scaler.index) and self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
 
     def state(self):
-        """All of it by name, between two steps of whoever learns meanwhile; what ``restore`` takes."""
-        return self.parts()
-
-    cdef dict parts(self):
+        """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i, e
+        self.tidy()
         return {
             "points": with_arrays(self.points.state()),
             "scaler": self.scaler.state(),

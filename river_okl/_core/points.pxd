@@ -45,7 +45,13 @@ cdef class Points:
     cdef int32_t *dense_slots
     cdef Py_ssize_t n_dense
     cdef list free_slots
-    cdef list emptied               # slots of features that no point has any more, until they are forgotten
+    cdef int32_t *emptied           # [slots_allocated] slots of features that no point has (any more), until they are forgotten
+    cdef Py_ssize_t n_emptied
+    # room for the next point, so that nothing fails once it is written
+    cdef double **ready             # rows for features that it may make dense
+    cdef Py_ssize_t n_ready, ready_allocated
+    cdef Owned spare                # for its posting lists
+    cdef bint postponed             # for lack of memory a row that could be a posting list stayed dense
     cdef Py_ssize_t version         # changes of the vocabulary
 
     # Samples
@@ -63,18 +69,21 @@ cdef class Points:
     cdef Py_ssize_t next_capacity(self) noexcept
     cdef int grow(self, Py_ssize_t capacity) except -1
     cdef int store(self, Sample *x) except -1
-    cdef int drop(self, Py_ssize_t p) except -1
+    cdef int prepare(self, Sample *x) except -1
+    cdef void write(self, Sample *x) noexcept
+    cdef void drop(self, Py_ssize_t p) noexcept
     cdef int forget_emptied(self) except -1
     # How that is done
     cdef int32_t new_slot(self, object key) except -1
     cdef int append_slot(self) except -1
     cdef int occupy(self, int32_t slot, object key) except -1
-    cdef int prepare(self, Sample *x) except -1
-    cdef void write(self, Sample *x) noexcept
+    cdef int reserve_ready(self, Py_ssize_t size) except -1
+    cdef void list_emptied(self, int32_t slot) noexcept
+    cdef void free_ready(self) noexcept
+    cdef void forget_new(self, Py_ssize_t before) noexcept
     cdef int reserve_posts(self, Owned *own, Py_ssize_t size) except -1
-    cdef int put_in(self, Owned *own, int32_t slot) except -1
-    cdef int make_dense(self, int32_t slot) except -1
-    cdef int make_sparse(self, int32_t slot) except -1
+    cdef void make_dense(self, int32_t slot, double *row) noexcept
+    cdef bint make_sparse(self, int32_t slot) noexcept
     cdef void leave_dense(self, int32_t slot) noexcept
     cdef int drop_feature(self, int32_t slot) except -1
     cdef void settle_sparse_squares(self) noexcept

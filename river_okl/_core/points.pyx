@@ -60,7 +60,6 @@ cdef class Points:
     def __cinit__(self):
         self.vocabulary = {}
         self.free_slots = []
-        self.emptied = []
         self.limit = MOST_POINTS
 
     def __init__(self, most=None):
@@ -86,6 +85,10 @@ cdef class Points:
             okl_free(self.features[j].amounts)
         okl_free(self.features)
         okl_free(self.dense_slots)
+        okl_free(self.emptied)
+        self.free_ready()
+        okl_free(self.ready)
+        okl_free(self.spare.slots)
 
     def __sizeof__(self):
         """Every byte that this object owns outside Python's own objects (the vocabulary is one)."""
@@ -93,7 +96,7 @@ cdef class Points:
         total += self.capacity * (3 * 8 + sizeof(Owned))
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
-        total += self.slots_allocated * (sizeof(Feature) + 4)
+        total += self.slots_allocated * (sizeof(Feature) + 8) + self.spare.allocated * 4 + self.ready_allocated * sizeof(double *)
         for j in range(self.n_slots):
             total += (self.capacity * 8 if self.features[j].dense != NULL else 0) + self.features[j].allocated * 12
         return total
@@ -271,36 +274,100 @@ cdef class Points:
         return 0
 
     cdef int store(self, Sample *x) except -1:
-        """z_n = x, and n is one more.  Where this raises, no point is there that was not there before.
+        """z_n = x, and n is one more.  If this raises, no point is there that was not there before.
 
         Requires a sample that these points have encoded; its numbers and square may have changed since.
         """
+        cdef Py_ssize_t before = self.n_emptied
+        self.prepare(x)
+        self.n_emptied = before  # new features are about to have a point
+        self.write(x)
+        return 0
+
+    cdef int prepare(self, Sample *x) except -1:
+        """Everything of ``store`` that may raise: memory, and names with a __hash__ of their own.  If it does, nothing has
+        changed.
+
+        Points may be dropped between this and ``write``, at most three.  A new feature is an emptied one until then.
+        """
+        cdef Py_ssize_t i, size, posts = 0, rows = 0, before = self.n_emptied
+        cdef Feature *feature
         if self.n >= self.limit:
             raise RuntimeError(f"there are {self.n} points already, the most that there may be")
         if self.n == self.capacity:
             self.grow(self.next_capacity())
         self.refresh_slots(x)
         try:
-            self.prepare(x)
-            self.write(x)
-        finally:
-            self.settle_sparse_squares()
-        self.born += 1
-        self.n += 1
+            for i in range(x.size):
+                if x.numbers[i] == 0.0:
+                    continue
+                if x.slots[i] < 0:
+                    x.slots[i] = self.new_slot(<object> x.keys[i])
+                    self.date_slots(x)
+                feature = &self.features[x.slots[i]]
+                if feature.dense != NULL:
+                    posts += (feature.count - 3) * (2 * SPARSE_BELOW) < self.capacity
+                    continue
+                posts += 1
+                rows += (feature.count + 1) * SPARSE_BELOW >= self.capacity
+                if feature.count == feature.allocated:
+                    size = max(4, 2 * feature.allocated)
+                    feature.owners = <int32_t *> aligned_resize(feature.owners, feature.count, size, 4)
+                    feature.amounts = <double *> aligned_resize(feature.amounts, feature.count, size, 8)
+                    feature.allocated = size
+            self.reserve_ready(rows)
+            self.reserve_posts(&self.spare, posts)
+        except BaseException:
+            self.forget_new(before)
+            raise
         return 0
+
+    cdef int reserve_ready(self, Py_ssize_t size) except -1:
+        """So many rows of today's capacity."""
+        self.free_ready()
+        if size > self.ready_allocated:
+            self.ready = <double **> aligned_resize(self.ready, 0, size, sizeof(double *))
+            self.ready_allocated = size
+        while self.n_ready < size:
+            self.ready[self.n_ready] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+            self.n_ready += 1
+        return 0
+
+    cdef void free_ready(self) noexcept:
+        while self.n_ready:
+            self.n_ready -= 1
+            okl_free(self.ready[self.n_ready])
+
+    cdef void forget_new(self, Py_ssize_t before) noexcept:
+        """The features that were emptied after so many others are unknown again, in the order that leaves no trace."""
+        try:
+            while self.n_emptied > before:
+                if self.features[self.emptied[self.n_emptied - 1]].count == 0:
+                    self.drop_feature(self.emptied[self.n_emptied - 1])
+                self.n_emptied -= 1
+        except BaseException:  # the __hash__ that raised before: ``forget_emptied`` tries again
+            return
 
     cdef void write(self, Sample *x) noexcept:
         """Z[:, n] = x, for which all is prepared."""
         cdef Py_ssize_t i, n = self.n
         cdef Owned *own = &self.owned[n]
+        cdef Owned other
         cdef Feature *feature
-        own.size = 0
+        if own.allocated < self.spare.allocated:
+            other = own[0]
+            own[0] = self.spare
+            self.spare = other
+        self.spare.size = own.size = 0
         self.sparse_square[n] = 0.0
         for i in range(x.size):
             if x.numbers[i] == 0.0:
                 continue
             feature = &self.features[x.slots[i]]
-            if feature.dense != NULL:
+            if feature.dense == NULL and (feature.count + 1) * SPARSE_BELOW >= self.capacity:
+                self.n_ready -= 1
+                self.make_dense(x.slots[i], self.ready[self.n_ready])
+            if feature.dense != NULL and (feature.count > 0 or SPARSE_BELOW >= self.capacity or not self.make_sparse(x.slots[i])):
                 feature.dense[n] = x.numbers[i]
                 feature.count += 1
                 continue
@@ -310,8 +377,12 @@ cdef class Points:
             self.sparse_square[n] += x.numbers[i] * x.numbers[i]
             own.slots[own.size] = x.slots[i]
             own.size += 1
+        self.free_ready()
         self.square[n] = x.square
         self.birth[n] = self.born
+        self.settle_sparse_squares()
+        self.born += 1
+        self.n += 1
 
     cdef int32_t new_slot(self, object key) except -1:
         """An emptied feature, until it gets a support vector; where this raises, the slot stays free."""
@@ -323,8 +394,8 @@ cdef class Points:
                 self.free_slots.pop()
                 raise
         cdef int32_t slot = self.free_slots[len(self.free_slots) - 1]
-        self.emptied.append(slot)
         self.occupy(slot, key)
+        self.list_emptied(slot)
         self.free_slots.pop()
         return slot
 
@@ -333,6 +404,7 @@ cdef class Points:
             allocated = max(16, 2 * self.slots_allocated)
             self.features = <Feature *> aligned_resize(self.features, self.n_slots, allocated, sizeof(Feature))
             self.dense_slots = <int32_t *> aligned_resize(self.dense_slots, self.n_dense, allocated, 4)
+            self.emptied = <int32_t *> aligned_resize(self.emptied, self.n_emptied, allocated, 4)
             self.slots_allocated = allocated
         self.n_slots += 1
         return 0
@@ -345,34 +417,6 @@ cdef class Points:
         self.version += 1
         return 0
 
-    cdef int prepare(self, Sample *x) except -1:
-        """What may raise of storing x: names with a __hash__ of their own, and memory.  Until then nothing is stored, and
-        new features are emptied ones."""
-        cdef Py_ssize_t i, size, posts = 0, before = len(self.emptied)
-        cdef Feature *feature
-        for i in range(x.size):
-            if x.numbers[i] == 0.0:
-                continue
-            if x.slots[i] < 0:
-                x.slots[i] = self.new_slot(<object> x.keys[i])
-                self.date_slots(x)
-            feature = &self.features[x.slots[i]]
-            if feature.dense != NULL:
-                continue
-            if (feature.count + 1) * SPARSE_BELOW >= self.capacity:
-                self.make_dense(x.slots[i])
-                continue
-            posts += 1
-            if feature.count == feature.allocated:
-                size = max(4, 2 * feature.allocated)
-                feature.owners = <int32_t *> aligned_resize(feature.owners, feature.count, size, 4)
-                feature.amounts = <double *> aligned_resize(feature.amounts, feature.count, size, 8)
-                feature.allocated = size
-        self.reserve_posts(&self.owned[self.n], posts)
-        if len(self.emptied) > before:
-            del self.emptied[before:]
-        return 0
-
     cdef int reserve_posts(self, Owned *own, Py_ssize_t size) except -1:
         """The room stays, so that replacing points does not allocate."""
         cdef Py_ssize_t allocated
@@ -382,17 +426,11 @@ cdef class Points:
             own.allocated = allocated
         return 0
 
-    cdef int put_in(self, Owned *own, int32_t slot) except -1:
-        """A posting list more that a support vector is in."""
-        self.reserve_posts(own, own.size + 1)
-        own.slots[own.size] = slot
-        own.size += 1
-        return 0
-
-    cdef int make_dense(self, int32_t slot) except -1:
+    cdef void make_dense(self, int32_t slot, double *row) noexcept:
+        """A posting list becomes this row of zeros."""
         cdef Feature *feature = &self.features[slot]
         cdef Py_ssize_t k
-        feature.dense = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+        feature.dense = row
         for k in range(feature.count):
             feature.dense[feature.owners[k]] = feature.amounts[k]
             take_out(&self.owned[feature.owners[k]], slot)
@@ -405,25 +443,35 @@ cdef class Points:
         self.dense_slots[self.n_dense] = slot
         self.n_dense += 1
         self.sparse_square_stale = True
-        return 0
 
-    cdef int make_sparse(self, int32_t slot) except -1:
-        """The dense row of a feature that few support vectors have any more becomes a posting list."""
+    cdef bint make_sparse(self, int32_t slot) noexcept:
+        """The dense row of a feature that few points have any more becomes a posting list, with room for one more; False if
+        there is no memory for it, and it stays as it is."""
         cdef Feature *feature = &self.features[slot]
-        cdef Py_ssize_t i
-        feature.allocated = max(4, feature.count)
-        feature.owners = <int32_t *> aligned_resize(NULL, 0, feature.allocated, 4)
-        feature.amounts = <double *> aligned_resize(NULL, 0, feature.allocated, 8)
-        feature.count = 0
+        cdef Py_ssize_t i, size = max(4, feature.count + 1)
+        cdef int32_t *owners = NULL
+        cdef double *amounts
+        try:
+            for i in range(self.capacity):
+                if feature.dense[i] != 0.0:
+                    self.reserve_posts(&self.owned[i], self.owned[i].size + 1)
+            owners = <int32_t *> aligned_resize(NULL, 0, size, 4)
+            amounts = <double *> aligned_resize(NULL, 0, size, 8)
+        except MemoryError:
+            okl_free(owners)
+            self.postponed = True
+            return False
+        feature.owners, feature.amounts, feature.allocated, feature.count = owners, amounts, size, 0
         for i in range(self.capacity):
             if feature.dense[i] != 0.0:
-                self.put_in(&self.owned[i], slot)
+                self.owned[i].slots[self.owned[i].size] = slot
+                self.owned[i].size += 1
                 feature.owners[feature.count] = <int32_t> i
                 feature.amounts[feature.count] = feature.dense[i]
                 feature.count += 1
         self.leave_dense(slot)
         self.sparse_square_stale = True
-        return 0
+        return True
 
     cdef void leave_dense(self, int32_t slot) noexcept:
         cdef Feature *feature = &self.features[slot]
@@ -436,25 +484,35 @@ cdef class Points:
     cdef int forget_emptied(self) except -1:
         """Features that no point has become unknown.  The last thing that a removal does: where a name's __hash__ raises,
         its feature stays known until the next time."""
-        if not self.emptied:
-            return 0
-        for slot in self.emptied:
-            if self.features[<int32_t> slot].key != NULL and self.features[<int32_t> slot].count == 0:
-                self.drop_feature(slot)
-        self.emptied.clear()
+        cdef Py_ssize_t i
+        for i in range(self.n_emptied):
+            if self.features[self.emptied[i]].key != NULL and self.features[self.emptied[i]].count == 0:
+                self.drop_feature(self.emptied[i])
+        self.n_emptied = 0
         return 0
+
+    cdef void list_emptied(self, int32_t slot) noexcept:
+        cdef Py_ssize_t i
+        for i in range(self.n_emptied):
+            if self.emptied[i] == slot:
+                return
+        self.emptied[self.n_emptied] = slot
+        self.n_emptied += 1
 
     cdef int drop_feature(self, int32_t slot) except -1:
         """No support vector has it any more; its posting buffer stays for the slot's next feature."""
         cdef Feature *feature = &self.features[slot]
-        key = <object> feature.key
-        del self.vocabulary[key]
+        self.free_slots.append(slot)
+        try:
+            del self.vocabulary[<object> feature.key]
+        except BaseException:
+            self.free_slots.pop()
+            raise
         feature.key = NULL
         if feature.dense != NULL:
             self.leave_dense(slot)
         self.n_features -= 1
         self.version += 1
-        self.free_slots.append(slot)
         return 0
 
     cdef void settle_sparse_squares(self) noexcept:
@@ -472,7 +530,7 @@ cdef class Points:
                     self.sparse_square[feature.owners[k]] += feature.amounts[k] * feature.amounts[k]
         self.sparse_square_stale = False
 
-    cdef int drop(self, Py_ssize_t p) except -1:
+    cdef void drop(self, Py_ssize_t p) noexcept:
         """z_p leaves and the last point takes its position; n is one less.  ``forget_emptied`` is owed.
 
         Requires a position that is there.
@@ -489,7 +547,7 @@ cdef class Points:
             feature.owners[k] = feature.owners[feature.count]
             feature.amounts[k] = feature.amounts[feature.count]
             if feature.count == 0:
-                self.emptied.append(own.slots[j])
+                self.list_emptied(own.slots[j])
         own.size = 0
         if p != last:
             for j in range(self.owned[last].size):
@@ -506,12 +564,10 @@ cdef class Points:
                 feature.count -= 1
             feature.dense[p] = feature.dense[last]
             feature.dense[last] = 0.0
-            if feature.count == 0:
-                self.leave_dense(slot)
-                self.emptied.append(slot)
-            elif feature.count * (2 * SPARSE_BELOW) < self.capacity:
-                self.make_sparse(slot)
-            else:
+            if feature.count == 0:  # the row stays until the feature is forgotten: the next point may have it
+                self.list_emptied(slot)
+                j += 1
+            elif feature.count * (2 * SPARSE_BELOW) >= self.capacity or not self.make_sparse(slot):
                 j += 1
         self.square[p] = self.square[last]
         self.square[last] = 0.0
@@ -520,7 +576,6 @@ cdef class Points:
         self.birth[p] = self.birth[last]
         self.n = last
         self.settle_sparse_squares()
-        return 0
 
     # Pickling ---------------------------------------------------------------------------------------------------------
 
@@ -654,7 +709,7 @@ cdef class Points:
             if feature.dense != NULL:
                 assert self.dense_slots[feature.rank] == slot
                 assert all(feature.dense[i] == 0.0 for i in range(n, self.capacity))
-                assert feature.count * (2 * SPARSE_BELOW) >= self.capacity
+                assert feature.count * (2 * SPARSE_BELOW) >= self.capacity or self.postponed
             else:
                 for k in range(feature.count):
                     owning[feature.owners[k]].add(slot)

@@ -9,6 +9,7 @@ cdef class Pool:
     cdef readonly Py_ssize_t most       # points in the pool
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t columns    # of coefficients: 1, or the classes where there are more than two
+    cdef Py_ssize_t reserved            # columns that there is room for
     cdef Kernel kernel
     cdef Calibration calibration
     cdef Py_ssize_t capacity            # of what follows, one for each point:
@@ -25,9 +26,9 @@ cdef class Pool:
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int reserve_points(self) except -1
-    cdef int add_class(self) except -1
+    cdef void add_class(self) noexcept
     cdef int ask(self, double *p) except -1
-    cdef bint learn(self, Py_ssize_t c, double w) except -1
+    cdef bint learn(self, Py_ssize_t c, double w) noexcept
     cdef Py_ssize_t leave(self) noexcept
     cdef void hold(self, Py_ssize_t i) noexcept
     cdef void stored(self) noexcept

@@ -35,10 +35,11 @@ cdef class Pool:
         self.kernel = Kernel(terms)
         self.calibration = Calibration()
         self.reserve_columns(1)
+        self.columns = 1
 
     def __dealloc__(self):
         cdef Py_ssize_t o
-        for o in range(self.columns):
+        for o in range(self.reserved):
             okl_free(self.coef[o])
         okl_free(self.coef)
         okl_free(self.absent)
@@ -50,13 +51,13 @@ cdef class Pool:
         return object.__sizeof__(self) + self.capacity * 8 * (3 + self.columns) + self.columns * 16
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
-        """More columns of coefficients, zero so far."""
-        cdef Py_ssize_t o, before = self.columns
-        self.coef = <double **> aligned_resize(self.coef, before, columns, sizeof(double *))
-        self.score = <double *> aligned_resize(self.score, before, columns, 8)
-        self.columns = columns
-        for o in range(before, columns):
+        """Room for more columns of coefficients, which are zero."""
+        cdef Py_ssize_t o
+        self.coef = <double **> aligned_resize(self.coef, self.reserved, max(columns, self.reserved), sizeof(double *))
+        self.score = <double *> aligned_resize(self.score, self.columns, columns, 8)
+        for o in range(self.reserved, columns):
             self.coef[o] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+            self.reserved = o + 1
         return 0
 
     cdef int reserve_points(self) except -1:
@@ -66,23 +67,23 @@ cdef class Pool:
             self.absent = <double *> aligned_resize(self.absent, self.capacity, capacity, 8)
             for i in range(self.capacity, capacity):
                 self.absent[i] = INFINITY
-            for i in range(self.columns):
+            for i in range(self.reserved):
                 self.coef[i] = <double *> aligned_resize(self.coef[i], self.capacity, capacity, 8)
             self.row = <double *> aligned_resize(self.row, self.capacity, capacity, 8)
             self.loss = <double *> aligned_resize(self.loss, 0, capacity, 8)
             self.capacity = capacity
         return 0
 
-    cdef int add_class(self) except -1:
-        """One class more.  The function that told two apart becomes one for each, of the same norm together."""
+    cdef void add_class(self) noexcept:
+        """One class more, for which there is room.  The function of two becomes one for each, of the same norm together."""
         cdef Py_ssize_t j
         if self.columns > 1:
-            return self.reserve_columns(self.columns + 1)
-        self.reserve_columns(3)
+            self.columns += 1
+            return
+        self.columns = 3
         for j in range(self.points.n):
             self.coef[1][j] = sqrt(0.5) * self.coef[0][j]
             self.coef[0][j] = -self.coef[1][j]
-        return 0
 
     # A sample -------------------------------------------------------------------------------------------------------------
 
@@ -102,7 +103,7 @@ cdef class Pool:
             softmax(self.score, sqrt(0.5) * factor, self.columns, p)
         return 0
 
-    cdef bint learn(self, Py_ssize_t c, double w) except -1:
+    cdef bint learn(self, Py_ssize_t c, double w) noexcept:
         """The sample asked about last is of class c; whether it is needed in the pool.  ``score`` becomes its coefficients there."""
         cdef Py_ssize_t o, rival = 0
         cdef double *score = self.score

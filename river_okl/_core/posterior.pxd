@@ -17,7 +17,7 @@ cdef class Basis:
     cdef double novelty(self) noexcept nogil
     cdef void add(self) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
-    cdef int rebuild(self, const double *gram) except -1
+    cdef void rebuild(self, const double *gram) noexcept nogil
     cdef void solve(self, const double *values, double *out) noexcept nogil
 
 
@@ -33,6 +33,7 @@ cdef class Belief:
     cdef double *mean               # [columns] E f(x)
     cdef double variance            # Var f(x)
 
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int add_column(self) except -1
     cdef void look(self, const double *k) noexcept nogil
     cdef void look_at_variance(self) noexcept nogil
@@ -44,6 +45,7 @@ cdef class Belief:
     cdef void exchange(self, const double *before, const double *after) noexcept nogil
     cdef void doubt(self, double keep) noexcept nogil
     cdef void take_over(self, Belief other) noexcept nogil
+    cdef void tell_apart(self, Belief old, const double *gram) noexcept
 
 
 cdef void probit(double y, double m, double v, double w, double *c, double *b) noexcept nogil

@@ -92,8 +92,8 @@ cdef class Basis:
         self.inverse.move(-1.0 / self.column[i], self.column)
         self.inverse.remove(i)
 
-    cdef int rebuild(self, const double *gram) except -1:
-        """K⁻¹ from K itself, by Cholesky: where the kernel has changed, and against rounding now and then."""
+    cdef void rebuild(self, const double *gram) noexcept nogil:
+        """K⁻¹ from K itself, by Cholesky: after a change of the kernel, and against rounding now and then."""
         cdef Py_ssize_t i, n = self.inverse.n, ld = self.capacity
         cdef double jitter = 0.0, largest = 1e-300
         cdef double *a = self.inverse.numbers
@@ -104,14 +104,11 @@ cdef class Basis:
             for i in range(n):
                 memcpy(a + i * ld, gram + i * ld, (i + 1) * 8)
                 a[i * ld + i] += jitter * largest
-            if n == 0 or linalg.cholesky(a, ld, n) == 0:
+            if n == 0 or linalg.cholesky(a, ld, n) == 0 or jitter > n:  # beyond n any matrix of finite numbers is positive
                 break
             jitter = 10.0 * jitter + 1e-9
-            if jitter > 1.0:
-                raise FloatingPointError("the Gram matrix of the dictionary is not positive")
         if n:
             linalg.inverse(a, ld, n)
-        return 0
 
     def matrix(self):
         """K⁻¹, a copy."""
@@ -151,12 +148,17 @@ cdef class Belief:
         cdef Py_ssize_t ld = self.basis.capacity
         return object.__sizeof__(self) + 8 * (ld + 1 + self.columns * (ld + 1))
 
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1:
+        """Room for so many columns of targets, of which there are as many as before."""
+        cdef Py_ssize_t ld = self.basis.capacity
+        self.mean = <double *> aligned_resize(self.mean, self.columns, columns, 8)
+        self.means = <double *> aligned_resize(self.means, self.columns * ld, columns * ld, 8)
+        return 0
+
     cdef int add_column(self) except -1:
         """One more column of targets, all of which were 0 so far: which is exact."""
-        cdef Py_ssize_t columns = self.columns, ld = self.basis.capacity
-        self.mean = <double *> aligned_resize(self.mean, columns, columns + 1, 8)
-        self.means = <double *> aligned_resize(self.means, columns * ld, (columns + 1) * ld, 8)
-        self.columns = columns + 1
+        self.reserve_columns(self.columns + 1)
+        self.columns += 1
         return 0
 
     cdef void look(self, const double *k) noexcept nogil:
@@ -256,18 +258,17 @@ cdef class Belief:
             for j in range(i + 1):
                 learned[i * ld + j] += self.amplitude * (after[i * ld + j] - before[i * ld + j]) / self.factor
 
-    def tell_apart(self, Belief old, gram):
+    cdef void tell_apart(self, Belief old, const double *gram) noexcept:
         """A belief about targets 0 and 1 for each of two classes, from one that told them apart by a probit; gram is K.
 
         Φ(m/√(1+v)) becomes the mean; what was learned of S counts as far as it did.
         """
         cdef Py_ssize_t i, j, ld = self.basis.capacity
-        cdef const double[:] prior = gram.diagonal()
         cdef double p, v
         old.learned.settle()
         self.learned.n, self.learned.weight = old.learned.n, 0.0
         for i in range(self.learned.n):
-            v = fmax(0.0, old.amplitude * prior[i] - old.factor * old.learned.numbers[i * ld + i])
+            v = fmax(0.0, old.amplitude * gram[i * ld + i] - old.factor * old.learned.numbers[i * ld + i])
             p = normal(old.means[i] / sqrt(1.0 + v))
             self.means[i], self.means[ld + i] = 1.0 - p, p
             for j in range(i + 1):

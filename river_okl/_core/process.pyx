@@ -4,18 +4,29 @@ The rows of a kernel over points (rows.pyx), K⁻¹ and what is believed (poster
 method is about the sample that ``look`` or ``observe`` saw last.
 """
 
+from libc.math cimport sqrt
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
 import numpy as np
 
+from river_okl._core.calibration cimport softmax
 from river_okl._core.kernel cimport Kernel
 from river_okl._core.lock cimport Lock
+from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.points cimport LANES, SPARSE_BELOW, Points
-from river_okl._core.posterior cimport JITTER, Basis, Belief, gaussian, probit
+from river_okl._core.posterior cimport JITTER, Basis, Belief, gaussian, normal, probit
 from river_okl._core.rows cimport Rows
+from river_okl._core.sample cimport Sample
 
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
 DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for whoever makes one
 cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
+cdef double NOVEL = 1e-3        # of κ(x, x): what the dictionary holds of κ(x, ·) already, up to the jitter
+cdef double CONFIDENT = 0.7     # a label predicted with this probability brings no point once the dictionary is full
+SHARPNESS = 6.0                 # inverse temperature of the softmax of the means of more than two classes
+cdef double sharpness = SHARPNESS
 
 
 cdef class Process:
@@ -31,6 +42,10 @@ cdef class Process:
         a: f ~ GP(0, a κ).
     forgetting
         λ, by which a sample leaves what is believed closer to the prior.
+    noise
+        σ², of targets that are numbers, or 0 and 1.
+    regression
+        Whether targets are numbers; otherwise they are the numbers of classes, of which there are two at first.
     """
 
     cdef readonly Lock lock     # of the model: the core takes none
@@ -39,15 +54,40 @@ cdef class Process:
     cdef readonly Basis basis
     cdef readonly Belief belief
     cdef readonly Py_ssize_t budget
+    cdef readonly double noise
+    cdef readonly bint regression
+    cdef readonly int64_t seen  # samples learned
     cdef bint fresh             # q, h, m and v are of the last sample
+    cdef double *steps          # [columns] c
+    cdef double *solved         # [budget + 1], scratch of ``least``
+    cdef double *losses         # [budget + 1]
+    cdef double *before         # K before and after γ moves, while it does
+    cdef double *after
 
-    def __init__(self, tuple terms, *, Py_ssize_t budget, double amplitude=1.0, double forgetting=1.0):
+    def __init__(
+        self, tuple terms, *, Py_ssize_t budget, double amplitude=1.0, double forgetting=1.0, double noise=0.1,
+        bint regression=True
+    ):
         self.lock = Lock()
         self.points = Points(budget + 1)
         self.rows = Rows(self.points, Kernel(terms))
         self.basis = Basis(budget + 1)
         self.belief = Belief(self.basis, amplitude, forgetting)
         self.budget = budget
+        self.noise = noise
+        self.regression = regression
+        self.steps = <double *> aligned_resize(NULL, 0, 1, 8)
+        self.solved = <double *> aligned_resize(NULL, 0, self.basis.capacity, 8)
+        self.losses = <double *> aligned_resize(NULL, 0, self.basis.capacity, 8)
+
+    def __dealloc__(self):
+        okl_free(self.steps)
+        okl_free(self.solved)
+        okl_free(self.losses)
+        self.free_grams()
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + 8 * (self.belief.columns + 2 * self.basis.capacity)
 
     def __len__(self):
         return self.points.n
@@ -67,7 +107,7 @@ cdef class Process:
         self.rows.memo = value
 
     def __reduce__(self):
-        options = self.rows.kernel.terms, self.budget, self.belief.amplitude, self.belief.forgetting
+        options = self.rows.kernel.terms, self.budget, self.belief.amplitude, self.belief.forgetting, self.noise, bool(self.regression)
         return _new, options, self.state()
 
     def __setstate__(self, state):
@@ -83,101 +123,167 @@ cdef class Process:
         """What is believed of f(x): E f(x) for each column, and Var f(x)."""
         cdef Py_ssize_t o
         if self.rows.look(sample) or not self.fresh:
-            self.basis.look(self.rows.row, self.rows.self_similarity)
-            self.belief.look(self.rows.row)
-            self.fresh = True
+            self.look_again()
         return [self.belief.mean[o] for o in range(self.belief.columns)], self.belief.variance
 
-    def observe(self, sample):
-        """``look``, at a sample that is about to be learned: it counts for a kernel that takes γ from the stream."""
-        while self.points.n > self.budget:  # a step was interrupted before it made room
-            self.remove(self.least())
-        found = self.look(sample)
-        if self.rows.kernel.adapting:
-            before = self.rows.gram()
-            moved = self.rows.kernel.observe(self.rows.seen())
-            if moved:
-                self.rows.kernel_moved()
-                self.exchange(before)
-            if moved:
-                found = self.look(sample)
-        return found
+    cdef void look_again(self) noexcept:
+        """The last sample, with today's K⁻¹ and f."""
+        self.basis.look(self.rows.row, self.rows.self_similarity)
+        self.belief.look(self.rows.row)
+        self.fresh = True
 
-    cdef int exchange(self, before) except -1:
-        """The kernel has changed; μ and S stay."""
-        cdef Py_ssize_t n = self.points.n, ld = self.basis.capacity
-        cdef double[:, ::1] old = np.zeros((ld, ld)), new = np.zeros((ld, ld))
-        self.fresh = False
-        if n:
-            for matrix, gram in (old, before), (new, self.rows.gram()):
-                gram[np.diag_indices(n)] *= 1.0 + JITTER
-                np.asarray(matrix)[:n, :n] = gram
-            self.belief.exchange(&old[0, 0], &new[0, 0])
-            self.basis.rebuild(&new[0, 0])
+    # A step ---------------------------------------------------------------------------------------------------------------
+
+    def learn(self, sample, double target, double w):
+        """One sample: a class by its number, or a target.
+
+        Whatever may raise does so before anything has changed, and no signal handler runs in the middle of a change.
+        """
+        cdef Py_ssize_t known = self.points.n_emptied
+        self.prepare(sample, w)
+        self.commit(target, w)
+        self.points.forget_new(known)
+        self.points.forget_emptied()
+
+    cdef int prepare(self, object sample, double w) except -1:
+        """Room for all that the step may bring."""
+        cdef Py_ssize_t capacity
+        cdef Kernel kernel = self.rows.kernel
+        cdef Sample *x
+        self.look(sample)
+        x = self.rows.seen()
+        if kernel.adapting:
+            kernel.prepare(x)
+            if kernel.moves_next() and self.points.n:
+                self.reserve_grams()
+                self.fill_gram(self.before)
+        if w > 0.0:
+            if self.points.n == self.points.capacity:
+                capacity = self.points.next_capacity()
+                self.rows.reserve(capacity)
+                self.points.grow(capacity)
+            self.points.prepare(x)
         return 0
 
-    @property
-    def novelty(self):
-        """γ: how much of κ(x, ·) the dictionary lacks, as a part of it."""
-        return self.basis.novelty()
-
-    # Steps ----------------------------------------------------------------------------------------------------------------
-
-    def forget(self):
-        """Back to the prior by 1 - λ; what ``look`` returned, after that."""
-        cdef Py_ssize_t o
-        self.rows.seen()
-        self.belief.forget(self.rows.row)
+    cdef void commit(self, double target, double w) noexcept:
+        """The step: the equations at the head of posterior.pyx."""
+        cdef Basis basis = self.basis
+        cdef Belief belief = self.belief
+        cdef double *k = self.rows.row
+        cdef double b
+        cdef bint novel
         self.fresh = False
-        return [self.belief.mean[o] for o in range(self.belief.columns)], self.belief.variance
-
-    def update(self, c, double b):
-        """μ ← μ + c h, S ← S - b h hᵀ"""
-        cdef double[::1] each = np.array(c, dtype=np.float64)
-        self.rows.seen()
-        self.fresh = False
-        self.belief.learn(&each[0], b, self.rows.row, False)
-
-    def add(self, c, double b):
-        """The same, and x joins the dictionary."""
-        cdef double[::1] each = np.array(c, dtype=np.float64)
-        self.rows.seen()
-        self.fresh = False
-        if self.points.n == self.points.capacity:
-            capacity = self.points.next_capacity()
-            self.rows.reserve(capacity)
-            self.points.grow(capacity)
-        self.points.store(self.rows.seen())
-        self.belief.learn(&each[0], b, self.rows.row, True)
-        self.basis.add()
+        if self.rows.kernel.adapting and self.rows.kernel.commit():
+            self.exchange()
+        self.free_grams()
+        if w == 0.0:
+            return
+        self.seen += 1
+        novel = basis.novelty() > NOVEL and (self.points.n < self.budget or not self.foreseen(target))
+        belief.forget(k)                                # back to the prior by 1 - λ
+        b = self.likelihood(target, w)                  # and c into steps
+        belief.learn(self.steps, b, k, novel)           # μ ← μ + c h, S ← S - b h hᵀ
+        if not novel:
+            return
+        self.points.write(&self.rows.samples[self.rows.last])
+        basis.add()
         self.rows.added()
+        if self.points.n > self.budget:
+            self.remove(self.least())                   # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
 
-    def least(self):
+    cdef double likelihood(self, double target, double w) noexcept:
+        """b, and c of every column."""
+        cdef Py_ssize_t o
+        cdef double b = 0.0
+        cdef Belief belief = self.belief
+        if self.regression:
+            gaussian(target - belief.mean[0], belief.variance, self.noise, w, self.steps, &b)
+        elif belief.columns == 1:
+            probit(2.0 * target - 1.0, belief.mean[0], belief.variance, w, self.steps, &b)
+        else:
+            for o in range(belief.columns):
+                gaussian((o == target) - belief.mean[o], belief.variance, self.noise, w, &self.steps[o], &b)
+        return b
+
+    cdef bint foreseen(self, double target) noexcept:
+        """Whether the sample was predicted well enough to bring nothing but its update."""
+        cdef double p, error
+        cdef Belief belief = self.belief
+        if self.regression:
+            error = target - belief.mean[0]
+            return error * error <= belief.variance + self.noise
+        if belief.columns == 1:
+            p = normal(belief.mean[0] / sqrt(1.0 + belief.variance))
+            return (p if target > 0.0 else 1.0 - p) >= CONFIDENT
+        softmax(belief.mean, sharpness, belief.columns, self.steps)
+        return self.steps[<Py_ssize_t> target] >= CONFIDENT
+
+    cdef Py_ssize_t least(self) noexcept:
         """The point that is missed least: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
-        cdef double[::1] alpha = np.zeros(self.budget + 1), losses = np.zeros(self.budget + 1)
-        self.belief.add_losses(1.0, &alpha[0], &losses[0])
-        return int(np.argmin(losses[: self.points.n]))
+        cdef Py_ssize_t i, best = 0
+        memset(self.losses, 0, self.points.n * 8)
+        self.belief.add_losses(1.0, self.solved, self.losses)
+        for i in range(1, self.points.n):
+            if self.losses[i] < self.losses[best]:
+                best = i
+        return best
 
-    def remove(self, Py_ssize_t i):
+    cdef void remove(self, Py_ssize_t i) noexcept:
         """Point i leaves, and the last takes its position."""
-        self.points.check_position(i)
-        self.fresh = False
         self.belief.remove(i)
         self.basis.remove(i)
         self.points.drop(i)
         self.rows.dropped(i)
-        self.points.forget_emptied()
 
     def add_class(self):
         """One more class; with the third, the probit of two becomes targets 0 and 1 for each of them."""
         cdef Belief belief = self.belief
+        cdef Py_ssize_t columns = max(2, belief.columns) + 1
+        self.steps = <double *> aligned_resize(self.steps, 0, columns, 8)
         if belief.columns == 1:
-            belief = Belief(self.basis, MANY, belief.forgetting, 2)
-            gram = self.rows.gram()
-            gram[np.diag_indices(len(gram))] *= DIAGONAL
-            belief.tell_apart(self.belief, gram)
-        belief.add_column()
+            belief = Belief(self.basis, MANY, belief.forgetting, columns)
+            self.reserve_grams()
+            self.fill_gram(self.before)
+            belief.tell_apart(self.belief, self.before)
+            self.free_grams()
+        else:
+            belief.add_column()
         self.belief = belief
+        self.fresh = False
+
+    # The kernel moves -----------------------------------------------------------------------------------------------------
+
+    cdef int reserve_grams(self) except -1:
+        """Room for K before and after, and for the rows of points."""
+        cdef Py_ssize_t ld = self.basis.capacity
+        self.free_grams()
+        self.before = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+        self.after = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+        return self.rows.prepare_points()
+
+    cdef void free_grams(self) noexcept:
+        okl_free(self.before)
+        okl_free(self.after)
+        self.before = self.after = NULL
+
+    cdef void fill_gram(self, double *gram) noexcept:
+        """K of the dictionary, jitter included: its lower triangle.  Requires ``reserve_grams``."""
+        cdef Py_ssize_t i, ld = self.basis.capacity
+        self.rows.lay_out_dense()
+        for i in range(self.points.n):
+            self.rows.row_of_point(i, self.rows.other)
+            memcpy(gram + i * ld, self.rows.other, (i + 1) * 8)
+            gram[i * ld + i] *= 1.0 + JITTER
+
+    cdef void exchange(self) noexcept:
+        """γ has moved; μ and S stay.  The last sample is looked at again."""
+        self.rows.kernel_moved()
+        if self.points.n:
+            self.fill_gram(self.after)
+            self.belief.exchange(self.before, self.after)
+            self.basis.rebuild(self.after)
+        self.rows.measure_again()
+        self.look_again()
         self.fresh = False
 
     # What there is --------------------------------------------------------------------------------------------------------
@@ -238,6 +344,7 @@ cdef class Process:
             "points": with_arrays(self.points.state()),
             "basis": self.basis.state(),
             "amplitude": self.belief.amplitude,
+            "seen": self.seen,
             "belief": self.belief.state(),
         }
 
@@ -246,6 +353,8 @@ cdef class Process:
         cdef Py_ssize_t i, n
         if type(state["amplitude"]) is not float or not 0.0 < state["amplitude"] <= 1e100:
             raise ValueError(f"the amplitude is {state['amplitude']!r}")
+        if type(state["seen"]) is not int or not 0 <= state["seen"] < 2**62:
+            raise ValueError(f"a process that has seen {state['seen']!r} samples")
         points = with_bytes(state["points"])
         checked = checked_points(points, self.budget + 1, LANES, SPARSE_BELOW)
         self.rows.kernel.__setstate__(state["kernel"])
@@ -262,21 +371,9 @@ cdef class Process:
             raise ValueError(f"a dictionary of {self.basis.n} for {n} points")
         self.belief = Belief(self.basis, state["amplitude"], self.belief.forgetting)
         self.belief.restore(state["belief"])
+        self.steps = <double *> aligned_resize(self.steps, 0, self.belief.columns, 8)
+        self.seen = state["seen"]
 
 
-def _new(terms, budget, amplitude, forgetting):
-    return Process(terms, budget=budget, amplitude=amplitude, forgetting=forgetting)
-
-
-def probit_step(double y, double m, double v, double w):
-    """c and b of a label ±1 whose P(y | f) is Φ(y f)."""
-    cdef double c = 0.0, b = 0.0
-    probit(y, m, v, w, &c, &b)
-    return c, b
-
-
-def gaussian_step(double error, double v, double noise, double w):
-    """c and b of a target that is f and Gaussian noise of this variance; error = y - m."""
-    cdef double c = 0.0, b = 0.0
-    gaussian(error, v, noise, w, &c, &b)
-    return c, b
+def _new(terms, budget, amplitude, forgetting, noise, regression):
+    return Process(terms, budget=budget, amplitude=amplitude, forgetting=forgetting, noise=noise, regression=regression)

@@ -41,8 +41,16 @@ cdef class Processes:
     cdef double *steps                  # [columns] c of a process
     cdef double *alpha
     cdef double *work
+    cdef double *slope                  # [slopes_allocated]
+    cdef Py_ssize_t slopes_allocated
+    cdef list next_beliefs              # of more than two classes, until they are there
+    # while kernels change: Gram matrices before and after, and dot products under every metric
+    cdef double *before[KERNELS]
+    cdef double *after[KERNELS]
+    cdef double *products[METRICS]
 
-    cdef int believe(self, str task) except -1
+    cdef list new_beliefs(self, str task, Py_ssize_t columns)
+    cdef int believe(self, str task, list beliefs) except -1
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int reserve_points(self) except -1
     cdef int add_class(self) except -1
@@ -53,22 +61,24 @@ cdef class Processes:
     cdef void rescale(self, double ratio, double shift) noexcept
     cdef double judge(self, double target, const double *weight, int64_t seen, double *p) noexcept
     cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept
-    cdef int learn_slopes(self, const Sample *x, const double *values, const double *weight) except -1
+    cdef int reserve_slopes(self, Py_ssize_t size) except -1
+    cdef void learn_slopes(self, const Sample *x, const double *values, const double *weight) noexcept
     cdef double along(self, int32_t slot) noexcept
-    cdef bint learn(self, double target, bint foreseen, double w) except -1
+    cdef bint learn(self, double target, bint foreseen, double w) noexcept
     # Points come and go
     cdef Py_ssize_t leave(self, const double *weight) noexcept
-    cdef void turn_away(self) noexcept
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept
     cdef Py_ssize_t least(self, const double *weight) noexcept
     cdef void hold(self, Py_ssize_t i) noexcept
     cdef void stored(self) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept
     # Kernels
-    cdef list grams(self)
-    cdef bint move(self, const double *share, list grams, double *log_weight) except -1
-    cdef int tune(self) except -1
-    cdef int exchange(self, list before) except -1
+    cdef int reserve_grams(self) except -1
+    cdef void free_grams(self) noexcept
+    cdef void fill_grams(self, double **grams) noexcept
+    cdef bint move(self, const double *share, double *log_weight) noexcept
+    cdef void tune(self) noexcept
+    cdef void exchange(self) noexcept
     # What there is
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
     cdef double norm2(self, const double *weight) noexcept

@@ -12,7 +12,7 @@ times what it expects, as then it is too wide already.  As beliefs are about f a
 
 from libc.math cimport exp, fmax, fmin, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -41,7 +41,8 @@ JITTER_AND_NOVELTY = {
     "regression": (1e-4, 3e-4),
 }
 LEAST_KEPT = 1e-3               # of what was learned under a kernel, where it is another one now
-NEWCOMER = 2.0                      # log-weight that a kernel which has moved starts behind
+NEWCOMER = 2.0                  # log-weight that a kernel which has moved starts behind
+cdef double least_kept = LEAST_KEPT, newcomer = NEWCOMER
 KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
 BELIEFS_OF = {  # (λ, a, σ²)
     "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
@@ -72,8 +73,9 @@ cdef class Processes:
         self.position = <int32_t *> aligned_resize(NULL, 0, room, 4)
         self.alpha = <double *> aligned_resize(NULL, 0, room, 8)
         self.work = <double *> aligned_resize(NULL, 0, 3 * room, 8)
-        self.believe(task)
+        self.believe(task, self.new_beliefs(task, 1))
         self.reserve_columns(1)
+        self.columns = 1
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -84,33 +86,26 @@ cdef class Processes:
             okl_free(self.dots[i])
         okl_free(self.position)
         okl_free(self.member)
+        okl_free(self.slope)
+        self.free_grams()
         okl_free(self.steps)
         okl_free(self.alpha)
         okl_free(self.work)
 
     def __sizeof__(self):
         cdef Py_ssize_t room = (self.most + 8) // 8 * 8
-        return object.__sizeof__(self) + room * (8 * (2 * METRICS + KERNELS + 4) + 4) + self.capacity * 4 + self.columns * 8
+        return object.__sizeof__(self) + room * (8 * (2 * METRICS + KERNELS + 4) + 4) + self.capacity * 4 + (self.columns + self.slopes_allocated) * 8
 
-    cdef int believe(self, str task) except -1:
-        """New beliefs over the dictionary that there is."""
-        self.task = task
-        self.regression = task == "regression"
-        self.beliefs = []
-        for basis in self.bases:
-            for i, (forgetting, amplitude, noise) in enumerate(BELIEFS_OF[task]):
-                self.beliefs.append(Belief(basis, amplitude, forgetting))
-                self.noise[i] = noise
-        return 0
+    cdef list new_beliefs(self, str task, Py_ssize_t columns):
+        """Beliefs that know nothing, over the dictionary that there is."""
+        return [Belief(basis, amplitude, forgetting, columns) for basis in self.bases for forgetting, amplitude, _ in BELIEFS_OF[task]]
 
-    cdef int reserve_columns(self, Py_ssize_t columns) except -1:
-        """More columns of targets, all of which were 0 so far."""
-        cdef Belief belief
-        for belief in self.beliefs:
-            while belief.columns < columns:
-                belief.add_column()
-        self.steps = <double *> aligned_resize(self.steps, 0, columns, 8)
-        self.columns = columns
+    cdef int believe(self, str task, list beliefs) except -1:
+        """Go on with other beliefs."""
+        cdef int i
+        for i, (_, _, noise) in enumerate(BELIEFS_OF[task]):
+            self.noise[i] = noise
+        self.beliefs, self.task, self.regression = beliefs, task, task == "regression"
         return 0
 
     cdef int reserve_points(self) except -1:
@@ -120,16 +115,35 @@ cdef class Processes:
             self.capacity = self.points.capacity
         return 0
 
-    cdef int add_class(self) except -1:
-        """One class more.  What two classes were told apart by becomes a function for each of them."""
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1:
+        """Room for more columns of targets.  The beliefs of more than two classes are made here, beside those of two."""
+        cdef Belief belief
         cdef Py_ssize_t e
-        if self.columns > 1:
-            return self.reserve_columns(self.columns + 1)
-        before, grams = self.beliefs, self.grams()
-        self.believe("multiclass")
-        self.reserve_columns(3)
-        for e in range(PROCESSES):
-            self.beliefs[e].tell_apart(before[e], grams[e // BELIEFS])
+        self.steps = <double *> aligned_resize(self.steps, 0, columns, 8)
+        if self.task == "binary" and columns > 1:
+            self.reserve_grams()
+            self.fill_grams(self.before)
+            self.next_beliefs = self.new_beliefs("multiclass", columns)
+            for e in range(PROCESSES):
+                belief = self.next_beliefs[e]
+                belief.tell_apart(self.beliefs[e], self.before[e // BELIEFS])
+            self.free_grams()
+            return 0
+        for belief in self.beliefs:
+            belief.reserve_columns(columns)
+        return 0
+
+    cdef int add_class(self) except -1:
+        """One class more, for which there is room.  What two classes were told apart by becomes a function for each of them."""
+        cdef Belief belief
+        if self.columns == 1:
+            self.believe("multiclass", self.next_beliefs)
+            self.next_beliefs = None
+            self.columns = 3
+            return 0
+        self.columns += 1
+        for belief in self.beliefs:
+            belief.columns = self.columns
         return 0
 
     # A sample -------------------------------------------------------------------------------------------------------------
@@ -225,7 +239,14 @@ cdef class Processes:
             sharpen((<Belief> self.beliefs[e]).mean, p, self.columns, c, 1.0, 50.0, &self.sharpness[e], &self.curvature[e])
             p += self.columns
 
-    cdef int learn_slopes(self, const Sample *x, const double *values, const double *weight) except -1:
+    cdef int reserve_slopes(self, Py_ssize_t size) except -1:
+        """Room for the slopes along so many features."""
+        if self.columns * size > self.slopes_allocated:
+            self.slope = <double *> aligned_resize(self.slope, 0, max(8, 2 * self.columns * size), 8)
+            self.slopes_allocated = max(8, 2 * self.columns * size)
+        return 0
+
+    cdef void learn_slopes(self, const Sample *x, const double *values, const double *weight) noexcept:
         """The squared slope of the mixture's mean at x along each feature that x has, by differences of the kernel row."""
         cdef Py_ssize_t i, j, o, r, n = self.n, room = (self.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
         cdef int b, m
@@ -236,8 +257,8 @@ cdef class Processes:
         cdef double *by_own = self.work + room
         cdef double *means = self.work + 2 * room
         cdef const int32_t *places = self.metrics.scaler.places
-        slope = np.zeros((self.columns, x.size))
-        cdef double[:, ::1] view = slope
+        cdef double *slope = self.slope
+        memset(slope, 0, self.columns * x.size * 8)
         for i in range(KERNELS):
             if weight[i * BELIEFS] + weight[i * BELIEFS + 1] < HARDLY:
                 continue
@@ -267,12 +288,11 @@ cdef class Processes:
                     self.alpha[r] *= by_dot[r]
                 for j in range(x.size):
                     of_point = self.along(x.slots[j])
-                    view[o, j] += self.metrics.weights[m][places[j]] * (of_own * values[j] + of_point)
+                    slope[o * x.size + j] += self.metrics.weights[m][places[j]] * (of_own * values[j] + of_point)
         for j in range(x.size):
             for o in range(self.columns):
-                self.metrics.slopes[places[j]] += view[o, j] * view[o, j]
+                self.metrics.slopes[places[j]] += slope[o * x.size + j] * slope[o * x.size + j]
             self.metrics.slope_counts[places[j]] += 1.0
-        return 0
 
     cdef double along(self, int32_t slot) noexcept:
         """Σ_r alpha[r] z_rj over the dictionary; four sums, as each addition waits for the one before."""
@@ -296,7 +316,7 @@ cdef class Processes:
                     a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
         return (a + b) + (c + d)
 
-    cdef bint learn(self, double target, bint foreseen, double w) except -1:
+    cdef bint learn(self, double target, bint foreseen, double w) noexcept:
         """Every process learns the last sample; whether it joins the dictionary, which may have one too many then."""
         cdef Py_ssize_t i, e, o, c = 0 if self.regression else <Py_ssize_t> target
         cdef Belief belief
@@ -332,14 +352,6 @@ cdef class Processes:
     cdef Py_ssize_t leave(self, const double *weight) noexcept:
         """The point that is missed least leaves; which it was, -1: the newcomer."""
         return self.remove(self.least(weight))
-
-    cdef void turn_away(self) noexcept:
-        """The newcomer leaves: it could not become a point."""
-        cdef Py_ssize_t r
-        for r in range(self.n):
-            if self.position[r] < 0:
-                self.remove(r)
-                return
 
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept:
         """Number r of the dictionary leaves, and the last gets its number; which point it was."""
@@ -388,19 +400,42 @@ cdef class Processes:
 
     # Kernels --------------------------------------------------------------------------------------------------------------
 
-    cdef list grams(self):
-        """K of the dictionary under every kernel, jitter included: its lower triangle."""
+    cdef int reserve_grams(self) except -1:
+        """Room for the Gram matrices of all kernels before and after they change, and for dot products: while it happens."""
+        cdef Py_ssize_t i, ld = (<Basis> self.bases[0]).capacity
+        for i in range(KERNELS):
+            if self.before[i] == NULL:
+                self.before[i] = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+            if self.after[i] == NULL:
+                self.after[i] = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+        for i in range(METRICS):
+            if self.products[i] == NULL:
+                self.products[i] = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+        return 0
+
+    cdef void free_grams(self) noexcept:
+        cdef Py_ssize_t i
+        for i in range(KERNELS):
+            okl_free(self.before[i])
+            okl_free(self.after[i])
+            self.before[i] = self.after[i] = NULL
+        for i in range(METRICS):
+            okl_free(self.products[i])
+            self.products[i] = NULL
+
+    cdef void fill_grams(self, double **grams) noexcept:
+        """K of the dictionary under every kernel, jitter included: its lower triangle.  Requires ``reserve_grams``."""
         cdef Py_ssize_t i, j, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
         cdef const Feature *feature
         cdef Kernel kernel
         cdef int m
         cdef double w
         cdef double *row
-        products = np.zeros((METRICS, ld, ld))
-        cdef double[:, :, ::1] dots = products
-        cdef double[:, ::1] gram
+        cdef double *dots
         cdef double *z = self.work
         cdef int32_t *who = <int32_t *> self.alpha
+        for m in range(METRICS):
+            memset(self.products[m], 0, ld * ld * 8)
         for j in range(self.points.n_slots):
             feature = &self.points.features[j]
             if feature.key == NULL:
@@ -414,41 +449,53 @@ cdef class Processes:
                     if self.member[feature.owners[r]] >= 0:
                         z[count], who[count] = feature.amounts[r], self.member[feature.owners[r]]
                         count += 1
-            place = self.metrics.place_of_slot(j)
+            place = self.metrics.place_of_slot[j]
             for m in range(METRICS):
                 if not self.has_metric(m):
                     continue
+                dots = self.products[m]
                 w = self.metrics.weights[m][place] if place >= 0 else 1.0
                 if feature.dense != NULL:
                     for r in range(n):
-                        row = &dots[m, r, 0]
+                        row = dots + r * ld
                         for s in range(r + 1):
                             row[s] += w * z[r] * z[s]
                     continue
                 for r in range(count):
                     for s in range(count):
                         if who[s] <= who[r]:
-                            dots[m, who[r], who[s]] += w * z[r] * z[s]
-        found = []
+                            dots[who[r] * ld + who[s]] += w * z[r] * z[s]
         for i in range(KERNELS):
             kernel, m = self.kernels[i], self.metric[i]
-            matrix = aligned_matrix(ld)
-            gram = matrix
+            dots = self.products[m]
             for r in range(n):
-                self.squares[m][r] = dots[m, r, r]
+                self.squares[m][r] = dots[r * ld + r]
             for r in range(n):
                 for s in range(r):
-                    self.dots[m][s] = dots[m, r, s]
-                loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], dots[m, r, r], (r + 7) // 8 * 8, &gram[r, 0])
-                gram[r, r] = kernel.self_similarity(dots[m, r, r]) * (1.0 + self.jitter)
-            found.append(matrix)
+                    self.dots[m][s] = dots[r * ld + s]
+                loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], dots[r * ld + r], (r + 7) // 8 * 8, grams[i] + r * ld)
+                grams[i][r * ld + r] = kernel.self_similarity(dots[r * ld + r]) * (1.0 + self.jitter)
+
+    def grams(self):
+        """K of the dictionary under every kernel, for whoever compares."""
+        cdef Py_ssize_t i, r, s, ld = (<Basis> self.bases[0]).capacity
+        self.reserve_grams()
+        self.fill_grams(self.after)
+        found = [
+            np.array([[self.after[i][max(r, s) * ld + min(r, s)] for s in range(self.n)] for r in range(self.n)]).reshape(self.n, self.n)
+            for i in range(KERNELS)
+        ]
+        self.free_grams()
         return found
 
-    cdef bint move(self, const double *share, list grams, double *log_weight) except -1:
+    cdef bint move(self, const double *share, double *log_weight) noexcept:
         """The kernel that had less than half of the largest share of the weight becomes a neighbour of the one that had it."""
         cdef Py_ssize_t i, low = 0, high = 0, to, of
-        cdef int b, m
+        cdef int b, m, t
         cdef double scale, other
+        cdef double[4] scales
+        cdef int[4] metrics
+        cdef bint there
         for i in range(1, KERNELS):
             if share[i] < share[low]:
                 low = i
@@ -456,15 +503,15 @@ cdef class Processes:
                 high = i
         if share[low] >= 0.5 * share[high]:
             return False
-        there = {(self.scale[i], self.metric[i]) for i in range(KERNELS)}
         other = 16.0 if self.residual[high * BELIEFS] > ASTRAY else 0.25
-        for scale, m in (
-            (4.0 * self.scale[high], self.metric[high]),
-            (other * self.scale[high], self.metric[high]),
-            (self.scale[high], self.metric[high] + 1),
-            (self.scale[high], self.metric[high] - 1),
-        ):
-            if (scale, m) in there or not LEAST_SCALE <= scale <= LARGEST_SCALE or not 0 <= m < METRICS:
+        scales[0], scales[1], scales[2], scales[3] = 4.0 * self.scale[high], other * self.scale[high], self.scale[high], self.scale[high]
+        metrics[0], metrics[1], metrics[2], metrics[3] = self.metric[high], self.metric[high], self.metric[high] + 1, self.metric[high] - 1
+        for t in range(4):
+            scale, m = scales[t], metrics[t]
+            there = False
+            for i in range(KERNELS):
+                there = there or (self.scale[i] == scale and self.metric[i] == m)
+            if there or not LEAST_SCALE <= scale <= LARGEST_SCALE or not 0 <= m < METRICS:
                 continue
             self.scale[low], self.metric[low] = scale, m
             for b in range(BELIEFS):
@@ -473,21 +520,20 @@ cdef class Processes:
                 self.residual[to] = self.residual[of]
                 self.sharpness[to] = self.sharpness[of]
                 self.curvature[to] = self.curvature[of]
-                log_weight[to] = log_weight[of] - <double> NEWCOMER
-            grams[low] = grams[high]
+                log_weight[to] = log_weight[of] - newcomer
+            memcpy(self.before[low], self.before[high], (<Basis> self.bases[0]).capacity * (<Basis> self.bases[0]).capacity * 8)
             return True
         return False
 
-    cdef int tune(self) except -1:
+    cdef void tune(self) noexcept:
         """Every γ from today's mean distances."""
         cdef Py_ssize_t i
         cdef int m
         for i in range(KERNELS):
             m = self.metric[i]
             (<Kernel> self.kernels[i]).tune(self.metrics.mean_distance(m) / self.scale[i], self.metrics.mean_square(m))
-        return 0
 
-    cdef int exchange(self, list before) except -1:
+    cdef void exchange(self) noexcept:
         """Kernels are no longer what they were when ``before`` was their Gram matrices: what is believed at the points stays.
 
         A regression is as sure of it as the kernel is still the same: what it had learned under another one it may have
@@ -497,18 +543,16 @@ cdef class Processes:
         cdef int b
         cdef Belief belief
         cdef double keep
-        cdef const double[:, ::1] old, new
         if self.n == 0:
-            return 0
-        for i, (was, now) in enumerate(zip(before, self.grams())):
-            old, new = was, now
-            keep = fmax(alike(old, new), <double> LEAST_KEPT) if self.regression else 1.0
+            return
+        self.fill_grams(self.after)
+        for i in range(KERNELS):
+            keep = fmax(cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity), least_kept) if self.regression else 1.0
             for b in range(BELIEFS):
                 belief = self.beliefs[i * BELIEFS + b]
-                belief.exchange(&old[0, 0], &new[0, 0])
+                belief.exchange(self.before[i], self.after[i])
                 belief.doubt(keep)
-            (<Basis> self.bases[i]).rebuild(&new[0, 0])
-        return 0
+            (<Basis> self.bases[i]).rebuild(self.after[i])
 
     # What there is --------------------------------------------------------------------------------------------------------
 
@@ -550,8 +594,7 @@ cdef class Processes:
         assert sum([self.member[i] >= 0 for i in range(n)]) == self.n
         for basis, gram in zip(self.bases, self.grams()):
             if self.n:
-                K = np.tril(gram[: self.n, : self.n])
-                residual = np.abs(basis.matrix() @ (K + np.tril(K, -1).T) - np.eye(self.n)).max()
+                residual = np.abs(basis.matrix() @ gram - np.eye(self.n)).max()
                 assert residual < 1e-5, "K⁻¹ is the inverse of K"
 
     def state(self):
@@ -601,21 +644,19 @@ cdef class Processes:
             belief.restore(saved)
 
 
-cdef object aligned_matrix(Py_ssize_t n):
-    """Zeros whose rows the vector loops may write: n is a multiple of 8."""
-    room = np.zeros(n * n + 8)
-    start = (-room.ctypes.data % 64) // 8
-    return room[start : start + n * n].reshape(n, n)
-
-
-cpdef double alike(const double[:, ::1] one, const double[:, ::1] other) noexcept:
-    """The cosine between two Gram matrices, diagonals aside."""
+cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:
+    """The cosine between the lower triangles of two Gram matrices, diagonals aside."""
     cdef Py_ssize_t r, c
     cdef double product = 0.0, square = 0.0, of_other = 0.0
-    for r in range(one.shape[0]):
+    for r in range(n):
         for c in range(r):
-            product += one[r, c] * other[r, c]
-            square += one[r, c] * one[r, c]
-            of_other += other[r, c] * other[r, c]
+            product += one[r * n + c] * other[r * n + c]
+            square += one[r * n + c] * one[r * n + c]
+            of_other += other[r * n + c] * other[r * n + c]
     # roots apart: squares of 1e100 have no product; and rounding makes no matrix more alike than itself
     return fmin(product / (sqrt(square) * sqrt(of_other)), 1.0) if square > 0.0 and of_other > 0.0 else 1.0
+
+
+def alike(const double[:, ::1] one, const double[:, ::1] other):
+    """``cosine`` of two matrices of the same size."""
+    return cosine(&one[0, 0], &other[0, 0], one.shape[0]) if one.shape[0] else 1.0

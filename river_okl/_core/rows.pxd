@@ -43,6 +43,7 @@ cdef class Rows:
     cdef void added(self) noexcept
     cdef void dropped(self, Py_ssize_t p) noexcept
     cdef void kernel_moved(self) noexcept
+    cdef void measure_again(self) noexcept
     # Rows
     cdef void compute(self, Sample *x, double *out) noexcept nogil
     cdef bint by_distances(self, Sample *x) noexcept nogil

@@ -140,6 +140,14 @@ cdef class Rows:
             self.row[last] = 0.0
         self.fresh = False
 
+    cdef void measure_again(self) noexcept:
+        """The row of the last sample, with today's γ."""
+        cdef Sample *x = &self.samples[self.last]
+        self.self_similarity = self.kernel.self_similarity(x.square)
+        if self.points.n:
+            self.compute(x, self.row)
+        self.fresh = True
+
     cdef void kernel_moved(self) noexcept:
         """γ is another one: κ(z_i, z_i) again, and the row at the next ``look``."""
         cdef Py_ssize_t i

@@ -42,6 +42,7 @@ cdef class Scaler:
     cdef Py_ssize_t items_allocated
     cdef int64_t *marks         # [allocated] the look that met the feature last, to find those that are absent
     cdef int64_t look
+    cdef Py_ssize_t size_before # ``prepare``
 
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int find(self, const Sample *x) except -1
@@ -49,6 +50,8 @@ cdef class Scaler:
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil
-    cdef int learn(self, const Sample *x, Py_ssize_t size, bint lacking) except -1
+    cdef int prepare(self, const Sample *x, Py_ssize_t size) except -1
+    cdef void withdraw(self, const Sample *x, Py_ssize_t size) noexcept
+    cdef void learn(self, const Sample *x, Py_ssize_t size, bint lacking) noexcept
     cdef int32_t place_of(self, object key) except -1
     cdef list forget(self, dict held)

@@ -179,7 +179,7 @@ cdef class Scaler:
         cdef double gain, delta, mean, variance
         if not self.active:
             return value
-        if place < 0:
+        if place < 0 or self.features[place].count == 0:
             if self.seen == 0:
                 return 0.0  # the first sample is its own mean
             return 0.0 if value == 0.0 else 1.0 if value > 0.0 else -1.0  # its own root mean square
@@ -211,20 +211,56 @@ cdef class Scaler:
                 there += self.features[self.places[i]].centred
         return self.n_centred - there
 
-    cdef int learn(self, const Sample *x, Py_ssize_t size, bint lacking) except -1:
-        """The first ``size`` items of a sample count.  ``find`` and ``absent`` were called for it; the latter told ``lacking``."""
+    cdef int prepare(self, const Sample *x, Py_ssize_t size) except -1:
+        """Places for the first ``size`` items of a sample that is about to be learned.  If this raises, nothing has changed.
+
+        ``find`` and ``absent`` were called for it.  A new feature has count 0 until ``learn``; ``withdraw`` takes it back.
+        """
+        cdef Py_ssize_t i
+        cdef Feature *feature
+        self.size_before = self.size
+        try:
+            for i in range(size):
+                if self.places[i] < 0:
+                    self.places[i] = self.place_of(<object> x.keys[i])
+                    feature = &self.features[self.places[i]]
+                    memset(feature, 0, sizeof(Feature))
+                    feature.key = x.keys[i]
+                    self.marks[self.places[i]] = self.look
+        except BaseException:
+            self.withdraw(x, size)
+            raise
+        return 0
+
+    cdef void withdraw(self, const Sample *x, Py_ssize_t size) noexcept:
+        """The sample is not learned after all: no place of ``prepare`` remains."""
+        cdef Py_ssize_t i
+        cdef int32_t place
+        for i in range(size - 1, -1, -1):
+            place = self.places[i]
+            if place < 0 or self.features[place].count > 0:
+                continue
+            try:
+                del self.index[<object> x.keys[i]]
+            except BaseException:  # a name's __hash__ has raised: ``state`` and ``forget`` know what count 0 means
+                self.size_before = max(self.size_before, place + 1)
+                continue
+            self.places[i] = -1
+            self.features[place].key = NULL
+            if place < self.size_before:
+                self.free_places.append(place)
+        self.size = self.size_before
+
+    cdef void learn(self, const Sample *x, Py_ssize_t size, bint lacking) noexcept:
+        """The first ``size`` items of a sample count, for which all is prepared; ``absent`` told ``lacking``."""
         cdef Py_ssize_t i, j
         cdef Feature *feature
         cdef bint centred
         for i in range(size):
-            if self.places[i] < 0:
-                self.places[i] = self.place_of(<object> x.keys[i])
-                feature = &self.features[self.places[i]]
-                memset(feature, 0, sizeof(Feature))
-                feature.key, feature.first, feature.centred = x.keys[i], self.seen + 1, self.seen == 0
-                self.n_centred += feature.centred
-                self.marks[self.places[i]] = self.look
             feature = &self.features[self.places[i]]
+            if feature.count == 0:
+                feature.first, feature.centred = self.seen + 1, self.seen == 0
+                self.n_centred += feature.centred
             centred = self.is_centred(feature, True)
             self.n_centred += <int> centred - <int> feature.centred
             feature.centred = centred
@@ -238,7 +274,6 @@ cdef class Scaler:
                     feature.centred = False
                     self.n_centred -= 1
         self.seen += 1
-        return 0
 
     cdef int32_t place_of(self, object key) except -1:
         """A place for a feature that is new."""
@@ -258,17 +293,21 @@ cdef class Scaler:
         return place
 
     cdef list forget(self, dict held):
-        """Features that no point holds go where there are too many of them; the places that became free."""
+        """Features that no point holds go if there are too many of them; the places that became free.
+
+        All of them go, or, if this raises, none.
+        """
         cdef Py_ssize_t place
         if len(self.index) <= SPARE + 2 * len(held):
             return None
         loose = sorted((self.features[<Py_ssize_t> at].last, at) for key, at in self.index.items() if key not in held)
         gone = [at for _, at in loose[: len(self.index) - len(held) - SPARE // 2]]
+        going = set(gone)
+        kept, free = {key: at for key, at in self.index.items() if at not in going}, self.free_places + gone
+        self.index, self.free_places = kept, free
         for place in gone:
             self.n_centred -= self.features[place].centred
-            del self.index[<object> self.features[place].key]
             self.features[place].key = NULL
-            self.free_places.append(place)
         for place in range(self.items_allocated):  # no guess may name a place that is free
             Py_XDECREF(self.keys[place])
             self.keys[place] = NULL
@@ -287,17 +326,20 @@ cdef class Scaler:
         """What is known, by name; what ``restore`` takes."""
         cdef Feature *feature
         rows, numbers = [], []
-        for key, place in self.index.items():
+        index, free = self.index, self.free_places
+        if unlearned := [at for at in index.values() if self.features[<Py_ssize_t> at].count == 0]:
+            index, free = {key: at for key, at in index.items() if at not in unlearned}, free + unlearned
+        for key, place in index.items():
             feature = &self.features[<Py_ssize_t> place]
             rows.append((place, feature.first, feature.last, feature.count, bool(feature.centred)))
             numbers.append(numbers_of(&feature.values))
         kinds = (np.int32, np.int64, np.int64, np.int64, np.bool_)
         columns = zip(*rows) if rows else ((),) * len(kinds)
         return {
-            "names": [plain(name) for name in self.index],
+            "names": [plain(name) for name in index],
             **{name: np.array(column, dtype=kind) for name, column, kind in zip(COLUMNS, columns, kinds)},
             "numbers": np.array(numbers, dtype=np.float64).reshape(len(numbers), len(NUMBERS)),
-            "free": np.array(self.free_places, dtype=np.int32),
+            "free": np.array(free, dtype=np.int32),
             "seen": self.seen,
         }
 

@@ -2,7 +2,8 @@
 
 First-order learners move one coefficient a step. This one keeps what it believes of f at a dictionary of points, mean and
 covariance, so that each sample moves all of them as far as they are uncertain: O(B²) a sample, and far fewer points for the
-same accuracy. The equations stand at the head of ``_core/posterior.pyx``; the step here is written over them.
+same accuracy. The equations stand at the head of ``_core/posterior.pyx``, the step in ``_core/process.pyx``:
+one call, which nothing interrupts half-way.
 """
 
 from __future__ import annotations
@@ -14,15 +15,11 @@ from typing import Any
 from scipy import special
 
 from river_okl._core.posterior import normal_probability as normal
-from river_okl._core.process import Process, gaussian_step, probit_step
+from river_okl._core.process import SHARPNESS, Process
 from river_okl.checks import check_between, check_dictionary, check_kernel, check_positive
 from river_okl.kernels import RBF, Kernel
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
-
-NOVEL = 1e-3  # of κ(x, x): what the dictionary holds of κ(x, ·) already, up to the jitter
-UNFORESEEN = 0.7  # a label that had at least this probability needs no point once the dictionary is full
-SHARPNESS = 6.0  # of the softmax of their means
 
 
 class SOGP(PredictiveModel):
@@ -31,7 +28,14 @@ class SOGP(PredictiveModel):
     _f: Process
 
     def __init__(
-        self, kernel: Kernel | None, *, budget: int, forgetting: float, amplitude: float, noise: float
+        self,
+        kernel: Kernel | None,
+        *,
+        budget: int,
+        forgetting: float,
+        amplitude: float,
+        noise: float,
+        regression: bool,
     ) -> None:
         check_kernel(kernel)
         check_dictionary(budget)
@@ -43,32 +47,17 @@ class SOGP(PredictiveModel):
         self.forgetting = forgetting
         self.amplitude = amplitude
         self.noise = noise
-        self._f = Process((kernel or RBF())._terms(), budget=budget, amplitude=amplitude, forgetting=forgetting)
-        self._t = 0  # times that it has forgotten
-
-    def _likelihood(self, target: float, means: list[float], variance: float, w: float) -> tuple[list[float], float]:
-        """c of every column and b."""
-        raise NotImplementedError
-
-    def _foreseen(self, target: float, means: list[float], variance: float) -> bool:
-        """Whether the sample was predicted well enough to bring nothing but its update."""
-        raise NotImplementedError
+        self._f = Process(
+            (kernel or RBF())._terms(),
+            budget=budget,
+            amplitude=amplitude,
+            forgetting=forgetting,
+            noise=noise,
+            regression=regression,
+        )
 
     def _learn(self, x: dict[Hashable, Any], target: float, w: float) -> None:
-        f = self._f
-        means, variance = f.observe(x)
-        if w == 0.0:
-            return
-        self._t += 1
-        novel = f.novelty > NOVEL and (len(f) < self.budget or not self._foreseen(target, means, variance))
-        means, variance = f.forget()  # back to the prior by 1 - λ
-        c, b = self._likelihood(target, means, variance, w)
-        if not novel:
-            f.update(c, b)  # μ ← μ + c h, S ← S - b h hᵀ
-            return
-        f.add(c, b)
-        if len(f) > self.budget:
-            f.remove(f.least())  # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
+        self._f.learn(x, target, w)
 
     @property
     @locked
@@ -132,18 +121,10 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
         amplitude: float = 4.0,
         noise: float = 0.05,
     ):
-        super().__init__(kernel, budget=budget, forgetting=forgetting, amplitude=amplitude, noise=noise)
+        super().__init__(
+            kernel, budget=budget, forgetting=forgetting, amplitude=amplitude, noise=noise, regression=False
+        )
         self._start()
-
-    def _likelihood(self, target: float, means: list[float], variance: float, w: float) -> tuple[list[float], float]:
-        if len(means) == 1:
-            c, b = probit_step(2.0 * target - 1.0, means[0], variance, w)
-            return [c], b
-        steps = [gaussian_step((o == target) - m, variance, self.noise, w) for o, m in enumerate(means)]
-        return [c for c, _ in steps], steps[0][1]
-
-    def _foreseen(self, target: float, means: list[float], variance: float) -> bool:
-        return self._chances(means, variance)[int(target)] >= UNFORESEEN
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
@@ -215,15 +196,9 @@ class SOGPRegressor(SOGP, PredictiveRegressor):
         amplitude: float = 2.0,
         noise: float = 0.1,
     ):
-        super().__init__(kernel, budget=budget, forgetting=forgetting, amplitude=amplitude, noise=noise)
-
-    def _likelihood(self, target: float, means: list[float], variance: float, w: float) -> tuple[list[float], float]:
-        c, b = gaussian_step(target - means[0], variance, self.noise, w)
-        return [c], b
-
-    def _foreseen(self, target: float, means: list[float], variance: float) -> bool:
-        error = target - means[0]
-        return error * error <= variance + self.noise
+        super().__init__(
+            kernel, budget=budget, forgetting=forgetting, amplitude=amplitude, noise=noise, regression=True
+        )
 
     def _prediction(self, x: Any) -> tuple[float, float]:
         (mean,), variance = self._f.look(x)

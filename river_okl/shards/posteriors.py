@@ -167,7 +167,7 @@ def heaviest(held: NDArray[np.int64], importance: Arrays, most: int) -> NDArray[
 def merged(shards: Shards) -> tuple[Any, float]:
     """The process that has all evidence, and how much of the mean of their means is lost at the points that stay."""
     model = shards.new()
-    model._t = shards.total(lambda each: each._t)
+    total = shards.total(lambda each: each._f.seen)
     if isinstance(model, PredictiveClassifier):
         names = shards.models[0]._labels.names
         for _ in names[2:]:
@@ -205,7 +205,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
         for belief, basis in zip(beliefs, bases, strict=True)
     ]
     K = space.gram(means, None, chosen, chosen)
-    steps = [each._t - shards.start._t for each in shards.models]
+    steps = [each._f.seen - shards.start._f.seen for each in shards.models]
     belief = added(amplitude, forgetting, K, Ends(seen[0], seen[1:], steps), shards.evidence.tolist())
     model._f.restore(
         {
@@ -213,6 +213,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
             "points": stored([points[i] for i in chosen], model.budget + 1),
             "basis": {"n": len(K), "inverse": packed(inverse(K))},
             "amplitude": amplitude,
+            "seen": total,
             "belief": {"means": belief.means, "learned": packed(belief.learned), "factor": 1.0},
         }
     )

@@ -77,8 +77,7 @@ def n_samples(model: Any) -> int:
     """How many samples a model has learned."""
     if isinstance(model, KernelClassifier):
         return int(model._calibration.seen)
-    seen = getattr(model._f, "seen", None)
-    return int(model._t if seen is None else seen)
+    return int(model._f.seen if hasattr(model._f, "seen") else model._t)
 
 
 # What may be merged ---------------------------------------------------------------------------------------------------
