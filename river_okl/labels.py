@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numbers
-import threading
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from river_okl._core.driver import set_labels
 from river_okl._core.sample import plain, shown
 
 MOST_LABELS = 10_000  # each costs a column of coefficients, and a part of the time of every sample
@@ -38,7 +38,6 @@ class Labels:
     def __init__(self, names: Iterable[Any] = ()) -> None:
         self.names: list[Any] = []
         self.positions: dict[Any, int] = {}
-        self.lock = threading.RLock()  # for whoever adds a label, and what belongs to it, where that may be two at once
         for y in names:
             self.add(y)
 
@@ -64,8 +63,11 @@ class Labels:
         """The label at position 1, or None."""
         return next((y for y in self.names[:2] if self.positions[y] == 1), None)
 
-    def add(self, y: Any) -> None:
-        """A label takes its place; one that is known has it already.  ``check`` it before."""
+    def add(self, y: Any, f: Any = None) -> None:
+        """A label takes its place, and from the third on f, if given, gets its class; a known label changes nothing.
+
+        ``check`` it before.
+        """
         n = len(self.names)
         if y in self.positions:
             return
@@ -75,8 +77,9 @@ class Labels:
             position = 1 - self.positions[self.names[0]]
         else:
             position = n
-        self.positions[y] = position
-        self.names.insert(position, y)
+        names = [*self.names]
+        names.insert(position, y)
+        set_labels(self, names, {**self.positions, y: position}, f)
 
     def check(self, labels: Iterable[Any], model: str, *, multiclass: bool) -> None:
         """Raise where one of these labels is none, or one too many for a model of this name; nothing changes."""

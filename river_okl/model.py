@@ -16,6 +16,8 @@ f is the expansion, which has just seen the sample; y is ±1 or the target, p = 
 ``learn_one`` checks all input before anything moves.  Parameters are plain attributes that an algorithm reads at each
 step, so that those it names in ``_mutable_attributes`` can be changed by river's ``mutate``.
 
+A public method holds the model's lock, and so sees the model between two samples (``_core/lock.pyx``).
+
 Where predictions are made of more than f(x), an algorithm is a ``Composite`` and says of what they are made in
 ``_parts``, once for predictions, frames, calibration and explanations.
 
@@ -26,9 +28,12 @@ algorithm stays as it is written, with y = +1 and p the margin.  See the head of
 
 from __future__ import annotations
 
+import copy
+import functools
 import math
-from collections.abc import Hashable, Iterable
-from typing import Any, ClassVar
+import random
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +59,26 @@ from river_okl.frames import frame_of, label_frame, label_series, learned, rows_
 from river_okl.labels import Labels
 from river_okl.losses import derivative
 
-__all__ = ["Composite", "KernelClassifier", "KernelEstimator", "KernelModel", "KernelRegressor"]
+__all__ = ["Composite", "KernelClassifier", "KernelEstimator", "KernelModel", "KernelRegressor", "locked"]
 
 Part = tuple[Expansion, tuple[float, ...]]  # an expansion, and the weights of its outputs
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def locked(method: Method) -> Method:
+    """A public method during which no other thread uses the model.
+
+    The lock is not reentrant: a public method calls no other.  ``predict_one`` and ``learn_one`` take it themselves, as
+    that costs less.
+    """
+
+    @functools.wraps(method)
+    def inside(self: KernelEstimator, *args: Any, **options: Any) -> Any:
+        with self._f.lock:
+            return method(self, *args, **options)
+
+    return cast(Method, inside)
 
 
 class KernelEstimator(base.Estimator):
@@ -73,16 +95,19 @@ class KernelEstimator(base.Estimator):
         self._f = Expansion((kernel or kernels.RBF())._terms(), **expansion)
 
     @property
+    @locked
     def kernel_in_use(self) -> kernels.Kernel:
         """The kernel with every gamma filled in (0: not known before the stream shows two different samples)."""
         return (self.kernel or kernels.RBF())._resolved(self._f.kernel.mean_distance, self._f.kernel.mean_square)
 
     @property
+    @locked
     def n_support_vectors(self) -> int:
         """How many support vectors the model has."""
         return len(self._f)
 
     @property
+    @locked
     def support_vectors(self) -> list[tuple[dict[Hashable, float], Any]]:
         """Every support vector with its coefficient, the oldest first: a copy in the user's feature names.
 
@@ -97,6 +122,7 @@ class KernelEstimator(base.Estimator):
         ]
 
     @property
+    @locked
     def norm(self) -> float:
         """The norm of f in the kernel's Hilbert space."""
         return math.sqrt(self._f.norm2)
@@ -104,13 +130,25 @@ class KernelEstimator(base.Estimator):
     def _check_state(self) -> None:
         """ValueError where attributes that come from a checkpoint do not belong together."""
 
+    @locked
     def __getstate__(self) -> dict[str, Any]:
-        return {plain(name): _plain(value) for name, value in vars(self).items()}
+        # a copy, as who pickles or copies it does so later, part by part, while other threads learn
+        return {plain(name): _plain(_snapshot(value)) for name, value in vars(self).items()}
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        with self._f.lock:
+            return super().clone(new_params, include_attributes)
 
     def mutate(self, new_attrs: dict[str, Any]) -> None:
         """Change parameters in place; the constructor's checks apply."""
         self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
-        super().mutate(new_attrs)
+        with self._f.lock:
+            super().mutate(new_attrs)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        with self._f.lock:
+            return super()._raw_memory_usage
 
 
 class KernelModel(KernelEstimator):
@@ -162,11 +200,15 @@ class KernelModel(KernelEstimator):
         values: NDArray[np.float64] = sum(parts)
         return values
 
+    @locked
     def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
         """The support vectors with their contributions to the decision for x, the largest in size first.
 
         With more than two classes it is the score of the predicted class that is explained.
         """
+        return self._explained(x)
+
+    def _explained(self, x: Any) -> list[tuple[dict[Hashable, float], float]]:
         contributions, points = [], []
         for f, weights in self._parts():
             f.evaluate(x)
@@ -177,9 +219,13 @@ class KernelModel(KernelEstimator):
         column = each[:, each.sum(axis=0).argmax()]
         return [(points[i], float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
 
+    @locked
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
         """A table of the five support vectors that contribute most to the decision for x."""
-        explained = self.explain_one(x)
+        return self._debugged(x, decimals)
+
+    def _debugged(self, x: Any, decimals: int) -> str:
+        explained = self._explained(x)
         top, others = explained[:5], explained[5:]
         names = [", ".join(f"{name}={value:.{decimals}g}" for name, value in z.items()) for z, _ in top]
         total = sum(contribution for _, contribution in explained)
@@ -228,7 +274,8 @@ class KernelModel(KernelEstimator):
 
         """
         frame, targets = learned(X, y)
-        self._check_many(targets)
+        with self._f.lock:
+            self._check_many(targets)
         self._learn_rows(frame, targets, check_weights(1.0 if w is None else w, len(frame)))
 
     def _learn_rows(self, frame: Frame, targets: list[Any], weights: list[float]) -> None:
@@ -265,6 +312,25 @@ class Composite(KernelModel):
         return value
 
 
+class _Snapshot:
+    """A part of a model as it was when this was made: pickled and copied as that part."""
+
+    def __init__(self, part: Any) -> None:
+        self._reduced = part.__reduce__()
+
+    def __reduce__(self) -> Any:
+        return self._reduced
+
+
+def _snapshot(value: Any) -> Any:
+    """An attribute that no later step changes.  Parameters are shared: a step only reads them."""
+    if isinstance(value, base.Base):
+        return value
+    if hasattr(value, "restore") or isinstance(value, Expansion | random.Random):
+        return _Snapshot(value)
+    return copy.deepcopy(value)
+
+
 def _plain(value: Any) -> Any:
     """An attribute as pickles have it: see ``plain``."""
     if type(value) is list:
@@ -287,11 +353,18 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> float:
         """The predicted target; 0 before the first sample, whatever x is."""
-        if not self._alone:
-            return self._decision(x)
-        value: float = self._f.evaluate(x) if len(self._f) else 0.0
-        return value
+        f = self._f
+        lock = f.lock
+        try:
+            lock.acquire()
+            if not self._alone:
+                return self._decision(x)
+            value: float = f.evaluate(x) if len(f) else 0.0
+            return value
+        finally:
+            lock.release()
 
+    @locked
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
         frame = frame_of(X)
@@ -302,12 +375,17 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
             w = check_weight(w)
         if type(y) is not float or not -LARGEST_TARGET <= y <= LARGEST_TARGET:
             y = check_target(y)
-        if self._alone:
-            f: Any = self._f
-            p = f.observe(x)
-        else:
-            f, p = self._look(x)
-        self._step(f, y, p, w)
+        f: Any = self._f
+        lock = f.lock
+        try:
+            lock.acquire()
+            if self._alone:
+                p = f.observe(x)
+            else:
+                f, p = self._look(x)
+            self._step(f, y, p, w)
+        finally:
+            lock.release()
 
     def _learn_rows(self, frame: Frame, targets: list[Any], weights: list[float]) -> None:
         if self._alone and type(self).learn_one is KernelRegressor.learn_one:
@@ -358,43 +436,39 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
-        try:
-            position = self._labels.positions[y]
-        except (KeyError, TypeError):
-            position = self._learn_label(x, y)
         f: Any = self._f
-        target = 1.0 if position or f.n_classes else -1.0
-        if self._alone:
-            p = self._calibration.observe(f, x, position)
-        else:
-            number = position if f.n_classes else -1
-            f, p = (f, f.observe(x, number)) if self._looks_alone else self._look(x, number)
-            self._calibration.update(target * self._predicted(p))
-        self._step(f, target, p, w)
+        lock = f.lock
+        try:
+            lock.acquire()
+            try:
+                position = self._labels.positions[y]
+            except (KeyError, TypeError):
+                position = self._learn_label(x, y)
+            target = 1.0 if position or f.n_classes else -1.0
+            if self._alone:
+                p = self._calibration.observe(f, x, position)
+            else:
+                number = position if f.n_classes else -1
+                f, p = (f, f.observe(x, number)) if self._looks_alone else self._look(x, number)
+                self._calibration.update(target * self._predicted(p))
+            self._step(f, target, p, w)
+        finally:
+            lock.release()
 
     def _learn_rows(self, frame: Frame, targets: list[Any], weights: list[float]) -> None:
         if self._alone and type(self).learn_one is KernelClassifier.learn_one:
-            known, place = self._labels.positions, self._learn_label
-            learn_labels(self._step, self._f, frame, targets, weights, known, place, self._calibration)
+            learn_labels(
+                self._step, self._f, frame, targets, weights, self._labels, self._learn_label, self._calibration
+            )
         else:
             super()._learn_rows(frame, targets, weights)
 
     def _learn_label(self, x: Any, y: Any) -> int:
-        """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label.
-
-        Where another thread predicts meanwhile, it finds a score for every label: f has the class before it has a name.
-        """
+        """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
         labels, f = self._labels, self._f
         self._check_many([y])
         f.evaluate(x)
-        with labels.lock:
-            self._check_many([y])  # another thread may have added one
-            if y not in labels.positions:
-                if len(labels) == 2:
-                    f.split_classes()
-                if len(labels) >= 2:
-                    f.add_class()
-                labels.add(y)
+        labels.add(y, f)
         return labels.positions[y]
 
     def _check_many(self, targets: list[Any]) -> None:
@@ -405,11 +479,9 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         self._labels.check(different, type(self).__name__, multiclass=self._multiclass)
 
     def _scores(self, x: Any) -> list[float]:
-        """The score of the positive label, or one for each class; of one that another thread is adding, none yet."""
+        """The score of the positive label, or one for each class."""
         if not self._f.n_classes:
-            score = self._decision(x)
-            if not self._f.n_classes:  # still
-                return [score]
+            return [self._decision(x)]
         ((f, weights),) = self._parts()
         scores: list[float] = f.evaluate(x, weights)
         return scores[: len(self._labels)]
@@ -418,6 +490,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         """The hinge loss, not positive where there is none, and the sign of the step that lessens it."""
         return 1.0 - y * p, y
 
+    @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The score of the positive label, larger where the model is surer; of more than two classes, that of each."""
         scores = self._scores(x)
@@ -425,17 +498,24 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """The predicted label: one that the stream has shown, or None where it has shown none."""
-        names = self._labels.names
-        if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
-            return None
-        score: Any = self._f.evaluate(x) if self._alone else self._scores(x)
-        if type(score) is list:
-            if len(score) > 1:
-                known = score[: len(names)]
-                return names[known.index(max(known))]
-            (score,) = score
-        return names[score >= 0.0] if len(names) >= 2 else names[0]
+        f = self._f
+        lock = f.lock
+        try:
+            lock.acquire()
+            names = self._labels.names
+            if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
+                return None
+            score: Any = f.evaluate(x) if self._alone else self._scores(x)
+            if type(score) is list:
+                if len(score) > 1:
+                    known = score[: len(names)]
+                    return names[known.index(max(known))]
+                (score,) = score
+            return names[score >= 0.0] if len(names) >= 2 else names[0]
+        finally:
+            lock.release()
 
+    @locked
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label that the stream has shown.
 
@@ -461,6 +541,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         each = special.softmax(factor * math.sqrt(0.5) * np.array(scores))  # margins are (F_y - F_r)/√2
         return dict(zip(names, each.tolist(), strict=False))
 
+    @locked
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
         frame = frame_of(X)
@@ -473,6 +554,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             positions = (scores[:, 0] >= 0.0).astype(int) if len(names) >= 2 else np.zeros(len(scores), int)
         return label_series(names, positions, frame)
 
+    @locked
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
         frame = frame_of(X)

@@ -19,7 +19,7 @@ from river.utils.dataframe import to_native_series
 from river_okl.checks import LARGEST_WEIGHT, check_between, check_target, check_weight
 from river_okl.frames import frame_of, label_frame, label_series, rows_of
 from river_okl.labels import Labels
-from river_okl.model import KernelModel
+from river_okl.model import KernelModel, locked
 
 
 class PredictiveModel(KernelModel):
@@ -43,6 +43,7 @@ class PredictiveModel(KernelModel):
         return found
 
     @property
+    @locked
     def support_vectors(self) -> list[tuple[dict[Hashable, float], Any]]:
         """Every point with its coefficient in the mean, the oldest first: a copy in the user's feature names.
 
@@ -56,21 +57,13 @@ class PredictiveModel(KernelModel):
                 f.points.point(i),
                 dict(zip(names, columns[i].tolist(), strict=True)) if columns.shape[1] > 1 else float(columns[i, 0]),
             )
-            for i in sorted(self._supports(len(columns)), key=f.points.births.__getitem__)
+            for i in sorted(f.supports, key=f.points.births.__getitem__)
         ]
 
-    def _supports(self, n: int) -> list[int]:
-        """The positions of the points that have coefficients, of n: another thread may have learned one more by now."""
-        return [i for i in self._f.supports if i < n]
-
-    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
-        """The points with their contributions to the mean at x, the largest in size first.
-
-        With more than two classes it is the mean of the predicted class that is explained.
-        """
+    def _explained(self, x: Any) -> list[tuple[dict[Hashable, float], float]]:
         each = self._contributions(x)
         column = each[:, each.sum(axis=0).argmax()]
-        order = sorted(self._supports(len(column)), key=lambda i: -abs(column[i]))
+        order = sorted(self._f.supports, key=lambda i: -abs(column[i]))
         return [(self._f.points.point(i), float(column[i])) for i in order]
 
 
@@ -84,7 +77,9 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
-        self._learn(x, check_target(y), w)
+        y = check_target(y)
+        with self._f.lock:
+            self._learn(x, y, w)
 
     def predict_one(self, x: dict[Hashable, Any], *, with_dist: bool = False, **kwargs: Any) -> Any:
         """The predicted target.
@@ -97,14 +92,15 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
             Whether to return the predictive distribution, a `river.proba.Gaussian`, instead of its mean.
 
         """
-        mean, deviation = self._prediction(
-            x if len(self._f.points) else {}
-        )  # before the first sample MinMaxScaler makes NaN
+        f = self._f
+        with f.lock:  # before the first sample MinMaxScaler makes NaN
+            mean, deviation = self._prediction(x if len(f.points) else {})
         if not with_dist:
             return mean
         make: Any = proba.Gaussian._from_state  # as River's BayesianLinearRegression makes it
         return make(n=1, m=mean, var=deviation * deviation, ddof=0)
 
+    @locked
     def predict_interval_one(self, x: dict[Hashable, Any], coverage: float = 0.9) -> tuple[float, float]:
         """The central interval of the predictive distribution, as (lower, upper).
 
@@ -121,6 +117,7 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
         half = -NormalDist().inv_cdf(0.5 * (1.0 - float(coverage))) * deviation
         return mean - half, mean + half
 
+    @locked
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
         frame = frame_of(X)
@@ -144,31 +141,22 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
         """Of every label by its position; of two where there are fewer."""
         raise NotImplementedError
 
-    def _add_class(self) -> None:
-        """A third label is there, or one more."""
-        raise NotImplementedError
-
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
-        try:
-            position = self._labels.positions[y]
-        except (KeyError, TypeError):
-            position = self._learn_label(x, y)
-        self._learn(x, float(position), w)
+        with self._f.lock:
+            try:
+                position = self._labels.positions[y]
+            except (KeyError, TypeError):
+                position = self._learn_label(x, y)
+            self._learn(x, float(position), w)
 
     def _learn_label(self, x: Any, y: Any) -> int:
         """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
-        labels = self._labels
         self._check_many([y])
         self._probabilities(x)
-        with labels.lock:
-            self._check_many([y])  # another thread may have added one
-            if y not in labels.positions:
-                if len(labels) >= 2:
-                    self._add_class()
-                labels.add(y)
-        return labels.positions[y]
+        self._labels.add(y, self._f)
+        return self._labels.positions[y]
 
     def _check_many(self, targets: list[Any]) -> None:
         try:
@@ -177,17 +165,10 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
             different = targets
         self._labels.check(different, type(self).__name__, multiclass=True)
 
+    @locked
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
         """The predictive probability of each label that the stream has shown."""
-        return self._named(self._known(x)) if self._labels.names else {}
-
-    def _known(self, x: Any) -> list[float]:
-        """``_probabilities`` without a label that another thread is adding."""
-        probabilities, most = self._probabilities(x), max(2, len(self._labels))
-        if len(probabilities) <= most:
-            return probabilities
-        total = sum(probabilities[:most])
-        return [p / total for p in probabilities[:most]]
+        return self._named(self._probabilities(x)) if self._labels.names else {}
 
     def _named(self, probabilities: list[float]) -> dict[Any, float]:
         names = self._labels.names
@@ -195,31 +176,35 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """The predicted label: one that the stream has shown, or None where it has shown none."""
-        names = self._labels.names
-        if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
-            return None
-        probabilities = self._known(x)
+        with self._f.lock:
+            names = self._labels.names
+            if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
+                return None
+            probabilities = self._probabilities(x)
         return names[_best(probabilities)] if len(names) >= 2 else names[0]
 
+    @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The log-odds of the positive label; of more than two classes, the log-probability of each."""
-        probabilities = [max(p, 1e-300) for p in self._known(x)]
+        probabilities = [max(p, 1e-300) for p in self._probabilities(x)]
         if len(probabilities) == 2:
             return math.log(probabilities[1]) - math.log(probabilities[0])
         return {name: math.log(p) for name, p in zip(self._labels.names, probabilities, strict=False)}
 
+    @locked
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
         frame, names = frame_of(X), self._labels.names
-        rows = [self._known(row) for row in rows_of(frame)]
+        rows = [self._probabilities(row) for row in rows_of(frame)]
         positions = np.array([_best(row) if len(names) >= 2 else 0 for row in rows], dtype=int) if names else None
         return label_series(names, positions, frame)
 
+    @locked
     def predict_proba_many(self, X: Any) -> Any:
         """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
         frame = frame_of(X)
         names = list(self._labels.names)
-        rows = [self._named(self._known(row)) for row in rows_of(frame)]
+        rows = [self._named(self._probabilities(row)) for row in rows_of(frame)]
         return label_frame({y: np.array([row[y] for row in rows]) for y in names}, frame)
 
 

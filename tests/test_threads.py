@@ -1,28 +1,29 @@
-"""Threads and processes: what may be done at once, and what is refused.
+"""Threads and processes: any number of threads may use one model at once, and each call sees it between two samples.
 
-Promised: any number of threads may predict with one model while none learns. Two threads that learn one model, or one
-that learns while another predicts, do no harm to memory, but a step may be refused with a RuntimeError (and be done in
-part): use a lock. Processes have models of their own, forked or spawned.
+Processes have models of their own, forked or spawned.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
+import inspect
 import multiprocessing
+import signal
 import sys
 import threading
+import time
 
-import numpy as np
 import pandas as pd
 import pytest
-from river import preprocessing
+from river import base, preprocessing
 
 import river_okl
 from river_okl import kernels
-from river_okl._core.expansion import Expansion
-from river_okl.labels import Labels
+from river_okl._core.lock import Lock
+from river_okl.checkpoint import dumps
 from tests import streams
-from tests.discovery import CLASSES, ODD, decision, small, snapshot, task
+from tests.discovery import CLASSES, decision, small, snapshot, task
 
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
 
@@ -54,34 +55,6 @@ def in_threads(n, work):
     for thread in threads:
         thread.join()
     return results
-
-
-def test_a_step_that_waits_for_a_prediction_is_right_or_refused(restless):
-    """A long evaluation runs without the GIL; what another thread does meanwhile waits, and then sees another one."""
-    rng = np.random.default_rng(1)
-    points = [dict(enumerate(row)) for row in rng.normal(size=(2100, 100)).tolist()]  # 210,000 numbers
-    f = Expansion(kernels.RBF(0.005)._terms(), norm=True)
-    for x in points:
-        f.evaluate(x)
-        f.add(1.0)
-
-    def predict(i):
-        for x in points[:300]:
-            f.evaluate(x)
-
-    def learn(i):
-        for t in range(300):
-            try:
-                f.evaluate({0: 1.0, 1: t / 300.0})
-                f.add(1.0)
-            except RuntimeError:
-                continue  # the sample that was to be added is not the last one any more
-            f.remove(2100)
-
-    in_threads(2, lambda i: (predict, learn)[i](i))
-    assert len(f) == 2100
-    alpha = f.coefficients
-    assert f.norm2 == pytest.approx(alpha @ f.gram() @ alpha, rel=1e-9)
 
 
 @each_class
@@ -125,113 +98,6 @@ def test_four_threads_predict_with_a_model_that_releases_the_gil(restless):
     assert ones == [[expected] * 5] * 2
 
 
-@each_class
-def test_learning_in_two_threads_is_refused_or_safe(cls, restless):
-    model = small(cls)
-    stream = streams.emerging(task(cls), 300 if cls.__name__ in ODD else 150)
-
-    def learn(i):
-        refused = 0
-        for x, y in stream[i::2]:
-            try:
-                model.learn_one(x, y)
-            except (RuntimeError, ValueError, IndexError, KeyError):
-                refused += 1
-        return refused
-
-    for refused in in_threads(2, learn):
-        assert isinstance(refused, int), refused
-    decision(model, stream[0][0])  # from this thread
-    for f in vars(model).values():
-        if hasattr(f, "_check") and len(f) <= (f.budget or len(f)):
-            f._check()
-
-
-MANY = [pytest.param(cls, id=name) for name, cls in CLASSES.items() if getattr(small(cls), "_multiclass", False)]
-
-
-@pytest.mark.parametrize("known", [2, 3])
-@pytest.mark.parametrize("cls", MANY)
-def test_a_prediction_while_another_thread_adds_a_label(cls, known, monkeypatch):
-    """A model that has room for a new label predicts as before, until the label is there."""
-    model = small(cls)
-    stream = [(x, i % known) for i, (x, _) in enumerate(streams.dense("classification", 40))]
-    for x, y in stream:
-        model.learn_one(x, y)
-    frame = pd.DataFrame([x for x, _ in stream[:9]])
-    found = []
-
-    def predict(i=0):
-        one = [
-            (model.predict_one(x), model.decision_function_one(x), model.predict_proba_one(x)) for x, _ in stream[:9]
-        ]
-        return one, model.predict_many(frame).tolist(), model.predict_proba_many(frame).to_dict("list")
-
-    def add(labels, y):
-        found.extend(in_threads(1, predict))
-        whole(labels, y)
-
-    before, whole = predict(), Labels.add
-    monkeypatch.setattr(Labels, "add", add)
-    model.learn_one(stream[0][0], known)
-    ((ones, labels, columns),) = found
-    assert labels == [label for label, *_ in ones]
-    assert list(columns) == list(before[2])
-    for (_, scores, probabilities), (_, _, expected) in zip(ones, before[0], strict=True):
-        assert isinstance(scores, float) or list(scores) == list(range(known))
-        assert sum(probabilities.values()) == pytest.approx(1.0)
-        assert list(probabilities) == list(range(known))
-        if hasattr(model, "_calibration"):  # a Gaussian process for more than two labels is another one
-            assert probabilities == pytest.approx(expected, rel=1e-12)
-            assert labels == before[1]
-    assert [*model.predict_proba_one(stream[0][0])] == [*range(known + 1)]
-
-
-@pytest.mark.parametrize("known", [0, 1, 2, 3])
-@pytest.mark.parametrize("cls", MANY)
-def test_two_threads_that_bring_the_same_label(cls, known, monkeypatch):
-    """The second waits where the first adds it, and then finds it; it goes on when the first one's step is through."""
-    model, learned, waiting = small(cls), threading.Event(), threading.Event()
-    stream = [(x, i % max(1, known)) for i, (x, _) in enumerate(streams.dense("classification", 40))]
-    for x, y in stream if known else []:
-        model.learn_one(x, y)
-    whole, threads = Labels.add, []
-
-    class Lock:
-        """The lock of the labels, which whoever comes second gets when the first has learned."""
-
-        def __init__(self, lock):
-            self.lock = lock
-
-        def __enter__(self):
-            if threading.current_thread() in threads:
-                waiting.set()
-                learned.wait()
-            self.lock.acquire()
-
-        def __exit__(self, *error):
-            self.lock.release()
-
-    def add(labels, y):
-        if not threads:
-            threads.append(threading.Thread(target=model.learn_one, args=(stream[1][0], known)))
-            threads[0].start()
-            for _ in range(200):  # without a lock it would be through
-                if not waiting.is_set():
-                    threads[0].join(0.001)
-        whole(labels, y)
-
-    monkeypatch.setattr(Labels, "add", add)
-    monkeypatch.setattr(model._labels, "lock", Lock(model._labels.lock))
-    model.learn_one(stream[0][0], known)
-    learned.set()
-    threads[0].join()
-    labels = list(range(known + 1))
-    assert model._labels.names == labels
-    assert [*model.predict_proba_one(stream[0][0])] == labels
-    model._check_state()
-
-
 def test_two_threads_learn_two_models(restless):
     def learn(i):
         model = small(river_okl.OLRDClassifier, seed=i)
@@ -271,73 +137,205 @@ def test_a_name_that_calls_its_model_back_is_refused():
             return 7
 
     sample = {Name(): 1.0}
-    with pytest.raises(RuntimeError, match="__hash__"):
+    with pytest.raises(RuntimeError, match="same thread"):
         model.learn_one(sample, True)
     model.learn_one({"x": 1.0}, True)
     assert model.n_support_vectors == 1
 
 
-def readers(model):
+# Readers beside a learner ---------------------------------------------------------------------------------------------
+
+X = {"x0": 0.3, "x1": -0.2, "late": 1.0}
+FRAME = pd.DataFrame([{"x0": 0.3, "x1": -0.2}, {"x0": -1.0, "x1": 0.5}])
+EVERY_CLASS = {
+    name: cls
+    for name in river_okl.__all__
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Estimator)
+}
+
+# What each public name of a model is asked for; what it returns is compared by its repr or its bytes.
+QUESTIONS = {
+    "clone": lambda model: repr(model.clone()),
+    "debug_one": lambda model: model.debug_one(X),
+    "decision_function_one": lambda model: repr(model.decision_function_one(X)),
+    "experts": lambda model: repr(model.experts),
+    "explain_one": lambda model: repr(model.explain_one(X)),
+    "feature_weights": lambda model: repr(model.feature_weights),
+    "kernel_in_use": lambda model: repr(model.kernel_in_use),
+    "mutate": lambda model: model.mutate({}),
+    "n_support_vectors": lambda model: model.n_support_vectors,
+    "norm": lambda model: model.norm,
+    "predict_interval_one": lambda model: repr(model.predict_interval_one(X)),
+    "predict_many": lambda model: repr(model.predict_many(FRAME).tolist()),
+    "predict_one": lambda model: repr(model.predict_one(X)),
+    "predict_proba_many": lambda model: repr(model.predict_proba_many(FRAME).to_dict("list")),
+    "predict_proba_one": lambda model: repr(model.predict_proba_one(X)),
+    "score_many": lambda model: repr(model.score_many(FRAME).tolist()),
+    "score_one": lambda model: repr(model.score_one(X)),
+    "support_vectors": lambda model: repr(model.support_vectors),
+    "transform_many": lambda model: repr(model.transform_many(FRAME).to_dict("list")),
+    "transform_one": lambda model: repr(model.transform_one(X)),
+}
+# And what is done with a model besides.
+QUESTIONS_OF_ALL = {
+    "pickle": snapshot,
+    "copy": lambda model: snapshot(copy.deepcopy(model)),
+    "checkpoint": lambda model: dumps(model),
+    "merge": lambda model: snapshot(river_okl.merge([model])),
+}
+LEARNING = {"learn_one", "learn_many", "learn_stream"}
+
+
+def public(cls):
+    """Every public method and property."""
     return {
-        "support vectors": lambda: model.support_vectors,
-        "explanations": lambda: model.explain_one({"a": 1.0}),
-        "norm": lambda: model.norm,
-        "a copy": lambda: model._f.__reduce__(),
+        name
+        for name in dir(cls)
+        if not name.startswith("_")
+        and (callable(getattr(cls, name)) or isinstance(inspect.getattr_static(cls, name), property))
     }
 
 
-@pytest.mark.parametrize(
-    ("cls", "what"),
-    [
-        *((river_okl.OKLClassifier, what) for what in ("support vectors", "explanations", "a copy")),
-        *((river_okl.SOGPClassifier, what) for what in ("support vectors", "norm", "a copy")),
-    ],
-)
-def test_who_reads_waits_for_the_step_of_another_thread(cls, what):
-    """NumPy gives the GIL away where it allocates: what is read half may not fit into what was allocated for it."""
-    model = cls()
-    for x, y in streams.dense("binary", 30):
-        model.learn_one(x, y)
-    inside, go_on = threading.Event(), threading.Event()
+def questions(cls):
+    found = {name: QUESTIONS[name] for name in public(cls) - LEARNING}
+    return found | {name: ask for name, ask in QUESTIONS_OF_ALL.items() if name != "merge" or merges(cls)}
 
-    class Name:
-        def __hash__(self):
-            inside.set()
+
+def merges(cls):
+    model = small(cls)
+    try:
+        river_okl.merge([model])
+    except TypeError:
+        return False
+    return True
+
+
+def learn(model, x, y):
+    model.learn_one(x, y) if "y" in inspect.signature(type(model).learn_one).parameters else model.learn_one(x)
+
+
+@pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in EVERY_CLASS.items()])
+def test_every_reader_sees_a_model_between_two_samples(cls, restless):
+    """What three threads read while one learns is what a model was after some sample, and never an older one again."""
+    stream = streams.emerging(task(cls), 40)
+    if getattr(small(cls), "_multiclass", False):
+        stream = [(x, t % 7 if t < 30 else y) for t, (x, y) in enumerate(stream)]
+    alone, between = small(cls), []
+    asked = questions(cls)
+    between.append({name: ask(alone) for name, ask in asked.items()})
+    for x, y in stream:
+        learn(alone, x, y)
+        between.append({name: ask(alone) for name, ask in asked.items()})
+    model, done = small(cls), threading.Event()
+
+    def work(i):
+        if i == 0:
+            try:
+                for x, y in stream:
+                    learn(model, x, y)
+                    time.sleep(1e-4)
+            finally:
+                done.set()
+            return
+        at = dict.fromkeys(asked, 0)
+        rounds = 0
+        while rounds < 2 or not done.is_set():
+            rounds += 1
+            for name, ask in asked.items():
+                found = ask(model)
+                while at[name] < len(between) and between[at[name]][name] != found:
+                    at[name] += 1
+                assert at[name] < len(between), f"{name}: {found!r:.300} was never so, or was so earlier"
+
+    for error in in_threads(4, work):
+        if error is not None:
+            raise error
+    assert snapshot(model) == snapshot(alone)
+
+
+@each_class
+def test_learners_take_turns(cls, restless):
+    """Two threads that learn one model: every sample is learned, in one order or another."""
+    model, stream = small(cls), streams.emerging(task(cls), 60)
+
+    def work(i):
+        for x, y in stream[i::2]:
+            model.learn_one(x, y)
+
+    for error in in_threads(2, work):
+        if error is not None:
+            raise error
+    decision(model, stream[0][0])
+    for f in vars(model).values():
+        if hasattr(f, "_check"):
+            f._check()
+    if hasattr(model, "_calibration"):
+        assert model._calibration.state()["seen"] == 60
+
+
+# The lock -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_lock_is_not_reentrant_and_not_released_by_others():
+    lock = Lock()
+    with lock:
+        with pytest.raises(RuntimeError, match="same thread"):
+            lock.acquire()
+        lock.release()  # of the call that was refused
+        in_threads(1, lambda i: lock.release())
+        with pytest.raises(RuntimeError, match="same thread"), lock:
+            pass
+    with lock:
+        pass
+
+
+def test_a_waiting_thread_has_its_turn(restless):
+    """Whoever takes the lock again and again does not keep it from others."""
+    lock, got = Lock(), threading.Event()
+
+    def work(i):
+        if i:
+            with lock:
+                got.set()
+        else:
+            turns = 0
+            while not got.is_set():
+                with lock:
+                    turns += 1
+                    for _ in range(50):
+                        pass
+                assert turns < 1_000_000
+
+    assert in_threads(4, work) == [None] * 4
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
+def test_a_signal_interrupts_who_waits():
+    class Alarm(Exception):
+        pass
+
+    def alarm(*_):
+        raise Alarm
+
+    lock, go_on, held = Lock(), threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            held.set()
             go_on.wait()
-            return 7
 
-    go_on.set()
-    items = {"x0": 1.0, Name(): 1.0}
-    go_on.clear()
-    inside.clear()
-    learner = threading.Thread(target=model.learn_one, args=(items, True))
-    learner.start()
-    inside.wait()
-    reader = threading.Thread(target=readers(model)[what])
-    reader.start()
-    reader.join(0.2)
-    waits = reader.is_alive()
-    go_on.set()
-    learner.join()
-    reader.join()
-    assert waits
-
-
-def test_what_another_thread_learns_meanwhile_is_not_explained(monkeypatch):
-    """One more point between the numbers and the question whose they are."""
-    model, stream = river_okl.OKLClassifier(), streams.dense("binary", 60)
-    for x, y in stream[:30]:
-        model.learn_one(x, y)
-    for name in ("_coefficients", "_contributions"):
-        asked = getattr(model, name)
-
-        def then_learn(*args, asked=asked):
-            found = asked(*args)
-            model.learn_one(*stream[len(model._f.points)])
-            return found
-
-        monkeypatch.setattr(model, name, then_learn)
-    n = len(model._f.points)
-    assert 0 < len(model.support_vectors) <= n < len(model._f.points)
-    n = len(model._f.points)
-    assert 0 < len(model.explain_one(stream[0][0])) <= n < len(model._f.points)
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    before = signal.signal(signal.SIGALRM, alarm)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(Alarm):
+            lock.acquire()
+        lock.release()  # does nothing: it was not acquired
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        go_on.set()
+        thread.join()
+    with lock:
+        pass

@@ -17,7 +17,7 @@ cdef class Coefficients:
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1
-    cdef int split(self, Py_ssize_t n) except -1
+    cdef void split(self, Py_ssize_t n) noexcept
     cdef void start_directions(self) noexcept
     cdef int check_output(self, Py_ssize_t o) except -1
     cdef int refuse_classes(self) except -1

@@ -54,28 +54,31 @@ cdef class Coefficients:
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
-        """More columns, zero so far."""
+        """More columns, zero so far.  If this raises, there are as many as before."""
         cdef Py_ssize_t o
         self.coef = <double **> aligned_resize(self.coef, self.n_columns, n_columns, sizeof(double *))
-        for o in range(self.n_columns, n_columns):
-            self.coef[o] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
-            self.n_columns = o + 1
+        try:
+            for o in range(self.n_columns, n_columns):
+                self.coef[o] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+        except MemoryError:
+            for o in range(self.n_columns, n_columns):
+                okl_free(self.coef[o])
+                self.coef[o] = NULL
+            raise
+        self.n_columns = n_columns
         return 0
 
     # Classes ----------------------------------------------------------------------------------------------------------
 
-    cdef int split(self, Py_ssize_t n) except -1:
-        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2."""
+    cdef void split(self, Py_ssize_t n) noexcept:
+        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2.  Requires the columns."""
         cdef Py_ssize_t o, i
-        self.refuse_classes()
-        self.reserve_columns(2 * self.n_outputs)
         for o in range(self.n_outputs):
             for i in range(n):
                 self.coef[self.n_outputs + o][i] = SQRT_HALF * self.coef[o][i]
                 self.coef[o][i] = -self.coef[self.n_outputs + o][i]
         self.n_classes = 2
         self.start_directions()
-        return 0
 
     cdef void start_directions(self) noexcept:
         """There are classes: until it is said between which of them a sample is, nothing moves."""

@@ -14,9 +14,10 @@ def learn_labels(
     step: Step,
     f: Expansion,
     frame: Frame,
-    labels: list[Any],
+    targets: list[Any],
     weights: list[float],
-    positions: dict[Any, int],
+    labels: Any,
     place: Callable[[Frame, Any], int],
     calibration: Calibration,
 ) -> None: ...
+def set_labels(labels: Any, names: list[Any], positions: dict[Any, int], f: Any) -> None: ...

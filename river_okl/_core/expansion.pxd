@@ -2,6 +2,7 @@ cimport cython
 
 from river_okl._core.coefficients cimport Coefficients
 from river_okl._core.gram cimport Gram
+from river_okl._core.lock cimport Lock
 from river_okl._core.norms cimport Norms
 from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
@@ -10,6 +11,7 @@ from river_okl._core.sums cimport Sums
 
 @cython.final
 cdef class Expansion:
+    cdef readonly Lock lock         # of the model whose function this is: the core takes none
     cdef Points points
     cdef readonly Rows rows
     cdef Coefficients alpha
@@ -50,5 +52,6 @@ cdef class Expansion:
     cpdef double similarity(self, Py_ssize_t i) except? -1.0
     cpdef Py_ssize_t smallest(self) except -1
     cpdef Py_ssize_t replaceable(self, double dependent) except -1
+    cdef int reserve_classes(self, Py_ssize_t n_classes) except -1
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1
     cdef int grow(self) except -1

@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from river_okl._core.kernel import Kernel, Term
+from river_okl._core.lock import Lock
 from river_okl._core.rows import Rows
 from river_okl._core.sample import Frame
 
 Sample = dict[Any, Any] | Frame
 
 class Expansion:
+    @property
+    def lock(self) -> Lock: ...
     @property
     def rows(self) -> Rows: ...
     @property
@@ -94,6 +97,7 @@ class Expansion:
     # Reading f
     @property
     def norm2(self) -> float: ...
+    def settle_norm2(self) -> float: ...
     @property
     def coefficients(self) -> NDArray[np.float64]: ...
     @coefficients.setter

@@ -8,7 +8,7 @@ f is read in four ways, each with weights for its outputs: ``evaluate`` a sample
 ``observe`` a sample that is about to be learned, and ``value`` at the sample that was shown last, for what f is by then.
 
 The last sample is the one that ``evaluate`` or ``observe`` was given last; ``add``, ``project``, ``absorb``, ``value``,
-``row`` and ``self_similarity`` are about it, and raise where there is none or another thread has shown it.  It
+``row`` and ``self_similarity`` are about it, and raise if there is none.  It
 is still the last sample after points came or went.  With classes it has the direction that ``observe`` gave it.  Where a
 sample is the last one again, its kernel row is reused; where no coefficient moved either, the value.
 
@@ -28,6 +28,7 @@ from river_okl._core.choice cimport oldest_of_least, partner, replaceable, small
 from river_okl._core.coefficients cimport Coefficients
 from river_okl._core.gram cimport Gram
 from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.norms cimport Norms
 from river_okl._core.points cimport LANES, MOST_POINTS, SPARSE_BELOW, Points, copy_array, fill
@@ -71,6 +72,7 @@ cdef class Expansion:
             raise RuntimeError("an Expansion is initialised once")
         if budget is not None and not 1 <= budget <= MOST_POINTS:
             raise ValueError(f"budget is {budget!r}: it must be a whole number from 1 to {MOST_POINTS:,}")
+        self.lock = Lock()
         self.budget = budget
         self.each = budget if per_class else None
         self.spare = spare
@@ -149,7 +151,7 @@ cdef class Expansion:
     # Values at a sample -----------------------------------------------------------------------------------------------
 
     cdef int look(self, sample) except -1:
-        """The last sample is this one.  Requires ``points.enter``."""
+        """The last sample is this one."""
         if self.rows.look(sample):
             self.residue_valid = False
             self.sums.forget()
@@ -157,12 +159,8 @@ cdef class Expansion:
 
     cdef double at(self, sample) except? -1.0:
         """Output 0 of the first class at x, which is the last sample then."""
-        self.points.enter()
-        try:
-            self.look(sample)
-            return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
-        finally:
-            self.points.leave()
+        self.look(sample)
+        return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
 
     def evaluate(self, sample, tuple weights=None):
         """Σ weight · output at x (None: output 0); with classes a list, one for each.
@@ -170,16 +168,12 @@ cdef class Expansion:
         Requires no more weights than outputs.  Ensures that x is the last sample; f is as it was.
         """
         cdef Py_ssize_t c
-        self.points.enter()
-        try:
-            self.look(sample)
-            if self.alpha.n_classes:
-                return [self.sums.combined(c, ONE if weights is None else weights) for c in range(self.alpha.n_classes)]
-            if weights is not None:
-                return self.sums.combined(0, weights)
-            return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
-        finally:
-            self.points.leave()
+        self.look(sample)
+        if self.alpha.n_classes:
+            return [self.sums.combined(c, ONE if weights is None else weights) for c in range(self.alpha.n_classes)]
+        if weights is not None:
+            return self.sums.combined(0, weights)
+        return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
 
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
         """f(x) of a sample that is about to be learned, along its direction.
@@ -230,25 +224,21 @@ cdef class Expansion:
         cdef Sample x
         cdef Tile tile
         self.alpha.check_weights(weights)
-        self.points.enter()
-        try:
-            out = np.zeros((rows, max(1, self.alpha.n_classes)))
-            view = out
-            tiled = self.rows.start_frame(frame, &x)
-            room = self.rows.make_tile(&tile) if tiled else None
-            with nogil:
-                for i in range(tiled // TILE):
-                    self.rows.measure_tile(&x, frame, i * TILE, &tile)
-                    for s in range(TILE):
-                        self.rows.tile_row(&tile, s, self.rows.row)
-                        self.alpha.combine(self.rows.row, self.points.padded(), factors, view[i * TILE + s])
-                for i in range(tiled, rows):
-                    take_row(&x, frame, i)
-                    if self.points.n:
-                        self.rows.compute(&x, self.rows.row)
-                        self.alpha.combine(self.rows.row, self.points.padded(), factors, view[i])
-        finally:
-            self.points.leave()
+        out = np.zeros((rows, max(1, self.alpha.n_classes)))
+        view = out
+        tiled = self.rows.start_frame(frame, &x)
+        room = self.rows.make_tile(&tile) if tiled else None
+        with nogil:
+            for i in range(tiled // TILE):
+                self.rows.measure_tile(&x, frame, i * TILE, &tile)
+                for s in range(TILE):
+                    self.rows.tile_row(&tile, s, self.rows.row)
+                    self.alpha.combine(self.rows.row, self.points.padded(), factors, view[i * TILE + s])
+            for i in range(tiled, rows):
+                take_row(&x, frame, i)
+                if self.points.n:
+                    self.rows.compute(&x, self.rows.row)
+                    self.alpha.combine(self.rows.row, self.points.padded(), factors, view[i])
         return out
 
     # Changing f -------------------------------------------------------------------------------------------------------
@@ -289,23 +279,19 @@ cdef class Expansion:
         """
         cdef Py_ssize_t n
         self.alpha.check_output(output)
-        self.points.enter()  # before anything is read: who waits for another thread may find another sample
-        try:
-            self.rows.seen()
-            n = self.points.n
-            if n >= self.points.limit:
-                raise RuntimeError(f"the budget of {self.budget} support vectors is full")
-            if self.gram_ is not None:
-                self.solve()
-            if n == self.points.capacity:
-                self.grow()
-            if self.norms.tracks():  # the values at x of what f is now
-                self.sums.along(output)
-                self.sums.of(0)
-            self.points.store(&self.rows.samples[self.rows.last])
-            self.rows.added()
-        finally:
-            self.points.leave()
+        self.rows.seen()
+        n = self.points.n
+        if n >= self.points.limit:
+            raise RuntimeError(f"the budget of {self.budget} support vectors is full")
+        if self.gram_ is not None:
+            self.solve()
+        if n == self.points.capacity:
+            self.grow()
+        if self.norms.tracks():  # the values at x of what f is now
+            self.sums.along(output)
+            self.sums.of(0)
+        self.points.store(&self.rows.samples[self.rows.last])
+        self.rows.added()
         self.norms.added(output, c, self.sums.values)
         if self.gram_ is not None:
             self.gram_.grow(self.rows.row, self.rows.self_similarity, self.residue)
@@ -360,15 +346,11 @@ cdef class Expansion:
     cpdef int remove(self, Py_ssize_t i) except -1:
         """Support vector i and its term leave; the last support vector takes position i."""
         cdef Py_ssize_t last
-        self.points.enter()
-        try:
-            self.points.check_position(i)
-            last = self.points.n - 1
-            self.norms.dropping(i)
-            self.points.drop(i)
-            self.rows.dropped(i)
-        finally:
-            self.points.leave()
+        self.points.check_position(i)
+        last = self.points.n - 1
+        self.norms.dropping(i)
+        self.points.drop(i)
+        self.rows.dropped(i)
         if self.gram_ is not None:
             self.gram_.shrink(i)
         self.alpha.dropped(i, last)
@@ -491,6 +473,10 @@ cdef class Expansion:
     @property
     def norm2(self):
         """‖f‖², of output 0; with classes the sum of theirs."""
+        return self.norms.peek()
+
+    def settle_norm2(self):
+        """``norm2`` for a step: kept from here on, if it had to be computed."""
         return self.norms.square()
 
     @property
@@ -594,29 +580,25 @@ cdef class Expansion:
 
     def split_classes(self):
         """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2."""
-        if self.norms.keeps_values:
-            raise RuntimeError("values of a support vector are of one function")
-        self.points.enter()  # a long evaluation goes on without the GIL
-        try:
-            self.alpha.refuse_classes()
-            self.reserve_columns(2 * self.alpha.n_outputs)
-            self.norms.split()
-            self.alpha.split(self.points.n)
-            self.sums.forget()
-        finally:
-            self.points.leave()
+        self.alpha.refuse_classes()
+        self.reserve_classes(2)
 
     def add_class(self):
-        """One more class, with F = 0."""
-        self.points.enter()
-        try:
-            if self.alpha.n_classes == 0:
-                raise RuntimeError("split_classes first")
-            self.reserve_columns(self.alpha.n_columns + self.alpha.n_outputs)
-            self.alpha.n_classes += 1
-            self.share_budget(self.alpha.n_classes)
-        finally:
-            self.points.leave()
+        """One more class, with F = 0; with the third, one function f becomes one for each of the first two."""
+        self.reserve_classes(max(2, self.alpha.n_classes) + 1)
+
+    cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
+        """So many classes, those that are new with F = 0.  If this raises, f is what it was."""
+        if self.norms.keeps_values:
+            raise RuntimeError("values of a support vector are of one function")
+        self.reserve_columns(n_classes * self.alpha.n_outputs)
+        if self.alpha.n_classes == 0:
+            self.norms.split()
+            self.alpha.split(self.points.n)
+        self.alpha.n_classes = n_classes
+        self.share_budget(n_classes)
+        self.sums.forget()
+        return 0
 
     cdef int share_budget(self, Py_ssize_t n_classes) except -1:
         """A budget of each class is one of all, as many times larger."""

@@ -179,12 +179,8 @@ cdef class RandomFeatures:
 
     cdef int look(self, Rows rows, object sample) except -1:
         """A sample becomes the last one of ``rows``, and its features stand in z."""
-        rows.points.enter()
-        try:
-            rows.look(sample)
-            self.see(&rows.samples[rows.last], rows.kernel.factors[0].gamma)
-        finally:
-            rows.points.leave()
+        rows.look(sample)
+        self.see(&rows.samples[rows.last], rows.kernel.factors[0].gamma)
         return 0
 
     cdef int check(self, double[::1] w) except -1:
@@ -225,6 +221,6 @@ cdef class RandomFeatures:
     cpdef int move(self, Rows rows, double c, double[::1] w) except -1:
         """w ← w + c z, with the z of the last ``value``."""
         self.check(w)
-        rows.seen()  # no other thread has shown another sample
+        rows.seen()
         loops.step(c, self.z, 2 * self.D, &w[0])
         return 0

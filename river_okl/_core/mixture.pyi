@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from river_okl._core.bayes import Bayes
 from river_okl._core.estimates import Estimates
 from river_okl._core.linears import Linears
+from river_okl._core.lock import Lock
 from river_okl._core.metrics import Metrics
 from river_okl._core.neighbours import Neighbours
 from river_okl._core.points import Points
@@ -18,6 +19,8 @@ from river_okl._core.scaler import Scaler
 from river_okl._core.stack import Stack
 
 class Mixture:
+    @property
+    def lock(self) -> Lock: ...
     memo: bool
     @property
     def terms(self) -> tuple[Any, ...]: ...

@@ -33,6 +33,7 @@ from river_okl._core.calibration cimport weigh
 from river_okl._core.estimates cimport Estimates
 from river_okl._core.kernel cimport Kernel
 from river_okl._core.linears cimport LINEARS, Linears
+from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport METRICS, Metrics
 from river_okl._core.neighbours cimport NEAREST, Neighbours
@@ -90,6 +91,7 @@ cdef class Mixture:
         Whether targets are numbers; otherwise they are the numbers of classes, of which there are two at first.
     """
 
+    cdef readonly Lock lock                 # of the model: the core takes none
     cdef readonly Points points
     cdef readonly Scaler scaler
     cdef readonly Metrics metrics
@@ -132,6 +134,7 @@ cdef class Mixture:
 
     def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True, bint regression=False):
         cdef Py_ssize_t beside = budget - dictionary, latest = beside if regression else <Py_ssize_t> (LATEST * beside)
+        self.lock = Lock()
         self.terms = terms
         self.memo = True
         self.points = Points(budget + 2)
@@ -278,36 +281,24 @@ cdef class Mixture:
     def probabilities(self, sample):
         """P(class | x) of every class."""
         cdef Py_ssize_t o
-        self.points.enter()
-        try:
-            self.look(sample)
-            return [self.mixed[o] for o in range(self.n_classes)]
-        finally:
-            self.points.leave()
+        self.look(sample)
+        return [self.mixed[o] for o in range(self.n_classes)]
 
     def predict(self, sample):
         """Mean and deviation of the target."""
         cdef double mean = 0.0, variance = 0.0
-        self.points.enter()
-        try:
-            self.look(sample)
-            self.processes.predict(self.weight, &mean, &variance)
-            self.estimates.mix(&mean, &variance)
-            return self.target.mean + self.deviation() * mean, self.deviation() * sqrt(variance) * exp(self.spread)
-        finally:
-            self.points.leave()
+        self.look(sample)
+        self.processes.predict(self.weight, &mean, &variance)
+        self.estimates.mix(&mean, &variance)
+        return self.target.mean + self.deviation() * mean, self.deviation() * sqrt(variance) * exp(self.spread)
 
     # Learning -------------------------------------------------------------------------------------------------------------
 
     def learn(self, sample, double target, double w):
         """One sample: a class by its number, or a target."""
-        self.points.enter()
-        try:
-            self.look(sample)
-            self.fresh = False
-            self.step(&self.samples[self.last], target, w)
-        finally:
-            self.points.leave()
+        self.look(sample)
+        self.fresh = False
+        self.step(&self.samples[self.last], target, w)
 
     cdef int step(self, Sample *x, double target, double w) except -1:
         self.scaler.learn(x, self.encoded, self.lacking)
@@ -551,23 +542,15 @@ cdef class Mixture:
 
     def coefficients(self):
         """Of every point in the mixture's mean, kernels and scales aside: an array (points, columns)."""
-        self.points.enter()  # NumPy gives the GIL away where it allocates
-        try:
-            return self.explained(False)
-        finally:
-            self.points.leave()
+        return self.explained(False)
 
     def contributions(self, sample):
         """What each point adds to the mixture's mean at a sample: an array (points, columns).
 
         Linear models, neighbours, a stack of classifiers and naive Bayes have no points.
         """
-        self.points.enter()
-        try:
-            self.look(sample)
-            return self.explained(True)
-        finally:
-            self.points.leave()
+        self.look(sample)
+        return self.explained(True)
 
     cdef object explained(self, bint at_sample):
         out = np.zeros((self.points.n, self.processes.columns))
@@ -613,11 +596,7 @@ cdef class Mixture:
 
     def state(self):
         """All of it by name, between two steps of whoever learns meanwhile; what ``restore`` takes."""
-        self.points.enter()
-        try:
-            return self.parts()
-        finally:
-            self.points.leave()
+        return self.parts()
 
     cdef dict parts(self):
         cdef Py_ssize_t i, e

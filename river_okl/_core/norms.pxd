@@ -32,6 +32,7 @@ cdef class Norms:
     cdef int settle_with(self, norms) except -1
     cdef list squares(self)
     cdef double square(self) except -1.0
+    cdef double peek(self) except -1.0
     cdef object read_values(self)
     cdef dict state(self)
     cdef int restore(self, dict state) except -1

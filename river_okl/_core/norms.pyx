@@ -150,7 +150,7 @@ cdef class Norms:
         return 0
 
     cdef int dropping(self, Py_ssize_t i) except -1:
-        """f without its term at z_i, which leaves next.  Requires ``points.enter``."""
+        """f without its term at z_i, which leaves next."""
         cdef Py_ssize_t j, o, n = self.rows.points.n
         cdef double value, square = self.alpha.scale * self.alpha.scale
         cdef double *other = self.rows.other
@@ -207,17 +207,20 @@ cdef class Norms:
 
     cdef double square(self) except -1.0:
         """‖f‖² of output 0; with classes the sum of theirs."""
-        if self.keeps_norm and self.alpha.n_classes == 0:
-            self.settle()
+        self.settle()
+        return self.peek()
+
+    cdef double peek(self) except -1.0:
+        """``square`` without ``settle``, which would let a reader decide on the last bits of later steps."""
+        if self.keeps_norm and self.alpha.n_classes == 0 and not self.stale:
             return max(0.0, self.norms[0])
         squares = self.squares()
         return sum(squares[:: self.alpha.n_outputs]) if self.alpha.n_classes else squares[0]
 
     cdef list squares(self):
-        """‖f_o‖² of every column of coefficients, computed where it is not kept."""
+        """‖f_o‖² of every column of coefficients, computed unless it is kept."""
         cdef Py_ssize_t i, o
-        if self.keeps_norm:
-            self.settle()
+        if self.keeps_norm and not self.stale:
             return [max(0.0, self.norms[o]) for o in range(self.alpha.n_columns)]
         coefficients = list(np.ascontiguousarray(self.alpha.read_all(self.rows.points.n).T))
         total = [0.0] * self.alpha.n_columns

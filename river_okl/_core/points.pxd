@@ -48,16 +48,6 @@ cdef class Points:
     cdef list emptied               # slots of features that no point has any more, until they are forgotten
     cdef Py_ssize_t version         # changes of the vocabulary
 
-    cdef bint busy
-    cdef unsigned long busy_thread
-
-    # One thread at a time
-    cdef int enter(self) except -1
-
-    cdef inline void leave(self) noexcept:
-        """The next thread may come in."""
-        self.busy = False
-
     # Samples
     cdef int encode(self, object sample, Sample *x) except -1
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1

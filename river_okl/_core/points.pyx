@@ -12,14 +12,12 @@ the same loop for dense and for sparse samples, and a new feature is one more ro
 than 1/``SPARSE_BELOW`` of the capacity) is a posting list of (i, value) instead, so that wide data costs what it holds;
 points remember which posting lists they are in.
 
-How it is used, from this package or any module that cimports it::
+How it is used, from this package or any module that cimports it, by one thread at a time (lock.pyx)::
 
-    points.enter()                      # until leave(): no other thread
     points.encode({"a": 1.0}, &x)       # a dict or the row of a Frame as items with slots
     x.numbers[0] *= 2.0; set_square(&x) # other values than those of the dict, for whoever scales
     points.store(&x)                    # z_n = x
     points.drop(p)                      # z_p leaves
-    points.leave()
 
 Positions: a new point is the last, n-1; where one leaves, the last takes its place.  Whoever keeps arrays beside the
 points does the same to them in the same step.
@@ -35,7 +33,6 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 import math
-import time
 from collections import Counter
 
 import numpy as np
@@ -48,7 +45,6 @@ from river_okl._core.sample import plain, refuse, shown
 
 cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
-    unsigned long PyThread_get_thread_ident()
 
 
 @cython.final
@@ -105,16 +101,6 @@ cdef class Points:
     def __len__(self):
         return self.n
 
-    # Only one thread at a time is inside; the GIL sees to it but for calls that release it or run a user's __hash__.
-    cdef int enter(self) except -1:
-        while self.busy:
-            if self.busy_thread == PyThread_get_thread_ident():
-                raise RuntimeError("a feature's __hash__, __eq__ or __float__ calls the model that is reading it")
-            time.sleep(5e-5)
-        self.busy = True
-        self.busy_thread = PyThread_get_thread_ident()
-        return 0
-
     # Encoding ---------------------------------------------------------------------------------------------------------
 
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
@@ -150,7 +136,7 @@ cdef class Points:
         """x is what a dict, or a Frame's current row, says, with today's slots; where this raises, x is of no use.
 
         x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots are
-        right.  Requires ``enter``.
+        right.
         """
         cdef PyObject *key
         cdef PyObject *value
@@ -287,7 +273,7 @@ cdef class Points:
     cdef int store(self, Sample *x) except -1:
         """z_n = x, and n is one more.  Where this raises, no point is there that was not there before.
 
-        Requires ``enter``, and a sample that these points have encoded; its numbers and square may have changed since.
+        Requires a sample that these points have encoded; its numbers and square may have changed since.
         """
         if self.n >= self.limit:
             raise RuntimeError(f"there are {self.n} points already, the most that there may be")
@@ -489,7 +475,7 @@ cdef class Points:
     cdef int drop(self, Py_ssize_t p) except -1:
         """z_p leaves and the last point takes its position; n is one less.  ``forget_emptied`` is owed.
 
-        Requires ``enter`` and a position that is there.
+        Requires a position that is there.
         """
         cdef Py_ssize_t j, k, last = self.n - 1
         cdef Owned *own = &self.owned[p]

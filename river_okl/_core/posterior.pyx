@@ -154,8 +154,8 @@ cdef class Belief:
     cdef int add_column(self) except -1:
         """One more column of targets, all of which were 0 so far: which is exact."""
         cdef Py_ssize_t columns = self.columns, ld = self.basis.capacity
-        self.means = <double *> aligned_resize(self.means, columns * ld, (columns + 1) * ld, 8)
         self.mean = <double *> aligned_resize(self.mean, columns, columns + 1, 8)
+        self.means = <double *> aligned_resize(self.means, columns * ld, (columns + 1) * ld, 8)
         self.columns = columns + 1
         return 0
 

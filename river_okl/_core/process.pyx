@@ -7,6 +7,7 @@ method is about the sample that ``look`` or ``observe`` saw last.
 import numpy as np
 
 from river_okl._core.kernel cimport Kernel
+from river_okl._core.lock cimport Lock
 from river_okl._core.points cimport LANES, SPARSE_BELOW, Points
 from river_okl._core.posterior cimport JITTER, Basis, Belief, gaussian, probit
 from river_okl._core.rows cimport Rows
@@ -14,6 +15,7 @@ from river_okl._core.rows cimport Rows
 from river_okl._core.states import checked_points, with_arrays, with_bytes
 
 DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for whoever makes one
+cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
 
 
 cdef class Process:
@@ -31,6 +33,7 @@ cdef class Process:
         λ, by which a sample leaves what is believed closer to the prior.
     """
 
+    cdef readonly Lock lock     # of the model: the core takes none
     cdef readonly Points points
     cdef readonly Rows rows
     cdef readonly Basis basis
@@ -39,6 +42,7 @@ cdef class Process:
     cdef bint fresh             # q, h, m and v are of the last sample
 
     def __init__(self, tuple terms, *, Py_ssize_t budget, double amplitude=1.0, double forgetting=1.0):
+        self.lock = Lock()
         self.points = Points(budget + 1)
         self.rows = Rows(self.points, Kernel(terms))
         self.basis = Basis(budget + 1)
@@ -78,15 +82,11 @@ cdef class Process:
     def look(self, sample):
         """What is believed of f(x): E f(x) for each column, and Var f(x)."""
         cdef Py_ssize_t o
-        self.points.enter()
-        try:
-            if self.rows.look(sample) or not self.fresh:
-                self.basis.look(self.rows.row, self.rows.self_similarity)
-                self.belief.look(self.rows.row)
-                self.fresh = True
-            return [self.belief.mean[o] for o in range(self.belief.columns)], self.belief.variance
-        finally:
-            self.points.leave()
+        if self.rows.look(sample) or not self.fresh:
+            self.basis.look(self.rows.row, self.rows.self_similarity)
+            self.belief.look(self.rows.row)
+            self.fresh = True
+        return [self.belief.mean[o] for o in range(self.belief.columns)], self.belief.variance
 
     def observe(self, sample):
         """``look``, at a sample that is about to be learned: it counts for a kernel that takes γ from the stream."""
@@ -94,26 +94,22 @@ cdef class Process:
             self.remove(self.least())
         found = self.look(sample)
         if self.rows.kernel.adapting:
-            self.points.enter()  # nothing else may change between the two kernels
-            try:
-                before = self.rows.whole()
-                moved = self.rows.kernel.observe(self.rows.seen())
-                if moved:
-                    self.rows.kernel_moved()
-                    self.exchange(before)
-            finally:
-                self.points.leave()
+            before = self.rows.gram()
+            moved = self.rows.kernel.observe(self.rows.seen())
+            if moved:
+                self.rows.kernel_moved()
+                self.exchange(before)
             if moved:
                 found = self.look(sample)
         return found
 
     cdef int exchange(self, before) except -1:
-        """The kernel has changed; μ and S stay.  Requires ``points.enter``."""
+        """The kernel has changed; μ and S stay."""
         cdef Py_ssize_t n = self.points.n, ld = self.basis.capacity
         cdef double[:, ::1] old = np.zeros((ld, ld)), new = np.zeros((ld, ld))
         self.fresh = False
         if n:
-            for matrix, gram in (old, before), (new, self.rows.whole()):
+            for matrix, gram in (old, before), (new, self.rows.gram()):
                 gram[np.diag_indices(n)] *= 1.0 + JITTER
                 np.asarray(matrix)[:n, :n] = gram
             self.belief.exchange(&old[0, 0], &new[0, 0])
@@ -147,15 +143,11 @@ cdef class Process:
         cdef double[::1] each = np.array(c, dtype=np.float64)
         self.rows.seen()
         self.fresh = False
-        self.points.enter()
-        try:
-            if self.points.n == self.points.capacity:
-                capacity = self.points.next_capacity()
-                self.rows.reserve(capacity)
-                self.points.grow(capacity)
-            self.points.store(self.rows.seen())
-        finally:
-            self.points.leave()
+        if self.points.n == self.points.capacity:
+            capacity = self.points.next_capacity()
+            self.rows.reserve(capacity)
+            self.points.grow(capacity)
+        self.points.store(self.rows.seen())
         self.belief.learn(&each[0], b, self.rows.row, True)
         self.basis.add()
         self.rows.added()
@@ -168,40 +160,25 @@ cdef class Process:
 
     def remove(self, Py_ssize_t i):
         """Point i leaves, and the last takes its position."""
-        self.points.enter()
-        try:
-            self.points.check_position(i)
-            self.rows.reader = self.points.busy_thread  # what another thread has looked at is no longer so
-            self.fresh = False
-            self.belief.remove(i)
-            self.basis.remove(i)
-            self.points.drop(i)
-            self.rows.dropped(i)
-            self.points.forget_emptied()
-        finally:
-            self.points.leave()
+        self.points.check_position(i)
+        self.fresh = False
+        self.belief.remove(i)
+        self.basis.remove(i)
+        self.points.drop(i)
+        self.rows.dropped(i)
+        self.points.forget_emptied()
 
-    def add_column(self):
-        """One more column of targets, all of which were 0 so far."""
-        self.points.enter()
-        try:
-            self.fresh = False
-            self.belief.add_column()
-        finally:
-            self.points.leave()
-
-    def tell_apart(self, double amplitude):
-        """From the probit of two classes to targets 0 and 1 for each of them."""
-        self.points.enter()
-        try:
-            belief = Belief(self.basis, amplitude, self.belief.forgetting, 2)
-            gram = self.rows.whole()
+    def add_class(self):
+        """One more class; with the third, the probit of two becomes targets 0 and 1 for each of them."""
+        cdef Belief belief = self.belief
+        if belief.columns == 1:
+            belief = Belief(self.basis, MANY, belief.forgetting, 2)
+            gram = self.rows.gram()
             gram[np.diag_indices(len(gram))] *= DIAGONAL
             belief.tell_apart(self.belief, gram)
-            self.belief = belief
-            self.fresh = False
-        finally:
-            self.points.leave()
+        belief.add_column()
+        self.belief = belief
+        self.fresh = False
 
     # What there is --------------------------------------------------------------------------------------------------------
 
@@ -209,15 +186,11 @@ cdef class Process:
         """K⁻¹ μ: the coefficients of E f, an array (columns, points)."""
         cdef Py_ssize_t o, n
         cdef double[:, ::1] view
-        self.points.enter()  # NumPy gives the GIL away where it allocates
-        try:
-            n = self.points.n
-            out = np.zeros((self.belief.columns, max(n, 1)))
-            view = out
-            for o in range(self.belief.columns):
-                self.basis.solve(self.belief.means + o * self.basis.capacity, &view[o, 0])
-        finally:
-            self.points.leave()
+        n = self.points.n
+        out = np.zeros((self.belief.columns, max(n, 1)))
+        view = out
+        for o in range(self.belief.columns):
+            self.basis.solve(self.belief.means + o * self.basis.capacity, &view[o, 0])
         return out[:, :n] if n else out[:, :0].copy()
 
     @property
@@ -260,17 +233,13 @@ cdef class Process:
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
-        self.points.enter()
-        try:
-            return {
-                "kernel": self.rows.kernel.__getstate__(),
-                "points": with_arrays(self.points.state()),
-                "basis": self.basis.state(),
-                "amplitude": self.belief.amplitude,
-                "belief": self.belief.state(),
-            }
-        finally:
-            self.points.leave()
+        return {
+            "kernel": self.rows.kernel.__getstate__(),
+            "points": with_arrays(self.points.state()),
+            "basis": self.basis.state(),
+            "amplitude": self.belief.amplitude,
+            "belief": self.belief.state(),
+        }
 
     def restore(self, dict state):
         """Go on from a state, every number of which is checked: it may come from anywhere."""

@@ -28,7 +28,6 @@ cdef class Rows:
     cdef double self_similarity     # κ(x, x) of the last sample x
     cdef double *row                # [capacity] κ(z_i, x)
     cdef bint has_sample, fresh     # fresh: no point came or went and γ stayed since the row was computed
-    cdef unsigned long reader       # the thread whose sample it is
     cdef public bint memo           # tests switch the memo off
     cdef double *other              # [capacity] the row of a point, for whoever asked last
     cdef double *dots               # [capacity] dot products, or squared distances
@@ -63,7 +62,6 @@ cdef class Rows:
     cdef void finish_tile(self, Tile *tile) noexcept nogil
     cdef void tile_row(self, Tile *tile, Py_ssize_t s, double *out) noexcept nogil
     cdef tuple collect(self, positions, bint among, const double[:, ::1] columns)
-    cdef object whole(self)
     cdef void collect_row(
         self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out, double[:, ::1] sums
     ) noexcept nogil

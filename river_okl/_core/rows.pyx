@@ -33,9 +33,6 @@ from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, sa
 
 from river_okl._core.invariants import assert_close
 
-cdef extern from "Python.h":
-    unsigned long PyThread_get_thread_ident()
-
 cdef enum:
     NOGIL_ABOVE = 200000    # multiply-adds, about 50 µs: longer calls release the GIL
 
@@ -96,7 +93,7 @@ cdef class Rows:
     cdef bint look(self, object sample) except -1:
         """x becomes the last sample: κ(x, x) and its row are there.  Returns whether they had to be computed.
 
-        Requires ``points.enter``.  Where this raises, the last sample is the one before.
+        If this raises, the last sample is the one before.
         """
         cdef Sample *x = &self.samples[1 - self.last]
         cdef double similarity
@@ -107,7 +104,6 @@ cdef class Rows:
                 f"the kernel of this sample with itself is {similarity:g}, more than {LARGEST_SELF:g}: scale the "
                 f"features (preprocessing.StandardScaler); the largest is {max(sample.items(), key=_magnitude)}"
             )
-        self.reader = self.points.busy_thread
         if self.has_sample and self.fresh and self.memo and same_sample(x, &self.samples[self.last]):
             return False
         self.reserve_items(x.size)
@@ -123,9 +119,7 @@ cdef class Rows:
         return True
 
     cdef Sample *seen(self) except NULL:
-        """The last sample, if this thread has shown it."""
-        if self.reader not in (0, PyThread_get_thread_ident()):
-            raise RuntimeError("two threads use the model while one learns: this sample is not learned; use a lock")
+        """The last sample."""
         if not self.has_sample:
             raise RuntimeError("evaluate a sample first")
         return &self.samples[self.last]
@@ -250,16 +244,12 @@ cdef class Rows:
 
     cdef int compute_of(self, Py_ssize_t p, double *out) except -1:
         """out[i] = κ(z_i, z_p) for a position that is there."""
-        self.points.enter()
-        try:
-            self.prepare_points()
-            self.row_of_point(p, out)
-        finally:
-            self.points.leave()
+        self.prepare_points()
+        self.row_of_point(p, out)
         return 0
 
     cdef int prepare_points(self) except -1:
-        """What ``row_of_point`` requires, beside ``points.enter``."""
+        """What ``row_of_point`` requires."""
         self.reserve_items(0)
         self.lay_out_dense()
         return 0
@@ -274,11 +264,10 @@ cdef class Rows:
     cdef Py_ssize_t start_frame(self, Frame frame, Sample *x) except -1:
         """x is for ``take_row`` of this frame.  Returns how many rows, from the first, go by tiles.
 
-        Requires ``points.enter``; there is no last sample until the next ``look``.
+        There is no last sample until the next ``look``.
         """
         cdef Py_ssize_t i, rows = len(frame)
         self.has_sample = False
-        self.reader = self.points.busy_thread
         if rows:
             frame.row = 0
             self.points.encode(frame, &self.samples[1 - self.last])
@@ -340,23 +329,15 @@ cdef class Rows:
 
     def rows_of(self, positions):
         """``row_of`` each of these positions: an array (positions, points)."""
-        self.points.enter()
-        try:
-            return self.collect(positions, False, np.empty((0, 0)))[0]
-        finally:
-            self.points.leave()
+        return self.collect(positions, False, np.empty((0, 0)))[0]
 
     def rows_among(self, positions, columns):
         """``rows_of`` without the other points: K of these positions, and Σ_j columns[o, j] κ(z_i, z_j), j over all points,
         for every o and position i: arrays (positions, positions) and (outputs, positions)."""
-        self.points.enter()
-        try:
-            return self.collect(positions, True, columns)
-        finally:
-            self.points.leave()
+        return self.collect(positions, True, columns)
 
     cdef tuple collect(self, positions, bint among, const double[:, ::1] columns):
-        """What the two above return.  Requires ``enter`` before anything is read: who waits may find other points."""
+        """What the two above return."""
         cdef const int64_t[::1] chosen = np.array(positions, dtype=np.int64)
         cdef Py_ssize_t j = 0, s
         cdef double[:, ::1] view, sums_view
@@ -405,14 +386,6 @@ cdef class Rows:
 
     def gram(self):
         """K, computed."""
-        self.points.enter()
-        try:
-            return self.whole()
-        finally:
-            self.points.leave()
-
-    cdef object whole(self):
-        """``gram``.  Requires ``points.enter``."""
         out = self.collect(range(self.points.n), False, np.empty((0, 0)))[0]
         cdef double[:, ::1] view = out
         cdef Py_ssize_t i, j

@@ -18,7 +18,7 @@ from river_okl.algorithms.fogd_nogd import random_features
 from river_okl.checks import check_between, check_gaussian, check_seed, check_weight, check_weights, check_whole
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
-from river_okl.model import KernelEstimator
+from river_okl.model import KernelEstimator, locked
 
 DEPENDENT = 1e-8  # of κ(x, x): δ² below it is rounding
 
@@ -39,11 +39,13 @@ class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
     def _names(self, n: int) -> list[str]:
         raise NotImplementedError
 
+    @locked
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
         """The features of x, by name."""
         values = self._features(x)
         return dict(zip(self._names(len(values)), values, strict=True))
 
+    @locked
     def transform_many(self, X: Any) -> Any:
         """The features of the rows of a frame: a column for each."""
         frame = frame_of(X)
@@ -51,6 +53,7 @@ class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
         names = self._names(len(rows[0]) if rows else len(self._features({})))
         return to_native_frame(np.array(rows).reshape(len(rows), len(names)), columns=names, like=frame)
 
+    @locked
     def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
         """Update what the features depend on with one sample, of any weight: its bandwidth."""
         check_weight(w)
@@ -181,6 +184,7 @@ class NystroemFeatures(KernelFeatures):
     def _names(self, n: int) -> list[str]:
         return numbered(n, "nystroem")
 
+    @locked
     def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
         """Update the bandwidth with one sample, which may be chosen if its weight is positive."""
         w = check_weight(w)

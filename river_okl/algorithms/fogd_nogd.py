@@ -20,7 +20,7 @@ from river_okl._core.sample import Frame
 from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import move_in_basis, set_in_basis, weights_of_classes
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, locked
 from river_okl.rates import rate
 
 Direction = list[tuple[NDArray[np.float64], float]]  # weights, and how far a sample's direction points to them
@@ -145,6 +145,7 @@ class FOGD(KernelModel):
         return np.array([[self._value(row, w) for w in W] for row in frame], dtype=np.float64).reshape(-1, len(W))
 
     @property
+    @locked
     def norm(self) -> float:
         """The norm of w, which is that of f in the space of the kernel z(x) · z(x')."""
         return float(np.linalg.norm(self._w))

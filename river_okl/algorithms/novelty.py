@@ -15,7 +15,7 @@ from river_okl.checks import LARGEST_WEIGHT, check_between, check_learning_rate,
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
 from river_okl.maintenance import project_on_others
-from river_okl.model import KernelEstimator
+from river_okl.model import KernelEstimator, locked
 from river_okl.rates import rate
 
 UNIT = 0.02  # of ρ - f(x): differences of this size fill the scores between 0.25 and 0.75
@@ -108,17 +108,20 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
         if self._weight < 0.0:
             raise ValueError(f"a weight of {self._weight!r}")
 
+    @locked
     def score_one(self, x: dict[Hashable, Any]) -> float:
         """How anomalous x is, from 0 to 1: above 0.5 if it is more so than a share 1 - ν of the learned samples."""
         s: float = self._rho - self._f.evaluate(x)
         return 0.5 * (1.0 + s / (UNIT + abs(s)))
 
+    @locked
     def score_many(self, X: Any) -> Any:
         """The scores of the rows of a frame."""
         frame = frame_of(X)
         s: NDArray[np.float64] = self._rho - self._f.evaluate_many(rows_of(frame))[:, 0]
         return to_native_series(0.5 * (1.0 + s / (UNIT + np.abs(s))), name=None, like=frame)
 
+    @locked
     def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
         """Update the model with one sample; a weight ``w`` multiplies its steps."""
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:

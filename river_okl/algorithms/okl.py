@@ -16,6 +16,7 @@ from river import utils
 from river_okl._core.mixture import Mixture
 from river_okl.checks import check_dictionary, check_flag, check_kernel, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
+from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
 
 DEFAULT_KERNEL = 0.8 * RBF() + 0.2 * Linear(gamma=None)
@@ -49,16 +50,19 @@ class OKL(PredictiveModel):
         return self._f.contributions(x)
 
     @property
+    @locked
     def kernel_in_use(self) -> Kernel:
         """The kernel that is believed most, with every gamma filled in; distances are weighted by `feature_weights`."""
         return (self.kernel or DEFAULT_KERNEL)._resolved(*self._f.most_believed())
 
     @property
+    @locked
     def experts(self) -> dict[str, float]:
         """How much every expert counts in the next prediction; together 1."""
         return dict(self._f.experts)
 
     @property
+    @locked
     def feature_weights(self) -> dict[Hashable, float]:
         """How much every feature counts in the distances between samples, learned from the predictions; in the mean 1.
 
@@ -66,14 +70,18 @@ class OKL(PredictiveModel):
         """
         return self._f.feature_weights()
 
+    @locked
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
         """A table of the points that contribute most to the prediction for x, and one of the experts that are believed."""
-        believed = sorted(self.experts.items(), key=lambda item: -item[1])[:5]
+        return self._debugged(x, decimals)
+
+    def _debugged(self, x: Any, decimals: int) -> str:
+        believed = sorted(self._f.experts, key=lambda item: -item[1])[:5]
         table = utils.pretty.print_table(
             headers=["Expert", "Weight"],
             columns=[[name for name, _ in believed], [f"{weight:.{decimals}f}" for _, weight in believed]],
         )
-        return f"{super().debug_one(x, decimals)}\n\n{table}"
+        return f"{super()._debugged(x, decimals)}\n\n{table}"
 
 
 class OKLClassifier(OKL, PredictiveClassifier):
@@ -138,9 +146,6 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     def _probabilities(self, x: Any) -> list[float]:
         return self._f.probabilities(x)
-
-    def _add_class(self) -> None:
-        self._f.add_class()
 
 
 class OKLRegressor(OKL, PredictiveRegressor):

@@ -139,8 +139,8 @@ class POMDRClassifier(Composite, KernelClassifier):
             alpha[heir] += alpha[r]
         f.coefficients = alpha
         f.keep(kept)
-        if f.norm2 > 0.0:
-            f.scale(self.radius / math.sqrt(f.norm2))
+        if (norm2 := f.settle_norm2()) > 0.0:
+            f.scale(self.radius / math.sqrt(norm2))
         self._halved = True
         self._projecting = False
         self._sum_delta = 0.0

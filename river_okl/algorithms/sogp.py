@@ -17,11 +17,11 @@ from river_okl._core.posterior import normal_probability as normal
 from river_okl._core.process import Process, gaussian_step, probit_step
 from river_okl.checks import check_between, check_dictionary, check_kernel, check_positive
 from river_okl.kernels import RBF, Kernel
+from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
 
 NOVEL = 1e-3  # of κ(x, x): what the dictionary holds of κ(x, ·) already, up to the jitter
 UNFORESEEN = 0.7  # a label that had at least this probability needs no point once the dictionary is full
-MANY = 1.0  # prior amplitude where there are more than two classes: targets are 0 and 1
 SHARPNESS = 6.0  # of the softmax of their means
 
 
@@ -71,6 +71,7 @@ class SOGP(PredictiveModel):
             f.remove(f.least())  # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
 
     @property
+    @locked
     def kernel_in_use(self) -> Kernel:
         """The kernel with every gamma filled in (0: not known before the stream shows two different samples)."""
         return (self.kernel or RBF())._resolved(self._f.kernel.mean_distance, self._f.kernel.mean_square)
@@ -134,12 +135,6 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
         super().__init__(kernel, budget=budget, forgetting=forgetting, amplitude=amplitude, noise=noise)
         self._start()
 
-    def _add_class(self) -> None:
-        f = self._f
-        if f.belief.columns == 1:
-            f.tell_apart(MANY)
-        f.add_column()
-
     def _likelihood(self, target: float, means: list[float], variance: float, w: float) -> tuple[list[float], float]:
         if len(means) == 1:
             c, b = probit_step(2.0 * target - 1.0, means[0], variance, w)
@@ -150,6 +145,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
     def _foreseen(self, target: float, means: list[float], variance: float) -> bool:
         return self._chances(means, variance)[int(target)] >= UNFORESEEN
 
+    @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The mean of f, positive where the positive label is predicted; of more than two classes, that of each."""
         means, _ = self._f.look(x)

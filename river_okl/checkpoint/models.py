@@ -22,6 +22,7 @@ It is recognised by having them, and has versions in the same way, without ``par
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib.metadata
 import inspect
@@ -108,6 +109,8 @@ def _versions(cls: type) -> dict[str, Any]:
 def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
     """A model, or what one of its parameters is."""
     cls = type(thing)
+    if cls in model_classes().values():
+        thing = copy.deepcopy(thing)  # between two samples of whoever learns it meanwhile
     positional, named = _arguments(thing)
     content: dict[str, Any] = {"class": class_names()[cls]}
     if positional:

@@ -80,8 +80,6 @@ def merged(shards: Shards) -> tuple[Any, float]:
         model._labels = Labels(shards.models[0]._labels.names)
         follow(shards, lambda each: each._calibration, model._calibration)
         for _ in range(shards.models[0]._f.n_classes - 2):
-            if not model._f.n_classes:
-                model._f.split_classes()
             model._f.add_class()
     model._f.kernel.__setstate__(pooled_kernel(shards, lambda each: each._f.kernel))
     if random_features:

@@ -171,7 +171,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
     if isinstance(model, PredictiveClassifier):
         names = shards.models[0]._labels.names
         for _ in names[2:]:
-            model._add_class()
+            model._f.add_class()
         model._labels = Labels(names)
     everyone = [shards.start, *shards.models]
     points, places = _union([each._f for each in everyone])

@@ -86,7 +86,7 @@ def n_samples(model: Any) -> int:
 
 def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int | None, start: Any) -> Shards:
     """Models that belong together, or an error that names what does not."""
-    found = list(models)
+    found = [copy.deepcopy(model) for model in models]  # each between two samples of whoever learns it meanwhile
     if not found:
         raise ValueError("there are no models to merge")
     if budget is not None:
@@ -177,7 +177,7 @@ def with_labels(model: Any, names: list[Any]) -> Any:
     partners = sorted((y for y in names if y not in before), key=lambda y: names.index(y) not in (0, 1))
     for y in partners:
         if len(model._labels) >= 2:
-            _add_class(model)
+            model._f.add_class()
         model._labels.add(y)
     after, now = Labels(names), model._labels.positions
     if len(names) > 2:
@@ -186,15 +186,6 @@ def with_labels(model: Any, names: list[Any]) -> Any:
         _negate(model)
     model._labels = after
     return model
-
-
-def _add_class(model: Any) -> None:
-    if isinstance(model, PredictiveClassifier):
-        model._add_class()
-        return
-    if not model._f.n_classes:
-        model._f.split_classes()
-    model._f.add_class()
 
 
 def _reorder(model: Any, order: list[int]) -> None:
