@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from river import base, proba
 from river.utils.dataframe import to_native_series
 
-from river_okl.checks import LARGEST_WEIGHT, check_target, check_weight
+from river_okl.checks import LARGEST_WEIGHT, check_between, check_target, check_weight
 from river_okl.frames import frame_of, label_frame, label_series, rows_of
 from river_okl.labels import Labels
 from river_okl.model import KernelModel, locked
@@ -98,6 +99,23 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
             return mean
         make: Any = proba.Gaussian._from_state  # as River's BayesianLinearRegression makes it
         return make(n=1, m=mean, var=deviation * deviation, ddof=0)
+
+    @locked
+    def predict_interval_one(self, x: dict[Hashable, Any], coverage: float = 0.9) -> tuple[float, float]:
+        """The central interval of the predictive distribution, as (lower, upper).
+
+        Parameters
+        ----------
+        x
+            A dict of features; features that it lacks are 0.
+        coverage
+            The probability that the target lies within the interval, strictly between 0 and 1.
+
+        """
+        check_between("coverage", coverage, 0.0, 1.0, open_ends=True)
+        mean, deviation = self._prediction(x if len(self._f.points) else {})
+        half = -NormalDist().inv_cdf(0.5 * (1.0 - float(coverage))) * deviation
+        return mean - half, mean + half
 
     @locked
     def predict_many(self, X: Any) -> Any:

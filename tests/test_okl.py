@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import random
 from statistics import fmean
@@ -126,21 +127,37 @@ def test_a_drift_of_concept_is_followed():
 
 
 @pytest.mark.parametrize(
-    "stream",
+    ("stream", "coverage"),
     [
-        lambda: synth.Friedman(seed=1).take(6000),
-        lambda: synth.FriedmanDrift(position=(2000, 4000, 5000), seed=1).take(6000),
+        *((lambda: synth.Friedman(seed=1).take(6000), coverage) for coverage in (0.5, 0.8, 0.9, 0.95, 0.99)),
+        (lambda: synth.FriedmanDrift(position=(2000, 4000, 5000), seed=1).take(6000), 0.9),
     ],
 )
-def test_nine_of_ten_targets_are_within_the_interval(stream):
+def test_an_interval_covers_the_share_it_is_asked_for(stream, coverage):
     model, inside, n = river_okl.OKLRegressor(), 0, 0
     for t, (x, y) in enumerate(stream()):
         if t >= 2000:
-            predicted = model.predict_one(x, with_dist=True)
-            inside += abs(y - predicted.mu) <= 1.6448536 * predicted.sigma
+            lower, upper = model.predict_interval_one(x, coverage)
+            inside += lower <= y <= upper
             n += 1
         model.learn_one(x, y)
-    assert 0.88 <= inside / n <= 0.92
+    assert abs(inside / n - coverage) <= 0.02
+
+
+def test_an_interval_is_that_of_the_predictive_distribution():
+    model = river_okl.OKLRegressor(budget=20)
+    assert model.predict_interval_one({"a": math.nan})[0] < 0.0  # as predict_one before the first sample
+    for x, y in streams.dense(streams.REGRESSION, 60):
+        model.learn_one(x, y)
+    predicted = model.predict_one(x, with_dist=True)
+    lower, upper = model.predict_interval_one(x)
+    assert predicted.cdf(lower) == pytest.approx(0.05) and predicted.cdf(upper) == pytest.approx(0.95)
+    for low, high in itertools.pairwise([1e-12, 0.5, 0.9, 1.0 - 1e-16]):
+        narrow, wide = (model.predict_interval_one(x, coverage=coverage) for coverage in (low, high))
+        assert wide[0] < narrow[0] <= predicted.mu <= narrow[1] < wide[1]
+    for coverage in (0.0, 1.0, -0.1, 90, math.nan, "0.9", True, None):
+        with pytest.raises((ValueError, TypeError), match="coverage is"):
+            model.predict_interval_one(x, coverage)
 
 
 # What they show -----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -114,3 +115,15 @@ def test_a_long_stream_keeps_its_invariants(forgetting):
         for x, y in datasets.Bananas().take(3000):
             model.learn_one(x, y)
     model[-1]._f._check()
+
+
+def test_an_interval_covers_the_share_it_is_asked_for():
+    rng, model, inside = random.Random(1), river_okl.SOGPRegressor(noise=0.25), 0
+    for t in range(3000):
+        x = {"a": rng.uniform(-2.0, 2.0)}
+        y = x["a"] ** 2 + rng.gauss(0.0, 0.5)
+        if t >= 1000:
+            lower, upper = model.predict_interval_one(x, coverage=0.8)
+            inside += lower <= y <= upper
+        model.learn_one(x, y)
+    assert abs(inside / 2000 - 0.8) < 0.02

@@ -15,7 +15,7 @@ from river.utils.dataframe import to_native_frame
 from river_okl._core.fourier import RandomFeatures
 from river_okl._core.linalg import dot, times, transposed_times
 from river_okl.algorithms.fogd_nogd import random_features
-from river_okl.checks import check_between, check_gaussian, check_seed, check_whole
+from river_okl.checks import check_between, check_gaussian, check_seed, check_weight, check_weights, check_whole
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
 from river_okl.model import KernelEstimator, locked
@@ -54,15 +54,17 @@ class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
         return to_native_frame(np.array(rows).reshape(len(rows), len(names)), columns=names, like=frame)
 
     @locked
-    def learn_one(self, x: dict[Hashable, Any]) -> None:
-        """Update what the features depend on with one sample."""
+    def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
+        """Update what the features depend on with one sample, of any weight: its bandwidth."""
+        check_weight(w)
         self._f.observe(x)
 
-    def learn_many(self, X: Any) -> None:
-        """Learn the rows of a frame one after another, exactly as ``learn_one`` would."""
+    def learn_many(self, X: Any, w: Any = None) -> None:
+        """Learn the rows of a frame one after another, exactly as ``learn_one`` would; w: a weight for each row, or one."""
         learn: Any = self.learn_one  # a row of a frame is as good as a dict
-        for row in rows_of(frame_of(X)):
-            learn(row)
+        frame = rows_of(frame_of(X))
+        for row, weight in zip(frame, check_weights(1.0 if w is None else w, len(frame)), strict=True):
+            learn(row, weight)
 
 
 class RandomFourierFeatures(KernelFeatures):
@@ -183,12 +185,14 @@ class NystroemFeatures(KernelFeatures):
         return numbered(n, "nystroem")
 
     @locked
-    def learn_one(self, x: dict[Hashable, Any]) -> None:
+    def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
+        """Update the bandwidth with one sample, which may be chosen if its weight is positive."""
+        w = check_weight(w)
         f = self._f
         f.observe(x)
         if self._gammas != f.kernel.gammas:
             self._factorise()
-        if len(f) == self.budget:
+        if len(f) == self.budget or w == 0.0:
             return
         c = times(self._inverse, f.row)  # L⁻¹ k, so that Pκ(x, ·) has the norm ‖c‖
         residue = f.self_similarity - dot(c, c)

@@ -11,30 +11,32 @@ from river import base, optim
 from river.utils.dataframe import to_native_series
 
 from river_okl._core.expansion import Expansion
-from river_okl.checks import check_between, check_learning_rate
+from river_okl.checks import LARGEST_WEIGHT, check_between, check_learning_rate, check_weight, check_weights
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
 from river_okl.maintenance import project_on_others
 from river_okl.model import KernelEstimator, locked
 from river_okl.rates import rate
 
+UNIT = 0.02  # of ρ - f(x): differences of this size fill the scores between 0.25 and 0.75
+LARGEST_STATE = 1e100  # of ρ and of a sum of weights
 SLOWNESS = 0.3  # the step of f, in steps of ρ
 NEAR = 0.01  # of κ(x, x): a sample whose δ² is below it is projected on the support vectors
 
 
 class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
-    """NORMA's novelty detection, a one-class support vector machine on a budget: it scores how strange a sample is.
+    """NORMA's novelty detection, a one-class support vector machine on a budget: it scores how anomalous a sample is, from 0 to 1.
 
-    Works in River's `anomaly.QuantileFilter` and `anomaly.ThresholdFilter`, behind a `StandardScaler`. It needs no clean
-    stream to learn from, as long as strange samples are rare.
+    Works with River's `metrics.ROCAUC` and in its `anomaly.QuantileFilter` and `anomaly.ThresholdFilter`, behind a
+    `StandardScaler`. It needs no clean stream to learn from, as long as anomalies are rare.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     nu
-        ν, the share of the learned samples that stays below ρ: those with a score above 0. They are what f is made of, so
-        that it must be well above the share of strange samples; for an alarm put a filter around the model.
+        ν, the share of the learned samples that stays below ρ: those with a score above 0.5. They are what f is made
+        of, so that it must be well above the share of anomalies; for an alarm put a filter around the model.
     budget
         The most support vectors that the model keeps.
     learning_rate
@@ -42,13 +44,16 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
 
     Notes
     -----
-    - The score is ρ - f(x). As in the paper with λ = 1: f ← (1-η) f, and where f(x) ≤ ρ, f ← f + η κ(x, ·) and
+    - The score is s = ρ - f(x) as a number between 0 and 1, (1 + s / (0.02 + |s|)) / 2: the same order of samples.
+    - As in the paper with λ = 1: f ← (1-η) f, and where f(x) ≤ ρ, f ← f + η κ(x, ·) and
       ρ ← ρ - η (1-ν), else ρ ← ρ + ην. So the share below ρ is ν up to |ρ|/(ηt) on any stream (the ν-property).
     - The step of f is 0.3 η, so that ρ follows f at once, and 1/t while that is more: f is a mean over all samples so far,
       and forgets later. (In the paper it is η.)
     - The paper drops its oldest terms. Here a sample within a tenth of κ's norm of the span of the support vectors is
       projected on it; where the budget is full, either the sample or the support vector that takes less away is
       projected on the others, in O(B²).
+    - A weight multiplies the steps of f and ρ, which stay at most 1; 0 counts for the bandwidth of the kernel only. So ν is
+      the share of the weight below ρ, and f a weighted mean.
     - Where f(x) = ρ the sample is learned (in the paper it is not), so that f starts from the first sample.
 
     Examples
@@ -58,12 +63,12 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     >>> from river_okl import KernelOneClassSVM
 
     >>> model = preprocessing.StandardScaler() | KernelOneClassSVM()
-    >>> auc = metrics.RollingROCAUC(window_size=3000)
+    >>> auc = metrics.ROCAUC(n_thresholds=50)
     >>> for x, y in synth.AnomalySine(n_samples=3000, n_anomalies=100, seed=12345):
     ...     auc.update(y, model.score_one(x))
     ...     model.learn_one(x)
     >>> auc
-    RollingROCAUC: 96.86%
+    ROCAUC: 96.78%
 
     References
     ----------
@@ -88,42 +93,60 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
         super().__init__(kernel, budget=budget, inverse=True)
         self._rho = 0.0
         self._t = 0
+        self._weight = 0.0  # of the samples learned
 
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"nu", "learning_rate"}
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        if type(self._t) is not int or not 0 <= self._t < 2**62:
+            raise ValueError(f"{self._t!r} samples of a detector")
+        if not all(type(number) is float and abs(number) <= LARGEST_STATE for number in (self._rho, self._weight)):
+            raise ValueError(f"a margin of {self._rho!r} and a weight of {self._weight!r}")
+        if self._weight < 0.0:
+            raise ValueError(f"a weight of {self._weight!r}")
+
     @locked
     def score_one(self, x: dict[Hashable, Any]) -> float:
-        """How strange x is: ρ - f(x), above 0 where it is stranger than a share 1 - ν of the learned samples."""
-        score: float = self._rho - self._f.evaluate(x)
-        return score
+        """How anomalous x is, from 0 to 1: above 0.5 if it is more so than a share 1 - ν of the learned samples."""
+        s: float = self._rho - self._f.evaluate(x)
+        return 0.5 * (1.0 + s / (UNIT + abs(s)))
 
     @locked
     def score_many(self, X: Any) -> Any:
         """The scores of the rows of a frame."""
         frame = frame_of(X)
-        scores: NDArray[np.float64] = self._rho - self._f.evaluate_many(rows_of(frame))[:, 0]
-        return to_native_series(scores, name=None, like=frame)
+        s: NDArray[np.float64] = self._rho - self._f.evaluate_many(rows_of(frame))[:, 0]
+        return to_native_series(0.5 * (1.0 + s / (UNIT + np.abs(s))), name=None, like=frame)
 
     @locked
-    def learn_one(self, x: dict[Hashable, Any]) -> None:
-        """Update the model with one sample."""
+    def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
+        """Update the model with one sample; a weight ``w`` multiplies its steps."""
+        if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
+            w = check_weight(w)
         f = self._f
         p = f.observe(x)
+        if w == 0.0:
+            return
+        self._weight = (self._weight or float(self._t)) + w  # in a file from before there were weights each was 1
         self._t += 1
         eta = rate(self.learning_rate, self._t)
-        step = max(SLOWNESS * eta, 1.0 / self._t)
-        f.scale(max(0.0, 1.0 - step))
+        step = min(max(SLOWNESS * w * eta, w / self._weight), 1.0)
+        eta = min(w * eta, max(eta, 1.0))
+        f.scale(1.0 - step)
         if p <= self._rho:
             _learn(f, x, step, self.budget)
             self._rho -= eta * (1.0 - self.nu)
         else:
             self._rho += eta * self.nu
 
-    def learn_many(self, X: Any) -> None:
-        """Learn the rows of a frame one after another, exactly as ``learn_one`` would."""
-        self.learn_stream(rows_of(frame_of(X)))  # type: ignore[arg-type]  # a row of a frame is as good as a dict
+    def learn_many(self, X: Any, w: Any = None) -> None:
+        """Learn the rows of a frame one after another, exactly as ``learn_one`` would; w: a weight for each row, or one."""
+        frame = rows_of(frame_of(X))
+        for row, weight in zip(frame, check_weights(1.0 if w is None else w, len(frame)), strict=True):
+            self.learn_one(row, weight)  # type: ignore[arg-type]  # a row of a frame is as good as a dict
 
     def learn_stream(self, samples: Iterable[dict[Hashable, Any]]) -> None:
         """Learn samples one after another."""

@@ -1,7 +1,7 @@
 """Mixtures that learned side by side (``OKLClassifier``, ``OKLRegressor``): each part merges by the rule of its kind.
 
-    scaler, target, metrics     as if one stream had been counted (statistics.py), as are the moments of the sample weights;
-                                the metrics' weights are averaged
+    scaler, target, metrics     as if one stream had been counted (statistics.py), like moments of sample weights; the
+                                weights of the metrics are averaged
     kernels                     the three that were believed most; who has another takes over from its best, as it
                                 does where a kernel moves
     processes                   evidence adds up over one dictionary (posteriors.py), which is chosen from all of theirs
