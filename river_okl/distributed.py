@@ -151,7 +151,8 @@ def train(
         The column that is to be predicted: of a CSV file (None: its last), of a dataset.
     checkpoint
         A file to which the merged model is saved after each round, with a record of the rounds beside it (`.rounds`).
-        Where it is there already, training goes on from it.
+        If it exists, training resumes from it, with the rounds and the result of an undisturbed run: a round that the
+        data cut short with an error is not saved.
     progress
         Whether to show a progress bar.
 
@@ -324,7 +325,8 @@ def rounds(
                 done.append(Round(n, error / n if regression else 1.0 - error / n, sent, now - began, now - idle))
                 began = now
                 result.model = model
-                record.keep(start, result, hand.ends)
+                if hand.error is None:  # a round that was cut short is no place to go on from: others fall elsewhere
+                    record.keep(start, result, hand.ends)
                 if bar:
                     bar(n)
                 hand = following

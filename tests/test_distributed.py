@@ -107,6 +107,26 @@ def test_going_on_from_a_checkpoint(tmp_path):
         trained(checkpoint=path)
 
 
+@pytest.mark.parametrize("at", [0, 7, 20, 55, 80, 105, 383, 400])
+@pytest.mark.parametrize("n", [1, 3])
+def test_after_data_that_raised_it_goes_on_as_if_they_had_not(tmp_path, at, n):
+    """The rounds fall where they would have: the same model, to the bit."""
+
+    def broken(stream):
+        yield from stream[: at // n]
+        raise OSError("the disk is away")
+
+    streams_of = [STREAM[i::n] for i in range(n)]
+    path = tmp_path / "model.okl"
+    with pytest.raises(distributed.ShardError, match="the disk is away") as raised:
+        trained(data=[*streams_of[:-1], broken(streams_of[-1])], checkpoint=path)
+    undisturbed = trained(data=streams_of)
+    result = trained(data=streams_of, checkpoint=path)
+    assert [each.samples for each in result.rounds] == [each.samples for each in undisturbed.rounds]
+    assert checkpoint.dumps(result.model) == checkpoint.dumps(undisturbed.model)
+    assert raised.value.model._t == sum(each.samples for each in raised.value.rounds)  # the last of them is not saved
+
+
 def test_bad_data_name_shard_row_and_feature():
     bad = [*STREAM[:130], ({**STREAM[130][0], "x2": float("nan")}, 1.0), *STREAM[131:]]
     with pytest.raises(distributed.ShardError, match=r"^shard 0, row 130: .*'x2'") as raised:
