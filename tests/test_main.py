@@ -15,8 +15,8 @@ import pytest
 from river import datasets, linear_model, preprocessing
 
 import river_okl
-from river_okl import OLRDClassifier, kernels, losses
-from river_okl.cli import files, lookup, mistakes
+from river_okl import OLRDClassifier, errors, files, kernels, losses
+from river_okl.cli import lookup
 from river_okl.cli.command import main
 from river_okl.cli.race import race
 
@@ -473,7 +473,7 @@ def test_models_with_parameters():
     ],
 )
 def test_nothing_that_a_name_says_is_run(text):
-    with pytest.raises(mistakes.Mistake):
+    with pytest.raises(errors.UsageError):
         model(text)
 
 
@@ -519,7 +519,7 @@ def test_mistakes_are_one_line(capsys, args, expected):
         ("size,b\n1,2\n2,1\n", ["--target", "sise"], "has no column 'sise'; did you mean size?"),
         ("a,b\n1,2,3\n", [], "line 2: 3 fields where the header has 2"),
         ("a,b\n1,2\n2,\n", [], "line 3: the target 'b' is missing"),
-        ("a,b\n1,2\n2,2\n", [], "the target is 2 in every row"),
+        ("a,b\n1,2\n2,2\n", [], "the target 'b' is 2 in every row"),
         ("a,b\n", [], "has a header and no rows"),
         ("", [], "is empty"),
         ("\n\n", [], "is empty"),

@@ -16,14 +16,15 @@ import os
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import river_okl
-from river_okl.cli.mistakes import Mistake
+from river_okl.errors import UsageError
+from river_okl.progress import Progress
 
 if TYPE_CHECKING:  # all else is imported when it is needed: --help and --version shall not wait for it
-    from river_okl.cli.files import Stream
     from river_okl.cli.race import Result
+    from river_okl.files import Stream
 
 CLASSIFIERS = (
     "OKLClassifier",
@@ -118,42 +119,6 @@ def _json(stream: Stream, results: list[Result], regression: bool) -> str:
         },
         indent=2,
     )
-
-
-class Progress:
-    """A bar on stderr where that is a terminal: rich's, or a line of text."""
-
-    def __init__(self, total: int | None):
-        self.total = total
-        self.done = 0
-        self.bar: Any = None
-        if sys.stderr.isatty():
-            try:
-                from rich.console import Console
-                from rich.progress import Progress
-            except ImportError:
-                return
-            self.bar = Progress(console=Console(stderr=True), transient=True)
-            self.task = self.bar.add_task("samples", total=total)
-
-    def __enter__(self) -> Progress:
-        if self.bar:
-            self.bar.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self.bar:
-            self.bar.stop()
-        elif sys.stderr.isatty():
-            print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
-
-    def __call__(self, n: int) -> None:
-        self.done += n
-        if self.bar:
-            self.bar.update(self.task, advance=n)
-        elif sys.stderr.isatty():
-            share = f" ({self.done / self.total:.0%})" if self.total else ""
-            print(f"\r{self.done:,} samples{share}", end="", file=sys.stderr, flush=True)
 
 
 HELP = """\
@@ -281,8 +246,8 @@ def main(argv: list[str] | None = None) -> None:
             _run(_parser().parse_args(argv))
         finally:
             sys.stdout.flush()
-    except Mistake as mistake:
-        _fail(str(mistake))
+    except UsageError as error:
+        _fail(str(error))
     except BrokenPipeError:  # whoever reads, such as ``head``, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the exit
         raise SystemExit(141) from None  # 128 + SIGPIPE
@@ -300,14 +265,15 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from river_okl.cli import files, lookup
+    from river_okl import files
+    from river_okl.cli import lookup
     from river_okl.cli.race import on_workers, race
 
     if options.plot:  # what is wrong with the picture is said before the race, not after it
         try:
             from river_okl.cli import plot
         except ImportError:
-            raise Mistake("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
+            raise UsageError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
         plot.check_file(options.plot)
     stream = lookup.find_stream(options.data, options.target, options.drop)
     regression = stream.task == files.REGRESSION

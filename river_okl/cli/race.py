@@ -16,12 +16,10 @@ from typing import Any
 from river import multiclass, preprocessing
 
 from river_okl._core.sample import number
-from river_okl.cli.mistakes import Mistake
+from river_okl.errors import UsageError
+from river_okl.files import Sample, Scaled
 
 __all__ = ["Point", "Result", "on_workers", "race"]
-
-Sample = tuple[dict[Any, Any], Any]
-Scaled = bool | frozenset[Any]  # whether features are scaled, or which: words, which are 1 or not there, would all be 0
 
 # The processor's time, which other programs do not lengthen, where the system measures it finely (Windows does not).
 CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
@@ -113,7 +111,7 @@ class Result:
                 predictions.append(predict(x))
                 learn(x, y)
         except Exception as error:
-            raise Mistake(f"{self.name}, sample {self.samples + len(predictions):,}: {error}") from error
+            raise UsageError(f"{self.name}, sample {self.samples + len(predictions):,}: {error}") from error
         seconds = CLOCK() - start
         errors = sum(
             abs(y - (p or 0.0)) if regression else y != p for (_, y), p in zip(block, predictions, strict=True)

@@ -1,6 +1,6 @@
 """Files as streams: CSV with any of the usual separators, with or without a header, and libsvm.
 
-A file is read twice: first to find out what it holds and what is wrong with it, then by the race.
+A file is read twice: first to find out what it holds and what is wrong with it, then by whoever learns it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TextIO
 
-from river_okl import datasets
-from river_okl.cli.mistakes import Mistake, nearest
-from river_okl.cli.race import Sample, Scaled
+from river_okl import datasets, labels
+from river_okl.errors import UsageError, nearest
+
+Sample = tuple[dict[Any, Any], Any]
+Scaled = bool | frozenset[Any]  # whether features are scaled, or which: words, which are 1 or not there, would all be 0
 
 BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
 
@@ -74,24 +76,24 @@ class Again:
         return self.start()
 
 
-def read_file(text: str, target: str | None, drop: Iterable[str]) -> Stream:
-    """A file as a stream."""
+def read_file(text: str, target: str | None, drop: Iterable[str], task: str | None = None) -> Stream:
+    """A file as a stream; without a task ("classification" or "regression") the target's values decide."""
     source = Source(text)
     try:
         with source.open() as file:
             lines = list(itertools.islice((line for line in file if line.strip()), FIRST_LINES))
         if not lines:
-            raise Mistake(f"{source.name} is empty")
+            raise UsageError(f"{source.name} is empty")
         if re.fullmatch(r"\S+(\s+[^\s:,]+:\S+)+\s*(#.*)?", lines[0].strip()):
             if target is not None or drop:
-                raise Mistake(
+                raise UsageError(
                     f"{source.name} is a libsvm file, whose target comes first in each line; "
                     f"--target and --drop are for CSV files"
                 )
-            return _read_libsvm(source)
-        return _read_csv(source, lines, target, set(drop))
+            return _read_libsvm(source, task)
+        return _read_csv(source, lines, target, set(drop), task)
     except UnicodeDecodeError as error:
-        raise Mistake(f"{source.name} is not in UTF-8: {error}") from None
+        raise UsageError(f"{source.name} is not in UTF-8: {error}") from None
 
 
 # CSV ----------------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ class _Table(NamedTuple):
             for row in itertools.islice((row for row in reader if row), int(self.has_header), None):
                 if len(row) != len(self.header):
                     there = f"{'the header' if self.has_header else 'the first row'} has {len(self.header)}"
-                    raise Mistake(f"{self.source.name}, line {reader.line_num}: {len(row)} fields where {there}")
+                    raise UsageError(f"{self.source.name}, line {reader.line_num}: {len(row)} fields where {there}")
                 yield reader.line_num, row
 
     def samples(self, numeric: dict[int, bool], label: Callable[[str], Any]) -> Iterator[Sample]:
@@ -141,46 +143,47 @@ def _find_columns(source: Source, lines: list[str], target: str | None, drop: se
     for name in {target or "", *drop} - {""}:
         if name not in header:
             hint = nearest(name, header) if has_header else f"; it has no header, its columns are 1 to {len(header)}"
-            raise Mistake(f"{source.name} has no column {name!r}{hint}")
+            raise UsageError(f"{source.name} has no column {name!r}{hint}")
     target = header[-1] if target is None else target
     if target in drop:
-        raise Mistake(f"{target!r} is the target; --drop leaves out other columns")
+        raise UsageError(f"{target!r} is the target; --drop leaves out other columns")
     for name in header:
         if header.count(name) > 1 and name not in drop:
-            raise Mistake(f"{source.name} has {header.count(name)} columns {name!r}: rename them, or --drop them all")
+            raise UsageError(
+                f"{source.name} has {header.count(name)} columns {name!r}: rename them, or --drop them all"
+            )
     at = header.index(target)
     features = [i for i, name in enumerate(header) if i != at and name not in drop]
     if not features:
         hint = "; fields may be separated by , ; | or tabs" if len(header) == 1 else ""
-        raise Mistake(f"{source.name} has no column beside the target {target!r}{hint}")
+        raise UsageError(f"{source.name} has no column beside the target {target!r}{hint}")
     return _Table(source, separator, header, has_header, features, at)
 
 
-def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[str]) -> Stream:
+def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[str], task: str | None) -> Stream:
     """Columns that are all numbers are features; every value of another column is a feature of its own."""
     table = _find_columns(source, lines, target, drop)
     header, at = table.header, table.at
     columns = {i: _Column() for i in (*table.features, at)}
-    labels: set[str] = set()
+    targets = _Targets(task)
     size = 0
     for line, row in table.rows():
         for i, column in columns.items():
             column.see(line, row[i])
         if _is_missing(row[at]):
-            raise Mistake(f"{source.name}, line {line}: the target {header[at]!r} is missing")
-        if len(labels) <= MOST_LABELS:
-            labels.add(row[at])
+            raise UsageError(f"{source.name}, line {line}: the target {header[at]!r} is missing")
+        targets.see(line, row[at])
         size += 1
     if not size:
-        raise Mistake(f"{source.name} has a header and no rows")
+        raise UsageError(f"{source.name} has a header and no rows")
     for i, column in columns.items():
         if column.numeric and column.infinite:
-            raise Mistake(
+            raise UsageError(
                 "{}, line {}: {!r} in column {!r} is not finite".format(source.name, *column.infinite, header[i])
             )
         if column.commas and not column.numeric and table.separator != ",":
-            raise Mistake(f"{source.name}: the numbers in column {header[i]!r} have decimal commas; write points")
-    task, label = _labels(labels, columns[at].numeric)
+            raise UsageError(f"{source.name}: the numbers in column {header[i]!r} have decimal commas; write points")
+    found, label = targets.read(f"{source.name}: the target {header[at]!r}")
     numeric = {i: columns[i].numeric for i in table.features}
     n = sum(numeric.values())
     note = f"target {header[at]}; {n} columns of numbers, {len(numeric) - n} of words"
@@ -188,7 +191,7 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
     return Stream(
         source.name,
         samples,
-        task,
+        found,
         size,
         scaled=n == len(numeric) or frozenset(header[i] for i, is_number in numeric.items() if is_number),
         note=note if table.has_header else f"no header; {note}",
@@ -253,10 +256,10 @@ def _is_number(text: str) -> bool:
 # libsvm -------------------------------------------------------------------------------------------
 
 
-def _read_libsvm(source: Source) -> Stream:
+def _read_libsvm(source: Source, task: str | None) -> Stream:
     numbers = datasets.FeatureNumbers()
 
-    def samples_as_written() -> Iterator[tuple[dict[int, float], str]]:
+    def samples_as_written() -> Iterator[tuple[int, dict[int, float], str]]:
         with source.open() as file:
             for number, line in enumerate(file, start=1):
                 line = line.partition("#")[0]
@@ -269,38 +272,61 @@ def _read_libsvm(source: Source) -> Stream:
                     if not math.isfinite(float(label)):
                         raise ValueError(f"the label {label!r} is not finite")
                 except ValueError as error:
-                    raise Mistake(f"{source.name}, line {number}: {error}") from None
-                yield x, label
+                    raise UsageError(f"{source.name}, line {number}: {error}") from None
+                yield number, x, label
 
-    labels: set[str] = set()
+    targets = _Targets(task)
     size = 0
-    for _, label in samples_as_written():
-        if len(labels) <= MOST_LABELS:
-            labels.add(label)
+    for line, _, label in samples_as_written():
+        targets.see(line, label)
         size += 1
-    task, read = _labels(labels, True)
-    samples = Again(lambda: ((x, read(label)) for x, label in samples_as_written()))
-    return Stream(source.name, samples, task, size, scaled=False)
+    found, read = targets.read(f"{source.name}: the target")
+    samples = Again(lambda: ((x, read(label)) for _, x, label in samples_as_written()))
+    return Stream(source.name, samples, found, size, scaled=False)
 
 
 # Targets ------------------------------------------------------------------------------------------
 
 
-def _labels(texts: set[str], numeric: bool) -> tuple[str, Callable[[str], Any]]:
-    """The task that a target with these values sets, and how a value is read."""
-    if not numeric:
-        values: list[Any] = sorted(texts)
-        read: Callable[[str], Any] = str
-    else:
-        values = sorted({float(text) for text in texts})
-        if len(values) > MOST_LABELS or not all(value.is_integer() for value in values):
-            return REGRESSION, float
-        read = _whole
-    if len(values) == 1:
-        raise Mistake(f"the target is {texts.pop()} in every row: there is nothing to learn")
-    if len(values) == 2:
-        return BINARY, lambda text: bool(read(text) == values[1])
-    return MULTICLASS, read
+@dataclasses.dataclass
+class _Targets:
+    """The values of a target, by which the task is told, or whether they suit the one that is given."""
+
+    task: str | None
+    values: dict[str, int] = dataclasses.field(default_factory=dict)  # and the line of each, a bounded number of them
+    word: tuple[int, str] | None = None  # the first line and value that is no number
+    fraction: tuple[int, str] | None = None  # the same of a number that is not whole
+
+    def see(self, line: int, text: str) -> None:
+        if text in self.values:
+            return
+        if not _is_number(text):
+            self.word = self.word or (line, text)
+        elif not float(text).is_integer():
+            self.fraction = self.fraction or (line, text)
+        if len(self.values) <= (MOST_LABELS if self.task is None else labels.MOST_LABELS):
+            self.values[text] = line
+
+    def read(self, name: str) -> tuple[str, Callable[[str], Any]]:
+        """The task, and how a value is read."""
+        if self.task == "regression" and self.word:
+            raise UsageError(f"{name} is {self.word[1]!r} in line {self.word[0]}: a regression needs numbers")
+        if self.task == "classification" and self.fraction and not self.word:
+            line, text = self.fraction
+            raise UsageError(f"{name} is {text} in line {line}, a number with a fraction: this is a regression")
+        if self.word:
+            values: list[Any] = sorted(self.values)
+            read: Callable[[str], Any] = str
+        else:
+            values = sorted({float(text) for text in self.values})
+            if self.task == "regression" or self.fraction or (self.task is None and len(values) > MOST_LABELS):
+                return REGRESSION, float
+            read = _whole
+        if len(values) == 1:
+            raise UsageError(f"{name} is {next(iter(self.values))} in every row: there is nothing to learn")
+        if len(values) == 2:
+            return BINARY, lambda text: bool(read(text) == values[1])
+        return MULTICLASS, read
 
 
 def _whole(text: str) -> int:
