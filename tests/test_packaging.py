@@ -144,7 +144,7 @@ def test_the_table_of_classes_has_every_class_and_its_tasks():
 
 def test_a_users_program_is_typed():
     """To mypy as well, which .ci/run asks when it has read the package."""
-    pytest.importorskip("pyright")
+    pytest.importorskip("pyright", reason="pyright is not installed: pip install 'river_okl[lint]'")
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(HERE / "typed_user.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
