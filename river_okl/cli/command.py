@@ -99,12 +99,13 @@ def _table(results: list[Result], regression: bool) -> None:
     print(text.get(), end="")
 
 
-def _json(stream: Stream, results: list[Result], regression: bool) -> str:
+def _json(stream: Stream, results: list[Result], regression: bool, complete: bool) -> str:
     return json.dumps(
         {
             "data": stream.name,
             "task": stream.task,
             "samples": results[0].samples if results else 0,
+            "complete": complete,
             "models": [
                 {
                     "model": result.name,
@@ -140,13 +141,14 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             ("--data sales.csv --drop id", "without a column"),
             ("--data data.libsvm", "label index:value index:value ..."),
             ("--data -", "standard input, as CSV or libsvm"),
-            "Files may be .gz, .bz2 or .xz; the fields of a CSV file are separated by commas, semicolons, tabs or |; "
-            "without a header its columns are 1, 2, ...",
+            "Files, and standard input, may be packed by gzip, bzip2 or xz; the fields of a CSV file are separated by "
+            "commas, semicolons, tabs or |; without a header its columns are 1, 2, ...",
             "In a CSV file, columns of numbers are features, and every value of another column is a feature that is 0 "
-            "or 1; empty cells, NA and NaN are left out. A target of more than 20 different numbers, or of fractions, "
-            "is a regression, anything else is a classification. Of two labels the larger is positive; more than two "
-            "are taught one against the rest where a model needs that. Numbers are scaled (StandardScaler) for all "
-            "models alike, outside their time; words and sparse data are not.",
+            "or 1. Empty cells, NA, NaN and ? are left out, in columns of numbers NULL, None, N/A and - as well; 1,234 "
+            "is a number; rows without a target are skipped. A target of more than 20 different numbers, or of "
+            "fractions, is a regression, anything else is a classification, unless --task is given. Of two labels the "
+            "larger is positive; more than two are taught one against the rest where a model needs that. Numbers are "
+            "scaled (StandardScaler) for all models alike, outside their time; words and sparse data are not.",
         ),
     ),
     (
@@ -216,6 +218,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
     )
+    parser.add_argument(
+        "--task",
+        choices=("classification", "regression"),
+        metavar="TASK",
+        help="classification or regression, for a file whose target may be either",
+    )
     parser.add_argument("--samples", type=_whole, metavar="N", help="stop after N samples")
     parser.add_argument(
         "--budget",
@@ -275,7 +283,7 @@ def _run(options: argparse.Namespace) -> None:
         except ImportError:
             raise UsageError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
         plot.check_file(options.plot)
-    stream = lookup.find_stream(options.data, options.target, options.drop)
+    stream = lookup.find_stream(options.data, options.target, options.drop, options.task)
     regression = stream.task == files.REGRESSION
     usual = REGRESSORS if regression else CLASSIFIERS
     models = lookup.find_models(
@@ -309,10 +317,19 @@ def _run(options: argparse.Namespace) -> None:
                 block=max(1, min(1000, (size or 10**5) // 100)),
                 tick=progress,
             )
+    interrupted = not all(result.complete for result in results)
+    results = [result for result in results if result.samples] if interrupted else results
+    if interrupted and not results:
+        raise KeyboardInterrupt
     if options.json:
-        print(_json(stream, results, regression))
+        print(_json(stream, results, regression, not interrupted))
     else:
+        if interrupted:
+            of = f" of {size:,}" if size else ""
+            print(f"Interrupted: this table is partial, after {results[-1].samples:,}{of} samples")
         _table(results, regression)
     if options.plot:
         error = "mean absolute error" if regression else "error rate"
         plot.learning_curves(results, error=error).savefig(options.plot, dpi=150)
+    if interrupted:
+        raise KeyboardInterrupt

@@ -30,16 +30,19 @@ MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_b
 # The stream ---------------------------------------------------------------------------------------
 
 
-def find_stream(text: str, target: str | None, drop: Sequence[str] = ()) -> Stream:
+def find_stream(text: str, target: str | None, drop: Sequence[str] = (), task: str | None = None) -> Stream:
     """A file, standard input, or a data set by name."""
     if text == "-" or pathlib.Path(text).expanduser().is_file():
-        return read_file(text, target, drop)
+        return read_file(text, target, drop, task)
     if re.fullmatch(r".*[\\/].*|.*\.(csv|tsv|txt|data|libsvm|svm|gz|bz2|xz)", text, re.DOTALL):
         raise UsageError(f"there is no file {text}")
     for option, value in (("--target", target), ("--drop", drop)):
         if value:
             raise UsageError(f"{option} names a column of a CSV file, and {text} is no file")
-    return _find_data_set(text)
+    stream = _find_data_set(text)
+    if task is not None and (task == "regression") != (stream.task == REGRESSION):
+        raise UsageError(f"--task {task} is for files, and {text} is a data set for {stream.task}")
+    return stream
 
 
 def _find_data_set(text: str) -> Stream:

@@ -69,6 +69,8 @@ class Result:
     curve: list[Point] = dataclasses.field(default_factory=list)
     totals: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
     """Samples, errors and seconds after each block."""
+    complete: bool = True
+    """False after Ctrl-C, which ends a race before its stream."""
 
     @property
     def samples(self) -> int:
@@ -121,8 +123,9 @@ class Result:
         self.curve.append(Point(self.samples, self.error, 1e6 * seconds / len(block), self.support_vectors))
 
     def end_with(self, blocks: int) -> None:
-        """Forget what came after so many blocks."""
+        """Forget what came after so many blocks: the race was interrupted."""
         del self.totals[blocks:], self.curve[blocks:]
+        self.complete = False
 
 
 def race(
@@ -153,7 +156,7 @@ def race(
 
     Returns
     -------
-    A result for each model, in order. Ctrl-C ends the race early.
+    A result for each model, in order. Ctrl-C ends the race early; the results then are not `complete`.
 
     """
     results = [Result(name, model) for name, model in models.items()]
@@ -219,6 +222,7 @@ def on_workers(
             progress=progress,
         )
         result = Result(name, list(trained.model.steps.values())[-1] if scaled is True else trained.model)
+        result.complete = trained.complete
         n, errors, seconds = 0, 0.0, 0.0
         for each in trained.rounds:
             n += each.samples
@@ -228,4 +232,6 @@ def on_workers(
             microseconds = 1e6 * each.seconds / each.samples
             result.curve.append(Point(n, result.error, microseconds, result.support_vectors))
         results.append(result)
+        if not result.complete:
+            break
     return results
