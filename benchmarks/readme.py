@@ -102,7 +102,8 @@ if __name__ == "__main__":
     if options.stale:
         names = ", ".join(model["model"] for model in changed())
         at = json.loads(RACE.read_text(encoding="utf-8"))["commit"]
-        raise SystemExit(print(f"Times were measured at {at}; since then the code changed of: {names or 'no class'}"))
+        print(f"Times were measured at {at}; since then the code changed of: {names or 'no class'}")
+        raise SystemExit
     if options.race:
         RACE.write_text(json.dumps({"commit": runner.commit()} | race(), indent=1) + "\n", encoding="utf-8")
     README.write_text(TABLE.sub(lambda match: table(), README.read_text(encoding="utf-8")), encoding="utf-8")
