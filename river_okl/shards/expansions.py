@@ -57,7 +57,7 @@ def _anew(shards: Shards, name: str) -> Any:
 
 
 ATTRIBUTES: dict[str, Callable[[Shards, str], Any]] = {
-    **dict.fromkeys(("_t", "_k", "_mistakes", "_damage"), _added),
+    **dict.fromkeys(("_t", "_k", "_mistakes", "_damage", "_weight"), _added),
     "_y_max": _largest,
     "_rho": _mean,
     "_rng": _first,

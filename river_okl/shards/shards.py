@@ -82,6 +82,25 @@ def n_samples(model: Any) -> int:
     return int(model._t if seen is None else seen)
 
 
+def _check_start(shards: Shards) -> None:
+    """Shards have learned more samples than their start, or nothing since."""
+    before = n_samples(shards.start)
+    for i, model in enumerate(shards.models):
+        n = n_samples(model)
+        if n < before:
+            raise not_from_start(i, f"start has learned {before:,} samples, models[{i}] {n:,}")
+        if n == before and model is not shards.start and model.support_vectors != shards.start.support_vectors:
+            raise not_from_start(i, f"both have learned {n:,} samples and are different")
+
+
+def not_from_start(i: int, why: str) -> ValueError:
+    """The error for a start that a model cannot have been a copy of."""
+    return ValueError(
+        f"models[{i}] was no copy of start before it learned: {why}; give the model that all of them were copies of, "
+        f"or start=None if they were new"
+    )
+
+
 # What may be merged ---------------------------------------------------------------------------------------------------
 
 
@@ -132,25 +151,6 @@ def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
                 f"{name_b} has {name}={shown(other.get(name))} and {name_a} {name}={shown(mine.get(name))}; "
                 f"only models with the same parameters merge"
             )
-
-
-def _check_start(shards: Shards) -> None:
-    """Shards have learned more samples than their start, or nothing since."""
-    before = n_samples(shards.start)
-    for i, model in enumerate(shards.models):
-        n = n_samples(model)
-        if n < before:
-            raise not_from_start(i, f"start has learned {before:,} samples, models[{i}] {n:,}")
-        if n == before and model is not shards.start and model.support_vectors != shards.start.support_vectors:
-            raise not_from_start(i, f"both have learned {n:,} samples and are different")
-
-
-def not_from_start(i: int, why: str) -> ValueError:
-    """The error for a start that a model cannot have been a copy of."""
-    return ValueError(
-        f"models[{i}] was no copy of start before it learned: {why}; give the model that all of them were copies of, "
-        f"or start=None if they were new"
-    )
 
 
 def _alike(a: Any, b: Any) -> bool:
