@@ -21,7 +21,7 @@ def shown(value):
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-# What takes strings and gaps as they are is to be named here, once it exists, as in "; OKLClassifier takes it as it is".
+# Once classes take strings and gaps as they are, they are named here: "; OKLClassifier takes it as it is".
 TAKES_IT = ""
 
 
@@ -60,8 +60,9 @@ def advice(name, value, bint in_frame):
         if is_numeral(value):
             return "convert it: `float(value)`"
         return (
-            "encode strings, `(compose.SelectType(str) | preprocessing.OneHotEncoder()) + (compose.SelectType(int, float) "
-            f"| preprocessing.StandardScaler()) | model`, or leave it out, `compose.Discard({name}) | model`{TAKES_IT}"
+            "encode strings, `(compose.SelectType(str) | preprocessing.OneHotEncoder()) + "
+            f"(compose.SelectType(int, float) | preprocessing.StandardScaler()) | model`, or "
+            f"leave it out, `compose.Discard({name}) | model`{TAKES_IT}"
         )
     for method in ("timestamp", "total_seconds", "toordinal"):  # dates, times and differences of them
         if hasattr(value, method):
