@@ -13,6 +13,7 @@ from typing import Any
 
 from river import base, utils
 
+import river_okl
 from benchmarks import runner
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
@@ -34,12 +35,22 @@ RACES: dict[tuple[str, ...], tuple[type, str]] = {
 
 
 def race(*arguments: str) -> dict[str, Any]:
-    """The race of ``python -m river_okl`` with these arguments, without its curves."""
+    """The race of ``python -m river_okl`` with these arguments, without curves; ours with their code's digest."""
     command = [sys.executable, "-m", "river_okl", "--json", *arguments]
     out: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     for model in out["models"]:
         del model["curve"]
+        if cls := getattr(river_okl, model["model"].partition("(")[0], None):
+            model["code"] = runner.code(cls)
     return out
+
+
+def changed() -> list[dict[str, Any]]:
+    """What results/race.json has of the classes whose code is not the one that was measured."""
+    raced = json.loads(RACE.read_text(encoding="utf-8"))["models"]
+    return [
+        model for model in raced if "code" in model and model["code"] != runner.code(getattr(river_okl, model["model"]))
+    ]
 
 
 def table() -> str:
@@ -83,10 +94,16 @@ def classes() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Write README.md's table from results/race.json.")
     parser.add_argument("--race", action="store_true", help="measure anew first")
+    parser.add_argument("--stale", action="store_true", help="only say whose times are those of older code")
     parser.add_argument("--classes", action="store_true", help="write results/classes.md instead")
     options = parser.parse_args()
     if options.classes:
         raise SystemExit(classes())
+    if options.stale:
+        names = ", ".join(model["model"] for model in changed())
+        at = json.loads(RACE.read_text(encoding="utf-8"))["commit"]
+        print(f"Times were measured at {at}; since then the code changed of: {names or 'no class'}")
+        raise SystemExit
     if options.race:
-        RACE.write_text(json.dumps(race(), indent=1) + "\n", encoding="utf-8")
+        RACE.write_text(json.dumps({"commit": runner.commit()} | race(), indent=1) + "\n", encoding="utf-8")
     README.write_text(TABLE.sub(lambda match: table(), README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -23,7 +23,10 @@ The map of the house::
     distributed.py  learning on several workers of Ray, in rounds
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets
-    cli/            the command: names and files of a user, the race, pictures
+    files.py        CSV and libsvm files as streams, and what is wrong with them
+    progress.py     a progress bar
+    errors.py       errors in what a user wrote, and what was probably meant
+    cli/            the command: names of a user, the race, pictures
     _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
                     triangle, posterior, and the process made of them; scaler, metrics, and the mixture made of
                     processes, pool, linears, neighbours, stack, bayes and estimates;

@@ -30,8 +30,9 @@ from river import base
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
 from river_okl.checks import check_whole
-from river_okl.cli.command import Progress
-from river_okl.cli.mistakes import Mistake
+from river_okl.files import MOST_LABELS, REGRESSION, read_file
+from river_okl.labels import REGRESSOR
+from river_okl.progress import Progress
 from river_okl.shards import merge
 from river_okl.shards.shards import check_same
 
@@ -139,7 +140,8 @@ def train(
         A model of river_okl that merges, or a pipeline of scalers and such a model. It stays as it is.
     data
         Pairs (x, y), the path of a CSV or libsvm file, read as the command reads it (of two labels the larger becomes
-        True), or a `ray.data.Dataset`: it is dealt out to the workers.
+        True; a target of fractions or more than 20 different numbers is for regressors alone), or a
+        `ray.data.Dataset`: it is dealt out to the workers.
     shards
         Instead of ``data`` a list of such, one for each worker.
     workers
@@ -151,7 +153,8 @@ def train(
         The column that is to be predicted: of a CSV file (None: its last), of a dataset.
     checkpoint
         A file to which the merged model is saved after each round, with a record of the rounds beside it (`.rounds`).
-        Where it is there already, training goes on from it.
+        If it exists, training resumes from it, with the rounds and the result of an undisturbed run: a round that the
+        data cut short with an error is not saved.
     progress
         Whether to show a progress bar.
 
@@ -193,7 +196,7 @@ def train(
         ray.init(num_cpus=workers or (shards and len(shards)) or None, include_dashboard=False, logging_level="error")
     try:
         n = len(shards) if shards is not None else workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        sources = [samples(each, target) for each in (shards if shards is not None else [data])]
+        sources = [samples(each, target, model) for each in (shards if shards is not None else [data])]
         with threadpoolctl.threadpool_limits(
             1, "blas"
         ):  # matrices of a merge are small: threads would wait for each other
@@ -324,7 +327,8 @@ def rounds(
                 done.append(Round(n, error / n if regression else 1.0 - error / n, sent, now - began, now - idle))
                 began = now
                 result.model = model
-                record.keep(start, result, hand.ends)
+                if hand.error is None:  # a round that was cut short is no place to go on from: others fall elsewhere
+                    record.keep(start, result, hand.ends)
                 if bar:
                     bar(n)
                 hand = following
@@ -452,15 +456,17 @@ def _extra(name: str) -> Any:
 # Data -----------------------------------------------------------------------------------------------------------------
 
 
-def samples(data: Any, target: str | None) -> Iterator[Sample]:
-    """Pairs (x, y) from pairs, a file, or a dataset of Ray."""
+def samples(data: Any, target: str | None, model: Any) -> Iterator[Sample]:
+    """Pairs (x, y) from pairs, a file whose target suits the model, or a dataset of Ray."""
     if isinstance(data, str | os.PathLike):
-        from river_okl.cli.files import read_file
-
-        try:
-            return iter(read_file(os.fspath(data), target, ()).samples)
-        except Mistake as mistake:
-            raise ValueError(str(mistake)) from None
+        path, regression = os.fspath(data), isinstance(model, base.Regressor)
+        stream = read_file(path, target, (), "regression" if regression else None)
+        if stream.task == REGRESSION and not regression:
+            raise ValueError(
+                f"{path} is a regression: its target has fractions or more than {MOST_LABELS} different numbers; use a "
+                f"regressor ({REGRESSOR}), or, if the numbers are names of classes, give pairs (x, y)"
+            )
+        return iter(stream.samples)
     if hasattr(data, "iter_rows"):
         if target is None:
             raise ValueError("target is None; name the column of the dataset that is to be predicted")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 
-from river_okl._core.sample import Frame, number, shown
+from river_okl._core.sample import Frame, advice, number, refuse, shown
 
 CATEGORIES = (nw.Categorical, nw.Enum)
 NOT_NUMPYS = (nw.Decimal, nw.Int128, nw.UInt128)
@@ -83,15 +83,20 @@ def _of_any(frame: nw.DataFrame[Any]) -> Frame:
 
 def _numbers(name: Any, column: Any) -> Any:
     if column.dtype in CATEGORIES:  # the order of their codes means nothing
-        raise TypeError(
-            f"feature {shown(name)} is a column of categories: kernels need numbers; encode it "
-            f"(preprocessing.OneHotEncoder)"
-        )
+        todo = advice(shown(name), "a category", True)
+        raise TypeError(f"feature {shown(name)} is a column of categories: kernels need numbers; {todo}")
     if column.dtype not in NOT_NUMPYS:
         array = column.to_numpy()
         if array.dtype.kind in "biuf":
             return array
-    return [number(name, value) for value in column.to_list()]
+    return [_number(name, value) for value in column.to_list()]
+
+
+def _number(name: Any, value: Any) -> float:
+    try:
+        return number(name, value)
+    except (TypeError, ValueError):  # with advice for a dict
+        refuse(name, value, in_frame=True)
 
 
 def label_series(labels: list[Any], positions: NDArray[Any] | None, like: nw.DataFrame[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import numbers
 from collections.abc import Iterable
 from typing import Any
@@ -12,6 +13,7 @@ from river_okl._core.driver import set_labels
 from river_okl._core.sample import plain, shown
 
 MOST_LABELS = 10_000  # each costs a column of coefficients, and a part of the time of every sample
+REGRESSOR = "OKLRegressor"  # what errors recommend for a target that is a quantity
 
 
 class Labels:
@@ -82,10 +84,10 @@ class Labels:
         set_labels(self, names, {**self.positions, y: position}, f)
 
     def check(self, labels: Iterable[Any], model: str, *, multiclass: bool) -> None:
-        """Raise where one of these labels is none, or one too many for a model of this name; nothing changes."""
+        """Raise if one of these labels is invalid, or one too many for a model of this name; nothing changes."""
         new: dict[Any, None] = {}
         for y in labels:
-            check_label(y)
+            check_label(y, model)
             if y in self.positions or y in new:
                 continue
             n = len(self) + len(new)
@@ -103,14 +105,19 @@ class Labels:
             new[y] = None
 
 
-def check_label(y: Any) -> None:
-    """A label is one hashable value, and equal to itself: NaN, NA and NaT are none, and neither is None."""
+def check_label(y: Any, model: str) -> None:
+    """A label is one hashable value, not missing (NaN, NA, NaT, None) and, if it is a number, an integer in value."""
     try:
         hash(y)
     except TypeError:
         raise TypeError(f"the label is {shown(y)}, a {type(y).__name__}; it must be one hashable value") from None
     if _is_missing(y):
         raise ValueError(f"the label is {shown(y)}; drop the samples that have none")
+    if _has_fraction(y):
+        raise ValueError(
+            f"the label is {shown(y)}, a number with a fraction, and {model} predicts classes: for a quantity use a "
+            f"regressor ({REGRESSOR}); if the numbers are names of classes, make them strings"
+        )
 
 
 def _is_missing(y: Any) -> bool:
@@ -120,3 +127,12 @@ def _is_missing(y: Any) -> bool:
         return y is None or bool(y != y)
     except TypeError:  # pandas' NA says neither yes nor no
         return True
+
+
+def _has_fraction(y: Any) -> bool:
+    """Whether a label is a real number and not an integer in value: 1.0 is a label, 0.5 and infinity are not."""
+    if isinstance(y, numbers.Rational):  # integers and bools, too
+        return bool(y.denominator != 1)
+    if isinstance(y, decimal.Decimal):
+        return not y.is_finite() or y != y.to_integral_value()
+    return isinstance(y, numbers.Real) and not float(y).is_integer()

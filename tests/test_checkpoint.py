@@ -228,7 +228,7 @@ def test_names_come_back_in_type(name, tmp_path):
 
 
 LABELS = [
-    *((False, True), (0, 1), (-1, 1), ("no", "yes"), (0.5, 2.5)),
+    *((False, True), (0, 1), (-1, 1), ("no", "yes"), (0.0, 2.0)),
     *(((1, "a"), (2, "b")), (np.False_, np.True_), ("a", "b", 3)),
 ]
 

@@ -29,6 +29,14 @@ VARIANTS = [pytest.param(cls, options, id=name) for cls, options, name in EVERY_
 each_class = pytest.mark.parametrize("cls", EVERY_CLASS)
 each_classifier = pytest.mark.parametrize("cls", EVERY_CLASSIFIER)
 each_variant = pytest.mark.parametrize(("cls", "options"), VARIANTS)
+BOUNDED = [variant for variant in VARIANTS if bounded(variant.values[0])]
+
+
+def without(names, cases=EVERY_CLASS):
+    """The cases of all other classes."""
+    return [case for case in cases if case.values[0].__name__ not in names]
+
+
 each_bounded = pytest.mark.parametrize(
     "cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items() if bounded(cls)]
 )
@@ -124,10 +132,8 @@ def test_stochastic_classes_take_a_seed(cls):
 # Budgets ----------------------------------------------------------------------------------------------------------
 
 
-@crossed(("cls", "options", "kind"), VARIANTS, ["dense", "emerging", "duplicates"], str)
+@crossed(("cls", "options", "kind"), BOUNDED, ["dense", "emerging", "duplicates"], str)
 def test_the_budget_is_never_exceeded(cls, options, kind):
-    if not bounded(cls):
-        pytest.skip("no bound is promised")
     for budget in (2, 5):
         model = small(cls, **{**options, "budget": budget})
         for x, y in streams.KINDS[kind](task(cls), n=100):
@@ -469,20 +475,14 @@ def test_weight_1_is_no_weight(cls):
     assert snapshot(weighted) == snapshot(learn(small(cls), stream))
 
 
-WEIGHT_IS_IN_THE_PROBABILITY = {
-    "OSKLClassifier": "its steps have one length, the weight multiplies the probability of a step",
-    **dict.fromkeys(
-        ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor"),
-        "a weight divides the variance of the noise",
-    ),
-}
+OTHER_WEIGHTS = (
+    "OSKLClassifier",  # its steps have one length, the weight multiplies the probability of a step
+    *("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor"),  # it divides the variance of the noise
+)
 
 
-@each_class
+@pytest.mark.parametrize("cls", without(OTHER_WEIGHTS))
 def test_a_weight_multiplies_the_first_step(cls):
-    if cls.__name__ in WEIGHT_IS_IN_THE_PROBABILITY:
-        pytest.skip(WEIGHT_IS_IN_THE_PROBABILITY[cls.__name__])
-
     def first_step(w):
         model = small(cls, learning_rate=0.01, C=0.001, l2=10.0, seed=1, budget=20)
         for x, y in streams.dense(task(cls), n=40):
@@ -727,10 +727,7 @@ def test_other_parameters_are_not_mutable(cls):
 
 # Memory -----------------------------------------------------------------------------------------------------------
 
-GROWS_WITH_NAMES = {
-    "FOGDClassifier": "the frequencies of 1,000 to 2,000 names are kept",
-    "FOGDRegressor": "the frequencies of 1,000 to 2,000 names are kept",
-}
+GROWS_WITH_NAMES = ("FOGDClassifier", "FOGDRegressor")  # the frequencies of 1,000 to 2,000 names are kept
 
 
 def size(model):
@@ -753,10 +750,8 @@ def test_memory_is_flat(cls):
     assert size(model) <= before + 2000
 
 
-@each_bounded
+@pytest.mark.parametrize("cls", without(GROWS_WITH_NAMES, [case for case in EVERY_CLASS if bounded(case.values[0])]))
 def test_memory_is_flat_where_every_sample_has_fresh_names(cls):
-    if cls.__name__ in GROWS_WITH_NAMES:
-        pytest.skip(GROWS_WITH_NAMES[cls.__name__])
     model, rng = small(cls, kernel=kernels.RBF(0.1)), random.Random(5)
     sizes = []
     for t in range(5_000):
@@ -770,34 +765,33 @@ def test_memory_is_flat_where_every_sample_has_fresh_names(cls):
         assert len({name for z, _ in model.support_vectors for name in z}) <= 3 * model.n_support_vectors
 
 
-@each_variant
+@pytest.mark.parametrize(("cls", "options"), without(GROWS_WITH_NAMES, VARIANTS))
 def test_predicting_takes_no_memory(cls, options):
-    if cls.__name__ in GROWS_WITH_NAMES:
-        pytest.skip(GROWS_WITH_NAMES[cls.__name__])
     model = learned(cls, **options)
     before = 0
     for t in range(70):
         decision(model, {f"new-{t}-{i}": float(i) for i in range(100)})
-        if t < 2 or (t < 20 and "n_components" in options | parameters(cls)):
-            before = max(before, size(model))  # buffers grow; FOGD keeps the frequencies of the last 1,000 names
+        if t < 2:
+            before = max(before, size(model))  # buffers grow
     assert size(model) <= before + 2000
 
 
 # What a model shows -----------------------------------------------------------------------------------------------
 
-NOT_FROM_SUPPORT_VECTORS = {
-    "FOGDClassifier": "random features, no support vectors",
-    "FOGDRegressor": "random features, no support vectors",
-    "POMDRClassifier": "predicts with f and a hint from the last samples",
-    "OKLClassifier": "a mixture of kernels under learned metrics, whose points are scaled",
-    "OKLRegressor": "a mixture of kernels under learned metrics, whose points are scaled",
-}
+NOT_FROM_SUPPORT_VECTORS = (
+    *("FOGDClassifier", "FOGDRegressor"),  # random features, no support vectors
+    "POMDRClassifier",  # predicts with f and a hint from the last samples
+    *("OKLClassifier", "OKLRegressor"),  # a mixture of kernels under learned metrics, whose points are scaled
+)
+PREDICT_WITH_F = [
+    variant
+    for variant in without(NOT_FROM_SUPPORT_VECTORS, VARIANTS)
+    if not variant.values[1].get("suffix")  # with an average of f
+]
 
 
-@crossed(("cls", "options", "kind"), VARIANTS, ["dense", "sparse"], str)
+@crossed(("cls", "options", "kind"), PREDICT_WITH_F, ["dense", "sparse"], str)
 def test_the_support_vectors_are_the_decision(cls, options, kind):
-    if cls.__name__ in NOT_FROM_SUPPORT_VECTORS:
-        pytest.skip(NOT_FROM_SUPPORT_VECTORS[cls.__name__])
     if "averaged" in parameters(cls):
         options = {**options, "averaged": False}  # support_vectors are those of f, predictions are of the average
     if options.get("suffix"):
@@ -874,7 +868,11 @@ def test_scores_stay_finite_whatever_comes(cls, options):
 
 
 APPROXIMATE = {"learning_rate": 5.0, "radius": 100.0}  # B |α| is much larger than the norm
-FORGETS = ("BSGDRegressor", "NBSGDRegressor")  # with removal: what leaves is the oldest, with its whole weight
+FORGETTING = [  # with removal: what leaves is the oldest, with its whole weight
+    variant
+    for variant in VARIANTS
+    if variant.values[0].__name__ in ("BSGDRegressor", "NBSGDRegressor") and "maintenance" not in variant.values[1]
+]
 
 
 def bounds(cls, options):
@@ -907,11 +905,9 @@ def test_empty_samples(cls):
 # It learns --------------------------------------------------------------------------------------------------------
 
 
-@each_variant
+@pytest.mark.parametrize(("cls", "options"), [variant for variant in VARIANTS if variant not in FORGETTING])
 def test_it_learns_what_no_linear_model_can(cls, options):
     """A circle inside a ring; the distance from the centre."""
-    if cls.__name__ in FORGETS and "maintenance" not in options:
-        pytest.skip("forgets what it removes")
     rng = random.Random(3)
     model = preprocessing.StandardScaler() | small(cls, **{"budget": 60, **bounds(cls, options), **options})
     right = error = 0.0

@@ -14,7 +14,7 @@ import pytest
 from river import preprocessing
 
 import river_okl
-from river_okl import checkpoint, distributed
+from river_okl import checkpoint, distributed, files
 from tests import streams
 
 KERNEL = river_okl.kernels.RBF(0.5)
@@ -107,6 +107,26 @@ def test_going_on_from_a_checkpoint(tmp_path):
         trained(checkpoint=path)
 
 
+@pytest.mark.parametrize("at", [0, 7, 20, 55, 80, 105, 383, 400])
+@pytest.mark.parametrize("n", [1, 3])
+def test_after_data_that_raised_it_goes_on_as_if_they_had_not(tmp_path, at, n):
+    """The rounds fall where they would have: the same model, to the bit."""
+
+    def broken(stream):
+        yield from stream[: at // n]
+        raise OSError("the disk is away")
+
+    streams_of = [STREAM[i::n] for i in range(n)]
+    path = tmp_path / "model.okl"
+    with pytest.raises(distributed.ShardError, match="the disk is away") as raised:
+        trained(data=[*streams_of[:-1], broken(streams_of[-1])], checkpoint=path)
+    undisturbed = trained(data=streams_of)
+    result = trained(data=streams_of, checkpoint=path)
+    assert [each.samples for each in result.rounds] == [each.samples for each in undisturbed.rounds]
+    assert checkpoint.dumps(result.model) == checkpoint.dumps(undisturbed.model)
+    assert raised.value.model._t == sum(each.samples for each in raised.value.rounds)  # the last of them is not saved
+
+
 def test_bad_data_name_shard_row_and_feature():
     bad = [*STREAM[:130], ({**STREAM[130][0], "x2": float("nan")}, 1.0), *STREAM[131:]]
     with pytest.raises(distributed.ShardError, match=r"^shard 0, row 130: .*'x2'") as raised:
@@ -131,17 +151,38 @@ def test_files_and_datasets(tmp_path):
     path = tmp_path / "data.csv"
     rows = [f"{x['x0']},{x['x1']},{'yes' if y > 0 else 'no'}" for x, y in STREAM]
     path.write_text("\n".join(["a,b,label", *rows]))
-    assert trained(data=[distributed.samples(path, None)]).model._labels.names == [False, True]
+    model = river_okl.BPAClassifier()
+    assert trained(data=[distributed.samples(path, None, model)]).model._labels.names == [False, True]
     with pytest.raises(ValueError, match="no column 'c'"):
-        distributed.samples(path, "c")
+        distributed.samples(path, "c", model)
 
     class Dataset:
         def iter_rows(self):
             return ({**x, "y": y} for x, y in STREAM)
 
-    assert list(distributed.samples(Dataset(), "y")) == STREAM
+    assert list(distributed.samples(Dataset(), "y", model)) == STREAM
     with pytest.raises(ValueError, match="target is None"):
-        distributed.samples(Dataset(), None)
+        distributed.samples(Dataset(), None, model)
+
+
+def test_the_task_of_a_file_is_that_of_the_model(tmp_path):
+    classifier = preprocessing.StandardScaler() | river_okl.OKLClassifier()
+    regressor = preprocessing.StandardScaler() | river_okl.OKLRegressor()
+    path = tmp_path / "reg.csv"
+    for values in ([f"{i}.5" for i in range(5)], [str(i) for i in range(30)]):
+        path.write_text("\n".join(["a,y", *(f"{i},{value}" for i, value in enumerate(values))]))
+        with pytest.raises(ValueError, match=rf"{path} is a regression.* more than {files.MOST_LABELS} .*OKLRegressor"):
+            distributed.samples(path, None, classifier)
+        assert [y for _, y in distributed.samples(path, None, regressor)] == [float(value) for value in values]
+    path.write_text("a,y\n1,3\n2,4\n3,5\n4,3\n")  # few whole numbers are either
+    assert [y for _, y in distributed.samples(path, None, classifier)] == [3, 4, 5, 3]
+    found = [y for _, y in distributed.samples(path, None, regressor)]
+    assert found == [3.0, 4.0, 5.0, 3.0] and {type(y) for y in found} == {float}
+    path.write_text("a,y\n1,3\n2,low\n")
+    with pytest.raises(ValueError, match=r"reg.csv: the target 'y' is 'low' in line 3: a regression needs numbers"):
+        distributed.samples(path, None, regressor)
+    with pytest.raises(distributed.ShardError, match=r"row 2: the label is 0.5, .*OKLRegressor"):
+        trained(river_okl.OKLClassifier(), data=[[({"a": 1.0}, y) for y in (1.0, 0.0, 0.5)]])
 
 
 def test_what_does_not_merge_says_so_before_anything_is_learned():

@@ -45,6 +45,22 @@ def test_the_tables_of_readme_are_those_of_the_results():
     assert readme.table() in text(HERE / "README.md"), "python -m benchmarks.readme"
 
 
+def test_the_results_of_readme_are_those_of_this_code():
+    """What the code decides is measured again for the classes that changed: only what is no longer true is an error.
+
+    Times are not compared: .ci/run says at which commit they were measured.
+    """
+    from benchmarks import readme
+
+    if not (stale := {model["model"]: model for model in readme.changed()}):
+        return
+    for model in readme.race(*stale)["models"]:
+        shown = stale[model["model"]]
+        assert abs(model["error_rate"] - shown["error_rate"]) < 0.001, "python -m benchmarks.readme --race"
+        for size in ("support_vectors", "memory_bytes"):  # up to what compilers and versions of Python make of them
+            assert model[size] == pytest.approx(shown[size], rel=0.05), "python -m benchmarks.readme --race"
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_links_lead_to_files(path):
     for target in re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", text(path)):

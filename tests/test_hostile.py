@@ -189,10 +189,8 @@ def test_targets_and_weights_at_their_bounds(cls):
             check(model, False)
 
 
-@each_class
+@pytest.mark.parametrize("cls", [cls for cls in CLASSES.values() if "budget" in parameters(cls)])
 def test_absurd_budgets_are_refused(cls):
-    if "budget" not in parameters(cls):
-        pytest.skip("it has no budget")
     for budget in (0, -1, 10**12, 2.5, "100", True, math.inf):
         with pytest.raises((TypeError, ValueError), match="budget"):
             cls(budget=budget)
@@ -310,16 +308,29 @@ def function(model):
     return [snapshot((f.__getstate__(), f.births)) for f in expansions(model)], snapshot(getattr(model, "_rng", None))
 
 
-@each_variant
+def failing_loss(cls):
+    return (FailingRegression if issubclass(cls, base.Regressor) else Failing)()
+
+
+def takes_losses(cls, options):
+    """Whether it has a loss, which may be any."""
+    if "loss" not in parameters(cls):
+        return False
+    try:
+        small(cls, **{"kernel": kernels.RBF(0.5), **options, "loss": failing_loss(cls)})
+    except (TypeError, ValueError):  # one of its own alone
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("cls", "options"),
+    [pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT if takes_losses(cls, options)],
+)
 def test_a_loss_that_raises_leaves_the_function_as_it_was(cls, options):
     """The sample has counted for probabilities and for a bandwidth that the stream decides, not for the function."""
-    if "loss" not in parameters(cls):
-        pytest.skip("it has no loss")
-    loss = (FailingRegression if issubclass(cls, base.Regressor) else Failing)()
-    try:
-        model = small(cls, **{"kernel": kernels.RBF(0.5), **options, "loss": loss})
-    except (TypeError, ValueError):
-        pytest.skip("it takes losses of its own alone")
+    loss = failing_loss(cls)
+    model = small(cls, **{"kernel": kernels.RBF(0.5), **options, "loss": loss})
     stream = streams.dense(task(cls), 60)
     for x, y in stream[:40]:
         model.learn_one(x, y)
@@ -396,11 +407,14 @@ def interrupted(model, x, y, line):
     return False
 
 
-@each_variant
+@pytest.mark.parametrize(
+    ("cls", "options"),
+    [  # an average over a suffix is several lists that a step changes one by one: see the README
+        pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT if not options.get("suffix")
+    ],
+)
 def test_an_interrupt_anywhere_leaves_a_model_that_goes_on(cls, options):
     """A step that is interrupted may be done in part, but the model is whole, and the next step finds room."""
-    if options.get("suffix"):
-        pytest.skip("its average is several lists that a step changes one by one: see the README")
     stream = streams.dense(task(cls), 23)  # the 21st sample changes nearly every class
     model = (
         small(cls, **{"kernel": kernels.RBF(0.5), **options}) if "kernel" in parameters(cls) else small(cls, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import fractions
 import math
 import pickle
 from pathlib import Path
@@ -57,8 +58,8 @@ def test_before_the_first_label(cls, frame):
 
 ONE = [
     *((cls, label) for cls in CLASSIFIERS.values() for label in ("a", False)),
-    *((river_okl.KernelPAClassifier, label) for label in (0, 1, -1, 7.5, ("t", 1), True, np.bool_(True), np.int64(3))),
-    *((river_okl.ForgetronClassifier, label) for label in (0, 1, -1, 7.5, ("t", 1), True, np.bool_(True), np.int64(3))),
+    *((river_okl.KernelPAClassifier, label) for label in (0, 1, -1, 7.0, ("t", 1), True, np.bool_(True), np.int64(3))),
+    *((river_okl.ForgetronClassifier, label) for label in (0, 1, -1, 7.0, ("t", 1), True, np.bool_(True), np.int64(3))),
 ]
 
 
@@ -151,7 +152,7 @@ NO_LABEL = [[1], {}, np.array([1, 2]), pd.Series([1]), np.ma.masked, decimal.Dec
 @pytest.mark.parametrize("label", MISSING, ids=repr)
 def test_missing_labels_are_refused(label):
     with pytest.raises(ValueError, match="drop the samples that have none"):
-        check_label(label)
+        check_label(label, "X")
     for cls in (river_okl.KernelPAClassifier, river_okl.ForgetronClassifier):
         for known in ([], ["a"], ["a", "b"]):
             model = small(cls)
@@ -180,7 +181,7 @@ def test_no_class_makes_labels_of_nan(cls):
 @pytest.mark.parametrize("label", NO_LABEL, ids=repr)
 def test_what_has_no_hash_is_no_label(label):
     with pytest.raises(TypeError, match="one hashable value"):
-        check_label(label)
+        check_label(label, "X")
     with pytest.raises(TypeError, match="one hashable value"):
         river_okl.KernelPAClassifier().learn_one({"a": 1.0}, label)
 
@@ -202,6 +203,46 @@ def test_series_with_missing_labels_are_refused_before_anything_is_learned(label
     with pytest.raises(ValueError, match="drop the samples that have none"):
         model.learn_many(frame({"a": [1.0, 2.0]}), labels)
     assert snapshot(model) == before
+
+
+QUANTITIES = [
+    *(0.37, -1.5, 1e-300, math.inf, np.float32(0.5), np.float64(2.5), np.longdouble("0.5")),
+    *(decimal.Decimal("1.5"), decimal.Decimal("-inf"), fractions.Fraction(1, 3)),
+]
+WHOLE = [
+    *(1.0, -1.0, -0.0, 7, -3, 10**400, 1e300, True, np.float32(2.0), np.int8(3), np.bool_(False)),
+    *(decimal.Decimal("3.00"), decimal.Decimal("1e99999"), fractions.Fraction(4, 2), 1j, (0.5,), "0.5"),
+]
+
+
+@pytest.mark.parametrize("label", QUANTITIES, ids=repr)
+def test_a_number_with_a_fraction_is_no_label(label):
+    with pytest.raises(ValueError, match=r"a fraction, and X predicts classes: .*regressor \(OKLRegressor\)"):
+        check_label(label, "X")
+    assert module.REGRESSOR in river_okl.__all__
+
+
+@pytest.mark.parametrize("label", WHOLE, ids=repr)
+def test_whole_numbers_are_labels(label):
+    check_label(label, "X")
+
+
+@each_classifier
+def test_quantities_are_refused_before_anything_is_learned(cls):
+    """At the first sample, after labels that are numbers, too, and as a third label."""
+    for known in ([], [1.0], [1.0, -1.0]):
+        model = small(cls)
+        for y in known:
+            model.learn_one(ROWS[0], y)
+        before = snapshot(model)
+        for y in (0.37, decimal.Decimal("1.5"), np.float32(0.5), fractions.Fraction(1, 2)):
+            with pytest.raises(ValueError, match=rf"{cls.__name__} predicts classes.*OKLRegressor"):
+                model.learn_one(ROWS[1], y)
+            with pytest.raises(ValueError, match=rf"{cls.__name__} predicts classes.*OKLRegressor"):
+                model.learn_many(pd.DataFrame(ROWS[:2]), pd.Series([1.0, y], dtype=object))
+        with pytest.raises(ValueError, match=rf"{cls.__name__} predicts classes.*OKLRegressor"):
+            model.learn_many(pl.DataFrame({"a": [1.0, 2.0]}), pl.Series([1.0, 0.5]))
+        assert snapshot(model) == before
 
 
 @pytest.mark.parametrize("label", ["", (), "nan", b"x", datetime.date(2020, 1, 1), decimal.Decimal(1), 0.0], ids=repr)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import math
 import os
 import random
@@ -15,8 +17,8 @@ import pytest
 from river import datasets, linear_model, preprocessing
 
 import river_okl
-from river_okl import OLRDClassifier, kernels, losses
-from river_okl.cli import files, lookup, mistakes
+from river_okl import OLRDClassifier, errors, files, kernels, losses
+from river_okl.cli import lookup
 from river_okl.cli.command import main
 from river_okl.cli.race import race
 
@@ -123,6 +125,30 @@ def test_ctrl_c_leaves_without_a_traceback(capsys, monkeypatch, place):
         main(["--samples", "20"])
     assert stop.value.code == 130
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_after_ctrl_c_the_table_is_partial_and_so_is_the_status(capsys, monkeypatch, as_json):
+    class Interrupted(OLRDClassifier):
+        def learn_one(self, x, y, w=1.0):
+            super().learn_one(x, y, w)
+            seen.append(y)
+            if len(seen) == 130:
+                raise KeyboardInterrupt
+
+    seen = []
+    monkeypatch.setattr(lookup.api, "OLRDClassifier", Interrupted)
+    with pytest.raises(SystemExit) as stop:
+        main(["--samples", "5000", *(["--json"] if as_json else []), "OLRDClassifier", "RBPClassifier"])
+    out, err = capsys.readouterr()
+    assert stop.value.code == 130 and err == ""
+    if as_json:
+        got = json.loads(out)
+        assert got["complete"] is False and got["samples"] == 100
+        assert [model["curve"][-1]["samples"] for model in got["models"]] == [100, 100]
+    else:
+        assert "Interrupted: this table is partial, after 100 of 5,000 samples" in out
+        assert "RBPClassifier" in out.partition("Interrupted")[2]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGINT to send")
@@ -348,9 +374,72 @@ def test_csv_without_a_header(tmp_path):
     path = tmp_path / "iris.data"
     path.write_text("5.1,3.5,setosa\n4.9,,setosa\n7,3.2,versicolor\n\n")
     stream, samples = read(path)
-    assert stream.note == "no header; target 3; 2 columns of numbers, 0 of words"
+    assert stream.note == "no header; target 3; 2 columns of numbers, 0 of words; gaps: 1"
     assert samples == [({"1": 5.1, "2": 3.5}, False), ({"1": 4.9}, False), ({"1": 7.0, "2": 3.2}, True)]
     assert read(path, target="1", drop=["2"])[1][0] == ({"3=setosa": 1.0}, 5.1)
+
+
+def test_gaps_and_commas_among_numbers_are_counted(tmp_path):
+    """NULL and the like are gaps among numbers; among words they are words."""
+    path = tmp_path / "a.csv"
+    gaps = ["NULL", "None", "NA", "N/A", "NaN", "nan", "-", "?", "", " null "]
+    rows = [f"{gap},{gap},{i % 2}" for i, gap in enumerate(gaps)]
+    path.write_text("\n".join(["size,garage,label", "1.5,brick,1", *rows, '"1,234,567.5",wood,0', '"-2,000",wood,1']))
+    stream, samples = read(path)
+    assert stream.scaled == {"size"} and stream.task == files.BINARY
+    assert [x["size"] for x, _ in samples if "size" in x] == [1.5, 1234567.5, -2000.0]
+    words = {name for x, _ in samples for name in x} - {"size"}
+    assert words == {f"garage={word}" for word in ("brick", "wood", "NULL", "None", "N/A", "-", "null ")}
+    assert stream.note == ("target label; 1 columns of numbers, 1 of words; gaps: 10; numbers written as 1,234: 2")
+    path.write_text("a;b;y\n1,234;-;1\n2,345;None;2\n")  # a column of such words alone is one of words
+    stream, samples = read(path)
+    assert samples[0][0] == {"a": 1234.0, "b=-": 1.0}
+    assert "numbers written as 1,234: 2" in stream.note and "gaps" not in stream.note
+    path.write_text("a;y\n0,123;1\n1,234;2\n")
+    with pytest.raises(errors.UsageError, match="'a' have decimal commas"):
+        read(path)
+
+
+def test_rows_without_a_target_are_skipped_and_counted(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("a,y\n1,2\n2,\n3,NA\n4,NULL\n5,3\n6,-\n")
+    stream, samples = read(path)
+    assert samples == [({"a": 1.0}, False), ({"a": 5.0}, True)]
+    assert stream.size == 2 and stream.note.endswith("; rows without a target, left out: 4")
+    assert stream.note in run(capsys, "--data", str(path), "RBPClassifier")
+    path.write_text("a,y\n1,yes\n2,\n3,?\n4,None\n5,-\n")  # words
+    assert [y for _, y in read(path)[1]] == ["yes", "None", "-"]
+    path.write_text('a;y\n1;"1,000.5"\n2;2\n')
+    assert [y for _, y in read(path)[1]] == [1000.5, 2.0]
+
+
+def test_blanks_around_names(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text(' size , colour ,"label "\n1,red,0\n2,blue,1\n')
+    assert read(path, "label")[1][0] == ({"size": 1.0, "colour=red": 1.0}, False)
+    assert read(path, drop=["colour"])[1][0] == ({"size": 1.0}, False)
+
+
+def test_the_task_of_a_target_that_may_be_either(tmp_path, capsys):
+    path = tmp_path / "wine.csv"
+    path.write_text("a,quality\n" + "".join(f"{i % 9},{3 + i % 6}\n" for i in range(60)))
+    got = result(capsys, "--data", str(path), "RBPClassifier")
+    assert got["task"] == "multi-class classification"
+    got = result(capsys, "--data", str(path), "--task", "regression", "OKLRegressor")
+    assert got["task"] == "regression" and got["models"][0]["mean_absolute_error"] < 2.0
+    path.write_text("a,y\n" + "".join(f"{i % 9},{i % 2}\n" for i in range(60)))
+    stream = lookup.find_stream(str(path), None, task="regression")
+    assert {y for _, y in stream.samples} == {0.0, 1.0} and {type(y) for _, y in stream.samples} == {float}
+    path.write_text("a,y\n" + "".join(f"{i % 9},{i % 30}\n" for i in range(60)))
+    assert read(path)[0].task == files.REGRESSION
+    stream = lookup.find_stream(str(path), None, task="classification")
+    assert stream.task == files.MULTICLASS and {y for _, y in stream.samples} == set(range(30))
+    libsvm = tmp_path / "a"
+    libsvm.write_text("".join(f"{i % 3} 1:{i}\n" for i in range(9)))
+    assert lookup.find_stream(str(libsvm), None, task="regression").task == files.REGRESSION
+    said = complaint(capsys, "--data", "TrumpApproval", "--task", "classification")
+    assert said == "--task classification is for files, and TrumpApproval is a data set for regression"
+    assert "invalid choice: 'clustering'" in complaint(capsys, "--task", "clustering")
 
 
 @pytest.mark.parametrize("header", ["1,2,3", "0,1,2", "a,1990,b", "1,2,label"])
@@ -382,9 +471,37 @@ def test_standard_input(capsys, tmp_path, monkeypatch):
     assert got["models"][0]["error_rate"] == expected["models"][0]["error_rate"]
 
 
+PACKS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_packed_standard_input(capsys, tmp_path, monkeypatch, pack):
+    path = tmp_path / "a"
+    path.write_bytes(PACKS[pack](b"a,b\n" + b"".join(b"%d,%d\n" % (i % 7, i % 2) for i in range(60))))
+    for damaged in (False, True):
+        if damaged and pack != "plain":
+            path.write_bytes(path.read_bytes()[:-12])
+        with path.open() as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            if damaged and pack != "plain":
+                assert complaint(capsys, "--data", "-", "RBPClassifier").startswith("standard input is damaged: ")
+                assert complaint(capsys, "--data", str(path), "RBPClassifier").startswith(f"{path} is damaged: ")
+            else:
+                assert result(capsys, "--data", "-", "RBPClassifier")["samples"] == 60
+
+
+def test_libsvm_whose_first_lines_have_no_features(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("-1\n+1 # none\n-1 3:0.5\n")
+    assert read(path)[1] == [({}, False), ({}, True), ({3: 0.5}, False)]
+    path.write_text("1\n2\n3\n")
+    with pytest.raises(errors.UsageError, match="has no column beside the target"):
+        read(path)
+
+
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_libsvm(tmp_path, pack):
-    path = tmp_path / ("a.gz" if pack is gzip.compress else "a")
+    path = tmp_path / "a"  # a packed file is known by its first bytes
     path.write_bytes(pack(b"-1 3:0.5 7:2 # comment\n\n+1 1:1e-3\n1.0 2:1\n-1\n"))
     stream, samples = read(path)
     assert stream.task == files.BINARY and not stream.scaled
@@ -473,7 +590,7 @@ def test_models_with_parameters():
     ],
 )
 def test_nothing_that_a_name_says_is_run(text):
-    with pytest.raises(mistakes.Mistake):
+    with pytest.raises(errors.UsageError):
         model(text)
 
 
@@ -518,8 +635,25 @@ def test_mistakes_are_one_line(capsys, args, expected):
         ("a,b\n1,2\n2,1\n", ["--target", "c"], "has no column 'c'"),
         ("size,b\n1,2\n2,1\n", ["--target", "sise"], "has no column 'sise'; did you mean size?"),
         ("a,b\n1,2,3\n", [], "line 2: 3 fields where the header has 2"),
-        ("a,b\n1,2\n2,\n", [], "line 3: the target 'b' is missing"),
-        ("a,b\n1,2\n2,2\n", [], "the target is 2 in every row"),
+        ("a,b\n1,2\n2,\n", [], "the target 'b' is 2 in every row"),
+        ("a,b\n1,\n2,NA\n", [], "the target 'b' is missing in every row"),
+        (
+            "a,b\n1,2\n2,1.5\n",
+            ["--task", "classification"],
+            "'b' is 1.5 in line 3, a number with a fraction",
+        ),
+        (
+            "a,b\n1,2\n2,low\n",
+            ["--task", "regression"],
+            "'b' is 'low' in line 3: a regression needs numbers",
+        ),
+        ("a,b,c\n1,2,3\n2,1,4\n", ["--target", "d"], "has no column 'd'; its columns are a, b, c"),
+        (",".join(f"x{i}" for i in range(40)) + "\n" + "1," * 39 + "2\n", ["--target", "z"], "x29 and 10 more"),
+        (f"a,b\n1,2\n{'x' * 140000},1\n", [], "line 3: the field in column 'a' has more than 131,072 characters"),
+        (f'a,b\n1,"2\n{"x,y" * 70000}\n', [], "line 2: the field in column 'b' has more than 131,072 characters; a q"),
+        (f"{'x' * 140000},b\n1,2\n", [], "line 1: the field in column 1 has more"),
+        ("-1\n1 1:2\n0 1:x\n", [], "line 3: '1:x' is not a feature, a colon and a number"),
+        ("a,b\n1,2\n2,2\n", [], "the target 'b' is 2 in every row"),
         ("a,b\n", [], "has a header and no rows"),
         ("", [], "is empty"),
         ("\n\n", [], "is empty"),

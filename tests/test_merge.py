@@ -18,7 +18,6 @@ from tests import reference, streams
 from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
 
 KERNEL = kernels.RBF(0.5)
-EXPANSIONS = [name for name in CLASSES if not name.startswith(("OKL", "SOGP", "FOGD"))]
 REFUSING = {
     "SkeGDClassifier": "a random sketch of the points of one stream",
     "POMDRClassifier": "the last samples of one stream",
@@ -30,6 +29,11 @@ def refusal(name, options):
     if name.startswith("NBSGD") and options.get("suffix"):
         return REFUSING["NBSGD"]
     return REFUSING.get(name)
+
+
+MERGING = [name for name in CLASSES if not refusal(name, {})]  # test_every_class_merges_or_says_why_not has the others
+EXPANSIONS = [name for name in MERGING if not name.startswith(("OKL", "SOGP", "FOGD"))]
+VARIANTS = [variant for variant in EVERY_VARIANT if "kernel" not in variant[1]]  # the kernel is that of the shards
 
 
 def shards_of(cls, n=3, each=40, start=None, stream=None, **options):
@@ -53,10 +57,8 @@ def close(a, b, tolerance=1e-9):
 # All classes ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("cls", "options", "name"), EVERY_VARIANT, ids=[name for *_, name in EVERY_VARIANT])
+@pytest.mark.parametrize(("cls", "options", "name"), VARIANTS, ids=[name for *_, name in VARIANTS])
 def test_every_class_merges_or_says_why_not(cls, options, name, tmp_path):
-    if "kernel" in options:
-        pytest.skip("the kernel is given")
     start, models, stream = shards_of(cls, **options)
     if why := refusal(cls.__name__, options):
         with pytest.raises(TypeError, match=f"^{cls.__name__} does not merge: .*{why}") as error:
@@ -82,10 +84,8 @@ def test_every_class_merges_or_says_why_not(cls, options, name, tmp_path):
     assert decision(model, stream[5][0]) == decision(again, stream[5][0])
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", MERGING)
 def test_a_shard_that_learned_nothing_adds_nothing(name):
-    if refusal(name, {}):
-        return
     cls = CLASSES[name]
     start = small(cls)
     start.learn_stream(streams.dense(task(cls), 300, seed=9))
@@ -149,8 +149,6 @@ def test_streams_whose_features_come_and_go(name, kind):
 @pytest.mark.parametrize("name", EXPANSIONS)
 def test_sums_of_expansions(name):
     """While the union fits: Σ w_i f_i; with itself a model is itself, and weights 1 and 0 give the first."""
-    if refusal(name, {}):
-        return
     cls = CLASSES[name]
     _, models, stream = shards_of(cls, **({"budget": 1000} if "budget" in small(cls)._get_params() else {}))
     each = [scores(model, stream) for model in models]
@@ -220,6 +218,57 @@ def test_the_average_of_all_functions_is_averaged():
 def test_random_features_are_averaged():
     _, models, stream = shards_of(river_okl.FOGDRegressor, seed=1)
     close(scores(river_okl.merge(models), stream), np.mean([scores(model, stream) for model in models], axis=0))
+
+
+def test_one_class_machines_are_averaged():
+    stream = [x for x, _ in streams.dense("classification", 900)]
+    start = river_okl.KernelOneClassSVM(KERNEL, nu=0.3, budget=1000)
+    start.learn_stream(stream[:300])
+    models = [copy.deepcopy(start) for _ in range(2)]
+    for i, model in enumerate(models):
+        model.learn_stream(stream[300 + i :: 2])
+    merged = river_okl.merge(models, start=start)
+    assert merged._t == 900
+    assert merged._rho == pytest.approx(np.mean([model._rho for model in models]), rel=1e-12)
+    for x in stream[:50]:
+        assert merged._f.evaluate(x) == pytest.approx(np.mean([model._f.evaluate(x) for model in models]), abs=1e-9)
+    small = river_okl.merge(models, start=start, budget=20)
+    assert small.n_support_vectors <= 20
+    for each in (merged, small):
+        below = 0
+        for x in stream:
+            below += each._f.evaluate(x) <= each._rho
+            each.learn_one(x)
+        each._f._check()
+        assert below / 900 == pytest.approx(0.3, abs=0.05), "the ν-property holds after a merge"
+    assert river_okl.distance(*models) > river_okl.distance(models[0], models[0]) == 0.0
+    pipelines = [preprocessing.StandardScaler() | copy.deepcopy(model) for model in models]
+    assert river_okl.merge(pipelines)[-1]._rho == river_okl.merge(models)._rho
+
+
+def test_random_features_for_other_models_are_the_same_for_all():
+    stream = [x for x, _ in streams.dense("classification", 300)]
+    models = [river_okl.RandomFourierFeatures(seed=1) for _ in range(2)]
+    for i, model in enumerate(models):
+        for x in stream[i::2]:
+            model.learn_one(x)
+    merged = river_okl.merge(models)
+    given = river_okl.RandomFourierFeatures(kernels.RBF(merged.kernel_in_use.gamma), seed=1)
+    assert merged.transform_one(stream[0]) == given.transform_one(stream[0])
+    gammas = [model.kernel_in_use.gamma for model in models]
+    assert min(gammas) < merged.kernel_in_use.gamma < max(gammas), "the bandwidth is the pooled one"
+    with pytest.raises(ValueError, match=r"other random features.* same seed"):
+        river_okl.merge([river_okl.RandomFourierFeatures() for _ in range(2)])
+
+
+def test_what_features_do_not_merge():
+    models = [river_okl.NystroemFeatures(budget=5) for _ in range(2)]
+    with pytest.raises(
+        TypeError, match=r"^NystroemFeatures does not merge: .*RandomFourierFeatures\(seed=...\) merges"
+    ):
+        river_okl.merge(models)
+    with pytest.raises(TypeError, match="RandomFourierFeatures has no function to be measured"):
+        river_okl.distance(*[river_okl.RandomFourierFeatures(seed=1) for _ in range(2)])
 
 
 # Bandwidths, labels, scalers --------------------------------------------------------------------------------------
@@ -444,6 +493,41 @@ def test_the_distance_is_that_of_the_kernels_space():
     terms = a.support_vectors + [(x, -c) for x, c in b.support_vectors]
     square = sum(c * d * kappa(x, z) for x, c in terms for z, d in terms)
     assert river_okl.distance(a, b) == pytest.approx(math.sqrt(square))
+
+
+# Starts that are none ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("around", [lambda model: model, lambda model: preprocessing.StandardScaler() | model])
+@pytest.mark.parametrize("name", ["BPAClassifier", "OGDRegressor", "SOGPRegressor", "OKLClassifier", "OKLRegressor"])
+def test_an_unrelated_start_is_refused(name, around):
+    cls = CLASSES[name]
+
+    def learned(n, seed, names="x", scale=1.0):
+        model = around(cls())
+        for x, y in streams.dense(task(cls), n, seed=seed):
+            model.learn_one({key.replace("x", names): scale * value for key, value in x.items()}, y)
+        return model
+
+    models = [learned(300, seed) for seed in (1, 2)]
+    before = [snapshot(model) for model in models]
+    wrong = r"^models\[0\] was no copy of start before it learned: .*start=None if they were new$"
+    with pytest.raises(ValueError, match=wrong) as error:
+        river_okl.merge(models, start=learned(400, 3))
+    assert "start has learned 400 samples, models[0] 300" in str(error.value)
+    with pytest.raises(ValueError, match=wrong):
+        river_okl.merge(models, start=learned(300, 3))
+    with pytest.raises(ValueError, match=r"^models\[1\] was no copy of start.*300 samples and are different"):
+        river_okl.merge([models[0], models[1]], start=models[0])
+    if name.startswith("OKL"):
+        with pytest.raises(ValueError, match=wrong) as error:
+            river_okl.merge(models, start=learned(50, 3, names="z"))
+        assert "feature 'x0'" in str(error.value)
+    elif type(models[0]) is cls:  # a scaler before it makes the bandwidths alike
+        with pytest.raises(ValueError, match=wrong) as error:
+            river_okl.merge(models, start=learned(250, 3, scale=10.0))
+        assert "bandwidths" in str(error.value)
+    assert [snapshot(model) for model in models] == before
 
 
 # Refusals ---------------------------------------------------------------------------------------------------------

@@ -21,18 +21,89 @@ def shown(value):
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def refuse(key, value):
-    """The error for a feature value that no model can learn from."""
+# Once classes take strings and gaps as they are, they are named here: "; OKLClassifier takes it as it is".
+TAKES_IT = ""
+
+
+def refuse(key, value, bint in_frame=False):
+    """The error for a feature value that no model can learn from; code in its advice stands between backquotes."""
+    name, text = shown(key), shown(value)
+    todo = advice(name, value, in_frame)
     if not is_number(value):
-        raise TypeError(
-            f"feature {shown(key)} is {shown(value)}, a {type(value).__name__}: kernels need numbers; drop it (compose.SelectType), "
-            f"impute it (preprocessing.StatImputer) or encode it (preprocessing.OneHotEncoder)"
+        raise TypeError(f"feature {name} is {text}, a {type(value).__name__}: kernels need numbers; {todo}")
+    if is_gap(value):
+        if not in_frame:
+            todo += " (MinMaxScaler makes NaN of a feature that it has not learned, StandardScaler does not)"
+        raise ValueError(f"feature {name} is {text}: kernels need finite numbers; {todo}")
+    raise ValueError(f"feature {name} is {text}: kernels need finite numbers of at most {LARGEST:g}; {todo}")
+
+
+def advice(name, value, bint in_frame):
+    """What to do about a value that is a gap, no number, or too large, of a feature of this name."""
+    if is_gap(value):
+        if in_frame:
+            filled = "`X.fillna(X.mean())` in pandas, `X.fill_nan(None).fill_null(strategy='mean')` in polars"
+            return f"fill the gaps: {filled}{TAKES_IT}"
+        test = "v is not None" if value is None else "v == v" if is_number(value) else f"k != {name}"
+        return (
+            f"leave it out, `{{k: v for k, v in x.items() if {test}}}`, or "
+            f"{'' if value is None else 'make it None and '}impute it, "
+            f"`preprocessing.StatImputer(({name}, stats.Mean())) | model`, before any scaler{TAKES_IT}"
         )
-    cause = " (MinMaxScaler makes NaN of a feature that it has not learned)" if isinstance(value, float) and value != value else ""
-    raise ValueError(
-        f"feature {shown(key)} is {shown(value)}: kernels need finite numbers of at most {LARGEST:g}; impute it "
-        f"(preprocessing.StatImputer) or scale it (preprocessing.StandardScaler){cause}"
-    )
+    kind = getattr(getattr(value, "dtype", None), "kind", "-")
+    if isinstance(value, str):
+        if in_frame and is_numeral(value):
+            return f"convert it: `X[{name}].astype(float)` in pandas, `X[{name}].cast(float)` in polars"
+        if in_frame:
+            encoded = f"`pandas.get_dummies(X, columns=[{name}])`, or `X.to_dummies({name})` in polars"
+            return f"encode it: {encoded}{TAKES_IT}"
+        if is_numeral(value):
+            return "convert it: `float(value)`"
+        return (
+            "encode strings, `(compose.SelectType(str) | preprocessing.OneHotEncoder()) + "
+            f"(compose.SelectType(int, float) | preprocessing.StandardScaler()) | model`, or "
+            f"leave it out, `compose.Discard({name}) | model`{TAKES_IT}"
+        )
+    for method in ("timestamp", "total_seconds", "toordinal"):  # dates, times and differences of them
+        if hasattr(value, method):
+            if in_frame:
+                return f"convert it: `X[{name}].astype('int64')` in pandas, `X[{name}].cast(int)` in polars"
+            return f"convert it: `value.{method}()`"
+    if kind in "mM":
+        return "convert it: `value.astype(float)`"
+    if isinstance(value, complex) or kind == "c":
+        return "give its parts names of their own: `{'real': value.real, 'imag': value.imag}`"
+    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
+        return "give its items names of their own: `dict(enumerate(value))`"
+    if is_number(value):
+        return "replace it with the largest value that can occur, or leave it out" if is_infinite(value) else (
+            "divide it by a constant, or take its logarithm"
+        )
+    return "drop the column" if in_frame else f"leave it out: `compose.Discard({name}) | model`"
+
+
+def is_gap(value):
+    """None, NaN, NaT and NA."""
+    try:
+        return value is None or bool(value != value)
+    except Exception:  # NA says neither, a signalling NaN raises; arrays are none
+        return type(value).__name__ in ("NAType", "Decimal")
+
+
+def is_infinite(value):
+    """Whether a number is, and not an integer that is too large for a double."""
+    try:
+        return float(value) in (float("inf"), -float("inf"))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def is_numeral(text):
+    """Whether ``float`` reads a finite number."""
+    try:
+        return fabs(float(text)) <= LARGEST
+    except ValueError:
+        return False
 
 
 cpdef double number(object key, object value) except? -1.0:
@@ -121,7 +192,7 @@ cdef class Frame:
             raise ValueError(f"feature {next(name for name in names if names.count(name) > 1)!r} is there twice")
         for i in range(size):
             if not fabs(numbers[i]) <= LARGEST:
-                refuse(names[i % matrix.shape[1]], numbers[i])
+                refuse(names[i % matrix.shape[1]], numbers[i], True)
         self.names = names
         self.matrix = matrix
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from river import base, optim
 
 import river_okl
-from river_okl import budgets, kernels, losses
+from river_okl import algorithms, budgets, kernels, losses
 from river_okl._core.expansion import Expansion
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.formats import GRAM, KERNEL
@@ -67,8 +67,7 @@ def _version_of_river() -> str:
 
 @functools.cache
 def model_classes() -> dict[str, Any]:
-    found = {f"river_okl.{name}": getattr(river_okl, name) for name in river_okl.__all__}
-    return {name: cls for name, cls in found.items() if inspect.isclass(cls) and issubclass(cls, base.Estimator)}
+    return {f"river_okl.{name}": cls for name, cls in algorithms.classes().items()}
 
 
 @functools.cache

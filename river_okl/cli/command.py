@@ -16,14 +16,15 @@ import os
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import river_okl
-from river_okl.cli.mistakes import Mistake
+from river_okl.errors import UsageError
+from river_okl.progress import Progress
 
 if TYPE_CHECKING:  # all else is imported when it is needed: --help and --version shall not wait for it
-    from river_okl.cli.files import Stream
     from river_okl.cli.race import Result
+    from river_okl.files import Stream
 
 CLASSIFIERS = (
     "OKLClassifier",
@@ -98,12 +99,13 @@ def _table(results: list[Result], regression: bool) -> None:
     print(text.get(), end="")
 
 
-def _json(stream: Stream, results: list[Result], regression: bool) -> str:
+def _json(stream: Stream, results: list[Result], regression: bool, complete: bool) -> str:
     return json.dumps(
         {
             "data": stream.name,
             "task": stream.task,
             "samples": results[0].samples if results else 0,
+            "complete": complete,
             "models": [
                 {
                     "model": result.name,
@@ -118,42 +120,6 @@ def _json(stream: Stream, results: list[Result], regression: bool) -> str:
         },
         indent=2,
     )
-
-
-class Progress:
-    """A bar on stderr where that is a terminal: rich's, or a line of text."""
-
-    def __init__(self, total: int | None):
-        self.total = total
-        self.done = 0
-        self.bar: Any = None
-        if sys.stderr.isatty():
-            try:
-                from rich.console import Console
-                from rich.progress import Progress
-            except ImportError:
-                return
-            self.bar = Progress(console=Console(stderr=True), transient=True)
-            self.task = self.bar.add_task("samples", total=total)
-
-    def __enter__(self) -> Progress:
-        if self.bar:
-            self.bar.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self.bar:
-            self.bar.stop()
-        elif sys.stderr.isatty():
-            print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
-
-    def __call__(self, n: int) -> None:
-        self.done += n
-        if self.bar:
-            self.bar.update(self.task, advance=n)
-        elif sys.stderr.isatty():
-            share = f" ({self.done / self.total:.0%})" if self.total else ""
-            print(f"\r{self.done:,} samples{share}", end="", file=sys.stderr, flush=True)
 
 
 HELP = """\
@@ -175,13 +141,14 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             ("--data sales.csv --drop id", "without a column"),
             ("--data data.libsvm", "label index:value index:value ..."),
             ("--data -", "standard input, as CSV or libsvm"),
-            "Files may be .gz, .bz2 or .xz; the fields of a CSV file are separated by commas, semicolons, tabs or |; "
-            "without a header its columns are 1, 2, ...",
+            "Files, and standard input, may be packed by gzip, bzip2 or xz; the fields of a CSV file are separated by "
+            "commas, semicolons, tabs or |; without a header its columns are 1, 2, ...",
             "In a CSV file, columns of numbers are features, and every value of another column is a feature that is 0 "
-            "or 1; empty cells, NA and NaN are left out. A target of more than 20 different numbers, or of fractions, "
-            "is a regression, anything else is a classification. Of two labels the larger is positive; more than two "
-            "are taught one against the rest where a model needs that. Numbers are scaled (StandardScaler) for all "
-            "models alike, outside their time; words and sparse data are not.",
+            "or 1. Empty cells, NA, NaN and ? are left out, in columns of numbers NULL, None, N/A and - as well; 1,234 "
+            "is a number; rows without a target are skipped. A target of more than 20 different numbers, or of "
+            "fractions, is a regression, anything else is a classification, unless --task is given. Of two labels the "
+            "larger is positive; more than two are taught one against the rest where a model needs that. Numbers are "
+            "scaled (StandardScaler) for all models alike, outside their time; words and sparse data are not.",
         ),
     ),
     (
@@ -251,6 +218,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
     )
+    parser.add_argument(
+        "--task",
+        choices=("classification", "regression"),
+        metavar="TASK",
+        help="classification or regression, for a file whose target may be either",
+    )
     parser.add_argument("--samples", type=_whole, metavar="N", help="stop after N samples")
     parser.add_argument(
         "--budget",
@@ -281,8 +254,8 @@ def main(argv: list[str] | None = None) -> None:
             _run(_parser().parse_args(argv))
         finally:
             sys.stdout.flush()
-    except Mistake as mistake:
-        _fail(str(mistake))
+    except UsageError as error:
+        _fail(str(error))
     except BrokenPipeError:  # whoever reads, such as ``head``, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the exit
         raise SystemExit(141) from None  # 128 + SIGPIPE
@@ -300,16 +273,17 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from river_okl.cli import files, lookup
+    from river_okl import files
+    from river_okl.cli import lookup
     from river_okl.cli.race import on_workers, race
 
     if options.plot:  # what is wrong with the picture is said before the race, not after it
         try:
             from river_okl.cli import plot
         except ImportError:
-            raise Mistake("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
+            raise UsageError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
         plot.check_file(options.plot)
-    stream = lookup.find_stream(options.data, options.target, options.drop)
+    stream = lookup.find_stream(options.data, options.target, options.drop, options.task)
     regression = stream.task == files.REGRESSION
     usual = REGRESSORS if regression else CLASSIFIERS
     models = lookup.find_models(
@@ -343,10 +317,19 @@ def _run(options: argparse.Namespace) -> None:
                 block=max(1, min(1000, (size or 10**5) // 100)),
                 tick=progress,
             )
+    interrupted = not all(result.complete for result in results)
+    results = [result for result in results if result.samples] if interrupted else results
+    if interrupted and not results:
+        raise KeyboardInterrupt
     if options.json:
-        print(_json(stream, results, regression))
+        print(_json(stream, results, regression, not interrupted))
     else:
+        if interrupted:
+            of = f" of {size:,}" if size else ""
+            print(f"Interrupted: this table is partial, after {results[-1].samples:,}{of} samples")
         _table(results, regression)
     if options.plot:
         error = "mean absolute error" if regression else "error rate"
         plot.learning_curves(results, error=error).savefig(options.plot, dpi=150)
+    if interrupted:
+        raise KeyboardInterrupt

@@ -21,8 +21,8 @@ import river.optim
 from river import base, multiclass, preprocessing
 
 from river_okl import api, budgets, datasets, kernels, losses
-from river_okl.cli.files import BINARY, MULTICLASS, REGRESSION, Stream, read_file
-from river_okl.cli.mistakes import Mistake, nearest
+from river_okl.errors import UsageError, nearest
+from river_okl.files import BINARY, MULTICLASS, REGRESSION, Stream, read_file
 
 MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_bayes", "neighbors", "rules", "tree"
 
@@ -30,16 +30,19 @@ MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_b
 # The stream ---------------------------------------------------------------------------------------
 
 
-def find_stream(text: str, target: str | None, drop: Sequence[str] = ()) -> Stream:
+def find_stream(text: str, target: str | None, drop: Sequence[str] = (), task: str | None = None) -> Stream:
     """A file, standard input, or a data set by name."""
     if text == "-" or pathlib.Path(text).expanduser().is_file():
-        return read_file(text, target, drop)
+        return read_file(text, target, drop, task)
     if re.fullmatch(r".*[\\/].*|.*\.(csv|tsv|txt|data|libsvm|svm|gz|bz2|xz)", text, re.DOTALL):
-        raise Mistake(f"there is no file {text}")
+        raise UsageError(f"there is no file {text}")
     for option, value in (("--target", target), ("--drop", drop)):
         if value:
-            raise Mistake(f"{option} names a column of a CSV file, and {text} is no file")
-    return _find_data_set(text)
+            raise UsageError(f"{option} names a column of a CSV file, and {text} is no file")
+    stream = _find_data_set(text)
+    if task is not None and (task == "regression") != (stream.task == REGRESSION):
+        raise UsageError(f"--task {task} is for files, and {text} is a data set for {stream.task}")
+    return stream
 
 
 def _find_data_set(text: str) -> Stream:
@@ -56,7 +59,7 @@ def _find_data_set(text: str) -> Stream:
         river.datasets.base.REG: REGRESSION,
     }
     if data.task not in tasks:
-        raise Mistake(f"{text} is a data set for {data.task}; a race needs classification or regression")
+        raise UsageError(f"{text} is a data set for {data.task}; a race needs classification or regression")
     return Stream(text, data, tasks[data.task], data.n_samples, not data.sparse)
 
 
@@ -85,18 +88,18 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
     try:
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise Mistake(f"{text!r} is neither a name nor a name with parameters") from None
+        raise UsageError(f"{text!r} is neither a name nor a name with parameters") from None
     name = _dotted(node.func if isinstance(node, ast.Call) else node)
     if name not in known:
-        raise Mistake(f"no {what} is called {name or text!r}{nearest(name or text, known)}")
+        raise UsageError(f"no {what} is called {name or text!r}{nearest(name or text, known)}")
     try:
         args, kwargs = _arguments(node, inside) if isinstance(node, ast.Call) else ((), {})
         taken = inspect.signature(known[name]).parameters
         return _make(known[name], *args, **{k: v for k, v in defaults.items() if k in taken} | kwargs)
-    except Mistake as mistake:
-        raise Mistake(f"{text}: {mistake}") from None
+    except UsageError as error:
+        raise UsageError(f"{text}: {error}") from None
     except RecursionError:
-        raise Mistake(f"{text[:50]}...: nested too deep") from None
+        raise UsageError(f"{text[:50]}...: nested too deep") from None
 
 
 def _dotted(node: ast.expr) -> str:
@@ -109,7 +112,7 @@ def _dotted(node: ast.expr) -> str:
 
 def _arguments(call: ast.Call, known: Names) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if any(keyword.arg is None for keyword in call.keywords):
-        raise Mistake("** has no place here")
+        raise UsageError("** has no place here")
     return (
         tuple(_value(arg, known) for arg in call.args),
         {str(keyword.arg): _value(keyword.value, known) for keyword in call.keywords},
@@ -124,7 +127,7 @@ def _value(node: ast.expr, known: Names) -> Any:
         case ast.Call() | ast.Name() | ast.Attribute():
             name = _dotted(node.func if isinstance(node, ast.Call) else node)
             if name not in known:
-                raise Mistake(f"{ast.unparse(node)!r} is not known{nearest(name, known)}")
+                raise UsageError(f"{ast.unparse(node)!r} is not known{nearest(name, known)}")
             args, kwargs = _arguments(node, known) if isinstance(node, ast.Call) else ((), {})
             return _make(known[name], *args, **kwargs)
         case ast.BinOp(left, ast.Add() | ast.Mult() as operator, right):
@@ -133,20 +136,20 @@ def _value(node: ast.expr, known: Names) -> Any:
                 try:
                     return a + b if isinstance(operator, ast.Add) else a * b
                 except (TypeError, AttributeError):
-                    raise Mistake(f"{ast.unparse(node)!r} is no kernel") from None
+                    raise UsageError(f"{ast.unparse(node)!r} is no kernel") from None
                 except ValueError as error:
-                    raise Mistake(str(error)) from None
+                    raise UsageError(str(error)) from None
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        raise Mistake(f"{ast.unparse(node)!r} is not a constant") from None
+        raise UsageError(f"{ast.unparse(node)!r} is not a constant") from None
 
 
 def _make(cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return cls(*args, **kwargs)
     except (TypeError, ValueError, AttributeError) as error:
-        raise Mistake(re.sub(r"^\w+\.__init__\(\) ", "", str(error))) from None
+        raise UsageError(re.sub(r"^\w+\.__init__\(\) ", "", str(error))) from None
 
 
 def _classes(module: Any, *kinds: type) -> Names:
@@ -191,12 +194,12 @@ def find_models(texts: Iterable[str], task: str, budget: int | None, seed: int |
     models: dict[str, Any] = {}
     for text in texts:
         if text in models:
-            raise Mistake(f"{text} is given twice")
+            raise UsageError(f"{text} is given twice")
         model = read_object(text, "model", known, inside, defaults)
         if task == REGRESSION and not isinstance(model, base.Regressor):
-            raise Mistake(f"{text} is no regressor, and this is a regression")
+            raise UsageError(f"{text} is no regressor, and this is a regression")
         if task != REGRESSION and not isinstance(model, base.Classifier):
-            raise Mistake(f"{text} is no classifier, and this is a {task}")
+            raise UsageError(f"{text} is no classifier, and this is a {task}")
         if task == REGRESSION:
             model = preprocessing.TargetStandardScaler(model)
         elif task == MULTICLASS and not model._multiclass:

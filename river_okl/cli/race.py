@@ -16,12 +16,10 @@ from typing import Any
 from river import multiclass, preprocessing
 
 from river_okl._core.sample import number
-from river_okl.cli.mistakes import Mistake
+from river_okl.errors import UsageError
+from river_okl.files import Sample, Scaled
 
 __all__ = ["Point", "Result", "on_workers", "race"]
-
-Sample = tuple[dict[Any, Any], Any]
-Scaled = bool | frozenset[Any]  # whether features are scaled, or which: words, which are 1 or not there, would all be 0
 
 # The processor's time, which other programs do not lengthen, where the system measures it finely (Windows does not).
 CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
@@ -71,6 +69,8 @@ class Result:
     curve: list[Point] = dataclasses.field(default_factory=list)
     totals: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
     """Samples, errors and seconds after each block."""
+    complete: bool = True
+    """False after Ctrl-C, which ends a race before its stream."""
 
     @property
     def samples(self) -> int:
@@ -113,7 +113,7 @@ class Result:
                 predictions.append(predict(x))
                 learn(x, y)
         except Exception as error:
-            raise Mistake(f"{self.name}, sample {self.samples + len(predictions):,}: {error}") from error
+            raise UsageError(f"{self.name}, sample {self.samples + len(predictions):,}: {error}") from error
         seconds = CLOCK() - start
         errors = sum(
             abs(y - (p or 0.0)) if regression else y != p for (_, y), p in zip(block, predictions, strict=True)
@@ -123,8 +123,9 @@ class Result:
         self.curve.append(Point(self.samples, self.error, 1e6 * seconds / len(block), self.support_vectors))
 
     def end_with(self, blocks: int) -> None:
-        """Forget what came after so many blocks."""
+        """Forget what came after so many blocks: the race was interrupted."""
         del self.totals[blocks:], self.curve[blocks:]
+        self.complete = False
 
 
 def race(
@@ -155,7 +156,7 @@ def race(
 
     Returns
     -------
-    A result for each model, in order. Ctrl-C ends the race early.
+    A result for each model, in order. Ctrl-C ends the race early; the results then are not `complete`.
 
     """
     results = [Result(name, model) for name, model in models.items()]
@@ -221,6 +222,7 @@ def on_workers(
             progress=progress,
         )
         result = Result(name, list(trained.model.steps.values())[-1] if scaled is True else trained.model)
+        result.complete = trained.complete
         n, errors, seconds = 0, 0.0, 0.0
         for each in trained.rounds:
             n += each.samples
@@ -230,4 +232,6 @@ def on_workers(
             microseconds = 1e6 * each.seconds / each.samples
             result.curve.append(Point(n, result.error, microseconds, result.support_vectors))
         results.append(result)
+        if not result.complete:
+            break
     return results

@@ -18,15 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
+from river_okl.algorithms.features import KernelFeatures
+from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.averaging import AveragedExpansion
 from river_okl.labels import Labels
 from river_okl.maintenance import DEPENDENT, TIE
-from river_okl.model import KernelClassifier, KernelRegressor
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Part
 from river_okl.shards.shards import Shards
 from river_okl.shards.statistics import follow, pooled_kernel
 from river_okl.solvers import solve_with_ridge
 
-MODELS = (KernelClassifier, KernelRegressor)
+MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
 
 Arrays = NDArray[np.float64]
 Sample = dict[Hashable, float]
@@ -42,6 +44,10 @@ def _largest(shards: Shards, name: str) -> Any:
     return max(getattr(model, name) for model in shards.models)
 
 
+def _mean(shards: Shards, name: str) -> Any:
+    return shards.mean(lambda model: getattr(model, name))
+
+
 def _first(shards: Shards, name: str) -> Any:
     return copy.deepcopy(getattr(shards.models[0], name))
 
@@ -51,14 +57,16 @@ def _anew(shards: Shards, name: str) -> Any:
 
 
 ATTRIBUTES: dict[str, Callable[[Shards, str], Any]] = {
-    **dict.fromkeys(("_t", "_k", "_mistakes", "_damage"), _added),
+    **dict.fromkeys(("_t", "_k", "_mistakes", "_damage", "_weight"), _added),
     "_y_max": _largest,
+    "_rho": _mean,
     "_rng": _first,
     **dict.fromkeys(("_neighbours", "_basis", "_w", "_gammas"), _anew),
 }
 REFUSED = {
     "_sketch": "its features are a random sketch of the points of one stream",
     "_hints": "its predictions lean on the last samples of one stream, which several do not have",
+    "_inverse": "its features are coordinates on samples of one stream; RandomFourierFeatures(seed=...) merges",
     "_g": "the average over the last part of one stream is none of several; suffix=0 merges",
 }
 OWN = ("_f", "_labels", "_calibration", "_in_ball", "_radius", "_derivative", "_z", "_key")
@@ -107,7 +115,8 @@ def _average_features(shards: Shards, model: Any) -> None:
         if each._key != shards.models[0]._key:
             raise ValueError(f"models[{i}] has other random features than models[0]; give both the same seed")
     model._key = shards.models[0]._key
-    model._w = np.concatenate(shards.mean(lambda each: np.array(each._columns())))
+    if hasattr(model, "_w"):
+        model._w = np.concatenate(shards.mean(lambda each: np.array(each._columns())))
 
 
 def _sum(shards: Shards, model: Any, columns: Sequence[Arrays]) -> Arrays:
@@ -242,13 +251,20 @@ def norm(f: Expansion, columns: Arrays) -> float:
     return math.sqrt(max(0.0, square))
 
 
+def _parts(model: Any) -> list[Part]:
+    """What predictions are the sum of; of a model that scores samples by f it is f."""
+    return model._parts() if isinstance(model, KernelModel) else [(model._f, (1.0,))]
+
+
 def distance(shards: Shards) -> float:
     """‖f_a - f_b‖ of what is predicted."""
     a, b = shards.models
     if hasattr(a, "_key"):
         _average_features(shards, shards.new())
+        if not hasattr(a, "_w"):
+            raise TypeError(f"a {type(a).__name__} has no function to be measured: its features are the same for all")
         return float(np.linalg.norm(np.array(a._columns()) - np.array(b._columns())))
-    parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in model._parts()]
+    parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in _parts(model)]
     points, columns = union([f for _, f, _ in parts])
     total: Any = 0.0
     for (sign, f, weights), each in zip(parts, columns, strict=True):

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from river_okl._core.estimates import LINEAR, STACK
 from river_okl._core.pool import METRIC, SCALE
 from river_okl._core.processes import BELIEFS_OF, LEAST_KEPT, NEWCOMER, alike
+from river_okl._core.sample import shown
 from river_okl._core.scaler import NUMBERS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
@@ -45,7 +46,7 @@ from river_okl.shards.posteriors import (
     stored,
     unpacked,
 )
-from river_okl.shards.shards import Shards
+from river_okl.shards.shards import Shards, not_from_start
 from river_okl.shards.spaces import Space, joined
 from river_okl.shards.statistics import Moments
 
@@ -129,6 +130,11 @@ class Mixed:
         self.weights = np.ones((len(at), METRICS))
         self.weights[self.columns, 1:] = self.state["metrics"]["weights"][self.places]
 
+    def counted(self) -> list[tuple[int, int]]:
+        """Of every feature the sample that had it first, and how many had it."""
+        scaler = self.state["scaler"]
+        return list(zip(scaler["first"].tolist(), scaler["count"].tolist(), strict=True))
+
     def feature(self, name: Hashable) -> State | None:
         """What its scaler has of a feature."""
         i, scaler = self.names.get(name), self.state["scaler"]
@@ -144,6 +150,7 @@ class Merging:
         self.all = [Mixed(model) for model in shards.models]
         self.start = Mixed(shards.start)
         self.everyone = [self.start, *self.all]
+        self.check_start()
         self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
         self.first = self.movers[0][1]
         self.task = self.first.task
@@ -160,6 +167,15 @@ class Merging:
         self.target = self.start.target.after(self.streams(lambda each: each.target))
         self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
         self.kernels = self.merged_kernels()
+
+    def check_start(self) -> None:
+        """What a shard has known since before it left the start, the start has known since the same sample."""
+        counted = [dict(zip(each.names, each.counted(), strict=True)) for each in self.everyone]
+        for i, features in enumerate(counted[1:]):
+            for name, (first, count) in features.items():
+                known = counted[0].get(name, (0, 0))
+                if first <= self.start.seen and (known[0] != first or known[1] > count):
+                    raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
         """The average over the shards."""

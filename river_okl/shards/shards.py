@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from river import base, compose
 
 from river_okl._core.sample import shown
+from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.checks import as_float, check_whole
 from river_okl.kernels import Kernel
 from river_okl.labels import Labels
-from river_okl.model import KernelClassifier
+from river_okl.model import KernelClassifier, KernelModel
 from river_okl.predictive import PredictiveClassifier
 
 Arrays = NDArray[np.float64]
@@ -78,6 +79,25 @@ def n_samples(model: Any) -> int:
     if isinstance(model, KernelClassifier):
         return int(model._calibration.seen)
     return int(model._f.seen if hasattr(model._f, "seen") else model._t)
+
+
+def _check_start(shards: Shards) -> None:
+    """Shards have learned more samples than their start, or nothing since."""
+    before = n_samples(shards.start)
+    for i, model in enumerate(shards.models):
+        n = n_samples(model)
+        if n < before:
+            raise not_from_start(i, f"start has learned {before:,} samples, models[{i}] {n:,}")
+        if n == before and model is not shards.start and model.support_vectors != shards.start.support_vectors:
+            raise not_from_start(i, f"both have learned {n:,} samples and are different")
+
+
+def not_from_start(i: int, why: str) -> ValueError:
+    """The error for a start that a model cannot have been a copy of."""
+    return ValueError(
+        f"models[{i}] was no copy of start before it learned: {why}; give the model that all of them were copies of, "
+        f"or start=None if they were new"
+    )
 
 
 # What may be merged ---------------------------------------------------------------------------------------------------
@@ -145,9 +165,10 @@ def _alike(a: Any, b: Any) -> bool:
 
 def aligned(shards: Shards) -> Shards:
     """The same with all labels at the same positions in all of them."""
-    if not issubclass(
-        type(shards.models[0]), KernelClassifier | PredictiveClassifier
-    ):  # River's pipelines pass for their last step
+    kind = type(shards.models[0])  # River's pipelines pass for instances of their last step
+    if issubclass(kind, KernelModel | KernelOneClassSVM):
+        _check_start(shards)
+    if not issubclass(kind, KernelClassifier | PredictiveClassifier):
         return shards
     everyone = [shards.start, *shards.models]
     names = joined([model._labels for model in everyone])

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from river_okl.shards.shards import Shards
+from river_okl.shards.shards import Shards, not_from_start
 
 BANDWIDTH_SAMPLES = 200  # as in _core/kernel.pyx
 
@@ -62,6 +62,9 @@ def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> tuple[Any,
     """The state of a kernel whose bandwidth is taken from all streams together."""
     states = [kernel_of(model).__getstate__() for model in shards.models]
     first = kernel_of(shards.start).__getstate__()
+    for i, state in enumerate(states):
+        if state[0] > first[0] or any(state[k] < first[k] for k in (2, 4, 5)):  # adapts again, or sums have shrunk
+            raise not_from_start(i, "their bandwidths were taken from different streams")
     moved = [i for i, state in enumerate(states) if state != first]
     if not moved:
         return tuple(first)

@@ -1,4 +1,4 @@
-"""What a user of the command got wrong, and what was perhaps meant."""
+"""Errors in what a user wrote (names, options, files), in one line, and the names that were probably meant."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import difflib
 from collections.abc import Iterable
 
 
-class Mistake(Exception):
-    """What a user got wrong, in one line."""
+class UsageError(ValueError):
+    """An error in what the user wrote, in one line; the command prints it without a traceback."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """ "; did you mean ...?", or nothing where nothing is near."""
+    """ "; did you mean ...?", or "" if no name is close."""
     spelled: dict[str, str] = {}
     for candidate in known:
         if "." in name or "." not in candidate:

@@ -1,0 +1,476 @@
+"""Files as streams: CSV with any of the usual separators, with or without a header, and libsvm.
+
+A file is read twice: first to find out what it holds and what is wrong with it, then by whoever learns it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import csv
+import dataclasses
+import functools
+import gzip
+import itertools
+import lzma
+import math
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, NamedTuple, TextIO
+
+from river_okl import datasets, labels
+from river_okl.errors import UsageError, nearest
+
+Sample = tuple[dict[Any, Any], Any]
+Scaled = bool | frozenset[Any]  # whether features are scaled, or which: words, which are 1 or not there, would all be 0
+
+BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
+
+MOST_LABELS = 20  # different numbers in the target's column; more of them are a regression
+SEPARATORS = ",;\t|"
+FIRST_LINES = 50  # by which the separator and the header are told
+MOST_NAMES = 30  # columns that an error lists
+GAPS = ("", "na", "nan", "?")  # cells that say nothing, in lower case
+GAPS_AMONG_NUMBERS = (*GAPS, "-", "n/a", "none", "null")  # in a column of numbers; in one of words they are words
+PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+
+
+@dataclasses.dataclass
+class Stream:
+    """Samples, what is to be predicted of them, and whether, or which of, their features are scaled for the models."""
+
+    name: str
+    samples: Iterable[Sample]
+    task: str
+    size: int | None
+    scaled: Scaled
+    note: str = ""  # what a file was taken for
+
+
+class Source:
+    """A file by its path, or standard input, which is copied, because it comes only once."""
+
+    def __init__(self, text: str):
+        self.name = text
+        self.path = pathlib.Path(text).expanduser()
+        self.copy: Any = None
+        if text == "-":
+            self.name = "standard input"
+            self.copy = tempfile.TemporaryFile()  # noqa: SIM115 - it goes with the process
+            shutil.copyfileobj(sys.stdin.buffer, self.copy)
+            self.copy.seek(0)
+            if unpack := _unpacker(self.copy):
+                packed, self.copy = self.copy, tempfile.TemporaryFile()  # noqa: SIM115
+                with packed, unpack(packed) as unpacked, self.says_what_is_damaged():
+                    shutil.copyfileobj(unpacked, self.copy)
+            self.copy.flush()
+
+    def open(self) -> TextIO:
+        """The text from its start."""
+        if self.copy is None:
+            with open(self.path, "rb") as file:
+                opener = _unpacker(file) or open
+            text: TextIO = opener(self.path, "rt", encoding="utf-8-sig", newline="")
+            return text
+        self.copy.seek(0)
+        return open(os.dup(self.copy.fileno()), encoding="utf-8-sig", newline="")
+
+    @contextlib.contextmanager
+    def says_what_is_damaged(self) -> Iterator[None]:
+        """Errors of texts and of packed files, with the name of the file."""
+        try:
+            yield
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{self.name} is not in UTF-8: {error}") from None
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise UsageError(f"{self.name} is damaged: {error}") from None
+
+
+def _unpacker(file: BinaryIO) -> Callable[..., Any] | None:
+    """What reads a packed file, which is known by its first bytes."""
+    begin = file.read(6)
+    file.seek(0)
+    return next((opener for magic, opener in PACKED.items() if begin.startswith(magic)), None)
+
+
+@dataclasses.dataclass
+class Again:
+    """An iterable that starts anew each time."""
+
+    start: Callable[[], Iterator[Sample]]
+
+    def __iter__(self) -> Iterator[Sample]:
+        return self.start()
+
+
+def read_file(text: str, target: str | None, drop: Iterable[str], task: str | None = None) -> Stream:
+    """A file as a stream; without a task ("classification" or "regression") the target's values decide."""
+    source = Source(text)
+    with source.says_what_is_damaged():
+        with source.open() as file:
+            lines = list(itertools.islice((line for line in file if line.strip()), FIRST_LINES))
+        if not lines:
+            raise UsageError(f"{source.name} is empty")
+        if not _is_libsvm(lines):
+            return _read_csv(source, lines, target, set(drop), task)
+        if target is not None or drop:
+            raise UsageError(
+                f"{source.name} is a libsvm file, whose target comes first in each line; a target or columns to drop "
+                f"are named for CSV files only"
+            )
+        return _read_libsvm(source, task)
+
+
+def _is_libsvm(lines: list[str]) -> bool:
+    """Whether the first lines are; samples without features, which are labels alone, may come first."""
+    for line in lines:
+        if re.fullmatch(r"\S+(\s+[^\s:,]+:\S+)+\s*(#.*)?", line.strip()):
+            return True
+        if _number(line.partition("#")[0].strip()) is None:
+            return False
+    return False
+
+
+# CSV ----------------------------------------------------------------------------------------------
+
+
+class _Table(NamedTuple):
+    """How the rows of a CSV file are read: its columns, those that are features, and that of the target."""
+
+    source: Source
+    separator: str
+    header: list[str]
+    has_header: bool
+    features: list[int]
+    at: int
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The lines where rows end, and the rows."""
+        with self.source.open() as file:
+            reader = csv.reader(file, delimiter=self.separator, skipinitialspace=True)
+            line = 0  # where the last row ended
+            try:
+                for i, row in enumerate(row for row in reader if row):
+                    line = reader.line_num
+                    if i == 0 and self.has_header:
+                        continue
+                    if len(row) != len(self.header):
+                        there = f"{'the header' if self.has_header else 'the first row'} has {len(self.header)}"
+                        raise UsageError(f"{self.source.name}, line {line}: {len(row)} fields where {there}")
+                    yield line, row
+            except csv.Error as error:
+                raise self.error(line, reader.line_num, error) from None
+
+    def error(self, begin: int, end: int, error: csv.Error) -> UsageError:
+        """What is wrong with the row between two lines: a field that is too long has a column."""
+        with self.source.open() as file:
+            lines = list(itertools.islice(file, begin, end))
+        longest = csv.field_size_limit(2**31 - 1)
+        try:
+            cells = next(csv.reader(lines, delimiter=self.separator, skipinitialspace=True), [])
+        except csv.Error:
+            cells = []
+        finally:
+            csv.field_size_limit(longest)
+        for i, cell in enumerate(cells):
+            if len(cell) > longest:
+                name = repr(self.header[i]) if i < len(self.header) else str(i + 1)
+                return UsageError(
+                    f"{self.source.name}, line {begin + 1}: the field in column {name} has more than {longest:,} "
+                    f"characters; a quotation mark may not be closed"
+                )
+        return UsageError(f"{self.source.name}, line {begin + 1}: {error}")
+
+    def samples(
+        self, numeric: dict[int, bool], label: Callable[[str], Any], has_label: Callable[[str], bool]
+    ) -> Iterator[Sample]:
+        """Numbers by their column; a word is 1 under the names of its column and its own."""
+        for _, row in self.rows():
+            if not has_label(row[self.at]):
+                continue
+            x: dict[Any, Any] = {}
+            for i, is_number in numeric.items():
+                cell = row[i]
+                if is_number:
+                    if not _is_gap(cell):
+                        x[self.header[i]] = _number(cell)
+                elif not _is_missing(cell):
+                    x[f"{self.header[i]}={cell}"] = 1.0
+            yield x, label(row[self.at])
+
+
+def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
+    """The rows of the first lines, up to what cannot be read: whoever reads the file says what that is."""
+    rows: list[list[str]] = []
+    with contextlib.suppress(csv.Error):
+        rows.extend(row for row in csv.reader(lines, delimiter=separator, skipinitialspace=True) if row)
+    return rows
+
+
+def _find_columns(source: Source, lines: list[str], target: str | None, drop: set[str]) -> _Table:
+    """What the first lines and the user say of the columns."""
+    separator = _separator(lines)
+    rows = _parsed(lines, separator)
+    if not rows:
+        raise _Table(source, separator, [], False, [], 0).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
+    first, *others = rows
+    has_header = _is_header(first, others)
+    header = [name.strip() for name in first] if has_header else [str(i) for i in range(1, len(first) + 1)]
+    for name in {target or "", *drop} - {""}:
+        if name not in header:
+            hint = f"{nearest(name, header)}; its columns are {_listed(header)}"
+            if not has_header:
+                hint = f"; it has no header, its columns are 1 to {len(header)}"
+            raise UsageError(f"{source.name} has no column {name!r}{hint}")
+    target = header[-1] if target is None else target
+    if target in drop:
+        raise UsageError(f"{target!r} is the target; --drop leaves out other columns")
+    for name in header:
+        if header.count(name) > 1 and name not in drop:
+            raise UsageError(
+                f"{source.name} has {header.count(name)} columns {name!r}: rename them, or --drop them all"
+            )
+    at = header.index(target)
+    features = [i for i, name in enumerate(header) if i != at and name not in drop]
+    if not features:
+        hint = "; fields may be separated by , ; | or tabs" if len(header) == 1 else ""
+        raise UsageError(f"{source.name} has no column beside the target {target!r}{hint}")
+    return _Table(source, separator, header, has_header, features, at)
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[str], task: str | None) -> Stream:
+    """Columns that are all numbers are features; every value of another column is a feature of its own."""
+    table = _find_columns(source, lines, target, drop)
+    header, at = table.header, table.at
+    columns = {i: _Column() for i in (*table.features, at)}
+    targets = _Targets(task)
+    size = 0
+    for line, row in table.rows():
+        for i, column in columns.items():
+            column.see(line, row[i])
+        targets.see(line, row[at])
+        size += 1
+    if not size:
+        raise UsageError(f"{source.name} has a header and no rows")
+    for i, column in columns.items():
+        if column.is_number and column.infinite:
+            raise UsageError(
+                "{}, line {}: {!r} in column {!r} is not finite".format(source.name, *column.infinite, header[i])
+            )
+        if column.commas and not column.numeric and table.separator != ",":
+            raise UsageError(f"{source.name}: the numbers in column {header[i]!r} have decimal commas; write points")
+    found, label, has_label = targets.read(f"{source.name}: the target {header[at]!r}")
+    numeric = {i: columns[i].is_number for i in table.features}
+    n = sum(numeric.values())
+    counts = {
+        "gaps": sum(columns[i].gaps for i, is_number in numeric.items() if is_number),
+        "numbers written as 1,234": sum(columns[i].thousands for i in columns if columns[i].is_number),
+        "rows without a target, left out": targets.missing,
+    }
+    notes = [
+        *(() if table.has_header else ("no header",)),
+        f"target {header[at]}",
+        f"{n} columns of numbers, {len(numeric) - n} of words",
+        *(f"{what}: {count:,}" for what, count in counts.items() if count),
+    ]
+    return Stream(
+        source.name,
+        Again(functools.partial(table.samples, numeric, label, has_label)),
+        found,
+        size - targets.missing,
+        scaled=n == len(numeric) or frozenset(header[i] for i, is_number in numeric.items() if is_number),
+        note="; ".join(notes),
+    )
+
+
+@dataclasses.dataclass
+class _Column:
+    """What the cells of a column have in common."""
+
+    numeric: bool = True
+    commas: bool = True  # whether they are numbers with decimal commas or points
+    infinite: tuple[int, str] | None = None  # line and cell
+    numbers: int = 0
+    thousands: int = 0  # of these are written as 1,234
+    gaps: int = 0
+    odd: bool = False  # whether some of these would be words among words
+
+    @property
+    def is_number(self) -> bool:
+        return self.numeric and (self.numbers > 0 or not self.odd)
+
+    def see(self, line: int, cell: str) -> None:
+        if not (self.numeric or self.commas):
+            return
+        if _is_gap(cell):
+            self.gaps += 1
+            self.odd = self.odd or not _is_missing(cell)
+            return
+        value = _number(cell)
+        if value is None:
+            self.numeric = False
+            self.commas = self.commas and re.fullmatch(r"\s*[+-]?\d*,\d+\s*", cell) is not None
+            return
+        self.numbers += 1
+        self.thousands += "," in cell
+        if self.infinite is None and not math.isfinite(value):
+            self.infinite = line, cell
+
+
+def _separator(lines: list[str]) -> str:
+    """The one by which the first line has several fields and the others have as many; the more the better."""
+    best, most = ",", (False, 1)
+    for separator in SEPARATORS:
+        first, *others = map(len, _parsed(lines, separator) or [[""]])
+        if len(lines) == FIRST_LINES:
+            del others[-1:]  # a cell of several lines may be cut off
+        if first > 1 and (all(n == first for n in others), first) > most:
+            best, most = separator, (all(n == first for n in others), first)
+    return best
+
+
+def _is_header(first: list[str], others: list[list[str]]) -> bool:
+    """Whether the first row is one: a column of numbers begins with a name, or the names are 1, 2, 3, ..."""
+    numeric = [
+        i
+        for i in range(len(first))
+        if (cells := [row[i] for row in others if i < len(row) and not _is_gap(row[i])])
+        and None not in map(_number, cells)
+    ]
+    if not numeric or not all(_number(first[i]) is not None or _is_gap(first[i]) for i in numeric):
+        return True
+    return all(first[j].strip() == str(j + int(first[0].strip() == "1")) for j in numeric)
+
+
+def _is_missing(cell: str) -> bool:
+    return cell.strip().lower() in GAPS
+
+
+def _is_gap(cell: str) -> bool:
+    """Whether a cell of a column of numbers has none."""
+    return cell.strip().lower() in GAPS_AMONG_NUMBERS
+
+
+def _number(text: str) -> float | None:
+    """The number that a text is, with a point, or with commas between thousands; None if it is none."""
+    try:
+        return float(text) if "_" not in text else None
+    except ValueError:
+        is_grouped = re.fullmatch(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*", text)
+        return float(text.replace(",", "")) if is_grouped else None
+
+
+# libsvm -------------------------------------------------------------------------------------------
+
+
+def _read_libsvm(source: Source, task: str | None) -> Stream:
+    numbers = datasets.FeatureNumbers()
+
+    def samples_as_written() -> Iterator[tuple[int, dict[int, float], str]]:
+        with source.open() as file:
+            for number, line in enumerate(file, start=1):
+                line = line.partition("#")[0]
+                if not line.strip():
+                    continue
+                try:
+                    label, x = datasets.parse_libsvm(line, numbers)
+                    value = _number(label)
+                    if value is None:
+                        raise ValueError(f"the label {label!r} is not a number")
+                    if not math.isfinite(value):
+                        raise ValueError(f"the label {label!r} is not finite")
+                except ValueError as error:
+                    raise UsageError(f"{source.name}, line {number}: {error}") from None
+                yield number, x, label
+
+    targets = _Targets(task)
+    size = 0
+    for line, _, label in samples_as_written():
+        targets.see(line, label)
+        size += 1
+    found, read, _ = targets.read(f"{source.name}: the target")
+    samples = Again(lambda: ((x, read(label)) for _, x, label in samples_as_written()))
+    return Stream(source.name, samples, found, size, scaled=False)
+
+
+# Targets ------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class _Targets:
+    """The values of a target, by which the task is told, or whether they suit the one that is given."""
+
+    task: str | None
+    values: dict[str, int] = dataclasses.field(default_factory=dict)  # and the line of each, a bounded number of them
+    word: tuple[int, str] | None = None  # the first line and value that is no number
+    fraction: tuple[int, str] | None = None  # the same of a number that is not whole
+    missing: int = 0  # rows without a target
+    odd: dict[str, int] = dataclasses.field(default_factory=dict)  # what is missing only among numbers, and its line
+    n_odd: int = 0
+
+    def see(self, line: int, text: str) -> None:
+        if text in self.values:
+            return
+        if _is_missing(text):
+            self.missing += 1
+            return
+        if _is_gap(text):
+            self.odd.setdefault(text, line)
+            self.n_odd += 1
+            return
+        value = _number(text)
+        if value is None:
+            self.word = self.word or (line, text)
+        elif not value.is_integer():
+            self.fraction = self.fraction or (line, text)
+        if len(self.values) <= (MOST_LABELS if self.task is None else labels.MOST_LABELS):
+            self.values[text] = line
+
+    def read(self, name: str) -> tuple[str, Callable[[str], Any], Callable[[str], bool]]:
+        """The task, how a value is read, and which are values."""
+        numeric = bool(self.values) and not self.word
+        if numeric:
+            self.missing += self.n_odd
+        else:
+            for text, line in self.odd.items():
+                self.word = self.word or (line, text)
+                self.values[text] = line
+
+        def has_label(text: str) -> bool:
+            return not (_is_gap if numeric else _is_missing)(text)
+
+        if not self.values:
+            raise UsageError(f"{name} is missing in every row")
+        if self.task == "regression" and self.word:
+            raise UsageError(f"{name} is {self.word[1]!r} in line {self.word[0]}: a regression needs numbers")
+        if self.task == "classification" and self.fraction and not self.word:
+            line, text = self.fraction
+            raise UsageError(f"{name} is {text} in line {line}, a number with a fraction: this is a regression")
+        if self.word:
+            values: list[Any] = sorted(self.values)
+            read: Callable[[str], Any] = str
+        else:
+            values = sorted({_number(text) or 0.0 for text in self.values})
+            if self.task == "regression" or self.fraction or (self.task is None and len(values) > MOST_LABELS):
+                return REGRESSION, _number, has_label
+            read = _whole
+        if len(values) == 1:
+            raise UsageError(f"{name} is {next(iter(self.values))} in every row: there is nothing to learn")
+        if len(values) == 2:
+            return BINARY, lambda text: bool(read(text) == values[1]), has_label
+        return MULTICLASS, read, has_label
+
+
+def _whole(text: str) -> int:
+    return int(_number(text) or 0.0)

@@ -1,0 +1,197 @@
+"""What errors advise works: each piece of code between backquotes is run as it is written."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import re
+
+import numpy as np
+import pytest
+from river import compose, preprocessing, stats
+
+import river_okl
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+
+def model():
+    return river_okl.RBPClassifier(seed=1)
+
+
+def advised(error):
+    """The advice, and the pieces of code in it."""
+    text = str(error.value)
+    assert "\n" not in text and len(text) < 400
+    return text, re.findall(r"`([^`]*)`", text)
+
+
+def learn(pipeline, stream):
+    for x, y in stream:
+        pipeline.predict_one(x)
+        pipeline.learn_one(x, y)
+    return pipeline
+
+
+def refusal(stream):
+    """The error of a bare model for the first sample."""
+    with pytest.raises((TypeError, ValueError), match=r"^feature 'b' is .*kernels need") as error:
+        model().learn_one(*stream[0])
+    return advised(error)
+
+
+def names_of(value, x):
+    return {
+        "compose": compose,
+        "preprocessing": preprocessing,
+        "stats": stats,
+        "pandas": pd,
+        "model": model(),
+        "value": value,
+        "x": x,
+    }
+
+
+def follow(code, value, stream):
+    """A pipeline is learned in place of the model, a dict in place of the sample, a number in place of the value."""
+    found = eval(code, names_of(value, stream[0][0]))
+    if hasattr(found, "learn_one"):
+        learn(found, stream)
+    elif isinstance(found, dict):
+        assert found
+        learn(model(), [(found, True)])
+    else:
+        learn(model(), [({"a": 1.0, "b": found}, True)])
+
+
+# Gaps -------------------------------------------------------------------------------------------------------------
+
+GAPS = [math.nan, np.float32("nan"), decimal.Decimal("nan"), None, pd.NA, pd.NaT]
+
+
+@pytest.mark.parametrize("gap", GAPS, ids=repr)
+def test_a_gap_is_left_out_or_imputed(gap):
+    stream = [({"a": 1.0, "b": gap}, True), ({"a": 2.0, "b": 5.0}, False), ({"a": 3.0, "b": gap}, True)]
+    text, (left_out, imputed) = refusal(stream)
+    rest = eval(left_out, names_of(gap, stream[0][0]))
+    assert rest == {"a": 1.0}
+    learn(preprocessing.StandardScaler() | model(), [(rest, True)])
+    assert ("make it None" in text) == (gap is not None)
+    as_none = [({"a": x["a"], "b": None if x["b"] is gap else x["b"]}, y) for x, y in stream]
+    pipeline = learn(eval(imputed, names_of(gap, stream[0][0])), as_none)
+    assert pipeline.transform_one({"a": 1.0, "b": None}) == {"a": 1.0, "b": 5.0}, "the mean of what was there"
+    assert "before any scaler" in text
+    scaler = preprocessing.StandardScaler()
+    learn(pipeline["StatImputer"] | scaler | model(), as_none)
+    assert all(math.isfinite(value) for value in scaler.transform_one({"a": 1.0, "b": 2.0}).values())
+
+
+def test_what_min_max_scaler_makes_of_a_new_feature():
+    """The error names the cause, and a scaler that does not do so."""
+    stream = [({"a": 1.0}, True), ({"a": 2.0}, False), ({"a": 1.0, "b": 2.0}, True)]
+    with pytest.raises(ValueError, match=r"'b' is nan: .*MinMaxScaler makes NaN .*, StandardScaler does not") as error:
+        learn(preprocessing.MinMaxScaler() | model(), stream)
+    advised(error)
+    learn(preprocessing.StandardScaler() | model(), stream)
+
+
+def test_a_scaler_fills_no_gap_and_an_imputer_fills_none_that_is_nan():
+    """Why the advice is not shorter."""
+    for step in (preprocessing.StandardScaler(), preprocessing.StatImputer(("b", stats.Mean()))):
+        with pytest.raises(ValueError, match="'b' is nan"):
+            (step | model()).learn_one({"a": 1.0, "b": math.nan}, True)
+
+
+# Strings, dates, other things -------------------------------------------------------------------------------------
+
+
+def test_strings_are_encoded_or_left_out():
+    stream = [({"a": 1.0, "n": 2, "b": b}, b == "red") for b in ("red", "blue", "green", "red")]
+    _, (encoded, left_out) = refusal(stream)
+    pipeline = learn(eval(encoded, names_of("red", {})), stream)
+    names = {"a", "n", "b_red", "b_blue", "b_green"}
+    assert pipeline.transform_one(stream[0][0]).keys() == names, "and no number is encoded"
+    pipeline = learn(eval(left_out, names_of("red", {})), stream)
+    assert pipeline.transform_one(stream[0][0]) == {"a": 1.0, "n": 2}
+
+
+DAY = datetime.date(2020, 2, 1)
+OTHERS = {
+    "2020-02-01": DAY,
+    "noon": datetime.datetime(2020, 2, 1, 12, tzinfo=datetime.UTC),
+    "span": datetime.timedelta(hours=1),
+    "timestamp": pd.Timestamp(0),
+    "delta": pd.Timedelta(1),
+    "datetime64": np.datetime64("2020-02-01"),
+    "timedelta64": np.timedelta64(3, "s"),
+    "numeral": "1.5",
+    "integer": " 7 ",
+    "complex": 1 + 2j,
+    "complex128": np.complex128(1.0),
+    "list": [1.0, 2.0],
+    "tuple": (1.0,),
+    "array": np.array([1.0, 2.0]),
+    "dict": {"c": 1.0},
+    "set": {1.0},
+    "bytes": b"x",
+    "object": object(),
+    "time": datetime.time(12),
+}
+
+
+@pytest.mark.parametrize("value", OTHERS.values(), ids=OTHERS)
+def test_what_is_no_number_is_converted_or_left_out(value):
+    stream = [({"a": 1.0, "b": value}, True), ({"a": 2.0, "b": value}, False)]
+    _, codes = refusal(stream)
+    assert len(codes) == 1
+    follow(codes[0], value, stream)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, decimal.Decimal("inf")], ids=repr)
+def test_infinity_is_left_out_or_replaced(value):
+    text, codes = refusal([({"a": 1.0, "b": value}, True)])
+    assert "largest value that can occur, or leave it out" in text and not codes
+    learn(model(), [({"a": 1.0, "b": max(-1e6, min(float(value), 1e6))}, True), ({"a": 1.0}, False)])
+
+
+@pytest.mark.parametrize("value", [1e51, 1e300, 10**400], ids=["1e51", "1e300", "10**400"])
+def test_a_value_that_is_too_large_is_divided_or_its_logarithm_taken(value):
+    text, _ = refusal([({"a": 1.0, "b": value}, True)])
+    assert "divide it by a constant, or take its logarithm" in text
+    scale = 10**399 if isinstance(value, int) else 1e299
+    learn(model(), [({"b": value / scale}, True), ({"b": math.log(value)}, False)])
+
+
+# Frames -----------------------------------------------------------------------------------------------------------
+
+COLUMNS = {
+    "nan": [1.0, math.nan, 3.0],
+    "none": [1, None, 3],
+    "strings": ["red", "blue", "red"],
+    "numerals": ["1.5", "2", "3"],
+    "dates": [datetime.datetime(2020, 2, day) for day in (1, 2, 3)],
+    "spans": [datetime.timedelta(days=day) for day in (1, 2, 3)],
+    "categories": None,
+}
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_frames(name, library):
+    """Each library has its own piece of code, the one of pandas first."""
+    values = COLUMNS[name]
+    if name == "categories":
+        values = library.Series(["red", "blue", "red"], dtype="category" if library is pd else pl.Categorical)
+    X, y = library.DataFrame({"a": [1.0, 2.0, 3.0], "b": values}), library.Series([True, False, True])
+    with pytest.raises((TypeError, ValueError), match=r"^feature 'b' is .*kernels need") as error:
+        model().learn_many(X, y)
+    _, codes = advised(error)
+    assert len(codes) == 2
+    found = eval(codes[library is pl], {"X": X, "pandas": pd, "int": int, "float": float})
+    if isinstance(found, library.Series):
+        found = X.assign(b=found) if library is pd else X.with_columns(b=found)
+    one = model()
+    one.learn_many(found, y)
+    assert one.n_support_vectors
