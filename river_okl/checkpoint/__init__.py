@@ -4,7 +4,6 @@
     values.py     plain values in the document: numbers, names, lists, arrays; what is no notation of JSON
     models.py     objects of river_okl: what they were made with, and their state by name
     wrappers.py   River's transformers and wrappers around them, one by one
-    formats.py    documents of earlier formats, brought up to date
 
 ``load`` makes objects of known classes only, by calling them with the parameters of the file, which they check as they
 check a user's; no other name in the file is looked up.  Then each object takes its state, which is checked against what
@@ -30,7 +29,6 @@ from river_okl.checkpoint.file import (
     unpack,
     write_file,
 )
-from river_okl.checkpoint.formats import up_to_date
 from river_okl.checkpoint.values import Reader, Writer, require
 
 __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
@@ -116,9 +114,8 @@ def loads(data: bytes) -> Any:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(f"data is {shown(data)}, a {type(data).__name__}; it must be bytes: load(path) reads a file")
     data = bytes(data)
-    version, document, arrays = unpack(data)
+    document, arrays = unpack(data)
     try:
-        document = up_to_date(document, version)
         reader = Reader(document.get("arrays"), arrays, len(data), _made)
         model = reader(document.get("model"))
         require(_is_model(model), "what it holds is no model")
