@@ -22,7 +22,7 @@ LARGEST_NUMBER = 1e100  # of coefficients and what is made of them: sums of prod
 LARGEST_COUNT = 2**53  # of samples, as in sample.pxd
 
 ROUNDING = 1e-9  # that a positive definite matrix of diagonal 1 may have been moved by
-LARGEST_INVERSE = 1e10  # of the diagonal of K⁻¹ where that of K is 1: the floor on residues (gram.pyx) is 1e-8
+LARGEST_INVERSE = 1e16  # of the diagonal of K⁻¹ where that of K is 1: the floor on residues (gram.pyx) is 1e-8
 
 
 def checked_array(
@@ -94,11 +94,8 @@ def check_positive(what: str, matrix: Arrays, rounding: float = ROUNDING) -> Non
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def check_inverse(what: str, inverse: Arrays, gram: Arrays, tolerance: float) -> None:
-    """ValueError where a matrix is not the inverse of a Gram matrix, up to such a residual in units of its diagonal.
-
-    An inverse has been moved by thousands of steps of rank one, and may be that of a Gram matrix with some jitter.
-    """
+def check_inverse(what: str, inverse: Arrays, gram: Arrays, residual: float = np.inf) -> None:
+    """ValueError where a matrix cannot be the inverse of a Gram matrix, or not up to this residual where K_ii is 1."""
     if not len(gram):
         return
     if not (np.isfinite(inverse).all() and inverse.diagonal().min() > 0.0):
@@ -109,7 +106,7 @@ def check_inverse(what: str, inverse: Arrays, gram: Arrays, tolerance: float) ->
     if not (abs(K).max() <= 1.0 + 1e-6 and inverse.diagonal().max() <= LARGEST_INVERSE):
         raise ValueError(f"{what} is out of range")
     check_positive(what, relative(inverse, inverse.diagonal()))
-    if not abs(inverse @ K - np.eye(len(K))).max() <= tolerance:
+    if not abs(inverse @ K - np.eye(len(K))).max() <= residual:
         raise ValueError(f"{what} is not that of its points")
 
 
@@ -207,7 +204,9 @@ def checked_functions(state: dict[str, Any], n: int, n_outputs: int, *, values: 
         inverse_of_it = symmetric(checked_array(gram, "inverse", np.float64), n)
         if not np.allclose(K.diagonal(), own, rtol=1e-9, atol=0.0):
             raise ValueError("a Gram matrix that is not that of the points")
-        check_inverse("an inverse Gram matrix", inverse_of_it, K, 2.0)  # 1: a point that depends on others has jitter
+        check_inverse(
+            "an inverse Gram matrix", inverse_of_it, K
+        )  # no residual: points that depend on others have jitter
         checked_whole(gram, "steps", 0, LARGEST_COUNT)
         checked_flag("fragile", gram["fragile"])
 
