@@ -158,6 +158,6 @@ def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
 def _refusal(where: str, value: Any) -> str:
     known = ", ".join(sorted(cls.__name__ for cls in wrappers.SPECS))
     return (
-        f"{where} is {shown(value)}, a {type(value).__name__}: a checkpoint holds the public classes of river_okl, "
-        f"kernels, losses and schedulers of river_okl and river, and river's {known}; use pickle for all others"
+        f"{where} is {shown(value)}, a {type(value).__name__}: use pickle for this model, as a checkpoint holds the "
+        f"public classes of river_okl, kernels, losses and schedulers of river_okl and river, and river's {known}"
     )

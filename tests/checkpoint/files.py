@@ -23,6 +23,7 @@ from river import (
     multiclass,
     optim,
     preprocessing,
+    stats,
 )
 
 import river_okl
@@ -110,6 +111,39 @@ WRAPPED = {
         (numbers() | preprocessing.StandardScaler()) + (compose.Select("c") | preprocessing.OneHotEncoder()) | rbp()
     ),
     "categories": lambda: compose.Select("c") | preprocessing.OneHotEncoder({"c": {"x", "y"}}, drop_first=True) | rbp(),
+    "words and gaps": lambda: (
+        (compose.SelectType(str) | preprocessing.OneHotEncoder())
+        + (
+            compose.SelectType(float, type(None))
+            | preprocessing.StatImputer(("a", stats.Mean()), ("b", 0.5), ("d", stats.Mean()))
+            | preprocessing.StandardScaler()
+        )
+        | rbp()
+    ),
+    "words and gaps, statistics": lambda: (
+        compose.Discard("c")
+        | preprocessing.StatImputer(("d", stats.Quantile(0.4)), ("a", stats.Max()), ("b", stats.Count()))
+        | preprocessing.StatImputer(("d", stats.Mode()), ("a", stats.Min()), ("b", stats.Var()))
+        | rbp()
+    ),
+    "BagOfWords": lambda: (
+        feature_extraction.BagOfWords(on="c", ngram_range=(1, 2), tokenizer_pattern=r"(?u)\b\w[\w\-]+\b") + numbers()
+        | rbp()
+    ),
+    "TargetAgg": lambda: (
+        feature_extraction.TargetAgg(by="c", how=stats.BayesianMean(0.5, 2.0))
+        + feature_extraction.TargetAgg(by=["c"], how=stats.Mean())
+        + numbers()
+        | rbp()
+    ),
+    "LeveragingBaggingClassifier": lambda: (
+        numbers() | ensemble.LeveragingBaggingClassifier(rbp(), n_models=2, w=2.0, bagging_method="subag", seed=1)
+    ),
+    "AdaBoostClassifier": lambda: numbers() | ensemble.AdaBoostClassifier(rbp(), n_models=2, seed=1),
+    "VotingClassifier": lambda: (
+        numbers() | ensemble.VotingClassifier([rbp(), preprocessing.StandardScaler() | rbp(5)], use_probabilities=False)
+    ),
+    "StackingClassifier": lambda: numbers() | ensemble.StackingClassifier([rbp(), rbp(5)], rbp(6)),
     "FeatureHasher": lambda: preprocessing.FeatureHasher(n_features=8) | rbp(),
     "OneVsRestClassifier": lambda: numbers() | multiclass.OneVsRestClassifier(river_okl.ForgetronClassifier(budget=4)),
     "OneVsOneClassifier": lambda: numbers() | multiclass.OneVsOneClassifier(preprocessing.StandardScaler() | rbp()),
@@ -136,6 +170,8 @@ def mixed(name, n):
     for t in range(n):
         x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1), "c": rng.choice("xyz")}
         score = x["a"] * (1 if t < 150 else -1)
+        if "gaps" in name:
+            x["d"] = rng.choice([None if t else 0.0, rng.gauss(0, 1), 0.25])
         if "Target" in name or "Regress" in name:
             yield x, score
         else:

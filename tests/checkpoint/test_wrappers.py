@@ -13,8 +13,11 @@ from river import (
     conf,
     drift,
     ensemble,
+    feature_extraction,
     multiclass,
     preprocessing,
+    stats,
+    utils,
 )
 
 import river_okl
@@ -51,6 +54,51 @@ def test_wrapped_models_go_on_as_if_nothing_had_been(name, tmp_path):
         learn(loaded, x, y)
     assert checkpoint.dumps(loaded) == checkpoint.dumps(model)
     assert str(loaded) == str(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda: ensemble.SRPClassifier(rbp(), n_models=2, seed=1), "it is SRPC.*use pickle for this model"),
+        (
+            lambda: compose.SelectType(Word) | rbp(),
+            r"SelectType\(Word\) is in no checkpoint: use pickle",
+        ),
+        (lambda: preprocessing.StatImputer(("a", stats.EWMean())) | rbp(), "EWMean, is in no checkpoint: use pickle"),
+        (
+            lambda: feature_extraction.TargetAgg(by=None, how=utils.Rolling(stats.Mean(), 3)) | rbp(),
+            "Rolling, is in no checkpoint: use pickle",
+        ),
+        (lambda: feature_extraction.BagOfWords(tokenizer=str.split) | rbp(), "tokenizer of a BagOfWords"),
+        (
+            lambda: feature_extraction.BagOfWords(tokenizer_pattern="(a+)+") | rbp(),
+            "tokenizer_pattern of a BagOfWords",
+        ),
+    ],
+)
+def test_what_no_checkpoint_holds_is_refused_and_says_what_to_do(model, message):
+    with pytest.raises(CheckpointError, match=message) as caught:
+        checkpoint.dumps(model())
+    assert "\n" not in str(caught.value)
+
+
+class Word(str):
+    """A type of the user's."""
+
+
+def test_an_imputer_shares_what_it_shared():
+    """Its statistics are its parameters, from which River clones it, or copies of them: a union copies its parts."""
+    for shared in (True, False):
+        imputer = preprocessing.StatImputer(("a", stats.Mean()), ("b", 0.5))
+        if not shared:
+            imputer.stats["a"] = stats.Mean()
+        model = checkpoint.loads(checkpoint.dumps(imputer | rbp()))
+        model.learn_one({"a": 2.0, "b": None}, True)
+        loaded = checkpoint.loads(checkpoint.dumps(model))
+        for each in (model["StatImputer"], loaded["StatImputer"]):
+            assert each.stats["a"].get() == 2.0
+            assert each.stats["b"].get() == 0.5
+            assert (each.stats["a"] is each.imputers[0][1]) == shared
 
 
 def test_the_names_of_steps_come_back(tmp_path):
