@@ -12,7 +12,7 @@ import pytest
 from river import compose, ensemble, feature_extraction, preprocessing, stats
 
 import river_okl
-from river_okl import kernels
+from river_okl import distributed, kernels
 from river_okl.shards.statistics import Moments
 from tests import reference, streams
 from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
@@ -468,7 +468,7 @@ BPA = river_okl.BPAClassifier
         ([BPA(), BPA()], {"weights": [1.0, -1.0]}, ValueError, r"weights\[1\] is -1.0"),
         ([BPA(), BPA()], {"weights": [0.0, 0.0]}, ValueError, "all weights are 0"),
         ([BPA(), BPA()], {"budget": 0}, ValueError, "budget is 0"),
-        ([preprocessing.MinMaxScaler()], {}, TypeError, "MinMaxScaler does not merge"),
+        ([preprocessing.RobustScaler()], {}, TypeError, "RobustScaler does not merge: it is neither"),
         ([preprocessing.StandardScaler(window_size=3)], {}, TypeError, "window_size=3.* does not merge"),
         (
             [preprocessing.StandardScaler() | BPA(), compose.Pipeline(BPA())],
@@ -635,3 +635,18 @@ def test_a_start_that_has_learned_more_is_refused():
         start.learn_one(x, y)
     with pytest.raises(ValueError, match=r"start has learned 50 samples more than models\[0\]"):
         river_okl.merge([shard, copy.deepcopy(shard)], start=start)
+
+
+def test_the_usual_pipeline_learns_on_workers(monkeypatch):
+    """In rounds, as Ray's workers do; what they send is read from checkpoints."""
+    monkeypatch.setattr(distributed, "WARM_UP", 50)
+    stream = list(words_and_gaps(600))
+    result = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.Here())
+    assert result.complete
+    assert result.samples == 600
+    encoder, imputer, _ = parts(result.model)
+    assert encoder.values["word"] == {*"xyzw"}
+    assert imputer.stats["a"].n == sum(x["a"] is not None for x, _ in stream)
+    again = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.Here())
+    assert river_okl.checkpoint.dumps(again.model) == river_okl.checkpoint.dumps(result.model)
+    assert sum(result.model.predict_one(x) == y for x, y in words_and_gaps(300, seed=2)) > 240

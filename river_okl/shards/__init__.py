@@ -34,7 +34,7 @@ def merge(
     Parameters
     ----------
     models
-        Models of one class with the same parameters: of river_okl, or pipelines of scalers and such a model. They stay as
+        Models of one class with the same parameters: of river_okl, or pipelines of transformers and such a model. They stay as
         they are.
     weights
         How much each counts, relative to the others. None: sums of expansions by the samples that each has learned, and all
