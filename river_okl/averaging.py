@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from river_okl._core.expansion import Expansion
+from river_okl._core.states import LARGEST_NUMBER
 from river_okl.model import Composite, KernelModel, Part
 
 
@@ -86,7 +87,7 @@ class SuffixAverage(Composite):
             and len(self._steps_left) == len(self._g)
             and left == {a: i for i, a in enumerate(self._steps_left)}
             and left.keys() == self._constants_left.keys()
-            and all(type(c) is float and math.isfinite(c) for c in self._constants_left.values())
+            and all(type(c) is float and abs(c) <= LARGEST_NUMBER for c in self._constants_left.values())
             and sorted(self._leavers.values()) == sorted(left)
             and all(low < r for r in self._leavers)
         ):

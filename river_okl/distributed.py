@@ -137,7 +137,7 @@ def train(
     Parameters
     ----------
     model
-        A model of river_okl that merges, or a pipeline of scalers and such a model. It stays as it is.
+        A model of river_okl that merges, or a pipeline of transformers and such a model. It stays as it is.
     data
         Pairs (x, y), the path of a CSV or libsvm file, read as the command reads it (of two labels the larger becomes
         True; a target of fractions or more than 20 different numbers is for regressors alone), or a

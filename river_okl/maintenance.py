@@ -12,6 +12,7 @@ from river_okl._core.linalg import eigen, moved, times, transposed_times
 
 DEPENDENT = 1e-12  # of κ(x, x), or of two such: a δ² or a determinant below it is rounding, and breaks an inverse Gram
 CUT_OFF = 1e-12  # of the largest eigenvalue of a Gram matrix: what is below is rounding
+LARGEST_FEATURE = 1e20  # that z(x) can have of a point, relative to ‖κ(x, ·)‖: eigenvalues below 1e-12 are cut off
 TIE = 1e-9  # relative: values that are closer than that are equal, and age decides
 
 
@@ -100,3 +101,14 @@ def move_in_basis(f: Expansion, basis: NDArray[np.float64], w: NDArray[np.float6
 def set_in_basis(f: Expansion, basis: NDArray[np.float64], W: NDArray[np.float64]) -> None:
     """f = wᵀz, for each class."""
     f.columns = np.array([times(basis, w) for w in W]).T
+
+
+def check_basis(f: Expansion, basis: NDArray[np.float64], w: NDArray[np.float64]) -> None:
+    """ValueError where f is not wᵀz, or features are larger than any that are made of a Gram matrix."""
+    if not len(basis):
+        return
+    if not (abs(basis) * np.sqrt(abs(f.self_similarities))[:, None] <= LARGEST_FEATURE).all():
+        raise ValueError("a basis with numbers out of range")
+    W = weights_of_classes(w, basis.shape[1], f.n_classes)
+    if not (abs(f.columns - basis @ W.T) <= 1e-9 * (abs(basis) @ abs(W).T)).all():
+        raise ValueError("coefficients that are not those of the features")

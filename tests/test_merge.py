@@ -9,10 +9,10 @@ import statistics
 
 import numpy as np
 import pytest
-from river import compose, preprocessing
+from river import compose, ensemble, feature_extraction, preprocessing, stats
 
 import river_okl
-from river_okl import kernels
+from river_okl import distributed, kernels
 from river_okl.shards.statistics import Moments
 from tests import reference, streams
 from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
@@ -552,7 +552,7 @@ BPA = river_okl.BPAClassifier
         ([BPA(), BPA()], {"weights": [1.0, -1.0]}, ValueError, r"weights\[1\] is -1.0"),
         ([BPA(), BPA()], {"weights": [0.0, 0.0]}, ValueError, "all weights are 0"),
         ([BPA(), BPA()], {"budget": 0}, ValueError, "budget is 0"),
-        ([preprocessing.MinMaxScaler()], {}, TypeError, "MinMaxScaler does not merge"),
+        ([preprocessing.RobustScaler()], {}, TypeError, "RobustScaler does not merge: it is neither"),
         ([preprocessing.StandardScaler(window_size=3)], {}, TypeError, "window_size=3.* does not merge"),
         (
             [preprocessing.StandardScaler() | BPA(), compose.Pipeline(BPA())],
@@ -581,3 +581,162 @@ def test_weights_of_samples_are_relative_to_those_of_all_shards(unit):
         shards[t % 2].learn_one(x, y, w=(1.0, unit)[t % 2])
     count, mean, square = river_okl.merge(shards)._f.state()["weights"]
     assert (count, mean, square) == (80.0, (1.0 + unit) / 2.0, (1.0 + unit**2) / 2.0)
+
+
+# The usual pipelines --------------------------------------------------------------------------------------------------
+
+
+def usual(model=None):
+    """Words and numbers with gaps, each as it should be."""
+    numbers = (
+        compose.SelectType(float, type(None))
+        | preprocessing.StatImputer(("a", stats.Mean()), ("b", 0.5))
+        | preprocessing.StandardScaler()
+    )
+    words = compose.SelectType(str) | preprocessing.OneHotEncoder()
+    return words + numbers | (model or BPA())
+
+
+def words_and_gaps(n, seed=1):
+    rng = random.Random(seed)
+    for t in range(n):
+        a, word = rng.gauss(0, 1), rng.choice("xyz" if t < n // 2 else "xyzw")
+        gaps = {"a": a if rng.random() < 0.8 else None, "b": rng.gauss(0, 1) if t % 7 else None}
+        yield {"word": word, **gaps}, (a > 0) == (word in "xy")
+
+
+def parts(pipeline):
+    """The encoder, the imputer and the scaler of the usual pipeline."""
+    words, numbers = pipeline["TransformerUnion"].transformers.values()
+    return words["OneHotEncoder"], numbers["StatImputer"], numbers["StandardScaler"]
+
+
+@pytest.mark.parametrize("from_new", [True, False])
+def test_the_usual_pipeline_merges_as_if_it_had_seen_one_stream(from_new):
+    stream = list(words_and_gaps(400))
+    start, one = usual(), usual()
+    for x, y in stream:
+        one.learn_one(x, y)
+    if not from_new:
+        for x, y in stream[:100]:
+            start.learn_one(x, y)
+    shards = [copy.deepcopy(start) for _ in range(3)]
+    for t, (x, y) in enumerate(stream[0 if from_new else 100 :]):
+        shards[t % 3].learn_one(x, y)
+    before = [snapshot(shard) for shard in shards]
+    merged = river_okl.merge(shards, start=None if from_new else start)
+    assert [snapshot(shard) for shard in shards] == before
+    (encoder, imputer, scaler), (of_one, imputer_of_one, _) = parts(merged), parts(one)
+    assert dict(encoder.values) == dict(of_one.values)
+    assert encoder._zero_dict == of_one._zero_dict
+    assert imputer.stats["a"].n == imputer_of_one.stats["a"].n
+    assert imputer.stats["a"].get() == pytest.approx(imputer_of_one.stats["a"].get(), abs=1e-12)
+    assert imputer.stats["b"].get() == 0.5
+    assert scaler.counts["a"] == 400
+    hits = sum(merged.predict_one(x) == y for x, y in words_and_gaps(300, seed=2))
+    assert hits > 240
+    again = river_okl.checkpoint.loads(river_okl.checkpoint.dumps(merged))
+    for x, y in words_and_gaps(100, seed=3):
+        assert again.predict_proba_one(x) == merged.predict_proba_one(x)
+        merged.learn_one(x, y)
+        again.learn_one(x, y)
+
+
+STEPS = {
+    "extremes": lambda: (
+        compose.Select("a", "b")
+        | (preprocessing.MinMaxScaler() | compose.Prefixer("of_range_")) + preprocessing.MaxAbsScaler()
+    ),
+    "statistics": lambda: preprocessing.StatImputer(
+        *(("a", stats.Min()), ("b", stats.Sum()), ("c", stats.Count()), ("word", stats.Mode()), ("d", stats.Var()))
+    ),
+    "groups": lambda: (
+        feature_extraction.TargetAgg(by="word", how=stats.BayesianMean(0.5, 2.0))
+        + feature_extraction.TargetAgg(by=None, how=stats.Mean())
+    ),
+    "names": lambda: (
+        compose.Discard("word") | compose.Renamer({"a": "c"}) | compose.Prefixer("p") | compose.Suffixer("s")
+    ),
+    "hashes": lambda: preprocessing.FeatureHasher(n_features=8, seed=1),
+    "text": lambda: feature_extraction.BagOfWords(on="word") + feature_extraction.PolynomialExtender(),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_transformers_merge_as_if_they_had_seen_one_stream(name):
+    """What they make of a sample is what one that has seen all makes of it."""
+    rng = random.Random(5)
+    stream = [
+        {
+            "a": rng.gauss(0, 1),
+            "b": rng.random(),
+            "c": 1.0,
+            "d": rng.gauss(2, 1),
+            "word": rng.choice(["p q", "q", "r r"]),
+        }
+        for _ in range(120)
+    ]
+    if name == "text":
+        stream = [{**x, "word": x["word"]} for x in stream]
+    start, one = STEPS[name](), STEPS[name]()
+    shards = [STEPS[name]() for _ in range(2)]
+
+    def learn(model, x):
+        if name == "groups":
+            model.learn_one(x, x["a"])
+        elif name != "text":
+            model.learn_one(x)
+
+    for t, x in enumerate(stream):
+        learn(one, x)
+        if t < 40:
+            learn(start, x)
+            for shard in shards:
+                learn(shard, x)
+        else:
+            learn(shards[t % 2], x)
+    merged = river_okl.merge(shards, start=start)
+    gaps = {**stream[3], **(dict.fromkeys(stream[3]) if name == "statistics" else {})}
+    if name == "text":
+        merged, one = merged.transformers["BagOfWords"], one.transformers["BagOfWords"]
+    found, expected = merged.transform_one(gaps), one.transform_one(gaps)
+    assert found.keys() == expected.keys()
+    assert all(
+        value == (pytest.approx(expected[key]) if type(value) is float else expected[key])
+        for key, value in found.items()
+    )
+
+
+def test_what_does_not_merge_says_so():
+    imputers = [preprocessing.StatImputer(("a", stats.Quantile(0.5))) for _ in range(2)]
+    with pytest.raises(TypeError, match="StatImputer with a Quantile does not merge"):
+        river_okl.merge(imputers)
+    with pytest.raises(ValueError, match=r"arguments=.*only models with the same parameters"):
+        river_okl.merge([preprocessing.StatImputer(("a", stats.Mean())), preprocessing.StatImputer(("a", stats.Max()))])
+    with pytest.raises(ValueError, match="give every FeatureHasher one seed"):
+        river_okl.merge([preprocessing.FeatureHasher(seed=None) for _ in range(2)])
+    with pytest.raises(TypeError, match=r"BaggingClassifier does not merge: it is neither.*TransformerUnion"):
+        river_okl.merge([ensemble.BaggingClassifier(BPA(), n_models=2) for _ in range(2)])
+
+
+def test_a_start_that_has_learned_more_is_refused():
+    start, shard = usual(), usual()
+    for x, y in words_and_gaps(50):
+        start.learn_one(x, y)
+    with pytest.raises(ValueError, match=r"start has learned 50 samples more than models\[0\]"):
+        river_okl.merge([shard, copy.deepcopy(shard)], start=start)
+
+
+def test_the_usual_pipeline_learns_on_workers(monkeypatch):
+    """In rounds, as Ray's workers do; what they send is read from checkpoints."""
+    monkeypatch.setattr(distributed, "WARM_UP", 50)
+    stream = list(words_and_gaps(600))
+    result = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.Here())
+    assert result.complete
+    assert result.samples == 600
+    encoder, imputer, _ = parts(result.model)
+    assert encoder.values["word"] == {*"xyzw"}
+    assert imputer.stats["a"].n == sum(x["a"] is not None for x, _ in stream)
+    again = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.Here())
+    assert river_okl.checkpoint.dumps(again.model) == river_okl.checkpoint.dumps(result.model)
+    assert sum(result.model.predict_one(x) == y for x, y in words_and_gaps(300, seed=2)) > 240

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-import json
 import math
-import pathlib
 import pickle
 import random
 from decimal import Decimal
@@ -128,20 +126,6 @@ def test_a_damaged_checkpoint_is_refused(cls, tmp_path, monkeypatch):
     (tmp_path / "model.okl").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(checkpoint.CheckpointError):
         river_okl.load(tmp_path / "model.okl")
-
-
-@each_class
-def test_files_of_earlier_versions_are_read(cls):
-    """Written by ``python -m tests.fixtures.write``, with what their models said then."""
-    paths = list((pathlib.Path(__file__).parent / "fixtures" / "unsupervised").glob(f"{cls.__name__}-*.okl"))
-    assert paths
-    for path in paths:
-        model, samples = river_okl.load(path), xs("emerging", 80)
-        expected = json.loads(path.with_suffix(".json").read_text())
-        assert type(model) is cls
-        found = [seen(model, x) for x in samples[:20]]
-        assert all(a == pytest.approx(b, rel=1e-9, abs=1e-12) for a, b in zip(found, expected["seen"], strict=True))
-        assert seen(learn(model, samples[60:]), samples[0]) == pytest.approx(expected["later"], rel=1e-7, abs=1e-9)
 
 
 def test_pipelines_of_them_are_saved(tmp_path):

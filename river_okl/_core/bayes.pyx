@@ -18,6 +18,8 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
+from river_okl._core.states import checked_numbers
+
 cdef double MEMORY = 1000.0         # values, after which a normal distribution forgets
 cdef double LEAST = 0.01            # of a variance; those of scaled features are 1, which one value more stands for
 cdef double FARTHEST = 50.0         # squared deviations that one feature counts for
@@ -123,11 +125,10 @@ cdef class Bayes:
         """Go on from a state, when the scaler has its own, and this as many classes as it had."""
         cdef Py_ssize_t o, j
         gaussians, counts, fit = state["gaussians"], state["counts"], state["fit"]
-        if gaussians.shape != (self.n_classes, self.scaler.size, 3) or counts.shape != (self.n_classes,) or fit.shape != (2,):
-            raise ValueError("the distributions do not match their classes and features")
-        if not (np.isfinite(gaussians).all() and np.isfinite(counts).all() and np.isfinite(fit).all()):
-            raise ValueError("the distributions of features are not finite")
-        if counts.min() < 0.0 or fit.min() <= 0.0 or (gaussians[..., [0, 2]] < 0.0).any() or (gaussians[..., 0] > MEMORY).any():
+        checked_numbers("the distributions of features", gaussians, (self.n_classes, self.scaler.size, 3))
+        checked_numbers("the counts of classes", counts, (self.n_classes,), 0.0)
+        checked_numbers("the fit of naive Bayes", fit, (2,), 1e-2)
+        if (gaussians[..., [0, 2]] < 0.0).any() or (gaussians[..., 0] > MEMORY).any():
             raise ValueError("the distributions of features are out of range")
         self.reserve_places()
         self.sharpness, self.curvature = fit

@@ -9,8 +9,7 @@ classes and three streams.
 from libc.math cimport exp, fmax, fmin, sqrt
 
 from river_okl._core.expansion cimport Expansion
-
-import math
+from river_okl._core.sample cimport LARGEST_COUNT, LARGEST_SELF
 
 cdef double MEMORY = 0.995      # of the fit: about the last 200 samples count
 cdef double SIZE_MEMORY = 0.95  # of m²
@@ -59,10 +58,10 @@ cdef class Calibration:
         if (
             not all(type(number) is float for number in (slope, curvature, mean_square))
             or not 1e-2 <= slope <= 1e2
-            or not 0.0 < curvature < 1e100
-            or not 0.0 <= mean_square < math.inf
+            or not 0.0 < curvature <= LARGEST_SELF
+            or not 0.0 <= mean_square <= LARGEST_SELF * LARGEST_SELF
             or type(seen) is not int
-            or not 0 <= seen <= 2**62
+            or not 0 <= seen <= LARGEST_COUNT
         ):
             raise ValueError(f"a calibration of {state}")
         self.slope, self.curvature, self.mean_square, self.seen = slope, curvature, mean_square, seen

@@ -19,6 +19,7 @@ from river_okl._core.posterior cimport Belief
 from river_okl._core.triangle cimport packed, unpack
 
 from river_okl._core.processes import NEWCOMER
+from river_okl._core.states import check_positive, checked_numbers, symmetric
 
 LINEAR = 0.1, 1e-6              # prior and drift of a regression's coefficients
 STACK = 0.03, 1e-4
@@ -93,16 +94,15 @@ cdef class Ridge:
         return {"coef": np.array([self.coef[i] for i in range(self.room)]), "covariance": packed(self.covariance, self.room, self.room)}
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked: it may come from anywhere, or from before there were so many inputs."""
-        cdef Py_ssize_t i, n
-        coef = state["coef"]
-        if coef.ndim != 1 or not 0 < coef.size <= self.room or not np.isfinite(coef).all():
-            raise ValueError("the coefficients of a linear regression do not match its inputs, or are not finite")
-        n = coef.size
-        unpack(state["covariance"], self.covariance, self.room, n)
-        for i in range(n):
-            if self.covariance[i * self.room + i] < 0.0:
-                raise ValueError("a variance of a linear regression is negative")
+        """Go on from a state, every number of which is checked: it may come from anywhere."""
+        cdef Py_ssize_t i
+        coef = checked_numbers("the coefficients of a linear regression", state["coef"], (self.room,))
+        covariance = symmetric(state["covariance"], self.room) / self.prior
+        if not covariance.diagonal().max() <= 1.0 + 2.0 * self.drift / self.prior:
+            raise ValueError("a variance of a linear regression is out of range")
+        check_positive("the covariance of a linear regression", covariance)
+        unpack(state["covariance"], self.covariance, self.room, self.room)
+        for i in range(self.room):
             self.coef[i] = coef[i]
 
 
@@ -228,10 +228,8 @@ cdef class Estimates:
         """Go on from a state, every number of which is checked."""
         cdef Py_ssize_t i
         weights, residuals = state["log_weights"], state["residuals"]
-        if weights.shape != (ESTIMATES,) or residuals.shape != (ESTIMATES,) or not np.isfinite(weights).all() or not np.isfinite(residuals).all():
-            raise ValueError("the weights of the estimates do not match, or are not finite")
-        if weights.max() > 0.0 or residuals.min() <= 0.0:
-            raise ValueError("the weights of the estimates are out of range")
+        checked_numbers("the weights of the estimates", weights, (ESTIMATES,), high=0.0)
+        checked_numbers("the residuals of the estimates", residuals, (ESTIMATES,), 1e-4)
         self.linear.restore(state["linear"])
         self.stack.restore(state["stack"])
         for i in range(ESTIMATES):

@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from libc.math cimport fmin, sqrt
 
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, Loops, Program, Term, find_loops
-from river_okl._core.sample cimport LARGEST, Sample
+from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM, Sample
 
 import math
 import os
@@ -171,8 +171,8 @@ cdef class Kernel:
         if (
             type(adapting) is not bool
             or (adapting and all(auto == 0.0 for _, factors in self.terms for *_, auto in factors))
-            or not all(type(count) is int and 0 <= count <= 2**62 for count in (seen, next_update))
-            or not all(type(mean) is float and 0.0 <= mean < math.inf for mean in means)
+            or not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in (seen, next_update))
+            or not all(type(mean) is float and 0.0 <= mean <= LARGEST_SUM for mean in means)
             or not (previous is None or type(previous) is dict)
             or not all(type(v) is float and abs(v) <= LARGEST for v in (previous or {}).values())
         ):

@@ -15,6 +15,8 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
+from river_okl._core.states import checked_numbers
+
 RATES = (0.01, 0.03, 0.03)
 cdef double OF_SQUARES = 0.15       # the rate of the squares' coefficients, as a part of the model's
 cdef double LARGEST_SQUARE = 16.0   # of a scaled value
@@ -162,10 +164,8 @@ cdef class Linears:
         """Go on from a state, when the scaler has its own, and this as many classes as it had."""
         cdef Py_ssize_t i, j, o
         coef, bias = state["coef"], state["bias"]
-        if coef.shape != (self.columns, BLOCKS, self.scaler.size) or bias.shape != (self.columns, LINEARS):
-            raise ValueError("the coefficients of the linear models do not match their features")
-        if not (np.isfinite(coef).all() and np.isfinite(bias).all()):
-            raise ValueError("the coefficients of the linear models are not finite")
+        checked_numbers("the coefficients of the linear models", coef, (self.columns, BLOCKS, self.scaler.size))
+        checked_numbers("the biases of the linear models", bias, (self.columns, LINEARS))
         self.reserve_places()
         for o in range(self.columns):
             for i in range(LINEARS):

@@ -23,8 +23,10 @@ import numpy as np
 from river_okl._core.kernel cimport loops
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.points cimport Feature, Points, scatter
-from river_okl._core.sample cimport Sample
+from river_okl._core.sample cimport LARGEST, LARGEST_SUM, Sample
 from river_okl._core.scaler cimport Scaler
+
+from river_okl._core.states import checked_numbers
 
 cdef double LEAST = 3e-3
 cdef double SIGNIFICANT = 3.0       # deviations of Σ s_j from 0
@@ -327,15 +329,15 @@ cdef class Metrics:
         """Go on from a state; the scaler and the points have theirs."""
         cdef Py_ssize_t i, m, size = self.scaler.size
         square = state["square"]
-        if square.shape != (METRICS, self.points.n) or not np.isfinite(square).all() or (square < 0.0).any():
-            raise ValueError("the squares of a metric do not match its points")
         weights, slopes, evidence = state["weights"], state["slopes"], state["evidence"]
         sums, previous = state["sums"], state["previous"]
-        for a, columns in (weights, 2), (slopes, 2), (evidence, 2), (sums, 3):
-            if a.shape != (size, columns) or not np.isfinite(a).all():
-                raise ValueError("the sums of a metric do not match its features")
-        if size and (weights.min() <= 0.0 or slopes.min() < 0.0 or evidence[:, 1].min() < 0.0 or sums[:, :2].min() < 0.0):
-            raise ValueError("the weights of a metric are out of range")
+        if square.shape != (METRICS, self.points.n) or evidence.shape != (size, 2) or sums.shape != (size, 3):
+            raise ValueError("the sums of a metric do not match its points and features")
+        checked_numbers("the weights of a metric", weights, (size, 2), LEAST * (1.0 - 1e-9), max(1, size) * (1.0 + 1e-9))
+        checked_numbers("the slopes of a metric", slopes, (size, 2), 0.0, LARGEST_SUM)
+        for low, columns in (0.0, evidence[:, 1]), (-LARGEST_SUM, evidence[:, 0]), (0.0, sums[:, 0]), (0.0, sums[:, 1]):
+            checked_numbers("the sums of a metric", columns, (size,), low, LARGEST_SUM)
+        checked_numbers("the previous sample of a metric", sums[:, 2], (size,), -LARGEST, LARGEST)
         if previous.ndim != 1 or np.unique(previous).size != previous.size or (previous.size and not 0 <= previous.min() <= previous.max() < size):
             raise ValueError("the previous sample of a metric does not match its features")
         if type(state["samples"]) is not float or not 0.0 <= state["samples"] <= 3.0 * MEMORY or type(state["learned"]) is not bool:
@@ -357,6 +359,9 @@ cdef class Metrics:
             if self.points.features[i].key != NULL:
                 self.place_of_slot[i] = self.scaler.index.get(<object> self.points.features[i].key, -1)
         self.reserve_points()
+        self.square_points()
         for m in range(METRICS):
             for i in range(self.points.n):
+                if not abs(square[m, i] - self.square[m][i]) <= 1e-9 * self.square[m][i]:
+                    raise ValueError("the squares of a metric are not those of its points")
                 self.square[m][i] = square[m, i]

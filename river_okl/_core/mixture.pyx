@@ -50,7 +50,7 @@ from river_okl._core.neighbours import METRIC as NEIGHBOURS_METRIC
 from river_okl._core.pool import METRIC, SCALE
 from river_okl._core.processes import BELIEFS_OF, NEWCOMER
 from river_okl._core.scaler import NUMBERS
-from river_okl._core.states import checked_points, with_arrays, with_bytes
+from river_okl._core.states import LARGEST_COUNT, checked_numbers, checked_points, with_arrays, with_bytes
 
 cdef enum:
     # experts, in their order: the processes, ...
@@ -687,7 +687,7 @@ cdef class Mixture:
         if classes > 2 and state["linears"]["bias"].shape != (classes, LINEARS):  # so many numbers must have come before there is room for them
             raise ValueError(f"the experts of a mixture do not match its {classes} classes")
         seen, next_update, updates = state["counts"]
-        if not all(type(count) is int and 0 <= count < 2**62 for count in (seen, next_update)) or type(updates) is not int or not 0 <= updates < 2**31:
+        if not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in (seen, next_update)) or type(updates) is not int or not 0 <= updates < 2**30:
             raise ValueError("the counts of a mixture are out of range")
         if not len(state["target"]) == len(NUMBERS) + 1 or not all(type(number) is float and isfinite(number) for number in state["target"]) or abs(state["target"][-1]) > 3.0:
             raise ValueError("the target's scale is out of range")
@@ -699,13 +699,8 @@ cdef class Mixture:
         while self.n_classes < classes:
             self.add_class()
         weights, shares = state["log_weights"], state["shares"]
-        if classes > 2 and state["stack"] is None:  # before many classes had one
-            state = {**state, "stack": self.stack.state()}
-            weights = np.append(weights, weights.max(initial=-np.inf) - NEWCOMER)
-        if weights.shape != (self.n_experts,) or shares.shape != (KERNELS,) or not np.isfinite(weights).all() or not np.isfinite(shares).all():
-            raise ValueError("the weights of a mixture do not match its experts, or are not finite")
-        if weights.max() > 0.0 or shares.min() < 0.0:
-            raise ValueError("the weights of a mixture are out of range")
+        checked_numbers("the weights of a mixture", weights, (self.n_experts,), high=0.0)
+        checked_numbers("the shares of kernels", shares, (KERNELS,), 0.0)
         while self.points.capacity < points["capacity"]:
             self.points.grow(self.points.next_capacity())
         self.points.restore(points, checked)
@@ -732,9 +727,8 @@ cdef class Mixture:
 
 
     cdef int restore_neighbours(self, dict state, Py_ssize_t classes) except -1:
-        """They and the pool share what the dictionary leaves; before there were latest samples, none of it was theirs."""
+        """They and the pool share what the dictionary leaves."""
         cdef Py_ssize_t room = self.budget - self.processes.most
-        state = {"most": 0, "latest": np.zeros(0, dtype=np.int32), **state}
         if type(state["most"]) is not int or not 0 <= state["most"] <= room:
             raise ValueError(f"a mixture with {state['most']!r} latest samples")
         self.neighbours.keep(state["most"])

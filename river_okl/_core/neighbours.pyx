@@ -22,9 +22,9 @@ from river_okl._core.kernel cimport loops
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport Metrics
 from river_okl._core.points cimport Feature
-from river_okl._core.sample cimport Sample
+from river_okl._core.sample cimport LARGEST, Sample
 
-from river_okl._core.states import check_positions
+from river_okl._core.states import check_positions, checked_numbers
 
 cdef double MEMORY = 1000.0         # samples
 cdef double LEAST_CHANCE = 1e-6
@@ -237,13 +237,11 @@ cdef class Neighbours:
         cdef Py_ssize_t i
         targets, chances, latest = state["targets"], state["chances"], state["latest"]
         check_positions(latest, self.points.n, self.most)
-        if targets.shape != (self.points.n,) or not np.isfinite(targets).all():
-            raise ValueError("the targets of the points do not match them, or are not finite")
+        checked_numbers("the targets of the points", targets, (self.points.n,), -LARGEST, LARGEST)
         if not self.regression and not np.isin(targets, range(n_classes)).all():
             raise ValueError(f"a point of a class that is none of {n_classes}")
-        if chances.shape != (NEAREST + 1, 2) or not np.isfinite(chances).all():
-            raise ValueError("the chances of neighbours do not match their votes, or are not finite")
-        if chances[:, 0].min() <= 0.0 or chances[:, 0].max() > 1.0 or chances[:, 1].min() <= 0.0 or chances[:, 1].max() > MEMORY:
+        checked_numbers("the chances of neighbours", chances, (NEAREST + 1, 2), LEAST_CHANCE * (1.0 - 1e-9), MEMORY)
+        if chances[:, 0].max() > 1.0:
             raise ValueError("the chances of neighbours are out of range")
         self.reserve_points()
         for i in range(self.points.n):

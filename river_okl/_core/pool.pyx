@@ -16,8 +16,9 @@ from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport Metrics
 from river_okl._core.points cimport Points
+from river_okl._core.sample cimport LARGEST_SUM
 
-from river_okl._core.states import check_positions
+from river_okl._core.states import check_positions, checked_numbers
 
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
 
@@ -212,10 +213,8 @@ cdef class Pool:
         cdef Py_ssize_t i, o, at
         positions, coef, means = state["points"], state["coef"], state["means"]
         check_positions(positions, self.points.n, self.most)
-        if coef.shape != (self.columns, positions.size) or not np.isfinite(coef).all():
-            raise ValueError("the coefficients of a pool do not match its points")
-        if means.shape != (2,) or not np.isfinite(means).all() or means.min() < 0.0:
-            raise ValueError("the bandwidth of a pool is out of range")
+        checked_numbers("the coefficients of a pool", coef, (self.columns, positions.size))
+        checked_numbers("the bandwidth of a pool", means, (2,), 0.0, LARGEST_SUM)
         self.reserve_points()
         for i in range(positions.size):
             at = positions[i]

@@ -23,7 +23,7 @@ Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, V
 The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.
 """
 
-from libc.math cimport M_SQRT1_2, erfc, exp, fmax, sqrt
+from libc.math cimport M_SQRT1_2, erfc, exp, fmax, fmin, sqrt
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -32,7 +32,10 @@ from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.triangle cimport Triangle
 
+from river_okl._core.states import check_inverse, check_positive, checked_numbers, relative, symmetric
+
 JITTER = 1e-3                   # of κ(x, x)
+LARGEST_VARIANCE = 1e8          # of what the prior has, that kernels which move may leave at a point
 cdef double RESOLVED = 0.01
 cdef double SMALLEST_FACTOR = 1e-60
 cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole
@@ -118,10 +121,13 @@ cdef class Basis:
         """All of it by name; what ``restore`` takes."""
         return {"n": self.inverse.n, "inverse": self.inverse.state()}
 
-    def restore(self, dict state):
-        """Go on from a state, every number of which is checked."""
+    def restore(self, dict state, gram):
+        """Go on from a state, every number of which is checked; gram is K of its points, jitter included."""
         if type(state["n"]) is not int or not 0 <= state["n"] <= self.capacity:
             raise ValueError(f"a dictionary of {state['n']!r} points")
+        if len(gram) != state["n"]:
+            raise ValueError(f"a dictionary of {state['n']} for {len(gram)} points")
+        check_inverse("the inverse of a dictionary", symmetric(state["inverse"], state["n"]), gram, 1e-3)
         self.inverse.restore(state["inverse"], state["n"])
 
 
@@ -298,14 +304,18 @@ cdef class Belief:
             "factor": self.factor,
         }
 
-    def restore(self, dict state):
-        """Go on from a state, when the basis has its own."""
+    def restore(self, dict state, gram):
+        """Go on from a state, when the basis has its own; gram is K of its points, jitter included."""
         cdef Py_ssize_t o, i, n = self.basis.n, ld = self.basis.capacity
         means, factor = state["means"], state["factor"]
-        if means.ndim != 2 or means.shape[1] != n or means.shape[0] < 1 or not np.isfinite(means).all():
-            raise ValueError("the means of a belief do not match its dictionary")
+        checked_numbers("what is believed at the points", means, (max(1, len(means)), n))
         if type(factor) is not float or not 0.5 * SMALLEST_FACTOR <= factor <= 1.0:
             raise ValueError(f"the factor of a belief is {factor!r}")
+        S = self.amplitude * gram - factor * symmetric(state["learned"], n)
+        S = relative(S, self.amplitude * gram.diagonal())
+        if n and not S.diagonal().max() <= LARGEST_VARIANCE:
+            raise ValueError("a variance of a belief is out of range")
+        check_positive("the covariance of a belief", S, 1e-6)
         while self.columns < means.shape[0]:
             self.add_column()
         for o in range(self.columns):
@@ -348,7 +358,7 @@ cdef void probit(double y, double m, double v, double w, double *c, double *b) n
     cdef double z = y * m / s
     cdef double r = hazard(z)
     c[0] = y * r / s
-    b[0] = r * (z + r) / (1.0 + v)
+    b[0] = fmin(fmax(r * (z + r), 0.0), 1.0) / (1.0 + v)  # from |z| = 1e8 on, the sum is rounding
     weigh(v, w, c, b)
 
 

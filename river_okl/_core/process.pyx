@@ -366,11 +366,11 @@ cdef class Process:
         n = self.points.n
         for i in range(n):
             self.rows.self_[i] = self.rows.kernel.self_similarity(self.points.square[i])
-        self.basis.restore(state["basis"])
-        if self.basis.n != n:
-            raise ValueError(f"a dictionary of {self.basis.n} for {n} points")
+        gram = self.rows.gram()
+        gram[np.diag_indices(n)] *= DIAGONAL
+        self.basis.restore(state["basis"], gram)
         self.belief = Belief(self.basis, state["amplitude"], self.belief.forgetting)
-        self.belief.restore(state["belief"])
+        self.belief.restore(state["belief"], gram)
         self.steps = <double *> aligned_resize(self.steps, 0, self.belief.columns, 8)
         self.seen = state["seen"]
 

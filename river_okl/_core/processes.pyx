@@ -23,9 +23,9 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport METRICS, Metrics
 from river_okl._core.points cimport Feature, Points
 from river_okl._core.posterior cimport JITTER, Basis, Belief, gaussian, normal, probit
-from river_okl._core.sample cimport LARGEST_SELF, Sample
+from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
 
-from river_okl._core.states import check_positions
+from river_okl._core.states import check_positions, checked_numbers
 
 cdef double HARDLY = 1e-3           # believed: what such a kernel says of slopes is not worth its time
 cdef double FLOOR = 1e-3            # of a process's weight, where a point has to leave
@@ -615,13 +615,11 @@ cdef class Processes:
         positions, kernels, fits = state["points"], state["kernels"], state["fits"]
         check_positions(positions, self.points.n, self.most)
         n = positions.size
-        if kernels.shape != (KERNELS, 4) or not np.isfinite(kernels).all() or kernels.min() < 0.0:
-            raise ValueError("the kernels of a mixture do not match, or are out of range")
+        checked_numbers("the kernels of a mixture", kernels, (KERNELS, 4), 0.0, LARGEST_SUM)
         scale, metric = kernels[:, 0], kernels[:, 1]
         if not ((scale >= LEAST_SCALE).all() and (scale <= LARGEST_SCALE).all() and np.isin(metric, range(METRICS)).all()):
             raise ValueError("the kernels of a mixture are out of range")
-        if fits.shape != (PROCESSES, 3) or not np.isfinite(fits).all() or fits.min() <= 0.0:
-            raise ValueError("the fits of the processes are out of range")
+        checked_numbers("the fits of the processes", fits, (PROCESSES, 3), 1e-4)
         if len(state["bases"]) != KERNELS or len(state["beliefs"]) != PROCESSES:
             raise ValueError("the processes of a mixture do not match")
         if any([basis["n"] != n for basis in state["bases"]]) or any([belief["means"].shape != (self.columns, n) for belief in state["beliefs"]]):
@@ -638,10 +636,11 @@ cdef class Processes:
             (<Kernel> self.kernels[i]).tune(kernels[i, 2], kernels[i, 3])
         for e in range(PROCESSES):
             self.sharpness[e], self.curvature[e], self.residual[e] = fits[e]
-        for basis, saved in zip(self.bases, state["bases"]):
-            basis.restore(saved)
-        for belief, saved in zip(self.beliefs, state["beliefs"]):
-            belief.restore(saved)
+        grams = [gram[:n, :n] + np.tril(gram[:n, :n], -1).T for gram in map(np.tril, self.grams())]
+        for basis, saved, gram in zip(self.bases, state["bases"], grams):
+            basis.restore(saved, gram)
+        for e in range(PROCESSES):
+            self.beliefs[e].restore(state["beliefs"][e], grams[e // BELIEFS])
 
 
 cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:

@@ -29,7 +29,7 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport LARGEST, Sample
+from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, Sample
 
 from river_okl._core.sample import plain
 
@@ -66,7 +66,8 @@ cdef double counted(const Running *numbers, double value) noexcept nogil:
 cdef double standing(const Running *numbers, double value) noexcept nogil:
     """A value that was taken in, as deviations from the mean."""
     cdef double found = (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
-    return found if numbers.run >= RUN else fmin(fmax(found, -OUTLYING), OUTLYING)
+    cdef double most = LARGEST if numbers.run >= RUN else OUTLYING  # of a deviation of 1e-150 it may be anything
+    return fmin(fmax(found, -most), most)
 
 
 cdef bint take_in(Running *numbers, double value) noexcept nogil:
@@ -108,9 +109,9 @@ cdef Running running(numbers) except *:
     cdef Running made
     known, mean, variance, block, block_mean, block_square, run = numbers
     if not (
-        0.0 <= known < 2.0**62
+        0.0 <= known <= LARGEST_COUNT
         and 0.0 <= block < BLOCK
-        and 0.0 <= run < 2.0**62
+        and 0.0 <= run <= LARGEST_COUNT
         and abs(mean) <= LARGEST
         and abs(block_mean) <= LARGEST
         and 0.0 <= variance <= LARGEST * LARGEST
@@ -351,7 +352,7 @@ cdef class Scaler:
         n = len(names)
         if type(names) is not list or len(set(names)) != n or any(column.shape != (n,) for column in columns):
             raise ValueError("the features of a scaler do not match")
-        if type(seen) is not int or not 0 <= seen < 2**62 or free.ndim != 1:
+        if type(seen) is not int or not 0 <= seen <= LARGEST_COUNT or free.ndim != 1:
             raise ValueError(f"a scaler that has seen {seen!r} samples")
         if not np.array_equal(np.sort(np.concatenate([place, free])), np.arange(n + free.size)):
             raise ValueError("the places of a scaler's features do not match")

@@ -12,7 +12,11 @@ import numpy as np
 from river_okl._core.calibration cimport sigmoid, softmax
 from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.sample cimport LARGEST
 
+from river_okl._core.states import check_positive, checked_numbers
+
+LARGEST_VARIANCE = 1e6              # of a coefficient that hardly counts: it grows by 1e-5 a sample
 cdef double LEAST = 1e-3            # probability that an expert can give, and at which a class is learned from
 
 
@@ -125,11 +129,9 @@ cdef class Stack:
     def restore(self, dict state):
         """Go on from a state, every number of which is checked: it may come from anywhere."""
         cdef Py_ssize_t i, j
-        coefficients, covariance = state["coefficients"], state["covariance"]
-        if coefficients.shape != (STACKED,) or covariance.shape != (STACKED, STACKED):
-            raise ValueError("the coefficients of a stack do not match its experts")
-        if not (np.isfinite(coefficients).all() and np.isfinite(covariance).all()):
-            raise ValueError("the coefficients of a stack are not finite")
+        coefficients = checked_numbers("the coefficients of a stack", state["coefficients"], (STACKED,), -LARGEST, LARGEST)
+        covariance = checked_numbers("the covariance of a stack", state["covariance"], (STACKED, STACKED), -LARGEST_VARIANCE, LARGEST_VARIANCE)
+        check_positive("the covariance of a stack", covariance)
         for i in range(STACKED):
             self.coefficients[i] = coefficients[i]
             for j in range(STACKED):

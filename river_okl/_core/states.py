@@ -1,7 +1,8 @@
 """What a state must be before memory is filled from it: it may come from a damaged or malicious file.
 
-What would corrupt memory is looked for here, and what could never have come from a ``state`` of the core; that the
-numbers belong together (norms to their coefficients, an inverse to its matrix) is believed.
+What would corrupt memory is refused, and so are numbers that no step can reach: they are bounded, and matrices that
+must be positive definite are factorised.  A state that passes is one of a model that works: its predictions are finite,
+it goes on learning, and it can be saved again.
 """
 
 from __future__ import annotations
@@ -11,10 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from river_okl._core.linalg import cholesky
+
 Arrays = NDArray[Any]
 
 LARGEST = 1e50  # of a feature, as in sample.pxd
 LARGEST_SELF = 1e100  # of κ(x, x)
+LARGEST_NUMBER = 1e100  # of coefficients and what is made of them: sums of products stay far from overflow
+LARGEST_COUNT = 2**53  # of samples, as in sample.pxd
+
+ROUNDING = 1e-9  # that a positive definite matrix of diagonal 1 may have been moved by
+LARGEST_INVERSE = 1e16  # of the diagonal of K⁻¹ where that of K is 1: the floor on residues (gram.pyx) is 1e-8
 
 
 def checked_array(
@@ -52,6 +60,56 @@ def checked_flag(name: str, value: Any) -> bool:
     return value
 
 
+def checked_numbers(
+    what: str, numbers: Any, shape: tuple[int, ...], low: float = -LARGEST_NUMBER, high: float = LARGEST_NUMBER
+) -> Arrays:
+    """An array of doubles of this shape, every number in range."""
+    if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.shape != shape:
+        raise ValueError(f"{what} is no array of {shape} numbers")
+    if numbers.size and not (low <= numbers.min() and numbers.max() <= high):  # NaN is in no range
+        raise ValueError(f"{what} has numbers out of range")
+    return numbers
+
+
+def symmetric(triangle: Arrays, n: int) -> Arrays:
+    """All of a symmetric matrix of n rows, of which the lower triangle is stored row after row."""
+    if triangle.shape != (n * (n + 1) // 2,):
+        raise ValueError(f"{triangle.size} numbers for a triangle of {n} rows")
+    lower = np.zeros((n, n))
+    lower[np.tril_indices(n)] = triangle
+    return lower + np.tril(lower, -1).T
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def relative(matrix: Arrays, diagonal: Arrays) -> Arrays:
+    """The matrix in units in which another one has the diagonal 1; where that is all but 0, a small unit."""
+    unit = np.sqrt(np.maximum(diagonal, max(1e-12 * diagonal.max(initial=0.0), 1e-290)))
+    return matrix / unit / unit[:, None]
+
+
+def check_positive(what: str, matrix: Arrays, rounding: float = ROUNDING) -> None:
+    """ValueError where a symmetric matrix is not positive definite, up to such a number on its diagonal."""
+    if not np.isfinite(matrix).all() or not cholesky(matrix + rounding * np.eye(len(matrix))):
+        raise ValueError(f"{what} is not positive definite")
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def check_inverse(what: str, inverse: Arrays, gram: Arrays, residual: float = np.inf) -> None:
+    """ValueError where a matrix cannot be the inverse of a Gram matrix, or not up to this residual where K_ii is 1."""
+    if not len(gram):
+        return
+    if not (np.isfinite(inverse).all() and inverse.diagonal().min() > 0.0):
+        raise ValueError(f"{what} is out of range")
+    square = np.where(gram.diagonal() > 0.0, gram.diagonal(), 1.0 / inverse.diagonal())
+    unit = np.sqrt(square)
+    K, inverse = gram / unit / unit[:, None], inverse * unit * unit[:, None]
+    if not (abs(K).max() <= 1.0 + 1e-6 and inverse.diagonal().max() <= LARGEST_INVERSE):
+        raise ValueError(f"{what} is out of range")
+    check_positive(what, relative(inverse, inverse.diagonal()))
+    if not abs(inverse @ K - np.eye(len(K))).max() <= residual:
+        raise ValueError(f"{what} is not that of its points")
+
+
 def check_positions(positions: Arrays, n: int, most: int) -> None:
     """Positions of some of n points, at most so many, each once."""
     if (
@@ -69,7 +127,7 @@ def checked_points(state: dict[str, Any], most: int | None, lanes: int, sparse_b
     """The arrays of the state of ``Points``."""
     square = checked_array(state, "square", np.float64, low=0.0)
     names, n = state["names"], square.size
-    capacity, born = checked_whole(state, "capacity", n, 2**31), checked_whole(state, "born", n, 2**62)
+    capacity, born = checked_whole(state, "capacity", n, 2**31), checked_whole(state, "born", n, LARGEST_COUNT)
     room = 0
     while room < capacity:
         room = max(lanes, 2 * room)
@@ -107,7 +165,10 @@ def checked_points(state: dict[str, Any], most: int | None, lanes: int, sparse_b
     birth = checked_array(state, "birth", np.int64, n, 0, born - 1)
     if np.unique(birth).size != n:
         raise ValueError("two support vectors joined at once")
-    checked_array(state, "sparse_square", np.float64, n)
+    sparse_square = checked_array(state, "sparse_square", np.float64, n, 0.0)
+    for name, stored, kept in (("square", square, amounts), ("sparse_square", sparse_square, amounts * sparse)):
+        if not np.allclose(np.bincount(owners, kept * kept, n) if n else square, stored, rtol=1e-9, atol=0.0):
+            raise ValueError(f"{name} is not that of the points")
     return {
         "slots": slots,
         "free_slots": free,
@@ -124,8 +185,8 @@ def checked_functions(state: dict[str, Any], n: int, n_outputs: int, *, values: 
     """What an ``Expansion`` keeps of n points: their κ(z, z), coefficients, norms and values, and the Gram matrix."""
     if type(state["scale"]) is not float or not 1e-100 < abs(state["scale"]) < 1e100:
         raise ValueError(f"scale is {state['scale']!r}")
-    checked_array(state, "self", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
-    checked_whole(state, "moves", 0, 2**62)
+    own = checked_array(state, "self", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
+    checked_whole(state, "moves", 0, LARGEST_COUNT)
     checked_flag("stale", state["stale"])
     n_classes = checked_whole(state, "n_classes", 0, 2**20)
     if n_classes == 1 or (n_classes and values):
@@ -139,9 +200,14 @@ def checked_functions(state: dict[str, Any], n: int, n_outputs: int, *, values: 
         raise ValueError("an inverse Gram that does not match")
     if inverse:
         gram = dict(zip(("gram", "inverse", "steps", "fragile"), state["gram"], strict=True))
-        checked_array(gram, "gram", np.float64, n * (n + 1) // 2)
-        checked_array(gram, "inverse", np.float64, n * (n + 1) // 2)
-        checked_whole(gram, "steps", 0, 2**62)
+        K = symmetric(checked_array(gram, "gram", np.float64), n)
+        inverse_of_it = symmetric(checked_array(gram, "inverse", np.float64), n)
+        if not np.allclose(K.diagonal(), own, rtol=1e-9, atol=0.0):
+            raise ValueError("a Gram matrix that is not that of the points")
+        check_inverse(
+            "an inverse Gram matrix", inverse_of_it, K
+        )  # no residual: points that depend on others have jitter
+        checked_whole(gram, "steps", 0, LARGEST_COUNT)
         checked_flag("fragile", gram["fragile"])
 
 

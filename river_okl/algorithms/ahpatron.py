@@ -168,7 +168,6 @@ class AhpatronClassifier(KernelClassifier):
     """
 
     _multiclass = True
-    _state_version = 2
 
     def __init__(
         self,
@@ -198,10 +197,6 @@ class AhpatronClassifier(KernelClassifier):
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
-
-    @staticmethod
-    def _upgrade_state(version: int, parameters: dict[str, Any], state: dict[str, Any]) -> None:
-        state.pop("_radius", None)  # 1: what follows from the parameters
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         margin = y * p

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.expansion import Expansion
+from river_okl._core.states import LARGEST_SELF
 from river_okl.budgets import PerClass
 from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
@@ -129,6 +130,7 @@ class _Neighbours:
         right = right and (nearest.dtype, similarity.dtype) == (self.nearest.dtype, self.similarity.dtype)
         right = right and len(nearest) == len(similarity)
         right = right and bool(((nearest >= -1) & (nearest < len(nearest))).all())
+        right = right and bool((abs(similarity[nearest >= 0]) <= LARGEST_SELF).all())
         if not right or type(gammas) is not tuple or not all(type(gamma) is float for gamma in gammas):
             raise ValueError("neighbours that are none")
         self.nearest, self.similarity, self.gammas = nearest, similarity, gammas

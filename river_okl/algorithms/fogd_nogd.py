@@ -19,7 +19,7 @@ from river_okl._core.linalg import eigen, transposed_times
 from river_okl._core.sample import Frame
 from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import move_in_basis, set_in_basis, weights_of_classes
+from river_okl.maintenance import check_basis, move_in_basis, set_in_basis, weights_of_classes
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, locked
 from river_okl.rates import rate
 
@@ -62,7 +62,6 @@ def random_features(key: int, n_components: int) -> RandomFeatures:
 class FOGD(KernelModel):
     """Fourier online gradient descent for both tasks."""
 
-    _state_version = 2
     __slots__ = ("_z",)  # and so neither copied nor saved: it follows from the rest
     _z: RandomFeatures
 
@@ -90,10 +89,6 @@ class FOGD(KernelModel):
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
-
-    @staticmethod
-    def _upgrade_state(version: int, parameters: dict[str, Any], state: dict[str, Any]) -> None:
-        del state["_p"]  # 1: the prediction for the sample in hand, always 0 between two
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -213,13 +208,7 @@ class NOGD(KernelModel):
             raise ValueError(
                 f"a basis of {rows} × {columns} for {len(self._f)} support vectors, {len(self._w)} weights"
             )
-
-    _state_version = 2
-
-    @staticmethod
-    def _upgrade_state(version: int, parameters: dict[str, Any], state: dict[str, Any]) -> None:
-        if version == 1 and state["_basis"] is None:  # while there is no basis
-            state["_basis"] = np.zeros((0, 0))
+        check_basis(self._f, self._basis, self._w)
 
     def _approximate(self) -> NDArray[np.float64]:
         """From here on f is linear in z, starting from the best image of f of this rank."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from river_okl._core.expansion import Expansion
-from river_okl.checks import check_whole
+from river_okl.checks import LARGEST_WEIGHT, check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 
@@ -59,6 +59,8 @@ class ForgetronClassifier(KernelClassifier):
         super()._check_state()
         if self._damage > SPENT * self._mistakes * (1.0 + 1e-9):
             raise ValueError(f"_damage is {self._damage!r} after {self._mistakes!r} mistakes")
+        if (abs(self._f.coefficients) > LARGEST_WEIGHT**2).any():  # sums of ±w that have shrunk
+            raise ValueError("coefficients out of range")
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p > 0.0 or w == 0.0:  # no mistake

@@ -10,7 +10,7 @@ from river_okl._core.expansion import Expansion
 from river_okl._core.linalg import dot, eigen, transposed_times
 from river_okl.checks import check_learning_rate, check_seed, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import move_in_basis, set_in_basis
+from river_okl.maintenance import check_basis, move_in_basis, set_in_basis
 from river_okl.model import KernelClassifier
 from river_okl.rates import rate
 
@@ -184,9 +184,11 @@ class SkeGDClassifier(KernelClassifier):
         right = B in (0, self.budget) and len(self._sampled) == B and rows == B and (not B or n == B)
         right = right and len(self._w) in [columns * c for c in range(1, max(1, self._f.n_classes) + 1)]
         right = right and bool(((self._sampled == 0) | (self._sampled == 1)).all())
-        right = right and bool((abs(self._sketch) <= self._sizes[0]).all() and (self._sketch != 0).all())
+        most = self._sizes[0]
+        right = right and bool(((-most <= self._sketch) & (self._sketch <= most) & (self._sketch != 0)).all())
         if not right or not all(type(gamma) is float for gamma in self._gammas):
             raise ValueError(f"a sketch of {B} rows and a basis of {rows} × {columns} for {n} support vectors")
+        check_basis(self._f, self._basis, self._w)
 
 
 def pseudo_inverse(A: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,6 @@
     values.py     plain values in the document: numbers, names, lists, arrays; what is no notation of JSON
     models.py     objects of river_okl: what they were made with, and their state by name
     wrappers.py   River's transformers and wrappers around them, one by one
-    formats.py    documents of earlier formats, brought up to date
 
 ``load`` makes objects of known classes only, by calling them with the parameters of the file, which they check as they
 check a user's; no other name in the file is looked up.  Then each object takes its state, which is checked against what
@@ -30,7 +29,6 @@ from river_okl.checkpoint.file import (
     unpack,
     write_file,
 )
-from river_okl.checkpoint.formats import up_to_date
 from river_okl.checkpoint.values import Reader, Writer, require
 
 __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
@@ -46,8 +44,9 @@ def save(model: Any, path: Path) -> None:
     ----------
     model
         A model of one of the public classes, or one of River's transformers and wrappers with such models in it:
-        pipelines and unions, scalers, one-hot encoders, feature hashers, selections, one-vs-rest and one-vs-one,
-        bagging (with ADWIN, too), retraining after drift, filters of anomalies and conformal intervals. Feature names
+        pipelines and unions, selections, scalers, imputers, encoders, hashers, one-vs-rest and one-vs-one, bagging
+        (also leveraging and with ADWIN), boosting, votes, stacks, retraining after drift, filters of anomalies and
+        conformal intervals. Feature names
         and labels must be str, int, bool, float or tuples of these; kernel, loss and scheduler must be those of
         river_okl and river. (For all others use pickle.)
     path
@@ -116,9 +115,8 @@ def loads(data: bytes) -> Any:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(f"data is {shown(data)}, a {type(data).__name__}; it must be bytes: load(path) reads a file")
     data = bytes(data)
-    version, document, arrays = unpack(data)
+    document, arrays = unpack(data)
     try:
-        document = up_to_date(document, version)
         reader = Reader(document.get("arrays"), arrays, len(data), _made)
         model = reader(document.get("model"))
         require(_is_model(model), "what it holds is no model")
@@ -161,6 +159,6 @@ def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
 def _refusal(where: str, value: Any) -> str:
     known = ", ".join(sorted(cls.__name__ for cls in wrappers.SPECS))
     return (
-        f"{where} is {shown(value)}, a {type(value).__name__}: a checkpoint holds the public classes of river_okl, "
-        f"kernels, losses and schedulers of river_okl and river, and river's {known}; use pickle for all others"
+        f"{where} is {shown(value)}, a {type(value).__name__}: use pickle for this model, as a checkpoint holds the "
+        f"public classes of river_okl, kernels, losses and schedulers of river_okl and river, and river's {known}"
     )

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import river_okl
 
 MAGIC = b"\x89OKL\r\n\x1a\n"
-VERSION = 2
+VERSION = 1
 HEADER = struct.Struct("<8sIQQ32s")
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -54,14 +54,14 @@ def pack(document: dict[str, Any], arrays: list[NDArray[Any]]) -> bytes:
     return HEADER.pack(MAGIC, VERSION, len(text), len(numbers), _digest(head, text + numbers)) + text + numbers
 
 
-def unpack(data: bytes) -> tuple[int, dict[str, Any], bytes]:
-    """The version of the format, the document, and the bytes of the arrays."""
+def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The document, and the bytes of the arrays."""
     head, body = data[: HEADER.size], data[HEADER.size :]
     size = _n_body(head)
     if len(body) != size:
         what = "truncated" if len(body) < size else "damaged"
         raise CheckpointError(f"{what}: {len(body):,} bytes where {size:,} belong")
-    _, version, n_document, _, digest = HEADER.unpack(head)
+    _, _, n_document, _, digest = HEADER.unpack(head)
     if _digest(head, body) != digest:
         raise CheckpointError("damaged: its checksum is not that of its contents")
     try:
@@ -70,7 +70,7 @@ def unpack(data: bytes) -> tuple[int, dict[str, Any], bytes]:
         raise damaged(str(error)) from error
     if type(document) is not dict:
         raise damaged("its document is no object")
-    return version, document, body[n_document:]
+    return document, body[n_document:]
 
 
 def _n_body(head: bytes) -> int:
@@ -82,9 +82,9 @@ def _n_body(head: bytes) -> int:
     _, version, n_document, n_arrays, _ = HEADER.unpack(head)
     if version > VERSION:
         raise CheckpointError(
-            f"format {version}, and this river_okl ({river_okl.__version__}) reads up to format {VERSION}: upgrade it"
+            f"format {version}, and this river_okl ({river_okl.__version__}) reads format {VERSION}: upgrade it"
         )
-    if version < 1:
+    if version != VERSION:
         raise CheckpointError(f"damaged: there is no format {version}")
     return int(n_document) + int(n_arrays)
 

@@ -1,23 +1,16 @@
 """Objects of river_okl in a document: what they were made with, and their state by name.
 
-A model is its parameters and its other attributes.  On the way back its constructor gets the parameters; then the
-attributes that it makes take the values of the file, which must be of the same types (numbers no less than 0 where the
-constructor's are not negative), and ``_check_state()`` of the model says what must hold between them.
-
-* What a file does not have stays as the constructor makes it, so that a new attribute costs no old file; only arrays
-  must be there.
-* What follows from the parameters (``_derived``, names of attributes) is not written.
-* Where that is not enough, a class counts ``_state_version`` up (from 1) and says in ``_upgrade_state(version,
-  parameters, state)``, a static method, how dicts of that version become those of the next, in place.  Each class of
-  the mro that has a ``_state_version`` in its own body is upgraded for itself.
+A model is its parameters and its other attributes, except what follows from the parameters (``_derived``, names of
+attributes).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
+the file, which must be of the same types (numbers no less than 0 where the constructor's are not negative), and
+``_check_state()`` of the model says what must hold between them.
 
 A part of a model, compiled or plain, is an attribute with two methods::
 
     state() -> dict            names and plain values: None, bool, int, float, str, tuples, lists, dicts, NumPy arrays
     restore(state) -> None     of a new object: takes such a dict; ValueError where something is missing or out of range
 
-It is recognised by having them, and has versions in the same way, without ``parameters``:
-``_upgrade_state(version, state)``.  The constructor of its model must have made it; nothing in a file makes a part.
+It is recognised by having them.  The constructor of its model must have made it; nothing in a file makes a part.
 """
 
 from __future__ import annotations
@@ -26,7 +19,6 @@ import copy
 import functools
 import importlib.metadata
 import inspect
-import math
 import random
 from collections import deque
 from typing import Any
@@ -38,14 +30,21 @@ from river import base, optim
 import river_okl
 from river_okl import algorithms, budgets, kernels, losses
 from river_okl._core.expansion import Expansion
+from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER
 from river_okl.checkpoint.file import CheckpointError
-from river_okl.checkpoint.formats import GRAM, KERNEL
 from river_okl.checkpoint.values import Part, Reader, Writer, is_name, require
 
-LARGEST_COUNT = 2**62
-LARGEST_NUMBER = 1e100  # of coefficients and what is made of them: sums of products stay far from overflow
-
-KERNEL_STATE = ("adapting", "previous", *KERNEL)
+KERNEL_STATE = (
+    "adapting",
+    "previous",
+    "seen",
+    "next_update",
+    "sum_squares",
+    "sum_distances",
+    "mean_square",
+    "mean_distance",
+)
+GRAM = ("gram", "inverse", "steps", "fragile")
 
 STATE_DTYPES = dict.fromkeys(("slots", "free_slots", "owned", "owners"), "<i4") | dict.fromkeys(
     ("ranks", "counts", "birth"), "<i8"
@@ -97,11 +96,6 @@ def _arguments(thing: base.Base) -> tuple[list[Any], dict[str, Any]]:
     return positional, named
 
 
-def _versions(cls: type) -> dict[str, Any]:
-    """The classes of the mro whose state has versions, from the base on."""
-    return {each.__name__: each for each in reversed(cls.__mro__) if "_state_version" in vars(each)}
-
-
 # Writing ----------------------------------------------------------------------------------------------------------
 
 
@@ -116,8 +110,6 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
         content["positional"] = [write(item, where) for item in positional]
     content["parameters"] = {name: write(value, name) for name, value in named.items()}
     if cls in model_classes().values():
-        if versions := {name: each._state_version for name, each in _versions(cls).items()}:
-            content["versions"] = versions
         content["state"] = _state(thing, cls(**named), named, write)
     return content
 
@@ -146,10 +138,7 @@ def _part(part: Any, where: str, write: Writer) -> dict[str, Any]:
         written = {"names": names} | {name: write(value, "a feature") for name, value in state.items()}
     else:
         written = {name: write(value, f"{where}.{name}") for name, value in part.state().items()}
-    content: dict[str, Any] = {"state": written}
-    if (version := getattr(type(part), "_state_version", 1)) > 1:
-        content["version"] = version
-    return {"part": content}
+    return {"part": {"state": written}}
 
 
 def _is_part(value: Any) -> bool:
@@ -161,7 +150,7 @@ def _is_part(value: Any) -> bool:
 
 def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
     """A model, or what one of its parameters is."""
-    require(content.keys() <= {"class", "positional", "parameters", "versions", "state"}, "more than an object has")
+    require(content.keys() <= {"class", "positional", "parameters", "state"}, "more than an object has")
     positional = content.get("positional", [])
     require(type(positional) is list, "its positional arguments")
     arguments = [read(item) for item in positional]
@@ -171,25 +160,9 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
         _check_numbers(cls, parameters)
         return cls(*arguments, **parameters)
     state = read.named(content.get("state"), "state")
-    written = content.get("versions", {})
-    require(type(written) is dict, "its versions")
-    for name, each in _versions(cls).items():
-        for version in _steps(cls.__name__, written.get(name, 1), each._state_version):
-            vars(each)["_upgrade_state"].__func__(version, parameters, state)
     model = cls(*arguments, **parameters)
     _restore(model, state, parameters, read)
     return model
-
-
-def _steps(name: str, version: Any, present: int) -> range:
-    """The versions to upgrade from."""
-    require(type(version) is int and version >= 1, f"version {version!r:.100} of a {name}")
-    if version > present:
-        raise CheckpointError(
-            f"version {version} of the state of a {name}, and this river_okl ({river_okl.__version__}) reads up to "
-            f"{present}: upgrade it"
-        )
-    return range(version, present)
 
 
 def _check_numbers(cls: type, parameters: dict[str, Any]) -> None:
@@ -208,33 +181,21 @@ def _check_numbers(cls: type, parameters: dict[str, Any]) -> None:
 def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read: Reader) -> None:
     """The attributes of a new model as the file has them."""
     attributes = vars(model)
+    expected = attributes.keys() - parameters.keys() - {*_derived(model)}
+    require(state.keys() == expected, f"other attributes than {', '.join(sorted(expected)):.100}")
     for name, value in state.items():
-        require(
-            name in attributes and name not in parameters, f"an attribute {name!r:.100} that the class does not have"
-        )
         made = attributes[name]
-        if name in _derived(model):
-            require(type(value) is type(made) and value == made, f"{name} does not follow from the parameters")
-        elif isinstance(value, Part) or _is_part(made):
+        if isinstance(value, Part) or _is_part(made):
             require(isinstance(value, Part) and _is_part(made), f"{name} is {value!r:.100}")
-            _restore_part(made, value, read)
+            if type(made) is Expansion:
+                _restore_expansion(made, value.state, read)
+            else:
+                made.restore(value.state)
         else:
             require(_like(value, made), f"{name} is {value!r:.100}")
             attributes[name] = value
-    for name, value in attributes.items():
-        require(name in state or type(value) is not np.ndarray or value.nbytes < 1000, f"{name} is not there")
     if hasattr(model, "_check_state"):
         model._check_state()
-
-
-def _restore_part(part: Any, found: Part, read: Reader) -> None:
-    cls = type(part)
-    for version in _steps(cls.__name__, found.version, getattr(cls, "_state_version", 1)):
-        cls._upgrade_state(version, found.state)
-    if cls is Expansion:
-        _restore_expansion(part, found.state, read)
-    else:
-        part.restore(found.state)
 
 
 def _like(value: Any, made: Any) -> bool:
@@ -244,7 +205,7 @@ def _like(value: Any, made: Any) -> bool:
     if type(value) is int:
         return abs(value) <= LARGEST_COUNT and not value < 0 <= made
     if type(value) is float:
-        return math.isfinite(value) and not value < 0.0 < made
+        return abs(value) <= LARGEST_NUMBER and not value < 0.0 < made
     if type(value) is np.ndarray:
         same = value.dtype == made.dtype and value.ndim == made.ndim
         same = same and (value.shape == made.shape or not made.size)
@@ -291,6 +252,10 @@ def _restore_expansion(f: Expansion, state: dict[str, Any], read: Reader) -> Non
     require(np.allclose(own, state["self"], rtol=1e-9, atol=0.0), "similarities of points with themselves")
     for name in ("coef", "values", "norms", "peaks"):
         require(bool((abs(state[name]) <= LARGEST_NUMBER).all()), f"{name} has numbers out of range")
+    if norms.any() and not state["stale"]:  # they are kept, and up to date
+        K, columns = f.gram(), f.columns
+        squares, sizes = ((a * (b @ a)).sum(axis=0) for a, b in ((columns, K), (abs(columns), abs(K))))
+        require(bool((abs(norms - squares) <= 1e-4 * sizes).all()), "norms that are not those of the coefficients")
 
 
 def _self_similarities(f: Expansion, squares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -217,6 +217,5 @@ class Part:
     """The state of a part, on its way to an object that its owner has made."""
 
     def __init__(self, content: dict[str, Any], read: Reader) -> None:
-        require(content.keys() <= {"version", "state"}, "a part with more than a version and a state")
-        self.version = content.get("version", 1)
+        require(content.keys() == {"state"}, "a part with more than a state")
         self.state = read.named(content.get("state"), "state")

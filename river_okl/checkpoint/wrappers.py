@@ -8,7 +8,9 @@ a pipeline) is not written.  An object with an attribute that no spec knows is r
 
 from __future__ import annotations
 
+import decimal
 import math
+import numbers
 import random
 import struct
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from river import anomaly, base, compose, conf, drift, ensemble, feature_extraction, multiclass, preprocessing, stats
+from river.preprocessing.impute import Constant
 
 from river_okl._core.sample import shown
 from river_okl.checkpoint.file import CheckpointError
@@ -79,7 +82,7 @@ def _only(one: Any) -> Kind:
 
 def _dict(kind: Kind, name: Callable[[Any], bool] = is_name) -> Kind:
     def into(values: Any) -> Any:
-        require(type(values) is dict and all(map(name, values)), f"{values!r:.100} as a dict")
+        require(type(values) is dict and all(map(name, values)), f"a {type(values).__name__} as a dict of names")
         return {key: kind.into(value) for key, value in values.items()}
 
     return Kind(into, lambda values: {key: kind.out(value) for key, value in values.items()})
@@ -87,7 +90,7 @@ def _dict(kind: Kind, name: Callable[[Any], bool] = is_name) -> Kind:
 
 def _list(kind: Kind) -> Kind:
     def into(values: Any) -> Any:
-        require(type(values) is list, f"{values!r:.100} as a list")
+        require(type(values) is list, f"a {type(values).__name__} as a list")
         return [kind.into(value) for value in values]
 
     return Kind(into, lambda values: [kind.out(value) for value in values])
@@ -98,12 +101,12 @@ def _seed(value: Any) -> Any:
     return value
 
 
-def _state(make: Callable[[], Any], **attributes: Kind) -> Kind:
-    """A small object with just these attributes."""
+def _state(make: Callable[..., Any], *arguments: Any, **attributes: Kind) -> Kind:
+    """A small object with just these attributes; what its constructor needs does not matter."""
 
     def into(values: Any) -> Any:
         require(type(values) is dict and values.keys() == attributes.keys(), f"{values!r:.100} as a {make.__name__}")
-        found = make()
+        found = make(*arguments)
         for name, kind in attributes.items():
             setattr(found, name, kind.into(values[name]))
         return found
@@ -124,6 +127,126 @@ VAR = _state(stats.Var, ddof=_only(1), mean=MEAN, _S=_number(0.0))
 MIN = _state(stats.Min, min=_number(infinite=True))
 MAX = _state(stats.Max, max=_number(infinite=True))
 ABS_MAX = _state(stats.AbsMax, abs_max=_number(0.0))
+BAYESIAN_MEAN = _state(stats.BayesianMean, 0.0, 1.0, prior=_number(), prior_weight=_number(0.0), _mean=MEAN)
+
+
+def _mode(values: Any) -> Any:
+    require(type(values) is dict and values.keys() == {"k", "counts"}, f"{values!r:.100} as a Mode")
+    found = stats.Mode(_whole(-1).into(values["k"]))
+    found.counts.update(_dict(_whole()).into(values["counts"]))
+    return found
+
+
+def _quantile(values: Any) -> Any:
+    require(type(values) is dict and values.keys() == {"q", "markers"}, f"{values!r:.100} as a Quantile")
+    found = stats.Quantile(_number(0.0, 1.0).into(values["q"]))
+    _fill_quantile(found, values["markers"])
+    return found
+
+
+STATISTICS: dict[Any, Kind] = {
+    **{stats.Mean: MEAN, stats.Var: VAR, stats.Min: MIN, stats.Max: MAX, stats.BayesianMean: BAYESIAN_MEAN},
+    **{stats.Sum: _state(stats.Sum, sum=_number()), stats.Count: _state(stats.Count, n=_whole())},
+    stats.Mode: Kind(_mode, lambda mode: {"k": mode.k, "counts": dict(mode.counts)}),
+    stats.Quantile: Kind(_quantile, lambda each: {"q": each.q, "markers": _quantile_state(each)}),
+}
+BY_NAME = {cls.__name__: kind for cls, kind in STATISTICS.items()}
+
+
+def _statistic(value: Any) -> Any:
+    """From its name and its state."""
+    require(type(value) is tuple and len(value) == 2 and value[0] in BY_NAME, f"{value!r:.100} as a statistic")
+    return BY_NAME[value[0]].into(value[1])
+
+
+def _of_statistic(statistic: Any) -> tuple[str, Any]:
+    if type(statistic) not in STATISTICS:
+        known = ", ".join(sorted(BY_NAME))
+        raise CheckpointError(
+            f"{shown(statistic)}, a {type(statistic).__name__}, is in no checkpoint: use pickle for this model, or one "
+            f"of River's {known}"
+        )
+    return type(statistic).__name__, STATISTICS[type(statistic)].out(statistic)
+
+
+STATISTIC = Kind(_statistic, _of_statistic)
+
+
+def _imputers(values: Any) -> Any:
+    """Of every feature its statistic, or the constant that is put in."""
+    require(type(values) is tuple, f"{values!r:.100} as imputers")
+    found = []
+    for item in values:
+        require(type(item) is tuple and len(item) == 2 and type(item[1]) is tuple, f"{item!r:.100} as an imputer")
+        feature, (kind, *what) = item
+        require(is_name(feature) and len(what) == 1, f"{item!r:.100} as an imputer")
+        if kind == "":
+            require(what[0] is None or is_name(what[0]), f"{what[0]!r:.100} as a constant")
+            found.append((feature, what[0]))
+        else:
+            found.append((feature, _statistic((kind, what[0]))))
+    return tuple(found)
+
+
+IMPUTERS = Kind(
+    _imputers,
+    lambda imputers: tuple(
+        (feature, _of_statistic(each) if isinstance(each, stats.base.Statistic) else ("", each))
+        for feature, each in imputers
+    ),
+)
+
+
+def _own_statistics(imputer: Any) -> dict[Any, Any]:
+    """Of every feature the statistic that imputes; None: it is the imputer's parameter itself, which a union copies."""
+    own = {name: None if imputer.stats[name] is each else imputer.stats[name] for name, each in imputer.imputers}
+    return {name: None if type(each) is Constant else each for name, each in own.items()}
+
+
+def _check_imputer(imputer: Any) -> None:
+    made = type(imputer)(*imputer.imputers).stats
+    require(imputer.stats.keys() == made.keys(), "statistics of other features")
+    for name, each in imputer.stats.items():
+        require(each is None or type(each) is type(made[name]), "another statistic than its imputer's")
+    imputer.stats.update({name: made[name] for name, each in imputer.stats.items() if each is None})
+
+
+def _type(name: Any) -> Any:
+    require(type(name) is str and name in TYPES, f"{name!r:.100} as a type")
+    return TYPES[name]
+
+
+def _name_of_type(cls: type) -> str:
+    for name, each in TYPES.items():
+        if each is cls:
+            return name
+    raise CheckpointError(
+        f"SelectType({cls.__name__}) is in no checkpoint: use pickle for this model, or one of the types "
+        f"{', '.join(TYPES)}"
+    )
+
+
+TYPES = {
+    f"{cls.__module__}.{cls.__name__}".removeprefix("builtins."): cls
+    for cls in (
+        *(str, int, float, bool, complex, bytes, tuple, type(None), decimal.Decimal),
+        *(numbers.Number, numbers.Complex, numbers.Real, numbers.Rational, numbers.Integral),
+        *(np.number, np.integer, np.floating, np.bool_, np.str_, np.float64, np.int64),
+    )
+}
+SELECTED = Kind(lambda names: tuple(map(_type, _tuple(names))), lambda types: tuple(map(_name_of_type, types)))
+
+
+def _tuple(values: Any) -> Any:
+    require(type(values) is tuple, f"{values!r:.100} as a tuple")
+    return values
+
+
+def _ngrams(values: Any) -> Any:
+    require(
+        len(_tuple(values)) == 2 and all(type(n) is int and 1 <= n <= 10 for n in values), f"{values!r:.100} as ngrams"
+    )
+    return values
 
 
 # Roles ------------------------------------------------------------------------------------------------------------
@@ -134,7 +257,11 @@ def _role(thing: Any) -> str:
     if isinstance(thing, compose.Pipeline):
         return _role(list(thing.steps.values())[-1]) if thing.steps else ""
     roles = {
-        **{"transformer": base.Transformer, "classifier": base.Classifier, "regressor": base.Regressor},
+        **{
+            "transformer": base.Transformer | base.SupervisedTransformer,
+            "classifier": base.Classifier,
+            "regressor": base.Regressor,
+        },
         **{"detector": base.AnomalyDetector, "filter": base.AnomalyFilter},
     }
     return next((role for role, cls in roles.items() if isinstance(thing, cls)), "")
@@ -192,6 +319,24 @@ def _check_one_vs_one(model: Any) -> None:
 
 def _check_bagging(model: Any) -> None:
     require(len(model.data) == model.n_models, f"{len(model.data)} models where there should be {model.n_models}")
+
+
+def _bagging_method(value: Any) -> Any:
+    require(value in ensemble.LeveragingBaggingClassifier._BAGGING_METHODS, f"{value!r:.100} as a bagging method")
+    return value
+
+
+def _named(value: Any) -> Any:
+    require(is_name(value), f"{value!r:.100} as a name")
+    return value
+
+
+def _check_groups(aggregate: Any) -> None:
+    """Every group has a statistic of its own, of one class."""
+    require(
+        all(type(each) is type(aggregate.how) for each in aggregate._groups.values()), "groups of another statistic"
+    )
+    require(all(type(key) is tuple for key in aggregate._groups), "groups that are no tuples")
 
 
 def _check_adwin_bagging(model: Any) -> None:
@@ -355,7 +500,9 @@ class Spec(NamedTuple):
     check: Callable[[Any], None] = _as_it_is  # on what belongs together
     absent: Callable[[Any], tuple[str, ...]] = lambda thing: ()  # of ``state``, with such parameters
     clones: bool = False  # the constructor clones its ``model``
+    make: Callable[[Any, dict[str, Any]], Any] = lambda cls, parameters: cls(**parameters)
     room: Callable[[dict[str, Any]], int] = lambda parameters: 0  # bytes that it takes, with such parameters
+    read: Callable[[Any, str], Any] = getattr
 
 
 DETECTOR = {"_drift_detected": FLAG}
@@ -372,6 +519,7 @@ SPECS: dict[type, Spec] = {
     ),
     compose.TransformerUnion: Spec({}, {"transformers": _dict(TRANSFORMER)}, check=_check_union),
     compose.Select: Spec({}, {"keys": _of(set)}),
+    compose.SelectType: Spec({"types": SELECTED}, {}, make=lambda cls, parameters: cls(*parameters["types"])),
     compose.Discard: Spec({}, {"keys": _of(set)}),
     compose.Renamer: Spec({"mapping": _dict(_of(str))}, {}),
     compose.Prefixer: Spec({"prefix": _of(str)}, {}),
@@ -382,6 +530,13 @@ SPECS: dict[type, Spec] = {
     ),
     preprocessing.MinMaxScaler: Spec({"window_size": _only(None)}, {"min": _dict(MIN), "max": _dict(MAX)}),
     preprocessing.MaxAbsScaler: Spec({"window_size": _only(None)}, {"abs_max": _dict(ABS_MAX)}),
+    preprocessing.StatImputer: Spec(
+        {"imputers": IMPUTERS},
+        {"stats": _dict(_maybe(STATISTIC))},
+        check=_check_imputer,
+        make=lambda cls, parameters: cls(*parameters["imputers"]),
+        read=lambda imputer, name: _own_statistics(imputer) if name == "stats" else getattr(imputer, name),
+    ),
     preprocessing.Normalizer: Spec({"order": _number(0.0, infinite=True)}, {}),
     feature_extraction.PolynomialExtender: Spec(
         {"degree": _whole(1, 5), "interaction_only": FLAG, "include_bias": FLAG, "bias_name": _of(str)}, {}
@@ -391,6 +546,25 @@ SPECS: dict[type, Spec] = {
         {"categories": _maybe(CATEGORIES), "drop_zeros": FLAG, "drop_first": FLAG},
         {"values": _dict(_of(set)), "_zero_dict": _dict(_only(0), lambda name: type(name) is str)},
         absent=lambda encoder: () if encoder.categories is None else ("values", "_zero_dict"),
+    ),
+    feature_extraction.BagOfWords: Spec(
+        {
+            **{"on": _maybe(_of(str)), "strip_accents": FLAG, "lowercase": FLAG, "preprocessor": _only(None)},
+            **{
+                "stop_words": _maybe(_of(set)),
+                "tokenizer_pattern": _only(feature_extraction.BagOfWords().tokenizer_pattern),
+            },
+            **{"tokenizer": _only(None), "ngram_range": Kind(_ngrams)},
+        },
+        {},
+        ("processing_steps",),
+    ),
+    feature_extraction.TargetAgg: Spec(
+        {"by": _maybe(_list(Kind(_named))), "how": STATISTIC, "on": _of(str)},
+        {"_groups": _dict(STATISTIC)},
+        ("_feature_name",),
+        check=_check_groups,
+        make=lambda cls, parameters: cls(parameters["by"], parameters["how"], target_name=parameters["on"]),
     ),
     preprocessing.FeatureHasher: Spec(
         {"n_features": _whole(1, 2**31 - 1), "seed": SEED, "alternate_sign": FLAG}, {"_seed": _whole(0, 2**32 - 1)}
@@ -416,6 +590,41 @@ SPECS: dict[type, Spec] = {
         {"data": _list(CLASSIFIER), "_rng": RANDOM, "_drift_detectors": _list(_of(drift.ADWIN))},
         check=_check_adwin_bagging,
         clones=True,
+    ),
+    ensemble.LeveragingBaggingClassifier: Spec(
+        {
+            **BAGGING,
+            **{"w": _number(0.0, 1e6), "adwin_delta": _number(1e-300, 1.0)},
+            "bagging_method": Kind(_bagging_method),
+        },
+        {
+            **{"data": _list(CLASSIFIER), "_rng": RANDOM, "_drift_detectors": _list(_of(drift.ADWIN))},
+            "n_detected_changes": _whole(),
+        },
+        ("_bagging_fct",),
+        check=_check_adwin_bagging,
+        clones=True,
+    ),
+    ensemble.AdaBoostClassifier: Spec(
+        BAGGING,
+        {
+            **{"data": _list(CLASSIFIER), "_rng": RANDOM},
+            **{"wrong_weight": _dict(_number(0.0)), "correct_weight": _dict(_number(0.0))},
+        },
+        check=_check_bagging,
+        clones=True,
+    ),
+    ensemble.VotingClassifier: Spec(
+        {"data": _list(CLASSIFIER), "use_probabilities": FLAG},
+        {},
+        make=lambda cls, parameters: cls(parameters["data"], parameters["use_probabilities"]),
+    ),
+    ensemble.StackingClassifier: Spec(
+        {"data": _list(CLASSIFIER), "meta_classifier": CLASSIFIER, "include_features": FLAG},
+        {},
+        make=lambda cls, parameters: cls(
+            parameters["data"], parameters["meta_classifier"], parameters["include_features"]
+        ),
     ),
     drift.DriftRetrainingClassifier: Spec(
         {"model": CLASSIFIER, "drift_detector": _of(drift.binary.DDM, drift.ADWIN), "train_in_background": FLAG},
@@ -483,7 +692,7 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
     def written(kinds: dict[str, Kind]) -> dict[str, Any]:
         found = {}
         for name, kind in kinds.items():
-            value = kind.out(getattr(thing, name))
+            value = kind.out(spec.read(thing, name))
             try:
                 kind.into(value)
             except ValueError as error:
@@ -509,7 +718,7 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
     read.may_allocate(spec.room(parameters))
     if "data" in spec.state:
         require(type(state.get("data")) is list and len(state["data"]) == parameters.get("n_models"), "its models")
-    thing = cls(**(parameters | {"model": _StandIn()} if spec.clones else parameters))
+    thing = spec.make(cls, parameters | {"model": _StandIn()} if spec.clones else parameters)
     if spec.clones:
         thing.model = parameters["model"]
     require(state.keys() == spec.state.keys() - {*spec.absent(thing)}, f"the state of a {cls.__name__}")

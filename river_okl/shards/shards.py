@@ -140,10 +140,7 @@ def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
         raise TypeError(
             f"{name_b} is a {type(b).__name__} and {name_a} a {type(a).__name__}; only models of one class merge"
         )
-    if isinstance(a, compose.Pipeline | base.Wrapper):  # their parts are compared when they are merged
-        mine, other = ({"steps": list(p.steps)} if isinstance(p, compose.Pipeline) else {} for p in (a, b))
-    else:
-        mine, other = ({name: getattr(p, name) for name in p._get_params()} for p in (a, b))
+    mine, other = _made_with(a), _made_with(b)
     for name in sorted(mine.keys() | other.keys()):
         if not _alike(mine.get(name), other.get(name)):
             raise ValueError(
@@ -152,7 +149,23 @@ def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
             )
 
 
+def _made_with(thing: Any) -> dict[str, Any]:
+    """What has to be the same; parts are compared when they are merged."""
+    if isinstance(thing, compose.Pipeline):
+        return {"steps": list(thing.steps)}
+    if isinstance(thing, compose.TransformerUnion):
+        return {"transformers": list(thing.transformers)}
+    if isinstance(thing, base.Wrapper):
+        return {}
+    parameters = thing._get_params()
+    if "_POSITIONAL_ARGS" in parameters:
+        return {"arguments": parameters["_POSITIONAL_ARGS"]}
+    return {name: getattr(thing, name) for name in parameters}
+
+
 def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_alike, a, b))
     if type(a) is not type(b):
         return bool(a == b) if isinstance(a, int | float) and isinstance(b, int | float) else False
     if isinstance(a, base.Base) and not isinstance(a, Kernel):

@@ -1,0 +1,295 @@
+"""What the tests of checkpoints share: models, their files, and files with a right checksum and other contents."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from river import (
+    anomaly,
+    base,
+    compose,
+    conf,
+    drift,
+    ensemble,
+    feature_extraction,
+    multiclass,
+    optim,
+    preprocessing,
+    stats,
+)
+
+import river_okl
+from river_okl import checkpoint, kernels, losses
+from river_okl.checkpoint import VERSION, CheckpointError
+from river_okl.checkpoint.file import HEADER, MAGIC
+from tests import streams
+from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+each_variant = pytest.mark.parametrize(
+    ("cls", "options"), [v[:2] for v in EVERY_VARIANT], ids=[v[2] for v in EVERY_VARIANT]
+)
+each_class = pytest.mark.parametrize("cls", CLASSES.values(), ids=CLASSES)
+
+
+def learned(cls, n=60, kind="emerging", **options):
+    model = small(cls, **options)
+    for x, y in streams.KINDS[kind](task(cls), n):
+        model.learn_one(x, y)
+    return model
+
+
+def pieces(data):
+    """The document and the arrays of a checkpoint."""
+    _, _, n_document, _, _ = HEADER.unpack(data[: HEADER.size])
+    body = data[HEADER.size :]
+    return json.loads(body[:n_document]), body[n_document:]
+
+
+def assembled(document, arrays, version=VERSION, magic=MAGIC):
+    """A checkpoint with a right checksum."""
+    text = json.dumps(document).encode("ascii")
+    head = HEADER.pack(magic, version, len(text), len(arrays), bytes(32))
+    digest = hashlib.sha256(head[:-32] + text + arrays).digest()
+    return HEADER.pack(magic, version, len(text), len(arrays), digest) + text + arrays
+
+
+def edited(data, *path_and_value):
+    """The same checkpoint with one value of its model replaced, and a right checksum."""
+    *path, value = path_and_value
+    document, arrays = pieces(data)
+    at = document["model"]["object"]
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return assembled(document, arrays)
+
+
+def rbp(budget=4):
+    return river_okl.RBPClassifier(budget=budget, seed=1)
+
+
+def rbp_regressor():
+    return river_okl.BOGDRegressor(budget=4, seed=1)
+
+
+def one_class():
+    return river_okl.KernelOneClassSVM(budget=4)
+
+
+def numbers():
+    return compose.Select("a", "b")
+
+
+WRAPPED = {
+    "StandardScaler": lambda: numbers() | preprocessing.StandardScaler() | rbp(),
+    "MinMaxScaler": lambda: numbers() | preprocessing.MinMaxScaler() | rbp(),
+    "without std": lambda: numbers() | preprocessing.StandardScaler(with_std=False) | rbp(),
+    "MaxAbsScaler": lambda: numbers() | preprocessing.MaxAbsScaler() | rbp(),
+    "names": lambda: (
+        compose.Discard("c")
+        | compose.Renamer({"a": "one"})
+        | compose.Prefixer("the_")
+        | compose.Suffixer("_value")
+        | rbp()
+    ),
+    "PolynomialExtender": lambda: (
+        numbers() | preprocessing.Normalizer() | feature_extraction.PolynomialExtender(include_bias=True) | rbp()
+    ),
+    "TargetStandardScaler": lambda: numbers() | preprocessing.TargetStandardScaler(rbp_regressor()),
+    "TransformerUnion": lambda: (
+        (numbers() | preprocessing.StandardScaler()) + (compose.Select("c") | preprocessing.OneHotEncoder()) | rbp()
+    ),
+    "categories": lambda: compose.Select("c") | preprocessing.OneHotEncoder({"c": {"x", "y"}}, drop_first=True) | rbp(),
+    "words and gaps": lambda: (
+        (compose.SelectType(str) | preprocessing.OneHotEncoder())
+        + (
+            compose.SelectType(float, type(None))
+            | preprocessing.StatImputer(("a", stats.Mean()), ("b", 0.5), ("d", stats.Mean()))
+            | preprocessing.StandardScaler()
+        )
+        | rbp()
+    ),
+    "words and gaps, statistics": lambda: (
+        compose.Discard("c")
+        | preprocessing.StatImputer(("d", stats.Quantile(0.4)), ("a", stats.Max()), ("b", stats.Count()))
+        | preprocessing.StatImputer(("d", stats.Mode()), ("a", stats.Min()), ("b", stats.Var()))
+        | rbp()
+    ),
+    "BagOfWords": lambda: (
+        feature_extraction.BagOfWords(on="c", ngram_range=(1, 2), tokenizer_pattern=r"(?u)\b\w[\w\-]+\b") + numbers()
+        | rbp()
+    ),
+    "TargetAgg": lambda: (
+        feature_extraction.TargetAgg(by="c", how=stats.BayesianMean(0.5, 2.0))
+        + feature_extraction.TargetAgg(by=["c"], how=stats.Mean())
+        + numbers()
+        | rbp()
+    ),
+    "LeveragingBaggingClassifier": lambda: (
+        numbers() | ensemble.LeveragingBaggingClassifier(rbp(), n_models=2, w=2.0, bagging_method="subag", seed=1)
+    ),
+    "AdaBoostClassifier": lambda: numbers() | ensemble.AdaBoostClassifier(rbp(), n_models=2, seed=1),
+    "VotingClassifier": lambda: (
+        numbers() | ensemble.VotingClassifier([rbp(), preprocessing.StandardScaler() | rbp(5)], use_probabilities=False)
+    ),
+    "StackingClassifier": lambda: numbers() | ensemble.StackingClassifier([rbp(), rbp(5)], rbp(6)),
+    "FeatureHasher": lambda: preprocessing.FeatureHasher(n_features=8) | rbp(),
+    "OneVsRestClassifier": lambda: numbers() | multiclass.OneVsRestClassifier(river_okl.ForgetronClassifier(budget=4)),
+    "OneVsOneClassifier": lambda: numbers() | multiclass.OneVsOneClassifier(preprocessing.StandardScaler() | rbp()),
+    "BaggingClassifier": lambda: numbers() | ensemble.BaggingClassifier(rbp(), n_models=2, seed=1),
+    "BaggingRegressor": lambda: numbers() | ensemble.BaggingRegressor(rbp_regressor(), n_models=2),
+    "ADWINBaggingClassifier": lambda: numbers() | ensemble.ADWINBaggingClassifier(rbp(), n_models=2, seed=1),
+    "DriftRetrainingClassifier": lambda: numbers() | drift.DriftRetrainingClassifier(rbp()),
+    "with ADWIN": lambda: (
+        numbers() | drift.DriftRetrainingClassifier(rbp(), drift.ADWIN(clock=3, max_buckets=3), False)
+    ),
+    "detector": lambda: numbers() | preprocessing.StandardScaler() | one_class(),
+    "QuantileFilter": lambda: numbers() | anomaly.QuantileFilter(preprocessing.StandardScaler() | one_class(), q=0.8),
+    "ThresholdFilter": lambda: numbers() | anomaly.ThresholdFilter(one_class(), 0.1, False) | rbp(),
+    "RegressionJackknife": lambda: numbers() | conf.RegressionJackknife(rbp_regressor()),
+    "RegressionJackknife of a window": lambda: (
+        numbers() | conf.RegressionJackknife(preprocessing.StandardScaler() | rbp_regressor(), 0.8, window_size=20)
+    ),
+}
+
+
+def mixed(name, n):
+    """Numbers and words; the concept changes in the middle, so that detectors have something to detect."""
+    rng = random.Random(7)
+    for t in range(n):
+        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1), "c": rng.choice("xyz")}
+        score = x["a"] * (1 if t < 150 else -1)
+        if "gaps" in name:
+            x["d"] = rng.choice([None if t else 0.0, rng.gauss(0, 1), 0.25])
+        if "Target" in name or "Regress" in name:
+            yield x, score
+        else:
+            yield x, ("low", "middle", "high")[(score > -0.5) + (score > 0.5)] if "OneVs" in name else score > 0
+
+
+def last_step(model):
+    return list(model.steps.values())[-1] if isinstance(model, compose.Pipeline) else model
+
+
+def learn(model, x, y):
+    if isinstance(last_step(model), base.AnomalyDetector | base.AnomalyFilter):
+        model.learn_one(x)
+    else:
+        model.learn_one(x, y)
+
+
+def said(model, x):
+    """What a model predicts, in plain numbers."""
+    if isinstance(last_step(model), base.AnomalyDetector | base.AnomalyFilter):
+        return model.score_one(x)
+    if isinstance(last_step(model), conf.RegressionJackknife):
+        interval = model.predict_one(x, with_interval=True)
+        return [interval.lower, interval.upper]
+    return model.predict_one(x)
+
+
+@functools.cache
+def wrapped(name, n=40):
+    model = WRAPPED[name]()
+    for x, y in mixed(name, n):
+        learn(model, x, y)
+    return checkpoint.dumps(model)
+
+
+@functools.cache
+def good():
+    """Checkpoints that between them have all that a checkpoint can have."""
+    return [
+        checkpoint.dumps(model)
+        for model in (
+            learned(river_okl.OLRDClassifier, kernel=0.5 * kernels.RBF() + kernels.Polynomial(2, gamma=None)),
+            learned(river_okl.ProjectronClassifier, kernel=kernels.RBF(0.1)),
+            learned(river_okl.SPARegressor, kind="sparse"),
+            learned(river_okl.NBSGDClassifier, suffix=0.5, kernel=kernels.Laplacian(1.0)),
+            learned(river_okl.BPAClassifier, maintenance="nearest"),
+            learned(river_okl.OLRURegressor, loss=losses.EpsilonInsensitive(0.2), radius=5.0),
+            learned(river_okl.ForgetronClassifier),
+            learned(river_okl.POMDRClassifier),
+            learned(river_okl.NOGDRegressor),
+            learned(river_okl.FOGDClassifier),
+            learned(river_okl.BSGDRegressor, maintenance="merging"),
+            learned(river_okl.AhpatronClassifier, learning_rate=optim.schedulers.InverseScaling(0.5)),
+        )
+    ] + [wrapped(name) for name in sorted(WRAPPED)]
+
+
+def made(cls, *positional, **parameters):
+    return {"object": {"class": cls, "positional": list(positional), "parameters": parameters}}
+
+
+def with_loss(data, loss):
+    return edited(data, "parameters", "loss", loss)
+
+
+@contextlib.contextmanager
+def little_memory():
+    """Half a gigabyte more than now, where the system can say so: what wants more gets a MemoryError."""
+    resource = pytest.importorskip("resource")
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else None
+    old = resource.getrlimit(resource.RLIMIT_AS)
+    if pages:
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**29, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, old)
+
+
+class Anything(dict):
+    """A sample with every feature that a pipeline may ask for."""
+
+    def __missing__(self, name):
+        return 0.0
+
+
+def as_dict(score):
+    return score if isinstance(score, dict) else {None: score}
+
+
+def try_to_use(data):
+    """Load what may be anything: it is refused, or a model that works, with features and labels that suit it."""
+    with little_memory():
+        try:
+            model = checkpoint.loads(data)
+        except CheckpointError:
+            return False
+        last = last_step(model)
+        names = last._labels.names if hasattr(last, "_labels") else ()
+        known = (names, getattr(last, "classes", ()), getattr(last, "classifiers", ()))
+        labels = next((list(found) for found in known if len(found) > 1), [])
+        stream = streams.emerging(task(type(last)), 20)
+        if model is not last:
+            stream = [(Anything(x), y) for (x, _), (_, y) in zip(mixed("", 20), stream, strict=True)]
+        for i, (x, y) in enumerate(stream):
+            try:
+                said(model, x)
+                learn(model, x, labels[i % len(labels)] if labels else y)
+            except (TypeError, ValueError, KeyError) as error:  # words, where the steps that took them out are gone
+                if model is last or not (str(error).startswith("feature ") or isinstance(error, KeyError)):
+                    raise
+        if model is last and isinstance(model, river_okl.model.KernelModel):
+            assert np.isfinite(np.array(list(as_dict(decision(model, x)).values())[:5])).all()
+            assert math.isfinite(model.norm)
+            if hasattr(model, "predict_proba_one"):
+                model.predict_proba_one(x)
+            assert str(model.kernel_in_use)
+            assert len(model.support_vectors) == model.n_support_vectors
+            model.debug_one(x)
+            snapshot(model)
+    return True

@@ -1,0 +1,249 @@
+"""Altered checkpoints with a right checksum: each is refused, or gives a model that works."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import math
+import random
+import struct
+
+import numpy as np
+import pytest
+from river import base
+
+import river_okl
+from river_okl import checkpoint
+from river_okl.checkpoint import CheckpointError
+from tests import streams
+from tests.checkpoint.files import assembled, edited, good, learned, little_memory, made, pieces, try_to_use
+from tests.discovery import CLASSES, EVERY_VARIANT, small, task
+from tests.test_unsupervised import UNSUPERVISED, seen
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("capacity", 2**30),
+        ("capacity", 2**70),
+        ("capacity", -8),
+        ("capacity", 9),
+        ("born", 0),
+        ("scale", 0.0),
+        ("scale", {"float": "nan"}),
+        ("gram", {"array": [0, [1], "C"]}),
+        ("sum_squares", -1.0),
+        ("adapting", 1),
+        ("previous", {"dict": [["a", {"float": "inf"}]]}),
+        ("names", {"list": ["a"] * 12}),
+    ],
+)
+def test_an_expansion_out_of_range_is_refused(field, value):
+    with pytest.raises(CheckpointError):
+        checkpoint.loads(edited(good()[0], "state", "_f", "part", "state", field, value))
+
+
+@pytest.mark.parametrize("name", ["slots", "ranks", "counts", "owners", "owned", "amounts", "birth", "coef", "square"])
+def test_every_array_of_an_expansion_is_checked(name):
+    """A number out of range, wherever it stands, never reaches the core."""
+    checked = 0
+    for data in good()[:6]:  # of a long array about 20 of its numbers, the first and the last among them
+        document, arrays = pieces(data)
+        index = document["model"]["object"]["state"]["_f"]["part"]["state"][name]["array"][0]
+        at = sum(np.dtype(dtype).itemsize * n for dtype, n in document["arrays"][:index])
+        dtype, n = document["arrays"][index]
+        for i in sorted({*range(0, n, 1 + n // 20), n - 1} if n else ()):
+            for value in (2**31 - 1, -(2**31)) if dtype[1] == "i" else (math.nan, -math.inf):
+                code = {"<f8": "<d", "<i8": "<q", "<i4": "<i"}[dtype]
+                begin = at + i * np.dtype(dtype).itemsize
+                changed = arrays[:begin] + struct.pack(code, value) + arrays[begin + np.dtype(dtype).itemsize :]
+                with pytest.raises(CheckpointError):
+                    checkpoint.loads(assembled(document, changed))
+                checked += 1
+    assert checked > 10
+
+
+ODD_NUMBERS = [2**31 - 1, 2**31, 2**62, 2**63, 10**30, -(10**30), 1e308, 5e-324, -1.0, 0.0, 0.5, 1.0, 2.0]
+ODD_TEXTS = ["", "a", "nearest", "river_okl.RBPClassifier", [], {}, [[]]]
+ODD_VALUES = [
+    *({"float": "nan"}, {"float": "inf"}, {"tuple": []}, {"list": [1]}, {"scalar": ["<U9", "a"]}),
+    *({"scalar": ["<f8", 1]}, {"dict": []}, {"set": [1]}, {"deque": [None, []]}, {"random": [3, [0] * 625, 0]}),
+    *({"array": [0, [1], "C"]}, {"array": [1, [2, 2], "F"]}, {"part": {"state": {}}}, made("river_okl.kernels.RBF")),
+    *(made("river.optim.losses.Log"), made("river.optim.schedulers.Constant", 0.5)),
+]
+ODD_BYTES = [
+    *(struct.pack("<d", v) for v in (0.0, math.nan, math.inf, -1.0, 1e300, 5e-324)),
+    *(struct.pack("<q", v) for v in (0, 1, 7, 8, -1, 2**31, 2**62)),
+    *(struct.pack("<ii", v, w) for v in (-1, 0, 1, 7, 8, 2**31 - 1) for w in (0, 1)),
+]
+
+
+def places(value):
+    """Every container in a document with every key of it."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield value, key
+        if key != "random":  # 625 numbers that are as good as each other
+            yield from places(item)
+
+
+def altered(rng, data):
+    """The checkpoint with up to three values of any kind replaced, removed or repeated, and a right checksum."""
+    document, arrays = pieces(data)
+    for _ in range(rng.randint(1, 3)):
+        if arrays and rng.random() < 0.3:
+            at = 4 * rng.randrange(len(arrays) // 4 - 1)
+            arrays = arrays[:at] + rng.choice(ODD_BYTES) + arrays[at + 8 :]
+            continue
+        container, key = rng.choice(list(places(document)))
+        action = rng.choice(["replace", "replace", "replace", "nudge", "delete", "repeat"])
+        if action == "replace":
+            odd = rng.choice([[None, True, False, rng.randint(-3, 70)], ODD_NUMBERS, ODD_TEXTS, ODD_VALUES])
+            container[key] = copy.deepcopy(rng.choice(odd))
+        elif action == "nudge" and type(container[key]) in (int, float):
+            container[key] = type(container[key])(container[key] * rng.choice([-1, 0, 2]) + rng.choice([-1, 0, 1]))
+        elif action == "delete":
+            del container[key]
+        elif action == "repeat" and isinstance(container, list):
+            container.insert(key, copy.deepcopy(container[key]))
+    return assembled(document, arrays)
+
+
+@pytest.mark.parametrize("tens", range(40))
+def test_altered_files_are_refused_or_work(tens):
+    """With a right checksum, so that only the checks behind it are left."""
+    for seed in range(10 * tens, 10 * tens + 10):
+        rng = random.Random(seed)
+        try_to_use(altered(rng, rng.choice(good())))
+
+
+def test_a_file_cannot_ask_for_much_memory():
+    """A gram of 10^10 numbers, a million outputs, arrays of 2^60 numbers: refused before anything is allocated."""
+    projectron = good()[1]
+    for field, value in (("capacity", 2**17), ("capacity", 2**40)):
+        with little_memory(), pytest.raises(CheckpointError):
+            checkpoint.loads(edited(projectron, "state", "_f", "part", "state", field, value))
+    document, arrays = pieces(projectron)
+    for size in (2**60, 2**64, 10**30):
+        document["arrays"][0][1] = size
+        with little_memory(), pytest.raises(CheckpointError):
+            checkpoint.loads(assembled(document, arrays))
+
+
+# One number of a state ------------------------------------------------------------------------------------------------
+
+FLOATS = [0.0, -1.0, 1e49, -1e49, 1e-300, math.nan, math.inf, 1e308, 1.5, -1e-9, 1e10, 1e149]
+INTS = [0, -1, 2**62, -(2**63), 2**31 - 1, 1]
+CODES = {"<f8": "<d", "<i8": "<q", "<i4": "<i", "|b1": "?"}
+MIXTURES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor")
+MODELS = {f"{name}-{kind}": (cls, options, kind) for cls, options, name in EVERY_VARIANT for kind in ("emerging",)}
+MODELS |= {
+    f"{name}-{kind}": (cls, {}, kind)
+    for name, cls in {**CLASSES, **UNSUPERVISED}.items()
+    for kind in ("dense", "labels")
+    if (kind == "dense" and name in (*MIXTURES, *UNSUPERVISED))
+    or (kind == "labels" and getattr(cls, "_multiclass", None) is True)
+}
+
+
+def stream_of(cls, kind, n):
+    """The samples of a kind of stream; "labels" has four of them."""
+    stream = streams.KINDS["dense" if kind == "labels" else kind](task(cls), n)
+    return [(x, "abcd"[i % 3 if y > 0 else 3]) for i, (x, y) in enumerate(stream)] if kind == "labels" else stream
+
+
+def sites(document, path=("model", "object", "state")):
+    """Every array and every number in a state: where it stands, and what is there."""
+    value = functools.reduce(lambda node, key: node[key], path, document)
+    if (type(value) is dict and value.keys() == {"array"}) or type(value) in (int, float):
+        yield path, value
+    elif (type(value) is dict and value.keys() != {"random"}) or type(value) is list:
+        for key in value if type(value) is dict else range(len(value)):
+            if key != "names":
+                yield from sites(document, (*path, key))
+
+
+def with_one_number_changed(data, values):
+    """(what has changed, the checkpoint): of each array the first, the middle and the last number, and every scalar.
+
+    Each gets the next of the values that there are for its type; ``values`` counts through them.
+    """
+    document, arrays = pieces(data)
+    offsets = np.cumsum([0] + [np.dtype(dtype).itemsize * n for dtype, n in document["arrays"]])
+    for path, value in list(sites(document)):
+        *parents, last = path
+        if type(value) is dict:
+            dtype, n = document["arrays"][value["array"][0]]
+            size, of_type = np.dtype(dtype).itemsize, {"f": FLOATS, "i": INTS, "b": [False, True]}[dtype[1]]
+            for i in sorted({0, n // 2, n - 1}) if n else ():
+                at = int(offsets[value["array"][0]]) + i * size
+                new = of_type[next(values) % len(of_type)]
+                new = new if dtype != "<i4" or abs(new) < 2**31 else -(2**31)
+                changed = arrays[:at] + struct.pack(CODES[dtype], new) + arrays[at + size :]
+                yield f"{path}[{i}] = {new}", assembled(document, changed)
+        else:
+            of_type = FLOATS if type(value) is float else INTS
+            new = of_type[next(values) % len(of_type)]
+            owner = functools.reduce(lambda node, key: node[key], parents, document)
+            owner[last] = new if math.isfinite(new) else {"float": repr(new)}
+            yield f"{path} = {new}", assembled(document, arrays)
+            owner[last] = value
+
+
+def finite(found):
+    return all(map(finite, found.values())) if isinstance(found, dict) else math.isfinite(found)
+
+
+def uses(model, x, y):
+    """All that a model says of a sample is finite; then it learns it."""
+    if isinstance(model, base.Classifier):
+        assert finite(model.decision_function_one(x))
+        assert finite(model.predict_proba_one(x))
+    elif isinstance(model, base.Regressor):
+        assert finite(model.predict_one(x))
+        if isinstance(model, river_okl.OKLRegressor | river_okl.SOGPRegressor):
+            found = model.predict_one(x, with_dist=True)
+            assert math.isfinite(found.mu)
+            assert math.isfinite(found.sigma)
+    else:
+        assert finite(seen(model, x))
+        model.learn_one(x)
+        return
+    model.learn_one(x, y)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_one_changed_number_is_refused_or_gives_a_model_that_works(name):
+    """It learns 20 samples, everything that it says is finite, and it is saved again."""
+    cls, options, kind = MODELS[name]
+    model, stream = small(cls, **options), stream_of(cls, kind, 80)
+    for x, y in stream[:60]:
+        model.learn_one(*(x, y)[: 1 + (cls in CLASSES.values())])
+    data, values = checkpoint.dumps(model), itertools.count(sum(map(ord, name)))
+    refused = 0
+    for _ in range(2 if name.startswith(MIXTURES) else 1):
+        for what, changed in with_one_number_changed(data, values):
+            try:
+                loaded = checkpoint.loads(changed)
+            except CheckpointError:
+                refused += 1
+                continue
+            try:
+                for x, y in stream[60:]:
+                    uses(loaded, x, y)
+                again = checkpoint.dumps(loaded)
+                assert checkpoint.dumps(checkpoint.loads(again)) == again
+            except Exception as error:
+                raise AssertionError(f"{what} was loaded") from error
+    assert refused > 5
+
+
+def test_sketches_of_the_smallest_whole_number_are_refused():
+    """Its absolute value is itself, and below any bound."""
+    data = checkpoint.dumps(learned(river_okl.SkeGDClassifier, kind="dense"))
+    document, arrays = pieces(data)
+    index = document["model"]["object"]["state"]["_sketch"]["array"][0]
+    at = sum(np.dtype(dtype).itemsize * n for dtype, n in document["arrays"][:index])
+    with pytest.raises(CheckpointError, match="a sketch of"):
+        checkpoint.loads(assembled(document, arrays[:at] + struct.pack("<q", -(2**63)) + arrays[at + 8 :]))

@@ -1,0 +1,202 @@
+"""Checkpoints of models: exact for every class, and nothing in them that the constructor would not take."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import pickle
+import subprocess
+import sys
+
+import pytest
+from river import (
+    optim,
+)
+
+import river_okl
+from river_okl import checkpoint, kernels, losses
+from river_okl.checkpoint import CheckpointError
+from tests import streams
+from tests.checkpoint.files import ROOT, assembled, each_class, each_variant, edited, learned, pieces, try_to_use
+from tests.discovery import EVERY_VARIANT, ODD, small, snapshot, task
+
+
+@each_variant
+@pytest.mark.parametrize("kind", ["emerging", "dense"])
+def test_a_model_comes_back(cls, options, kind, tmp_path):
+    model = learned(cls, kind=kind, **options)
+    before = snapshot(model)
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert snapshot(loaded) == before == snapshot(model)
+    assert checkpoint.dumps(loaded) == (tmp_path / "model.okl").read_bytes()
+
+
+@each_class
+def test_a_new_model_comes_back(cls, tmp_path):
+    river_okl.save(small(cls), tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert snapshot(loaded) == snapshot(small(cls))
+
+
+CUTS = (1, 30, 190)
+PICKLED = 30
+LENGTH = 220  # the bandwidth moves up to the 200th sample
+
+CONTINUE = """
+import hashlib, pickle, sys
+from pathlib import Path
+import river_okl
+from tests import streams
+from tests.discovery import snapshot, task
+for path in sorted(Path(sys.argv[1]).iterdir()):
+    kind, cut = path.stem.split("-")[-2:]
+    model = river_okl.load(path) if path.suffix == ".okl" else pickle.loads(path.read_bytes())
+    for x, y in streams.KINDS[kind](task(type(model)), int(sys.argv[2]))[int(cut):]:
+        model.learn_one(x, y)
+    print(path.name, hashlib.sha256(snapshot(model)).hexdigest())
+"""
+
+
+def test_a_run_goes_on_in_another_process_as_if_nothing_had_been(tmp_path):
+    """Each variant on one kind of stream and from two of the cuts, five odd classes on both and from all."""
+    expected = {}
+    for i, (cls, options, name) in enumerate(EVERY_VARIANT):
+        odd = cls.__name__ in ODD
+        cuts = CUTS if odd else [cut for k, cut in enumerate(CUTS) if k != i % 3]
+        for kind in ("emerging", "sparse") if odd else (("emerging", "sparse")[i % 2],):
+            model = small(cls, **options)
+            for t, (x, y) in enumerate(streams.KINDS[kind](task(cls), LENGTH)):
+                if t in cuts:
+                    river_okl.save(model, tmp_path / f"{name}-{kind}-{t}.okl")
+                if t == PICKLED:
+                    (tmp_path / f"{name}-{kind}-{t}.pickle").write_bytes(pickle.dumps(model))
+                model.learn_one(x, y)
+            digest = hashlib.sha256(snapshot(model)).hexdigest()
+            expected |= {f"{name}-{kind}-{t}.okl": digest for t in cuts} | {f"{name}-{kind}-{PICKLED}.pickle": digest}
+    ran = subprocess.run(
+        [sys.executable, "-c", CONTINUE, str(tmp_path), str(LENGTH)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = dict(line.split() for line in ran.stdout.splitlines())
+    assert found.keys() == expected.keys()
+    assert [name for name in expected if found[name] != expected[name]] == []
+
+
+def test_random_numbers_go_on(tmp_path):
+    model = river_okl.RBPClassifier(budget=5)  # no seed: the state is of the operating system's making
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert [model._rng.random() for _ in range(1000)] == [loaded._rng.random() for _ in range(1000)]
+
+
+EVERY_PART = [
+    kernels.RBF(),
+    kernels.RBF(gamma=0.1),
+    kernels.RBF(gamma=(0.1, 1, 1e-300)),
+    kernels.Laplacian(gamma=math.pi),
+    kernels.Polynomial(degree=2, gamma=None, coef0=0.5),
+    kernels.Linear(gamma=None),
+    0.8 * kernels.RBF() + 0.2 * kernels.Linear(),
+    kernels.RBF(0.5) * (kernels.Polynomial(2) + 3.0 * kernels.Laplacian(2.0)),
+]
+
+
+@pytest.mark.parametrize("kernel", EVERY_PART, ids=str)
+def test_kernels_come_back(kernel, tmp_path):
+    model = learned(river_okl.OLKClassifier, kernel=kernel)
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert loaded.kernel == kernel
+    assert snapshot(loaded) == snapshot(model)
+
+
+@pytest.mark.parametrize(
+    ("cls", "options"),
+    [
+        (river_okl.OLRDClassifier, {"loss": optim.losses.Log(weight_pos=2.0)}),
+        (river_okl.OLRDClassifier, {"loss": optim.losses.Hinge(threshold=0.5), "radius": 1e300}),
+        (river_okl.OLRDClassifier, {"learning_rate": optim.schedulers.Optimal(optim.losses.Hinge(), alpha=0.01)}),
+        (river_okl.OLRDRegressor, {"loss": losses.EpsilonInsensitive(0.3)}),
+        (river_okl.OLRDRegressor, {"loss": optim.losses.Quantile(0.9)}),
+        (river_okl.OLRDRegressor, {"loss": optim.losses.Huber(0.2)}),
+        (river_okl.OLRDRegressor, {"learning_rate": optim.schedulers.InverseScaling(0.5, power=0.3)}),
+        (river_okl.AVPClassifier, {"radius": math.inf}),
+    ],
+)
+def test_losses_schedulers_and_infinite_parameters_come_back(cls, options, tmp_path):
+    model = learned(cls, **options)
+    river_okl.save(model, tmp_path / "model.okl")
+    assert snapshot(river_okl.load(tmp_path / "model.okl")) == snapshot(model)
+
+
+def test_mutated_parameters_come_back(tmp_path):
+    model = learned(river_okl.BOGDClassifier)
+    model.mutate({"learning_rate": 0.0625})
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert loaded.learning_rate == 0.0625
+    assert snapshot(loaded) == snapshot(model)
+
+
+class Counter:
+    """A part of a model as models.py describes it."""
+
+    def __init__(self):
+        self.count = 0
+
+    def state(self):
+        return {"count": self.count}
+
+    def restore(self, state):
+        if type(state["count"]) is not int or state["count"] < 0:
+            raise ValueError(f"count is {state['count']!r}")
+        self.count = state["count"]
+
+
+def test_a_part_with_state_and_restore_is_all_it_takes(monkeypatch, tmp_path):
+    cls, init = river_okl.RBPClassifier, river_okl.RBPClassifier.__init__
+
+    @functools.wraps(init)
+    def longer(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+        self._part = Counter()
+
+    monkeypatch.setattr(cls, "__init__", longer)
+    model = learned(cls)
+    model._part.count = 7
+    river_okl.save(model, tmp_path / "model.okl")
+    assert river_okl.load(tmp_path / "model.okl")._part.count == 7
+    data = (tmp_path / "model.okl").read_bytes()
+    for state in ({}, {"count": -1}, {"count": "7"}):
+        with pytest.raises(CheckpointError):
+            checkpoint.loads(edited(data, "state", "_part", "part", "state", state))
+    for value in (None, 7, {"dict": []}):
+        with pytest.raises(CheckpointError):
+            checkpoint.loads(edited(data, "state", "_part", value))
+
+
+@each_class
+def test_a_state_has_all_that_its_class_has_and_no_more(cls):
+    data = checkpoint.dumps(learned(cls))
+    for name in pieces(data)[0]["model"]["object"]["state"]:
+        document, arrays = pieces(data)
+        state = document["model"]["object"]["state"]
+        state["_other"] = state.pop(name)
+        for changed in (state, {**state, name: state["_other"]}):
+            document["model"]["object"]["state"] = changed
+            with pytest.raises(CheckpointError, match="other attributes than"):
+                checkpoint.loads(assembled(document, arrays))
+
+
+@each_class
+def test_what_a_file_says_of_a_parameter_is_checked_as_the_constructor_does(cls):
+    """A parameter that is missing has its default; None is there only where the constructor takes it."""
+    data = checkpoint.dumps(learned(cls))
+    for name in pieces(data)[0]["model"]["object"]["parameters"]:
+        document, arrays = pieces(data)
+        del document["model"]["object"]["parameters"][name]
+        for changed in (assembled(document, arrays), edited(data, "parameters", name, None)):
+            if try_to_use(changed):
+                assert checkpoint.loads(changed)._get_params().keys() == cls()._get_params().keys()

@@ -1,0 +1,130 @@
+"""Names, labels and parameters in a checkpoint: each comes back in its type or is refused."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import os
+
+import numpy as np
+import pytest
+from river import (
+    compose,
+    linear_model,
+    multiclass,
+    optim,
+    preprocessing,
+)
+
+import river_okl
+from river_okl import checkpoint, kernels
+from river_okl.checkpoint import CheckpointError
+from tests.discovery import small, snapshot
+
+NAMES = [
+    *("x", "", "ü\U0001f600\ud800", 7, -(2**70), True, 0.5, math.inf, -0.0),
+    *(("a", (1, 2.5)), (), np.str_("n"), np.int64(4)),
+]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=repr)
+def test_names_come_back_in_type(name, tmp_path):
+    model = river_okl.KernelPerceptronClassifier()
+    model.learn_one({name: 1.0}, True)
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    ((point, _),) = loaded.support_vectors
+    assert [(key, type(key)) for key in point] == [(name, type(name))]
+    assert snapshot(loaded) == snapshot(model)
+
+
+LABELS = [
+    *((False, True), (0, 1), (-1, 1), ("no", "yes"), (0.0, 2.0)),
+    *(((1, "a"), (2, "b")), (np.False_, np.True_), ("a", "b", 3)),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=str)
+def test_labels_come_back_in_type(labels, tmp_path):
+    model = river_okl.KernelPerceptronClassifier()
+    for i in range(10):
+        model.learn_one({"x": math.sin(i)}, labels[i % len(labels)])
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    found = [loaded.predict_one({"x": math.sin(i)}) for i in range(10)]
+    assert found == [model.predict_one({"x": math.sin(i)}) for i in range(10)]
+    assert {type(label) for label in found} <= {type(label) for label in labels}
+
+
+class Text(str):
+    pass
+
+
+OTHER_NAMES = [None, b"x", decimal.Decimal(1), frozenset([1]), ("a", None), math.nan, Text("x")]
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES, ids=repr)
+def test_other_names_are_refused_before_anything_is_written(name, tmp_path):
+    path = tmp_path / "model.okl"
+    river_okl.save(small(river_okl.RBPClassifier), path)
+    before = path.read_bytes()
+    model = river_okl.KernelPerceptronClassifier(kernels.RBF(1.0))
+    model.learn_one({name: 1.0}, True)
+    with pytest.raises(CheckpointError, match="a feature is named"):
+        river_okl.save(model, path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.okl"]
+
+
+def test_other_labels_are_refused():
+    model = river_okl.KernelPerceptronClassifier()
+    model.learn_one({"x": 1.0}, b"yes")
+    with pytest.raises(CheckpointError, match=r"_labels\.names is b'yes'"):
+        checkpoint.dumps(model)
+
+
+class UsersLoss(optim.losses.Hinge):
+    pass
+
+
+class UsersClassifier(river_okl.RBPClassifier):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (river_okl.OLRDClassifier(loss=UsersLoss()), "loss"),
+        (UsersClassifier(), "public class"),
+        (kernels.RBF(), "it is RBF"),
+        (preprocessing.StandardScaler() | linear_model.PAClassifier(), "steps.*PAClassifier.*StandardScaler"),
+        (preprocessing.StandardScaler(window_size=5) | river_okl.RBPClassifier(), "window_size of a StandardScaler"),
+        (compose.FuncTransformer(len) | river_okl.RBPClassifier(), "FuncTransformer.*public class"),
+        (multiclass.OneVsRestClassifier(UsersClassifier()), "classifier .*UsersClassifier"),
+        (5, "5, a int"),
+        (river_okl.RBPClassifier(seed=2**20_000), "seed"),
+    ],
+    ids=[
+        "a user's loss",
+        "a user's class",
+        "a kernel",
+        "a model of river",
+        "a window",
+        "a function",
+        "a user's class inside",
+        "a number",
+        "a huge number",
+    ],
+)
+def test_what_no_checkpoint_can_hold_is_refused(model, message, tmp_path):
+    with pytest.raises(CheckpointError, match=message) as caught:
+        river_okl.save(model, tmp_path / "model.okl")
+    assert "\n" not in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_attribute_of_the_users_is_refused_not_lost(tmp_path):
+    model = small(river_okl.RBPClassifier)
+    model.note = "mine"
+    with pytest.raises(CheckpointError, match="note"):
+        river_okl.save(model, tmp_path / "model.okl")

@@ -1,0 +1,212 @@
+"""Checkpoints of River's pipelines and wrappers."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+
+import pytest
+from river import (
+    anomaly,
+    compose,
+    conf,
+    drift,
+    ensemble,
+    feature_extraction,
+    multiclass,
+    preprocessing,
+    stats,
+    utils,
+)
+
+import river_okl
+from river_okl import checkpoint
+from river_okl.checkpoint import CheckpointError
+from tests.checkpoint.files import (
+    WRAPPED,
+    assembled,
+    learn,
+    little_memory,
+    mixed,
+    one_class,
+    pieces,
+    rbp,
+    rbp_regressor,
+    said,
+)
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_wrapped_models_go_on_as_if_nothing_had_been(name, tmp_path):
+    fresh = WRAPPED[name]()
+    river_okl.save(fresh, tmp_path / "model.okl")
+    # both loaded: Select's set may go through its names in another order when it was filled in another order
+    model, loaded = (river_okl.load(tmp_path / "model.okl") for _ in range(2))
+    assert str(model) == str(fresh)
+    for t, (x, y) in enumerate(mixed(name, 300)):
+        if t % 70 == 50:
+            river_okl.save(loaded, tmp_path / "model.okl")
+            loaded = river_okl.load(tmp_path / "model.okl")
+        if t:  # nothing has a least value before
+            assert said(loaded, x) == said(model, x)
+        learn(model, x, y)
+        learn(loaded, x, y)
+    assert checkpoint.dumps(loaded) == checkpoint.dumps(model)
+    assert str(loaded) == str(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda: ensemble.SRPClassifier(rbp(), n_models=2, seed=1), "it is SRPC.*use pickle for this model"),
+        (
+            lambda: compose.SelectType(Word) | rbp(),
+            r"SelectType\(Word\) is in no checkpoint: use pickle",
+        ),
+        (lambda: preprocessing.StatImputer(("a", stats.EWMean())) | rbp(), "EWMean, is in no checkpoint: use pickle"),
+        (
+            lambda: feature_extraction.TargetAgg(by=None, how=utils.Rolling(stats.Mean(), 3)) | rbp(),
+            "Rolling, is in no checkpoint: use pickle",
+        ),
+        (lambda: feature_extraction.BagOfWords(tokenizer=str.split) | rbp(), "tokenizer of a BagOfWords"),
+        (
+            lambda: feature_extraction.BagOfWords(tokenizer_pattern="(a+)+") | rbp(),
+            "tokenizer_pattern of a BagOfWords",
+        ),
+    ],
+)
+def test_what_no_checkpoint_holds_is_refused_and_says_what_to_do(model, message):
+    with pytest.raises(CheckpointError, match=message) as caught:
+        checkpoint.dumps(model())
+    assert "\n" not in str(caught.value)
+
+
+class Word(str):
+    """A type of the user's."""
+
+
+def test_an_imputer_shares_what_it_shared():
+    """Its statistics are its parameters, from which River clones it, or copies of them: a union copies its parts."""
+    for shared in (True, False):
+        imputer = preprocessing.StatImputer(("a", stats.Mean()), ("b", 0.5))
+        if not shared:
+            imputer.stats["a"] = stats.Mean()
+        model = checkpoint.loads(checkpoint.dumps(imputer | rbp()))
+        model.learn_one({"a": 2.0, "b": None}, True)
+        loaded = checkpoint.loads(checkpoint.dumps(model))
+        for each in (model["StatImputer"], loaded["StatImputer"]):
+            assert each.stats["a"].get() == 2.0
+            assert each.stats["b"].get() == 0.5
+            assert (each.stats["a"] is each.imputers[0][1]) == shared
+
+
+def test_the_names_of_steps_come_back(tmp_path):
+    model = compose.Pipeline(("scale", preprocessing.StandardScaler()), ("learn", rbp()))
+    river_okl.save(model, tmp_path / "model.okl")
+    assert list(river_okl.load(tmp_path / "model.okl").steps) == ["scale", "learn"]
+
+
+def test_mini_batches_come_back(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    model = preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(rbp())
+    X = pandas.DataFrame({"a": [1.0, 2.0, 4.0], "b": [0.0, 1.0, 0.0]})
+    model.learn_many(X, pandas.Series(["x", "y", "z"], name="label"))
+    river_okl.save(model, tmp_path / "model.okl")
+    loaded = river_okl.load(tmp_path / "model.okl")
+    assert loaded.predict_many(X).tolist() == model.predict_many(X).tolist()
+    assert loaded.predict_many(X).name == "label"
+
+
+def test_attributes_of_a_wrapper_that_nobody_knows_are_refused(tmp_path):
+    scaler = preprocessing.StandardScaler()
+    scaler.note = "mine"
+    with pytest.raises(CheckpointError, match="StandardScaler with the attributes note"):
+        river_okl.save(scaler | rbp(), tmp_path / "model.okl")
+
+
+def test_one_object_in_two_places_is_refused():
+    """It would come back as two."""
+    model = ensemble.BaggingClassifier(rbp(), n_models=2)
+    model.data[1] = model.data[0]
+    with pytest.raises(CheckpointError, match=r"RBPClassifier.*twice"):
+        checkpoint.dumps(model)
+
+
+def test_quantiles_come_back_whatever_they_have_seen():
+    rng = random.Random(3)
+    for level, window in ((0.5, None), (0.95, None), (0.9, 3), (0.2, 40)):
+        model = conf.RegressionJackknife(rbp_regressor(), level, window)
+        for _ in range(30):
+            loaded = checkpoint.loads(checkpoint.dumps(model))
+            for mine, other in ((model._lower, loaded._lower), (model._upper, loaded._upper)):
+                assert other.get() == mine.get()
+                assert pickle.dumps(other) == pickle.dumps(mine)
+            x = {"a": rng.gauss(0, 1)}
+            model.learn_one(x, rng.choice([x["a"], 0.0, rng.gauss(0, 5)]))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("filled", 4), ("filled", 6), ("heights", [2.0, 1.0, 3.0, 4.0, 5.0]), ("heights", [1.0] * 4)),
+        *(
+            ("at", [1.0, 2.0, 2.0, 9.0, 40.0]),
+            ("at", [1.0, 2.5, 3.0, 9.0, 40.0]),
+            ("wanted", [1.0, 0.5, 2.0, 9.0, 40.0]),
+        ),
+        *(("at", [1.0, 2.0, 3.0, 9.0, 50.0]), ("heights", [1.0, 2.0, 3.0, 4.0, {"float": "nan"}])),
+    ],
+)
+def test_a_quantile_out_of_range_is_refused(name, value):
+    """Whatever is in it, its compiled part would take, and panic later."""
+    model = anomaly.QuantileFilter(one_class(), 0.9)
+    for x, _ in mixed("", 40):
+        model.learn_one({"a": x["a"]})
+    document, arrays = pieces(checkpoint.dumps(model))
+    document["model"]["object"]["state"]["quantile"][name] = {"list": value} if isinstance(value, list) else value
+    with pytest.raises(CheckpointError):
+        checkpoint.loads(assembled(document, arrays))
+
+
+def test_a_window_cannot_ask_for_much_memory():
+    """It is allocated before it is filled, by what aborts where there is no memory."""
+    document, arrays = pieces(checkpoint.dumps(conf.RegressionJackknife(rbp_regressor(), window_size=20)))
+    document["model"]["object"]["parameters"]["window_size"] = 2**40
+    with little_memory(), pytest.raises(CheckpointError, match="bytes of memory"):
+        checkpoint.loads(assembled(document, arrays))
+
+
+def retraining(inner, levels):
+    """A description of wrappers in wrappers; each level would clone the next twice."""
+    for _ in range(levels):
+        detector = copy.deepcopy(inner["object"]["parameters"]["drift_detector"])
+        inner = copy.deepcopy(inner) | {}
+        inner["object"]["parameters"] = {
+            "model": copy.deepcopy(inner),
+            "drift_detector": detector,
+            "train_in_background": False,
+        }
+    return inner
+
+
+def test_wrappers_in_wrappers_cost_no_more_than_they_write():
+    """Constructors of River clone what they wrap: 40 in each other would be cloned 2^40 times."""
+    data = checkpoint.dumps(drift.DriftRetrainingClassifier(rbp(), train_in_background=False))
+    document, arrays = pieces(data)
+    for levels, right in ((5, True), (20, False)):
+        changed = assembled(document | {"model": retraining(document["model"], levels)}, arrays)
+        if right:
+            assert isinstance(checkpoint.loads(changed), drift.DriftRetrainingClassifier)
+        else:
+            with pytest.raises(CheckpointError, match="wrappers in wrappers"):
+                checkpoint.loads(changed)
+
+
+def test_many_small_models_cannot_ask_for_much_memory_together():
+    """Each claims room that would be fine for one."""
+    document, arrays = pieces(checkpoint.dumps(ensemble.BaggingClassifier(rbp(budget=2**20), n_models=40)))
+    for model in document["model"]["object"]["state"]["data"]["list"]:
+        model["object"]["state"]["_f"]["part"]["state"]["capacity"] = 2**16
+    with little_memory(), pytest.raises(CheckpointError, match="bytes of memory"):
+        checkpoint.loads(assembled(document, arrays))
