@@ -1,11 +1,12 @@
 """Naive Bayes: a normal distribution of every feature in every class; asked where there are more than two.
 
-What classes are like, rather than what tells them apart: a few samples of each say enough, however many classes there are.
+What classes are like, rather than what tells them apart: a few samples of each say enough, however many classes there
+are.
 
     log p(x, c) = log P(c) + Σ_j log N(x_j; μ_cj, σ_cj²)        P(c | x) = softmax(κ log p(x, c))
 
-over the scaled features that x has.  Features that say the same count more than once; κ, which makes up for it, follows the
-stream by Newton's method.
+over the scaled features that x has.  Features that say the same count more than once; κ, which makes up for it, follows
+the stream by Newton's method.
 """
 
 from libc.math cimport fmax, fmin, log
@@ -59,7 +60,9 @@ cdef class Bayes:
         if self.scaler.size > self.places:
             places = max(8, self.scaler.size, 2 * self.places)
             for o in range(self.n_classes):
-                self.gaussians[o] = <Gaussian *> aligned_resize(self.gaussians[o], self.places, places, sizeof(Gaussian))
+                self.gaussians[o] = <Gaussian *> aligned_resize(
+                    self.gaussians[o], self.places, places, sizeof(Gaussian)
+                )
             self.places = places
         return 0
 
@@ -81,7 +84,7 @@ cdef class Bayes:
             self.score[o] = total
         softmax(self.score, self.sharpness, self.n_classes, p)
 
-    cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept:
+    cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept:  # no-cython-lint
         """A step for κ: the sample asked about last is of class c; p is what ``ask`` said."""
         sharpen(self.score, p, self.n_classes, c, 0.01, 2.0, &self.sharpness, &self.curvature)
 
@@ -109,7 +112,13 @@ cdef class Bayes:
     def state(self):
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t o, j, size = self.scaler.size
-        rows = [[(self.gaussians[o][j].count, self.gaussians[o][j].mean, self.gaussians[o][j].variance) for j in range(size)] for o in range(self.n_classes)]
+        rows = [
+            [
+                (
+                    self.gaussians[o][j].count, self.gaussians[o][j].mean, self.gaussians[o][j].variance
+                ) for j in range(size)
+            ] for o in range(self.n_classes)
+        ]
         return {
             "gaussians": np.array(rows, dtype=np.float64).reshape(self.n_classes, size, 3),
             "counts": np.array([self.counts[o] for o in range(self.n_classes)]),
@@ -120,11 +129,17 @@ cdef class Bayes:
         """Go on from a state, when the scaler has its own, and this as many classes as it had."""
         cdef Py_ssize_t o, j
         gaussians, counts, fit = state["gaussians"], state["counts"], state["fit"]
-        if gaussians.shape != (self.n_classes, self.scaler.size, 3) or counts.shape != (self.n_classes,) or fit.shape != (2,):
+        if (
+            gaussians.shape != (self.n_classes, self.scaler.size, 3) or counts.shape != (self.n_classes,)
+            or fit.shape != (2,)
+        ):
             raise ValueError("the distributions do not match their classes and features")
         if not (np.isfinite(gaussians).all() and np.isfinite(counts).all() and np.isfinite(fit).all()):
             raise ValueError("the distributions of features are not finite")
-        if counts.min() < 0.0 or fit.min() <= 0.0 or (gaussians[..., [0, 2]] < 0.0).any() or (gaussians[..., 0] > MEMORY).any():
+        if (
+            counts.min() < 0.0 or fit.min() <= 0.0 or (gaussians[..., [0, 2]] < 0.0).any()
+            or (gaussians[..., 0] > MEMORY).any()
+        ):
             raise ValueError("the distributions of features are out of range")
         self.reserve_places()
         self.sharpness, self.curvature = fit

@@ -1,11 +1,13 @@
-"""Loops over the rows of a frame: what ``learn_one`` of a regressor and of a classifier does between its checks and ``_step``.
+"""Loops over the rows of a frame: what ``learn_one`` of a regressor and of a classifier does between its checks and
+``_step``.
 
-``step`` is a model's own, as the file of its algorithm has it: there is no other source of it.  A frame's row is encoded
-without a dict, and between two steps nothing but the calibration comes.  (Compiled in pure Python mode, too, the steps of
-perceptrons, BOGD and OLRD took a tenth less time than Python's own: what they wait for is attributes, generators and calls
-that stay Python's.)
+``step`` is a model's own, as the file of its algorithm has it: there is no other source of it.  A frame's row is
+encoded without a dict, and between two steps nothing but the calibration comes.  (Compiled in pure Python mode, too,
+the steps of perceptrons, BOGD and OLRD took a tenth less time than Python's own: what they wait for is attributes,
+generators and calls that stay Python's.)
 
-Everything is checked before: where a row is refused all the same, for its kernel with itself, those before it are learned.
+Everything is checked before: where a row is refused all the same, for its kernel with itself, those before it are
+learned.
 """
 
 from cpython.object cimport PyObject
@@ -26,7 +28,9 @@ def learn_targets(step, Expansion f, Frame frame, list targets, list weights):
         step(f, targets[i], f.observe(frame), weights[i])
 
 
-def learn_labels(step, Expansion f, Frame frame, list labels, list weights, dict positions, place, Calibration calibration):
+def learn_labels(
+    step, Expansion f, Frame frame, list labels, list weights, dict positions, place, Calibration calibration
+):
     """``step`` for every row, whose label is ±1 by its position; one that is new gets it from ``place(row, label)``."""
     cdef Py_ssize_t i, position
     cdef PyObject *found

@@ -1,9 +1,8 @@
 """Kernels as the vector loops want them, and which variant of the loops is in use."""
 
 cimport cython
-from cpython.object cimport PyObject
 
-from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, Loops, Program, Term, find_loops
+from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, find_loops
 from river_okl._core.sample cimport LARGEST, Sample
 
 import math

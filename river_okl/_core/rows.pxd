@@ -65,7 +65,8 @@ cdef class Rows:
     cdef tuple collect(self, positions, bint among, const double[:, ::1] columns)
     cdef object whole(self)
     cdef void collect_row(
-        self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out, double[:, ::1] sums
+        self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out,
+        double[:, ::1] sums
     ) noexcept nogil
     # State
     cdef tuple check(self)

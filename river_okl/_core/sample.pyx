@@ -16,7 +16,8 @@ def shown(value):
     """What a value looks like in an error: one line, not long, and whatever its __repr__ does."""
     try:
         text = " ".join(repr(value).split())
-    except Exception as error:  # the integers of 4,300 digits, which Python does not write, are no reason for another error
+    # the integers of 4,300 digits, which Python does not write, are no reason for another error
+    except Exception as error:
         text = f"a {type(value).__name__} without repr ({type(error).__name__})"
     return text if len(text) <= 100 else f"{text[:97]}..."
 
@@ -25,10 +26,13 @@ def refuse(key, value):
     """The error for a feature value that no model can learn from."""
     if not is_number(value):
         raise TypeError(
-            f"feature {shown(key)} is {shown(value)}, a {type(value).__name__}: kernels need numbers; drop it (compose.SelectType), "
+            f"feature {shown(key)} is {shown(value)}, a {type(value).__name__}: kernels need numbers; "
+            "drop it (compose.SelectType), "
             f"impute it (preprocessing.StatImputer) or encode it (preprocessing.OneHotEncoder)"
         )
-    cause = " (MinMaxScaler makes NaN of a feature that it has not learned)" if isinstance(value, float) and value != value else ""
+    cause = " (MinMaxScaler makes NaN of a feature that it has not learned)" if isinstance(
+        value, float
+    ) and value != value else ""
     raise ValueError(
         f"feature {shown(key)} is {shown(value)}: kernels need finite numbers of at most {LARGEST:g}; impute it "
         f"(preprocessing.StatImputer) or scale it (preprocessing.StandardScaler){cause}"
