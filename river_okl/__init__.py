@@ -33,7 +33,9 @@ The map of the house::
                     samples, loops over frames, calibration, linear algebra, what a state must be
 """
 
+import ast
 import importlib.util
+import pathlib
 from typing import TYPE_CHECKING, Any
 
 import river_okl._core  # noqa: F401  (an error that says what to do where it is not compiled)
@@ -45,15 +47,22 @@ if TYPE_CHECKING:
     from river_okl.api import __all__ as __all__
 else:
 
+    def _modules() -> dict[str, str]:
+        """Of each public name the module that it comes from: ``api.py`` is read, since to run it imports everything."""
+        source = pathlib.Path(__file__).with_name("api.py").read_text(encoding="utf-8")
+        imports = [node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom)]
+        return {alias.name: node.module for node in imports for alias in node.names}
+
     def __getattr__(name: str) -> Any:
-        """Public names come with their first use: River and SciPy take a second, which ``--version`` shall not."""
-        if name == "__all__" or not name.startswith("__"):
+        """A public name is imported at its first use, without the others: River's data sets alone take a second."""
+        if name == "__all__":
+            return globals().setdefault(name, sorted(_modules()))
+        if not name.startswith("__"):
             if importlib.util.find_spec(f"{__name__}.{name}"):
                 return importlib.import_module(f"{__name__}.{name}")
-            api = importlib.import_module(f"{__name__}.api")
-            if name in ("__all__", *api.__all__):
-                return globals().setdefault(name, getattr(api, name))
+            if module := _modules().get(name):
+                return globals().setdefault(name, getattr(importlib.import_module(module), name))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *importlib.import_module("river_okl.api").__all__})
+        return sorted({*globals(), *_modules()})

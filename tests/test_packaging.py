@@ -61,6 +61,31 @@ def test_the_map_of_the_house_shows_all_rooms():
     assert rooms - {"__init__.py", "__main__.py", "__pycache__/"} == shown
 
 
+def test_a_public_name_is_imported_without_the_others():
+    code = """
+import sys
+import river.linear_model
+theirs = set(sys.modules)
+from river_okl import OKLClassifier
+print(*{".".join(name.split(".")[:2]) for name in set(sys.modules) - theirs})
+"""
+    ours = set(python(code).split())
+    assert "river_okl.predictive" in ours
+    others = {name for name in ours if not name.startswith(("river_okl", "_cython"))}  # Cython keeps its types there
+    assert others == set()
+    assert not {"river_okl.api", "river_okl.checkpoint", "river_okl.datasets", "river_okl.shards"} & ours
+
+
+def test_the_first_use_of_a_name_finds_it_where_the_list_of_names_says():
+    api = importlib.import_module("river_okl.api")
+    assert api.__all__ == river_okl.__all__
+    for name in api.__all__:
+        assert getattr(river_okl, name) is getattr(api, name), name
+    assert {*api.__all__} <= {*dir(river_okl)}
+    with pytest.raises(AttributeError, match="no attribute 'OKLClasifier'"):
+        river_okl.OKLClasifier  # noqa: B018
+
+
 def test_the_optional_packages_are_not_imported():
     code = """
 import sys

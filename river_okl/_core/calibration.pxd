@@ -17,5 +17,6 @@ cpdef double sigmoid(double z)
 cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out) noexcept nogil
 cdef void weigh(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil
 cdef void sharpen(
-    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness, double *curvature
+    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness,
+    double *curvature
 ) noexcept nogil

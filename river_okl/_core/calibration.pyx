@@ -1,9 +1,9 @@
 """Probabilities from margins: a sigmoid whose slope is fitted to the stream, in O(1) per sample.
 
 Platt's scaling with one parameter, so that a probability above 1/2 is always the predicted label: P(+1 | s) = σ(a s/m),
-where s is the score before the sample is learned, m² its running mean square and a the minimiser of the log loss, followed
-by Newton's method; both forget, as the size of margins changes while a model learns.  The constants were chosen on nine
-classes and three streams.
+where s is the score before the sample is learned, m² its running mean square and a the minimiser of the log loss,
+followed by Newton's method; both forget, as the size of margins changes while a model learns.  The constants were
+chosen on nine classes and three streams.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
@@ -109,7 +109,8 @@ cdef void weigh(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil
 
 
 cdef void sharpen(
-    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness, double *curvature
+    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness,
+    double *curvature
 ) noexcept nogil:
     """A step of Newton's method for κ of p = softmax(κ · scores), where the class is c."""
     cdef Py_ssize_t o

@@ -1,7 +1,7 @@
 """Which support vector is the one to go: of least weight, replaceable by another, or mergeable with one.
 
-They read the coefficients of output 0, of all classes but for a merge, and work in the scratch of ``rows``.  Ties, numbers
-that agree to 1e-9, go to the oldest: so the same stream has the same choice on any machine.
+They read the coefficients of output 0, of all classes but for a merge, and work in the scratch of ``rows``.  Ties,
+numbers that agree to 1e-9, go to the oldest: so the same stream has the same choice on any machine.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -13,7 +13,8 @@ from river_okl._core.rows cimport Rows
 
 
 cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept:
-    """The position of the smallest of the first n values; ties, 1e-9 relative to the value or to a scale, go to the oldest."""
+    """The position of the smallest of the first n values; ties, 1e-9 relative to the value or to a scale, go to the
+    oldest."""
     cdef Py_ssize_t i, best = -1
     cdef double least = values[0]
     for i in range(1, n):

@@ -22,7 +22,9 @@ cdef class Coefficients:
     cdef int check_output(self, Py_ssize_t o) except -1
     cdef int refuse_classes(self) except -1
     cdef int check_weights(self, tuple weights) except -1
-    cdef void combine(self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out) noexcept nogil
+    cdef void combine(
+        self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out
+    ) noexcept nogil
     cdef void clear(self, Py_ssize_t i) noexcept
     cdef void dropped(self, Py_ssize_t i, Py_ssize_t last) noexcept
     cdef bint fold(self, Py_ssize_t n) noexcept

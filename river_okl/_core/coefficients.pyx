@@ -4,11 +4,11 @@
 
 Positions move with the points: the last takes the place of one that leaves.  Beyond the n points all is 0.
 
-More than two classes.  After ``split`` an output is not one function f but one per class, F_c, and a sample of class y sees
-f along the direction u = (e_y - e_r)/√2, r the class that rivals y most: its value is (F_y - F_r)/√2, and f ← f + c κ(x, ·)
-moves F_y by c/√2 and F_r by -c/√2.  As ‖u‖ = 1, all that an algorithm for labels ±1 computes (margins, κ(x, x), ‖f‖²) means
-the same, with y = +1; and with two classes F = ±f/√2 it is the same model.  The direction is ``unit`` · (+1 for
-``along[0]``, -1 for ``along[1]``); for the one function that there is before, 1 for its only class.
+More than two classes.  After ``split`` an output is not one function f but one per class, F_c, and a sample of class y
+sees f along the direction u = (e_y - e_r)/√2, r the class that rivals y most: its value is (F_y - F_r)/√2, and f ← f +
+c κ(x, ·) moves F_y by c/√2 and F_r by -c/√2.  As ‖u‖ = 1, all that an algorithm for labels ±1 computes (margins, κ(x,
+x), ‖f‖²) means the same, with y = +1; and with two classes F = ±f/√2 it is the same model.  The direction is ``unit`` ·
+(+1 for ``along[0]``, -1 for ``along[1]``); for the one function that there is before, 1 for its only class.
 """
 
 cimport cython
@@ -100,7 +100,9 @@ cdef class Coefficients:
             raise IndexError(f"{len(weights)} weights for {self.n_outputs} outputs")
         return 0
 
-    cdef void combine(self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out) noexcept nogil:
+    cdef void combine(
+        self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out
+    ) noexcept nogil:
         """out[c] = Σ weight · output of class c at the sample with this kernel row."""
         cdef Py_ssize_t c, o
         for c in range(out.shape[0]):

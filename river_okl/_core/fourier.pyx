@@ -1,8 +1,8 @@
 """Random Fourier features of the last sample of some kernel rows, and a linear model of them.
 
-Frequencies follow from the name of a feature alone and are no part of a model: what is here is scratch.  They are kept for the
-names that were met last, ``KEPT`` to twice as many, so that names which never come again do not fill the memory: when ``young``
-is full it becomes ``old``, and what is still in use is taken over from there.
+Frequencies follow from the name of a feature alone and are no part of a model: what is here is scratch.  They are kept
+for the names that were met last, ``KEPT`` to twice as many, so that names which never come again do not fill the
+memory: when ``young`` is full it becomes ``old``, and what is still in use is taken over from there.
 """
 
 from cpython.object cimport PyObject
@@ -24,8 +24,14 @@ cdef extern from "fourier.h":
     const double FARTHEST
 
     ctypedef struct Fourier:
-        void (*features)(const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root, double *z) noexcept nogil
-        void (*far)(const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root, double *z) noexcept nogil
+        void (*features)(
+            const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root,
+            double *z
+        ) noexcept nogil
+        void (*far)(
+            const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root,
+            double *z
+        ) noexcept nogil
         void (*step)(double c, const double *z, Py_ssize_t n, double *w) noexcept nogil
 
     const Fourier *find_fourier(const char *name)
@@ -70,7 +76,8 @@ cdef class Column:
 
 
 cdef class RandomFeatures:
-    """z(x) = √(1/D) (cos Ux, sin Ux) with U ~ N(0, 2γ), where ``draw(name)`` is the column of U of a feature for γ = 1/2.
+    """z(x) = √(1/D) (cos Ux, sin Ux) with U ~ N(0, 2γ), where ``draw(name)`` is the column of U of a feature for γ =
+    1/2.
 
     The columns are summed in an order of their own, so that the order of a sample's features makes no difference.
     """

@@ -1,4 +1,6 @@
 cimport cython
+
+
 @cython.final
 cdef class Gram:
     cdef Py_ssize_t n, capacity

@@ -4,15 +4,16 @@ Invariants (``check`` tries them):
 
     gram[i, j] = κ(z_i, z_j)      gram · inverse = I, up to what the floor on δ² below gives up
 
-Only the lower triangles are stored, row by row, and every O(n²) step is one pass over a triangle (linalg.h): ``solve`` is
-a symmetric product, ``grow`` and ``shrink`` are an update of rank one.
+Only the lower triangles are stored, row by row, and every O(n²) step is one pass over a triangle (linalg.h): ``solve``
+is a symmetric product, ``grow`` and ``shrink`` are an update of rank one.
 
 Ill-conditioned matrices.  A new point whose residue δ² = k_tt - kᵀK⁻¹k is below ``FLOOR`` · k_tt is dependent on
 the others up to rounding; where an algorithm adds it all the same, δ² is raised to the floor, which is the exact
 inverse for a Gram with that much jitter on the new point's diagonal (1e-8: what the jitter costs and what rounding in
 an inverse with entries of 1e8 costs are then alike).  From a point with δ² < ``DOUBTFUL`` · k_tt on, solves are refined
-against the true Gram, until K d = k to ``REFINED``, three times, or as long as it helps.  Every ``CHECK_EVERY`` changes, and in every refined solve, the
-residual is measured: where it is above ``TOLERATED`` the inverse is rebuilt by Cholesky.
+against the true Gram, until K d = k to ``REFINED``, three times, or as long as it helps.  Every ``CHECK_EVERY``
+changes, and in every refined solve, the residual is measured: where it is above ``TOLERATED`` the inverse is rebuilt by
+Cholesky.
 """
 
 cimport cython
@@ -109,7 +110,7 @@ cdef class Gram:
                 if not error < before:  # K is indefinite by rounding and refinement leads away: without this step
                     linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
                     error = self.measure(k)
-                    for i in range(refinements):
+                    for i in range(refinements):  # no-cython-lint
                         error = self.refine(k)
                     break
                 refinements += 1
@@ -183,7 +184,7 @@ cdef class Gram:
 
     cdef int rebuild(self) except -1:
         """K⁻¹ from K by Cholesky; jitter on the diagonal grows from the floor until K is positive definite."""
-        cdef Py_ssize_t i, j, n = self.n, ld = self.capacity
+        cdef Py_ssize_t j, n = self.n, ld = self.capacity
         cdef bint positive
         cdef double jitter = 0.0
         cdef double largest = 0.0
@@ -239,7 +240,9 @@ cdef class Gram:
 
     cdef tuple state(self):
         """K and K⁻¹ as bytes, and what is known of them."""
-        return packed(self.gram, self.capacity, self.n), packed(self.inverse, self.capacity, self.n), self.steps, bool(self.fragile)
+        return packed(self.gram, self.capacity, self.n), packed(
+            self.inverse, self.capacity, self.n
+        ), self.steps, bool(self.fragile)
 
     cdef int restore(self, tuple state, Py_ssize_t n) except -1:
         """The matrices of a ``state`` of n points.  Requires their capacity, and a state that was checked."""

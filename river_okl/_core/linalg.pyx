@@ -1,7 +1,7 @@
 """Linear algebra for matrices of a budget's size, on NumPy arrays: what the algorithms use in place of a BLAS.
 
-One thread, one order of summation: a step costs the same and gives the same bits whatever else runs.  Of symmetric matrices
-and triangular factors the lower triangle counts, and what stands in the other one does not count and stays.
+One thread, one order of summation: a step costs the same and gives the same bits whatever else runs.  Of symmetric
+matrices and triangular factors the lower triangle counts, and what stands in the other one does not count and stays.
 """
 
 import numpy as np

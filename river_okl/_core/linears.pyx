@@ -1,8 +1,8 @@
 """Logistic regressions: what needs no points.
 
-Stochastic gradient descent on the log loss over the scaled features, for two classes with one column of coefficients, for more
-with one for each class.  The last model has the squares of the features, too: an ellipsoid, or a class that is spread more widely
-than another, is a straight matter for it, and many points for a kernel.
+Stochastic gradient descent on the log loss over the scaled features, for two classes with one column of coefficients,
+for more with one for each class.  The last model has the squares of the features, too: an ellipsoid, or a class that is
+spread more widely than another, is a straight matter for it, and many points for a kernel.
 """
 
 from libc.math cimport fmin
@@ -83,7 +83,8 @@ cdef class Linears:
             self.bias[i] = -self.bias[LINEARS + i]
 
     cdef int square(self, const Sample *x, const double *values) except -1:
-        """What the last model has of every value besides it: its square, less the mean of that where the feature is centred."""
+        """What the last model has of every value besides it: its square, less the mean of that where the feature is
+        centred."""
         cdef Py_ssize_t j
         cdef int32_t place
         if x.size > self.allocated:
@@ -126,7 +127,8 @@ cdef class Linears:
         return 0
 
     cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double counts, const double *p) noexcept:
-        """The sample asked about last is of class c, and counts so often; p is what ``ask`` said, and the scaler has learned all its features."""
+        """The sample asked about last is of class c, and counts so often; p is what ``ask`` said, and the scaler has
+        learned all its features."""
         cdef Py_ssize_t i, j, o
         cdef double step
         cdef double *coef
@@ -156,7 +158,9 @@ cdef class Linears:
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i, j, places = self.scaler.size
         return {
-            "coef": np.array([[self.coef[i][j] for j in range(places)] for i in range(BLOCKS * self.columns)]).reshape(self.columns, BLOCKS, places),
+            "coef": np.array(
+                [[self.coef[i][j] for j in range(places)] for i in range(BLOCKS * self.columns)]
+            ).reshape(self.columns, BLOCKS, places),
             "bias": np.array([self.bias[i] for i in range(LINEARS * self.columns)]).reshape(self.columns, LINEARS),
         }
 

@@ -22,12 +22,25 @@ cdef extern from "rows.h":
         const Factor *factors
 
     ctypedef struct Loops:
-        void (*dots)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) noexcept nogil
-        void (*distances)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out) noexcept nogil
-        void (*distances_tile)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out, Py_ssize_t stride) noexcept nogil
-        void (*dots_two)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out) noexcept nogil
-        void (*dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out) noexcept nogil
-        void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n, double *out) noexcept nogil
+        void (*dots)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out
+        ) noexcept nogil
+        void (*distances)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out
+        ) noexcept nogil
+        void (*distances_tile)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out, Py_ssize_t stride
+        ) noexcept nogil
+        void (*dots_two)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out
+        ) noexcept nogil
+        void (*dots_three)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out
+        ) noexcept nogil
+        void (*kernel_row)(
+            const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n,
+            double *out
+        ) noexcept nogil
         double (*inner)(const double *a, const double *b, Py_ssize_t n) noexcept nogil
         void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out) noexcept nogil
         Py_ssize_t (*least)(const double *values, Py_ssize_t n) noexcept nogil

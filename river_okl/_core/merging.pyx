@@ -8,7 +8,8 @@ merging = find_merging(SIMD.encode())
 
 
 def merge_of(double alpha, double alpha_p, double kappa):
-    """h, α_z and the loss of merging α_p with a partner of coefficient α, |α| ≥ |α_p|, where κ is that of the two points."""
+    """h, α_z and the loss of merging α_p with a partner of coefficient α, |α| ≥ |α_p|, where κ is that of the two
+    points."""
     cdef double h, alpha_z, loss
     loss = merged(alpha, alpha_p, kappa, &h, &alpha_z)
     return h, alpha_z, loss

@@ -3,8 +3,9 @@
     norms[o]      ‖f_o‖² of every column of coefficients
     values[i]     f_0(z_i)/scale
 
-They are computed from scratch now and then (amortised, a small part of an evaluation), so that rounding does not pile up,
-and where a norm is all but cancelled.  Each method below that is about a change says it before the coefficients move.
+They are computed from scratch now and then (amortised, a small part of an evaluation), so that rounding does not pile
+up, and where a norm is all but cancelled.  Each method below that is about a change says it before the coefficients
+move.
 """
 
 cimport cython
@@ -264,7 +265,8 @@ cdef class Norms:
             assert all(self.alpha.coef[o][i] == 0.0 for i in range(n, self.alpha.capacity))
             alpha = columns[:, o]
             size = 1e-9 * float(np.abs(alpha) @ np.abs(gram) @ np.abs(alpha)) + slack * float(np.abs(alpha).sum()) ** 2
-            assert_close(squares[o], alpha @ gram @ alpha, rtol=1e-6, atol=size + 1e-200)  # coefficients of 1e-120 have squares that underflow on the way
+            # coefficients of 1e-120 have squares that underflow on the way
+            assert_close(squares[o], alpha @ gram @ alpha, rtol=1e-6, atol=size + 1e-200)
         if self.keeps_values:
             alpha = columns[:, 0]
             size = 1e-9 * float((np.abs(gram) @ np.abs(alpha)).max(initial=0.0)) + slack * float(np.abs(alpha).sum())

@@ -14,8 +14,8 @@ cdef struct Feature:
     PyObject *key               # borrowed from the vocabulary; NULL: the slot is free
     Py_ssize_t count            # points that have it
     double *dense               # Z[j, :], or NULL where it is a posting list:
-    int32_t *owners             #   the points that have it, in no order
-    double *amounts             #   and their values
+    int32_t *owners             # the points that have it, in no order
+    double *amounts             # and their values
     Py_ssize_t allocated
     Py_ssize_t rank             # where it stands in the list of dense features, for its removal
 

@@ -64,7 +64,8 @@ cdef class Rows:
     cdef void tile_row(self, Tile *tile, Py_ssize_t s, double *out) noexcept nogil
     cdef tuple collect(self, positions, bint among, const double[:, ::1] columns)
     cdef void collect_row(
-        self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out, double[:, ::1] sums
+        self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out,
+        double[:, ::1] sums
     ) noexcept nogil
     # State
     cdef tuple check(self)

@@ -24,8 +24,8 @@ cdef extern from *:
 
 
 cdef struct Sample:
-    # An encoded sample: its items in their order, with the slot of each feature (-1: no point has it).  Zeroed at first;
-    # who owns it calls free_sample.  Who changes `numbers` calls set_square.
+    # An encoded sample: its items in their order, with the slot of each feature (-1: no point has it).  Zeroed at
+    # first; who owns it calls free_sample.  Who changes `numbers` calls set_square.
     Py_ssize_t size, allocated
     PyObject **keys             # owned; those beyond `size` are of an earlier sample, kept as a guess for the next
     int32_t *slots

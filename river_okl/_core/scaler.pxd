@@ -5,7 +5,8 @@ from river_okl._core.sample cimport Sample
 
 
 cdef struct Running:
-    # Mean and variance of numbers that come one by one; the old are slowly forgotten, and at once where the unit has changed.
+    # Mean and variance of numbers that come one by one; the old are slowly forgotten, and at once where the unit has
+    # changed.
     int64_t count
     double mean, variance
     int64_t block               # numbers since the last look at the unit, and theirs:

@@ -1,5 +1,6 @@
 cdef enum:
-    STACKED = 12                    # eleven experts and a constant, or twelve experts where there are more than two classes
+    # eleven experts and a constant, or twelve experts where there are more than two classes
+    STACKED = 12
 
 
 cdef class Stack:

@@ -1,8 +1,8 @@
 """A logistic regression on what all other experts say: it learns what their weights cannot say.
 
-Its coefficients are the mixture's weights of the experts and what it has learned beyond them, with a covariance: a step is one
-of Kalman's.  Of two classes it is a function of the experts' log-odds, and the variance draws a prediction closer to 1/2 as
-MacKay has it.  Of many it is p(c) ∝ Π_e p_e(c)^β_e, a softmax of their logarithms.
+Its coefficients are the mixture's weights of the experts and what it has learned beyond them, with a covariance: a step
+is one of Kalman's.  Of two classes it is a function of the experts' log-odds, and the variance draws a prediction
+closer to 1/2 as MacKay has it.  Of many it is p(c) ∝ Π_e p_e(c)^β_e, a softmax of their logarithms.
 """
 
 from libc.math cimport M_PI, fmax, fmin, log, sqrt
@@ -96,7 +96,8 @@ cdef class Stack:
         softmax(own, 1.0, n, own)
 
     cdef void learn_many(self, Py_ssize_t c, double counts, const double *own) noexcept:
-        """``own`` were the probabilities of every class: one step of Newton's, the curvature of one class after the other."""
+        """``own`` were the probabilities of every class: one step of Newton's, the curvature of one class after the
+        other."""
         cdef double[STACKED] mean
         cdef double[STACKED] off
         cdef const double *of_class
@@ -112,7 +113,10 @@ cdef class Stack:
             for i in range(STACKED):
                 off[i] = of_class[i] - mean[i]
             linalg.symmetric_times(self.covariance, STACKED, STACKED, 1.0, off, 0.0, self.h)
-            linalg.rank_one(self.covariance, STACKED, STACKED, -1.0 / (1.0 / (own[o] * counts) + fmax(0.0, linalg.dot(self.h, off, STACKED))), self.h)
+            linalg.rank_one(
+                self.covariance, STACKED, STACKED,
+                -1.0 / (1.0 / (own[o] * counts) + fmax(0.0, linalg.dot(self.h, off, STACKED))), self.h
+            )
         of_class = self.log_chances + c * STACKED
         for i in range(STACKED):
             off[i] = counts * (of_class[i] - mean[i])

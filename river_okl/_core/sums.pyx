@@ -61,7 +61,8 @@ cdef class Sums:
         return self.alpha.scale * total
 
     cdef void face(self, Py_ssize_t target) noexcept:
-        """The direction of the last sample, whose class is the target: against the first of the largest of the others."""
+        """The direction of the last sample, whose class is the target: against the first of the largest of the
+        others."""
         cdef Py_ssize_t c, rival = 1 if target == 0 else 0
         for c in range(self.alpha.n_classes):
             if c != target and self.of(c * self.alpha.n_outputs) > self.of(rival * self.alpha.n_outputs):

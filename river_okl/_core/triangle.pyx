@@ -1,8 +1,9 @@
-"""A symmetric matrix of a dictionary's size that moves by a rank-one step and is then asked for a product, sample by sample.
+"""A symmetric matrix of a dictionary's size that moves by a rank-one step and is then asked for a product, sample by
+sample.
 
-Of the matrix the lower triangle is kept.  A step waits for the next product, which makes both while each number is loaded
-once (``rank_one_times`` in linalg.h), the same numbers as one after the other would be; ``settle`` makes it before anything
-else is read.
+Of the matrix the lower triangle is kept.  A step waits for the next product, which makes both while each number is
+loaded once (``rank_one_times`` in linalg.h), the same numbers as one after the other would be; ``settle`` makes it
+before anything else is read.
 """
 
 from libc.string cimport memcpy, memset
@@ -93,7 +94,9 @@ cdef class Triangle:
         """A copy of the matrix, whole."""
         cdef Py_ssize_t i, j, ld = self.capacity
         self.settle()
-        return np.array([[self.numbers[max(i, j) * ld + min(i, j)] for j in range(self.n)] for i in range(self.n)]).reshape(self.n, self.n)
+        return np.array(
+            [[self.numbers[max(i, j) * ld + min(i, j)] for j in range(self.n)] for i in range(self.n)]
+        ).reshape(self.n, self.n)
 
     def state(self):
         """The lower triangle, row after row."""
