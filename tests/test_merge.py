@@ -723,7 +723,7 @@ def test_a_start_that_has_learned_more_is_refused():
     start, shard = usual(), usual()
     for x, y in words_and_gaps(50):
         start.learn_one(x, y)
-    with pytest.raises(ValueError, match=r"start has learned 50 samples more than models\[0\]"):
+    with pytest.raises(ValueError, match=r"start has learned 50 samples, models\[0\] 0"):
         river_okl.merge([shard, copy.deepcopy(shard)], start=start)
 
 

@@ -128,20 +128,9 @@ RULES: tuple[tuple[Any, Any], ...] = (
 )
 
 
-def _check_start(shards: Shards) -> None:
-    """What models were copies of has learned no more than they have."""
-    for i, learned in enumerate(shards.learned):
-        if learned < 0:
-            raise ValueError(
-                f"start has learned {-learned:,} samples more than models[{i}], which is no copy of it that has learned on: "
-                f"give the model that all of them were copies of, or none if they were new"
-            )
-
-
 def _merged(shards: Shards) -> tuple[Any, float]:
     for kind, rule in RULES:
         if issubclass(type(shards.models[0]), kind):  # River's pipelines pass for instances of their last step
-            _check_start(shards)
             found: tuple[Any, float] = rule.merged(shards)
             return found
     return wrappers.merged(shards, _merged)
