@@ -14,6 +14,7 @@ MODULES = [
     "choice",
     "coefficients",
     "driver",
+    "dual",
     "estimates",
     "expansion",
     "fourier",

@@ -426,8 +426,8 @@ def test_numbers_of_any_type_are_numbers(cls):
 # Weights ----------------------------------------------------------------------------------------------------------
 
 
-# What they keep are values at the points: where the bandwidth moves, the coefficients are others.
-KEEPS_VALUES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor")
+# What they keep are values at the points, or a solution: where the bandwidth moves, the coefficients are others.
+KEEPS_VALUES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor", "TVMClassifier")
 
 
 @each_variant
@@ -717,6 +717,7 @@ def test_other_parameters_are_not_mutable(cls):
 GROWS_WITH_NAMES = {
     "FOGDClassifier": "the frequencies of 1,000 to 2,000 names are kept",
     "FOGDRegressor": "the frequencies of 1,000 to 2,000 names are kept",
+    "TVMClassifier": "a merged prototype has the features of all samples that it stands for",
 }
 
 

@@ -18,7 +18,7 @@ from tests import reference, streams
 from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
 
 KERNEL = kernels.RBF(0.5)
-EXPANSIONS = [name for name in CLASSES if not name.startswith(("OKL", "SOGP", "FOGD"))]
+EXPANSIONS = [name for name in CLASSES if not name.startswith(("OKL", "SOGP", "FOGD", "TVM"))]  # TVM: test_tvm.py
 REFUSING = {
     "SkeGDClassifier": "a random sketch of the points of one stream",
     "POMDRClassifier": "the last samples of one stream",
