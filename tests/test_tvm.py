@@ -24,12 +24,8 @@ MERGING = pytest.mark.parametrize("merging", ["global", "nearest"])
 def check(model):
     """The invariants of the class, by brute force."""
     f = model._f
-    f._check()
-    assert model._settled
-    assert len(f) <= model.budget
-    assert model._mass.shape == (len(f), max(2, f.n_classes))
+    model._check()
     assert (model._mass >= 0.0).all() and (model._mass.sum(axis=1) > 0.0).all()
-    assert model._residual() < tvm.KUHN_TUCKER
     beta = f.columns * (math.sqrt(2.0) if f.n_classes else 1.0)
     values = f.gram() @ beta
     for o, (b, value) in enumerate(zip(beta.T, values.T, strict=True)):
@@ -263,10 +259,14 @@ def test_parameters_are_checked():
         model.mutate({"C": 2.0})
 
 
+class Interrupted(BaseException):
+    """As a KeyboardInterrupt, but nothing to pytest."""
+
+
 # Interruptions ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("where", ["solve_dual", "cheapest_pair", "_show_mean", "_bordered", "_without"])
+@pytest.mark.parametrize("where", ["solve_dual", "cheapest_pair", "_show_mean", "bordered", "_without"])
 def test_an_exception_while_a_step_is_planned_leaves_the_model_as_it_was(monkeypatch, where):
     stream = streams.dense("classification", 80)
     model = TVMClassifier(KERNEL, budget=6)
@@ -276,8 +276,8 @@ def test_an_exception_while_a_step_is_planned_leaves_the_model_as_it_was(monkeyp
     (x, y), rest = stream[40], stream[41:]
     points = model.support_vectors, model._mass.tolist()
     with monkeypatch.context() as patch:
-        patch.setattr(tvm, where, lambda *arguments: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
+        patch.setattr(tvm, where, lambda *arguments: (_ for _ in ()).throw(Interrupted))
+        with pytest.raises(Interrupted):
             model.learn_one(x, y)
     assert (model.support_vectors, model._mass.tolist()) == points
     check(model)
@@ -293,15 +293,15 @@ class Breaking:
     """An expansion in whose n-th change an exception comes up."""
 
     def __init__(self, f, n, after):
-        self.__dict__ |= {"f": f, "left": n, "after": after}
+        self.__dict__.update(f=f, left=n, after=after)
 
     def change(self, name, *arguments):
         self.__dict__["left"] -= 1
         if self.left < 0 and not self.after:
-            raise KeyboardInterrupt
+            raise Interrupted
         getattr(self.f, name)(*arguments)
         if self.left < 0:
-            raise KeyboardInterrupt
+            raise Interrupted
 
     def add(self, *arguments):
         self.change("add", *arguments)
@@ -327,7 +327,7 @@ def test_an_exception_between_two_changes_of_f_leaves_a_model_that_goes_on(n, af
     model.learn_stream(stream[:40])
     f = model._f
     model._f = Breaking(f, n, after)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted):
         for x, y in stream[40:]:
             p = f.observe(x)
             model._step(model._f, y, p, 1.0)
@@ -345,19 +345,6 @@ def test_an_exception_between_two_changes_of_f_leaves_a_model_that_goes_on(n, af
 # Checkpoints and merges -------------------------------------------------------------------------------------------
 
 
-def test_a_checkpoint_with_another_solution_is_solved_again(tmp_path):
-    model = TVMClassifier(KERNEL, budget=6)
-    model.learn_stream(streams.dense("classification", 60))
-    whole = copy.deepcopy(model)
-    model._f.columns = model._f.columns * 1.5
-    river_okl.save(model, tmp_path / "model.okl")
-    restored = river_okl.load(tmp_path / "model.okl")
-    for one in (restored, whole):
-        one.learn_one({"x0": 0.1}, 1.0, 0.0)
-    check(restored)
-    assert restored.decision_function_one({"x0": 0.5}) == pytest.approx(whole.decision_function_one({"x0": 0.5}))
-
-
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -366,17 +353,36 @@ def test_a_checkpoint_with_another_solution_is_solved_again(tmp_path):
         ("_mass", lambda a: a[:, :1].copy()),
         ("_mass", lambda a: np.tile(a, 2)),
         ("_births", lambda a: a[:-1]),
+        ("_births", lambda a: a + 1),
         ("_gram", lambda a: a[:-1]),
+        ("_gram", lambda a: 2.0 * a),
+        ("_gram", lambda a: np.tril(a)),
+        ("_gram", lambda a: a + 5.0 * (1.0 - np.eye(len(a)))),
         ("_gammas", lambda a: ("wide",)),
     ],
 )
-def test_a_checkpoint_whose_parts_do_not_belong_together_is_refused(tmp_path, name, change):
+def test_no_checkpoint_holds_what_does_not_belong_together(tmp_path, name, change):
     model = TVMClassifier(KERNEL, budget=6)
     model.learn_stream(streams.dense("classification", 60))
     setattr(model, name, change(getattr(model, name)))
+    with pytest.raises(ValueError, match=r"weights of shape|bandwidths of|Gram matrix"):
+        river_okl.save(model, tmp_path / "model.okl")
+
+
+def test_a_model_whose_step_was_interrupted_is_saved(tmp_path):
+    model = TVMClassifier(KERNEL, budget=6)
+    stream = streams.dense("classification", 60)
+    model.learn_stream(stream[:50])
+    f = model._f
+    model._f = Breaking(f, 2, True)
+    with pytest.raises(Interrupted):
+        for x, y in stream[50:]:
+            model._step(model._f, y, f.observe(x), 1.0)
+    model._f = f
     river_okl.save(model, tmp_path / "model.okl")
-    with pytest.raises(ValueError, match=r"weights of shape|bandwidths of"):
-        river_okl.load(tmp_path / "model.okl")
+    restored = river_okl.load(tmp_path / "model.okl")
+    restored.learn_one(*stream[0])
+    check(restored)
 
 
 def three_shards(stream, **options):
@@ -432,7 +438,8 @@ def test_what_they_started_from_counts_once():
     assert merged._mass.sum() == pytest.approx(200.0)
     for label, y in enumerate(merged._labels.names):
         assert merged._mass[:, label].sum() == pytest.approx(sum(own == y for _, own in stream))
-    assert np.mean([merged.predict_one(x) == y for x, y in stream]) > 0.75
+    right = [np.mean([model.predict_one(x) == y for x, y in stream]) for model in (start, *models, merged)]
+    assert right[-1] >= np.mean(right[1:-1]) - 0.02
 
 
 def test_a_smaller_budget_costs_what_it_says():

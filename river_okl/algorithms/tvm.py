@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.dual import cheapest_pair, residual, solve_dual
+from river_okl._core.dual import bordered, cheapest_pair, residual, solve_dual
 from river_okl._core.expansion import Expansion
 from river_okl._core.linalg import symmetric_times_rows, transposed_times
 from river_okl.checks import check_choice, check_dictionary, check_positive
@@ -114,12 +114,14 @@ class TVMClassifier(KernelClassifier):
         return {"buffer"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
-        changed = self._settle()  # then p is of f before; with classes it is along one direction
-        scores = transposed_times(self._beta(), f.row) if changed or f.n_classes else np.array([p])
+        if self._settle() or f.n_classes:  # p is of f before, or along one direction
+            distance = float(_distances(transposed_times(self._beta(), f.row)[:, None])[0])
+        else:
+            distance = abs(p)
         label = f.direction[0][0] if f.n_classes else int(y > 0.0)
         if w == 0.0 or f.self_similarity <= 0.0:
             return
-        if self._is_far(float(_distances(scores[:, None])[0])) and self._mass[:, label].any():
+        if self._is_far(distance) and self._mass[:, label].any():
             return
         mass = np.zeros((1, self._mass.shape[1]))
         mass[0, label] = w
@@ -132,7 +134,9 @@ class TVMClassifier(KernelClassifier):
         self._settled = False
         f.add(0.0)
         try:
-            plan = self._plan(np.concatenate([self._mass, mass]), _bordered(self._gram, f.row), self.budget)
+            plan = self._plan(
+                np.concatenate([self._mass, mass]), bordered(self._gram, np.arange(len(f) - 1), f.row), self.budget
+            )
         except BaseException:
             f.remove(len(f) - 1)
             self._settled = True
@@ -156,12 +160,11 @@ class TVMClassifier(KernelClassifier):
         leaving = self._leaving(f, K, masses, beta) if len(f) > most else []
         if leaving:
             order = _without(len(f), leaving)
-            stay = np.ix_(order, order)
             if len(leaving) == 1:
-                K, masses, beta = K[stay], masses[order], beta[order]
+                K, masses, beta = K[np.ix_(order, order)], masses[order], beta[order]
             else:
                 _show_mean(f, leaving, masses.sum(axis=1))
-                K = _bordered(K[stay], np.append(f.row[order], f.self_similarity))
+                K = bordered(K, order, np.append(f.row[order], f.self_similarity))
                 masses, beta = _joined(masses, order, leaving), _joined(beta, order, leaving)
         return leaving, masses, K, self._solution(masses, K, beta)
 
@@ -242,24 +245,27 @@ class TVMClassifier(KernelClassifier):
             raise ValueError(f"weights of shape {self._mass.shape} for {n} prototypes")
         if not all(type(gamma) is float for gamma in self._gammas):
             raise ValueError(f"bandwidths of {self._gammas!r:.100}")
-        self._settled = self._settled and self._residual() < KUHN_TUCKER
+        if self._settled:  # otherwise a step was interrupted, and the next one makes them agree
+            k = self._f.self_similarities
+            right = np.array_equal(self._births, self._f.births) and np.array_equal(self._gram.diagonal(), k)
+            if not right or (self._gram != self._gram.T).any() or (self._gram**2 > 1.000001 * np.outer(k, k)).any():
+                raise ValueError(f"a Gram matrix that is not that of {len(self._f)} prototypes")
 
-    def _residual(self) -> float:
-        """Of the Kuhn-Tucker conditions, from K anew; infinite if the weights are not those of the prototypes."""
-        f = self._f
-        if not np.array_equal(self._births, f.births) or self._mass.shape[1] != max(2, f.n_classes):
-            return math.inf
-        K = f.gram()
-        if not np.allclose(K, self._gram, rtol=1e-9, atol=1e-9 * K.max(initial=0.0)):
-            return math.inf
-        found: float = residual(self._gram, self.C * self._mass, self._beta())
-        return found
+    def _check(self) -> None:
+        """The invariants, by brute force; tests call it."""
+        f, C = self._f, self.C
+        f._check()
+        assert self._settled and len(f) <= self.budget
+        assert np.array_equal(self._births, f.births) and self._mass.shape == (len(f), max(2, f.n_classes))
+        np.testing.assert_allclose(self._gram, f.gram(), rtol=1e-9, atol=1e-12)
+        assert residual(self._gram, C * self._mass, self._beta()) < KUHN_TUCKER
 
 
 def _distances(scores: Arrays) -> Arrays:
     """How far from the decision boundary points with these scores are, in columns: |f|, or half the lead of the largest."""
     if len(scores) == 1:
-        scores = np.concatenate([-scores, scores])
+        size: Arrays = abs(scores[0])
+        return size
     second, first = np.partition(scores, len(scores) - 2, axis=0)[-2:]
     distances: Arrays = (first - second) / 2.0
     return distances
@@ -272,28 +278,19 @@ def _squared_distances(k: Arrays, row: Arrays, k_x: float) -> Arrays:
     return distances
 
 
-def _without(n: int, leaving: list[int]) -> list[int]:
+def _without(n: int, leaving: list[int]) -> NDArray[np.intp]:
     """Which of n positions stand where, after ``Expansion.remove`` of these from the last to the first."""
     order = list(range(n))
     for i in sorted(leaving, reverse=True):
         order[i] = order[-1]
         order.pop()
-    return order
+    return np.array(order, dtype=np.intp)
 
 
-def _bordered(K: Arrays, row: Arrays) -> Arrays:
-    """K and one more row and column."""
-    n = len(K)
-    grown = np.empty((n + 1, n + 1))
-    grown[:n, :n] = K
-    grown[n] = grown[:, n] = row
-    return grown
-
-
-def _joined(rows: Arrays, order: list[int], pair: list[int]) -> Arrays:
+def _joined(rows: Arrays, order: NDArray[np.intp], pair: list[int]) -> Arrays:
     """Rows in this order, and then the sum of two that are not in it."""
-    joined: Arrays = np.concatenate([rows[order], rows[pair].sum(axis=0, keepdims=True)])
-    return joined
+    i, j = pair
+    return np.concatenate([rows[order], rows[i : i + 1] + rows[j : j + 1]])
 
 
 def _show_mean(f: Expansion, pair: list[int], weights: Arrays) -> None:
