@@ -25,7 +25,7 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 
 cdef double TOLERANCE = 1e-10   # of the residual: what is known of f(x_j)
 cdef double ROUNDING = 1e-15    # relative to |β_j| κ(x_j, x_j): f(x_j) is not known better
-cdef double AT_CORNER = 1e-13   # of the box: a variable this close to a corner is there
+cdef double AT_CORNER = 2e-15   # relative: a variable this close to a corner is there, but for rounding
 cdef double JITTER = 1e-13      # of κ(x_j, x_j): dependent points have no factor without it
 cdef double SAME = 1e-12        # of κ(x, x) + κ(z, z): a squared distance below it is rounding
 cdef double TIE = 1e-9          # relative: costs that are closer are equal, and age decides
@@ -57,9 +57,8 @@ cdef inline double best(double rest, double k, const double *box) noexcept nogil
 cdef inline double settled(double beta, const double *box) noexcept nogil:
     """The variable in its box, and at a corner where it is next to it."""
     cdef int c
-    cdef double near = AT_CORNER * (box[2] - box[0])
     for c in range(3):
-        if fabs(beta - box[c]) <= near:
+        if fabs(beta - box[c]) <= AT_CORNER * fabs(box[c]):
             return box[c]
     return min(max(beta, box[0]), box[2])
 
@@ -276,7 +275,7 @@ def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, 
         fill_box(caps, 1 if columns == 1 else o, box)
         for j in range(n):
             work[0, j] = settled(beta[j, o], &box[j, 0])
-            if not fabs(work[0, j] - beta[j, o]) <= AT_CORNER * (box[j, 2] - box[j, 0]):
+            if not fabs(work[0, j] - beta[j, o]) <= AT_CORNER * fabs(beta[j, o]):
                 return INFINITY
         evaluate(&K[0, 0], n, &work[0, 0], &work[1, 0])
         worst = max(worst, largest(n, &work[1, 0], &work[0, 0], &box[0, 0], &at))
