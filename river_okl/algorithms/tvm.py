@@ -296,5 +296,8 @@ def _joined(rows: Arrays, order: NDArray[np.intp], pair: list[int]) -> Arrays:
 def _show_mean(f: Expansion, pair: list[int], weights: Arrays) -> None:
     """The weighted mean of two prototypes becomes the last sample."""
     i, j = pair
-    x_i, x_j, share = f.point(i), f.point(j), float(weights[i] / (weights[i] + weights[j]))
-    f.evaluate({name: share * x_i.get(name, 0.0) + (1.0 - share) * x_j.get(name, 0.0) for name in {**x_i, **x_j}})
+    share = float(weights[i] / (weights[i] + weights[j]))
+    mean, rest = {name: share * value for name, value in f.point(i).items()}, 1.0 - share
+    for name, value in f.point(j).items():
+        mean[name] = mean.get(name, 0.0) + rest * value
+    f.evaluate(mean)
