@@ -1512,7 +1512,9 @@ class TVMClassifier(Twin):
     def learn(self, x, y):
         self.t += 1
         side = int(y > 0.0)
-        if abs(self.f(x)) > self.buffer + self.SLACK and any(self.weight[b][side] for b in self.birth):
+        if (
+            y * self.f(x) > self.buffer + self.SLACK
+        ):  # Decision: on the wrong side no sample is far enough to be skipped
             return
         values = {name: v for name, v in x.items() if v != 0.0}
         same = [b for z, b in zip(self.support, self.birth, strict=True) if z == values]

@@ -215,26 +215,29 @@ def test_a_sample_that_is_a_prototype_adds_its_weight():
         assert often.decision_function_one({"x": 0.5 * i}) == pytest.approx(once.decision_function_one({"x": 0.5 * i}))
 
 
-def test_beyond_the_buffer_nothing_is_learned():
+def test_right_beyond_the_buffer_nothing_is_learned():
     model = TVMClassifier(kernels.Linear(), buffer=1.5)
     model.learn_one({"x": 1.0}, True)
     model.learn_one({"x": -1.0}, False)
-    for x, y, learned in ((1.4, True, True), (1.6, True, False), (-1.6, True, False), (-1.4, False, True)):
+    for x, y, learned in ((1.4, True, 1), (1.6, True, 0), (-1.6, False, 0), (-1.6, True, 1), (1.6, False, 1)):
         other = copy.deepcopy(model)
         other.learn_one({"x": x}, y)
-        assert other.decision_function_one({"x": 1.0}) == pytest.approx(1.0)
         assert other.n_support_vectors == 2 + learned
+        check(other)
 
 
-def test_the_first_sample_of_a_label_is_never_skipped():
-    model = TVMClassifier(kernels.Linear())
-    model.learn_one({"x": 1.0}, "a")
-    model.learn_one({"x": 3.0}, "b")
-    model.learn_one({"x": -1.0}, "b")
-    assert model.n_support_vectors == 3
-    model.learn_one({"x": -5.0, "y": 1.0}, "c")
-    assert model.n_support_vectors == 4
-    check(model)
+def test_with_many_labels_half_the_lead_is_what_is_beyond_the_buffer():
+    model = TVMClassifier(KERNEL, budget=40)
+    stream = letters(150)
+    for x, y in stream:
+        scores = model.decision_function_one(x)
+        before = model._mass.sum()
+        model.learn_one(x, y)
+        if isinstance(scores, dict) and y in scores and len(scores) > 2:
+            f = {label: math.sqrt(2.0) * score for label, score in scores.items()}
+            lead = (f.pop(y) - max(f.values())) / 2.0
+            if model.n_support_vectors < 40:
+                assert (model._mass.sum() > before) == (lead <= 1.0)
 
 
 def test_the_farthest_leaves_before_two_are_merged():

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.dual import bordered, cheapest_pair, residual, solve_dual
 from river_okl._core.expansion import Expansion
-from river_okl._core.linalg import symmetric_times_rows, transposed_times
+from river_okl._core.linalg import symmetric_times_rows
 from river_okl.checks import check_choice, check_dictionary, check_positive
 from river_okl.kernels import Kernel
 from river_okl.maintenance import DEPENDENT, TIE
@@ -114,15 +114,10 @@ class TVMClassifier(KernelClassifier):
         return {"buffer"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
-        if self._settle() or f.n_classes:  # p is of f before, or along one direction
-            distance = float(_distances(transposed_times(self._beta(), f.row)[:, None])[0])
-        else:
-            distance = abs(p)
+        margin = y * (f.value() if self._settle() else p)  # settled anew, f is not the one of p
+        if w == 0.0 or f.self_similarity <= 0.0 or self._is_beyond(margin):
+            return
         label = f.direction[0][0] if f.n_classes else int(y > 0.0)
-        if w == 0.0 or f.self_similarity <= 0.0:
-            return
-        if self._is_far(distance) and self._mass[:, label].any():
-            return
         mass = np.zeros((1, self._mass.shape[1]))
         mass[0, label] = w
         same = self._same(f)
@@ -143,7 +138,7 @@ class TVMClassifier(KernelClassifier):
             raise
         self._commit(*plan)
 
-    def _is_far(self, distance: float) -> bool:
+    def _is_beyond(self, distance: float) -> bool:
         return distance > self.buffer + KUHN_TUCKER
 
     def _same(self, f: Expansion) -> int:
@@ -172,7 +167,7 @@ class TVMClassifier(KernelClassifier):
         """The one prototype that leaves, or the two that become one, the older first."""
         distances = _distances(symmetric_times_rows(K, np.ascontiguousarray(columns.T)))
         farthest = f.oldest_of_least(-distances, KUHN_TUCKER / TIE)  # what f is not known better than is a tie
-        if self._is_far(float(distances[farthest])):
+        if self._is_beyond(float(distances[farthest])):
             return [farthest]
         if self.merging == "nearest":
             distances = _squared_distances(K.diagonal()[:-1], K[-1, :-1], float(K[-1, -1]))
