@@ -1512,9 +1512,7 @@ class TVMClassifier(Twin):
     def learn(self, x, y):
         self.t += 1
         side = int(y > 0.0)
-        if (
-            y * self.f(x) > self.buffer + self.SLACK
-        ):  # Decision: on the wrong side no sample is far enough to be skipped
+        if y * self.f(x) > self.buffer + self.SLACK:  # Decision: none is skipped on the wrong side
             return
         values = {name: v for name, v in x.items() if v != 0.0}
         same = [b for z, b in zip(self.support, self.birth, strict=True) if z == values]

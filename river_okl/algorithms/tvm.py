@@ -26,9 +26,7 @@ from river_okl.model import KernelClassifier
 
 Arrays = NDArray[np.float64]
 
-KUHN_TUCKER = (
-    1e-6  # what the residual of the conditions stays below; |f| is beyond the buffer if it is so by more than this
-)
+KUHN_TUCKER = 1e-6  # the residual stays below it; |f| above the buffer by less is not above it
 
 
 class TVMClassifier(KernelClassifier):
@@ -43,26 +41,26 @@ class TVMClassifier(KernelClassifier):
     C
         The cost of a unit of hinge loss of a sample, as in a batch support vector machine.
     buffer
-        A sample with |f(x)| above the buffer is too far from the decision boundary to matter, and is skipped. At least 1, the
-        margin.
+        A sample with y f(x) above the buffer is far from the decision boundary, and is skipped. At least 1, the margin.
     merging
         Which two prototypes become one if there are more than B: "global", the pair that changes f least; "nearest", the new
         sample and its nearest prototype.
 
     Notes
     -----
-    - The papers' full text was not at hand: this follows their abstracts and citations. The bounds on what is skipped, which
-      prototypes are merged, and more than two labels are our choice; there is no bias.
+    - The papers' full text was not at hand: this follows their abstracts. What they leave open is our choice: the buffer, the
+      costs of merging, and more than two labels. There is no bias.
+    - A sample far from the boundary is skipped only if it is on its right side. Skipped on both sides, with buffer=1 the model
+      may call a whole region by the wrong label and never learn otherwise: on Bananas (γ = 0.5, C = 10) five of six orders of
+      the stream ended with 13 to 28 % errors instead of 10.
     - A sample that is a prototype already only adds its weight. If there are more than B prototypes, the one of largest |f(x_j)|
       leaves if that is above the buffer. Otherwise two are merged into their weighted mean; "global" takes the pair with the
       least s_i s_j/(s_i + s_j) ‖κ_i - κ_j‖², a distance in feature space because |f(x_i) - f(x_j)| ≤ ‖f‖ ‖κ_i - κ_j‖.
     - A merged prototype has the features of both: a stream with ever-new feature names makes the model grow.
-    - With more than two labels, half the difference of the two largest scores takes the place of |f(x)|, which it is for two.
-      The first sample of a label is never skipped.
-    - Samples beyond the buffer are skipped on the wrong side too: they are taken for noise, and after an abrupt drift the
-      model recovers only from the boundary.
-    - The dual is solved by coordinate steps and Newton's method on the variables off their bounds, until the residual of the
-      Kuhn-Tucker conditions is below 1e-6 (in fact some 1e-10, while rounding allows: below 1e-6 up to coefficients of some 1e8).
+    - With more than two labels there is one function for each against all others, and half the lead of one score over another
+      takes the place of f(x), which it is for two. The scores are these functions divided by √2.
+    - The dual is solved by coordinate steps and Newton's method on the variables off their bounds, to a residual of the
+      Kuhn-Tucker conditions of 1e-10 or the rounding of f, which with huge weights may be more.
     - The sample weight multiplies C.
 
     Examples
@@ -72,11 +70,11 @@ class TVMClassifier(KernelClassifier):
 
     >>> model = preprocessing.StandardScaler() | TVMClassifier(budget=50)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0%
+    Accuracy: 89.1%
 
     References
     ----------
-    [^1]: [Wang, Z. and Vucetic, S., 2009. Twin vector machines for online learning on a budget. Proceedings of the 2009 SIAM International Conference on Data Mining, pp.906-917.](https://doi.org/10.1137/1.9781611972795.78)
+    [^1]: [Wang, Z. and Vucetic, S., 2009. Twin vector machines for online learning on a budget. Proceedings of the 2009 SIAM International Conference on Data Mining, pp.906-917.](https://doi.org/10.1137/1.9781611972795)
     [^2]: [Wang, Z. and Vucetic, S., 2010. Online training on a budget of support vector machines using twin prototypes. Statistical Analysis and Data Mining, 3(3), pp.149-169.](https://doi.org/10.1002/sam.10075)
 
     """
