@@ -34,7 +34,7 @@ COSTS = (0.1, 1.0, 10.0)
 RIVALS = ("SVC", "SVC, B", "Forgetron", "BPA", "BSGD")
 VARIANTS = {
     f"TVM, {merging}, {buffer:g}": {"merging": merging, "buffer": buffer}
-    for merging, buffer in (("global", 1.0), ("global", 1.5), ("global", 2.0), ("nearest", 1.5))
+    for merging, buffer in (("global", 1.0), ("global", 1.5), ("global", 2.0), ("nearest", 1.0), ("nearest", 1.5))
 }
 
 

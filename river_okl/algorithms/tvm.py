@@ -32,6 +32,9 @@ KUHN_TUCKER = 1e-6  # the residual stays below it; |f| above the buffer by less 
 class TVMClassifier(KernelClassifier):
     """The twin vector machine: a support vector machine, solved after every sample, on prototypes that summarise the stream.
 
+    Take it if the budget is small and any prefix of the stream must give a good model: with 100 prototypes it is more accurate
+    than `BPAClassifier`, and steadier than `BSGDClassifier` with merging, at 5 to 10 times the time of that.
+
     Parameters
     ----------
     kernel
@@ -43,7 +46,7 @@ class TVMClassifier(KernelClassifier):
     buffer
         A sample with y f(x) above the buffer is far from the decision boundary, and is skipped. At least 1, the margin.
     merging
-        Which two prototypes become one if there are more than B: "global", the pair that changes f least; "nearest", the new
+        Which two prototypes become one if there are more than B: "global", the pair of least cost (Notes); "nearest", the new
         sample and its nearest prototype.
 
     Notes
