@@ -33,7 +33,7 @@ class TVMClassifier(KernelClassifier):
     """The twin vector machine: a support vector machine, solved after every sample, on prototypes that summarise the stream.
 
     Take it if the budget is small and any prefix of the stream must give a good model: with 100 prototypes it is more accurate
-    than `BPAClassifier`, and steadier than `BSGDClassifier` with merging, at 5 to 10 times the time of that.
+    than `BPAClassifier`, and steadier than `BSGDClassifier` with merging, at 5 to 12 times the time of that.
 
     Parameters
     ----------
