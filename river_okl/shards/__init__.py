@@ -51,6 +51,8 @@ def merge(
     -----
     - Sums of expansions: f = Σ w_i f_i. Equal points become one. While the union fits the budget that is exact; otherwise f is
       projected once on the points that explain most of it.
+    - `TVMClassifier`: the prototypes of all are one weighted set, and f its solution, not a sum; beyond the budget they are
+      merged as along a stream.
     - Gaussian processes (`SOGP…`, and all that are in `OKL…`): posteriors are products of evidence, so that precisions and
       linear terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), streaming variational Bayes. With dictionaries that differ, each
       posterior is taken at the points of the union that explain most of the means.
