@@ -1,4 +1,8 @@
-"""README.md's table from results/race.json, and that of all classes: python -m benchmarks.readme [--race|--classes]"""
+"""README.md's table and first claim from results/untuned.md: python -m benchmarks.readme
+
+``--race`` measures results/race.json anew, the benchmark that ``python -m river_okl`` prints, and ``--classes`` writes
+results/classes.md, every class with its defaults.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,28 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 from typing import Any
 
-from river import base, utils
+from river import base
 
 import river_okl
 from benchmarks import runner
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 RACE = runner.RESULTS / "race.json"
-TABLE = re.compile(r"(?<=<!-- race -->\n).*?(?=<!-- /race -->)", re.S)
+UNTUNED = runner.RESULTS / "untuned.md"
+GENERATED = re.compile(r"(?<=<!-- (claim|table) -->).*?(?=<!-- /\1 -->)", re.S)
+SHOWN = {  # of the leaderboard's models those of README.md, best first
+    "OKL": "**`OKLClassifier`**",
+    "Ahpatron": "`AhpatronClassifier`",
+    "ARF(10)": "River's `forest.ARFClassifier`",
+    "AMF": "River's `forest.AMFClassifier`",
+    "KNN": "River's `neighbors.KNNClassifier`",
+    "LogisticRegression": "River's `linear_model.LogisticRegression`",
+}
 
 # Streams, which kind of our classes learns them, and who of River's does beside them.
 RACES: dict[tuple[str, ...], tuple[type, str]] = {
@@ -53,21 +67,54 @@ def changed() -> list[dict[str, Any]]:
     ]
 
 
+def section(number: int) -> dict[str, dict[str, float]]:
+    """The first table of a section of results/untuned.md: the numbers of each row by column."""
+    text = UNTUNED.read_text(encoding="utf-8").partition(f"\n## {number}. ")[2]
+    lines = text[text.index("| ") :].partition("\n\n")[0].splitlines()
+    (_, *columns), _, *rows = ([cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines)
+    return {
+        name: {
+            column: float(cell.replace(",", ""))
+            for column, cell in zip(columns, cells, strict=True)
+            if cell[:1].isdigit()
+        }
+        for name, *cells in rows
+    }
+
+
+def untuned() -> tuple[list[str], dict[str, tuple[float, float, float, float]]]:
+    """The streams of classification; of each model mean accuracy and log-loss, median µs and kB over them."""
+    accuracy, log_loss, memory, times = section(1), section(2), section(6), section(7)
+    streams = [name for name in accuracy if name in times]
+    return streams, {
+        model: (
+            accuracy["mean"][model],
+            log_loss["mean"][model],
+            statistics.median(times[stream][model] for stream in streams),
+            statistics.median(memory[model][stream] for stream in streams),
+        )
+        for model in SHOWN
+    }
+
+
+def claim() -> str:
+    """What README.md begins with; the ratio of times is the median of the streams' ratios."""
+    times, (streams, models) = section(7), untuned()
+    ratio = statistics.median(times[stream]["ARF(10)"] / times[stream]["OKL"] for stream in streams)
+    return (
+        f"{len(streams)} streams, nothing tuned: mean accuracy {models['OKL'][0]:.1f} %, against "
+        f"{models['ARF(10)'][0]:.1f} % of River's adaptive random forest, in 1/{ratio:.0f} of its time."
+    )
+
+
 def table() -> str:
-    """README.md's race as Markdown, the best first; ours in code, the first of ours in bold."""
-    raced = json.loads(RACE.read_text(encoding="utf-8"))["models"]
+    """README.md's table as Markdown."""
+    _, models = untuned()
     rows = []
-    for model in sorted(raced, key=lambda model: model["error_rate"]):
-        size = model["support_vectors"]
-        cells = [
-            f"River's `{model['model']}`" if "." in model["model"] else f"`{model['model']}`",
-            f"{1 - model['error_rate']:.1%}".replace("%", " %"),
-            f"{model['microseconds_per_sample']:.1f}",
-            "-" if size is None else f"{size:,}",
-            utils.pretty.humanize_bytes(model["memory_bytes"]),
-        ]
-        rows.append([f"**{cell}**" if model is raced[0] else cell for cell in cells])
-    return runner.table(["model", "accuracy", "µs", "support vectors", "memory"], rows) + "\n"
+    for model, (accuracy, log_loss, time, memory) in models.items():
+        cells = [f"{accuracy:.1f} %", f"{log_loss:.3f}", f"{time:,.0f}", f"{memory:,.0f}"]
+        rows.append([SHOWN[model], *(f"**{cell}**" if model == "OKL" else cell for cell in cells)])
+    return runner.table(["model", "accuracy", "log-loss", "µs/sample", "memory, kB"], rows) + "\n"
 
 
 def classes() -> None:
@@ -92,9 +139,9 @@ def classes() -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Write README.md's table from results/race.json.")
-    parser.add_argument("--race", action="store_true", help="measure anew first")
-    parser.add_argument("--stale", action="store_true", help="only say whose times are those of older code")
+    parser = argparse.ArgumentParser(description="Write README.md's table from results/untuned.md.")
+    parser.add_argument("--race", action="store_true", help="write results/race.json instead")
+    parser.add_argument("--stale", action="store_true", help="only name what changed since results/race.json")
     parser.add_argument("--classes", action="store_true", help="write results/classes.md instead")
     options = parser.parse_args()
     if options.classes:
@@ -106,4 +153,6 @@ if __name__ == "__main__":
         raise SystemExit
     if options.race:
         RACE.write_text(json.dumps({"commit": runner.commit()} | race(), indent=1) + "\n", encoding="utf-8")
-    README.write_text(TABLE.sub(lambda match: table(), README.read_text(encoding="utf-8")), encoding="utf-8")
+        raise SystemExit
+    made = {"claim": claim(), "table": f"\n{table()}"}
+    README.write_text(GENERATED.sub(lambda match: made[match[1]], README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -20,8 +20,8 @@ CLASSES = [name for name in sorted(river_okl.api.__all__) if inspect.isclass(get
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 PICTURES = {
     "untuned.png": "Accuracy against microseconds per sample, a dot for each model",
-    "beliefs.png": "What OKLClassifier believes along Elec2: the weights of its experts",
-    "features.png": "Which features matter on Agrawal, before and after a change of the concept",
+    "beliefs.png": "Weights of the experts of OKLClassifier along Elec2",
+    "features.png": "Feature weights on Agrawal, before and after a drift",
     "band.png": "The mean and the 90 % interval of OKLRegressor on a stream that changes",
 }
 MATH = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-FAST_FILES = {"test_core.py", "test_linalg.py", "test_kernels.py", "test_losses.py"}
+FAST_FILES = {"test_linalg.py", "test_kernels.py", "test_losses.py"}
+FAST_FOLDER = Path(__file__).parent / "core"
 PARTLY_FAST = {"test_conformance.py", "test_twins.py", "conftest.py"}
 NOT_FAST = {
     "test_a_name_that_raises_leaves_the_expansion_whole",
@@ -20,12 +21,13 @@ NOT_FAST = {
     "test_the_size_is_that_of_what_is_held",
     "test_the_bits_of_a_model_do_not_depend_on_threads",
 }
-collect_ignore = ["long"]  # python -m pytest tests/long
+collect_ignore = ["long", "reference"]  # python -m pytest tests/long; the reference implementations have no tests
 
 
 def pytest_ignore_collect(collection_path, config):
     """``-m fast`` does not read the files that have nothing of it."""
-    others = collection_path.suffix == ".py" and collection_path.name not in {*FAST_FILES, *PARTLY_FAST}
+    fast = collection_path.parent == FAST_FOLDER or collection_path.name in {*FAST_FILES, *PARTLY_FAST}
+    others = collection_path.suffix == ".py" and not fast
     return True if others and config.option.markexpr == "fast" and collection_path.is_file() else None
 
 
@@ -55,19 +57,18 @@ def pytest_collection_modifyitems(items):
 
     for item in items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
-        name = item.path.name
+        name, core = item.path.name, item.path.parent == FAST_FOLDER
         if getattr(item, "originalname", None) in NOT_FAST:
             continue
-        if (
-            name == "test_core.py"
-            and {"kernel", "options"} <= params.keys()
-            and params["kernel"] != "rbf"
-            and params["options"] != "all"
-        ):
+        if core and {"kernel", "options"} <= params.keys() and params["kernel"] != "rbf" and params["options"] != "all":
             continue  # of a table of kernels and options its first row and its last column
-        if name in FAST_FILES or (
-            name == "test_conformance.py"
-            and getattr(params.get("cls"), "__name__", None) in ODD
-            and not params.get("options")
+        if (
+            core
+            or name in FAST_FILES
+            or (
+                name == "test_conformance.py"
+                and getattr(params.get("cls"), "__name__", None) in ODD
+                and not params.get("options")
+            )
         ):
             item.add_marker("fast")

@@ -21,8 +21,8 @@ from river import base, optim
 import river_okl
 from river_okl import kernels
 from tests import streams
+from tests.core.expansions import Moody
 from tests.discovery import CLASSES, EVERY_VARIANT, bounded, decision, parameters, small, snapshot, task
-from tests.test_core import Moody
 
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
 each_variant = pytest.mark.parametrize(

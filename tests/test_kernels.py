@@ -1,6 +1,6 @@
 """Kernels as value objects: what they refuse, how they compose, compare, copy and show themselves.
 
-Their numbers are compared with one-line definitions in test_core.py.
+Their numbers are compared with one-line definitions in core/test_rows.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every public class makes the same model as its naive twin of tests/reference.py, at every step of every stream."""
+"""Every public class makes the same model as its reference implementation, at every step of every stream."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ import pytest
 
 from river_okl import kernels
 from river_okl.algorithms.fogd_nogd import frequencies
+from tests.core.expansions import OPTIONS, act, expand
 from tests.discovery import EVERY_VARIANT, bounded, decision, parameters, task
 from tests.streams import REGRESSION
-from tests.test_core import OPTIONS, act, expand
 
 TITLE = "A long life"
 HEAD = ["class", "samples", "µs", "SVs", "score", "relative", "‖f‖²", "f(z_i)", "K⁻¹K - I", "K d - k", "scale"]

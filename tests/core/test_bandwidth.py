@@ -1,0 +1,81 @@
+"""The data-driven bandwidth."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+from river_okl import kernels
+from tests.core.expansions import distance2, dot, expand
+
+
+def test_the_automatic_bandwidth_is_that_of_the_first_200_samples():
+    rng = random.Random(17)
+    stream = [{i: rng.gauss(0, 3) for i in range(4)} for _ in range(400)]
+    f = expand(kernels.RBF())
+    for x in stream:
+        f.observe(x)
+        if len(f) < 5:
+            f.add(1.0)
+    mean = np.mean([distance2(a, b) for a, b in itertools.pairwise(stream[:200])])
+    assert f.kernel.gammas == (pytest.approx(3.0 / mean, rel=1e-12),)
+    f._check()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "gamma"),
+    [
+        (kernels.Laplacian(), lambda distance, square: math.sqrt(3 / distance)),
+        (kernels.Linear(gamma=None), lambda distance, square: 1 / square),
+        (kernels.Polynomial(2, gamma=None), lambda distance, square: 1 / square),
+    ],
+    ids=lambda value: "" if callable(value) else str(value),
+)
+def test_automatic_gammas_of_the_other_kernels(kernel, gamma):
+    rng = random.Random(18)
+    stream = [{i: rng.gauss(1, 3) for i in range(4)} for _ in range(250)]
+    f = expand(kernel)
+    for x in stream:
+        f.observe(x)
+    distance = np.mean([distance2(a, b) for a, b in itertools.pairwise(stream[:200])])
+    square = np.mean([dot(x, x) for x in stream[:200]])
+    assert f.kernel.gammas == (pytest.approx(gamma(distance, square), rel=1e-12),)
+
+
+def test_everything_follows_while_the_bandwidth_moves():
+    f, rng = expand(kernels.RBF(), norm=True, values=True, inverse=True), random.Random(19)
+    for t in range(120):
+        f.observe({i: rng.gauss(0, 1 + t / 10) for i in range(3)})
+        if t % 4 == 0:
+            f.add(rng.gauss(0, 1))
+        if t % 10 == 0:
+            f._check()
+
+
+def test_a_constant_stream_has_a_kernel_all_the_same():
+    f = expand(kernels.RBF())
+    for _ in range(300):
+        assert math.isfinite(f.observe({"a": 1.0}))
+    f.add(1.0)
+    assert f.evaluate({"a": 1.0}) == 1.0
+    f.observe({"a": 2.0})
+    f._check()
+
+
+def test_a_bandwidth_that_does_not_move_costs_nothing():
+    """A stream of one sample has no scale; it is asked for one for 20,000 samples, and each time f would be settled."""
+    f = expand(kernels.RBF(), norm=True, inverse=True)
+    for t in range(300):
+        f.observe({"a": 1.0})
+        if t < 5:
+            f.add(1.0)
+    assert f.norm2 == pytest.approx(25.0)
+    f.observe({"a": 1.0})
+    assert not f.__getstate__()["stale"]
+    f.observe({"a": 2.0})
+    assert f.__getstate__()["stale"]
+    f._check()

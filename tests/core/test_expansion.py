@@ -1,0 +1,229 @@
+"""Expansions: invariants after random actions, positions and births, outputs, scales, states."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from river_okl._core.expansion import Expansion
+from river_okl._core.sample import Frame
+from tests.core.expansions import KERNELS, OPTIONS, RBF, act, expand, filled, point, state_of
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("kernel", KERNELS)
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    seed=st.integers(0, 2**32),
+    n_outputs=st.integers(1, 3),
+    budget=st.sampled_from([None, 1, 7, 12]),
+    wide=st.booleans(),
+)
+def test_any_actions_keep_the_invariants(kernel, options, seed, n_outputs, budget, wide):
+    rng = random.Random(seed)
+    f = expand(KERNELS[kernel], n_outputs=n_outputs, budget=budget, **OPTIONS[options])
+    names = [*range(60)] if wide else ["a", ("b", 1), 3, None, 2.5]
+    for _ in range(rng.randrange(5, 40)):
+        f = act(f, rng, OPTIONS[options], names)
+        f._check()
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_pickle_is_deterministic_and_goes_on_bit_for_bit(options, wide):
+    names = [*range(60)] if wide else [*"abcde"]
+    for seed in range(8):
+        rng = random.Random(seed)
+        f = expand(n_outputs=2, **OPTIONS[options])
+        for _ in range(40):
+            f = act(f, rng, OPTIONS[options], names)
+        data = pickle.dumps(f)
+        g = pickle.loads(data)
+        assert pickle.dumps(g) == pickle.dumps(pickle.loads(data))
+        state = rng.getstate()
+        outcomes = []
+        for h in (f, g):
+            rng.setstate(state)
+            for _ in range(40):
+                h = act(h, rng, OPTIONS[options], names)
+            outcomes.append(h)
+        f, g = outcomes
+        assert state_of(f) == state_of(g)
+        x = point(rng, names=names)
+        assert f.evaluate(x) == g.evaluate(x)
+
+
+def test_scratch_is_not_pickled():
+    f = filled(20)
+    before = pickle.dumps(f)
+    rng = random.Random(9)
+    for _ in range(10):
+        f.evaluate(point(rng))
+        f.evaluate({f"new {rng.random()}": 1.0})
+    assert pickle.dumps(f) == before
+
+
+def test_a_damaged_state_is_refused():
+    terms = RBF._terms()
+    kernel, state = filled(6, norm=True, values=True, inverse=True).__reduce__()[2]
+    for key, value in state.items():
+        for bad in damages(value):
+            g = Expansion(terms, norm=True, values=True, inverse=True)
+            with pytest.raises((ValueError, TypeError, KeyError, IndexError, OverflowError)):
+                g.__setstate__((kernel, {**state, key: bad}))
+    with pytest.raises(RuntimeError, match="new"):
+        filled(3).__setstate__((kernel, state))
+
+
+def damages(value):
+    if isinstance(value, bytes):
+        return [value[:-1], value + b"x", value[: len(value) // 2 // 8 * 8 + 8] + value] if value else [b"x"]
+    if isinstance(value, list) and value:
+        return [value[:-1], [*value, "more"], [value[0]] * len(value)]
+    if isinstance(value, bool):
+        return ["yes"]
+    if isinstance(value, tuple):
+        return [(), None, (value[0][:-8], *value[1:])]
+    return ["nonsense", None]
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-90, 1e90, 1e140])
+def test_scales_of_the_coefficients(scale):
+    f, g = (filled(30, norm=True, values=True) for _ in range(2))
+    f.scale(scale)
+    rng = random.Random(5)
+    x = point(rng)
+    assert f.evaluate(x) == pytest.approx(scale * g.evaluate(x), rel=1e-13)
+    np.testing.assert_allclose(f.values, scale * g.values, rtol=1e-12)
+    f.add(scale)
+    g.add(1.0)
+    f.scale(1.0 / scale)
+    np.testing.assert_allclose(f.coefficients, g.coefficients, rtol=1e-14)
+    assert f.norm2 == pytest.approx(g.norm2, rel=1e-11)
+    f._check()
+
+
+def test_a_scale_of_0_empties_f_but_not_the_support():
+    f = filled(10, norm=True, values=True)
+    f.scale(0.0)
+    assert f.norm2 == 0.0
+    assert list(f.coefficients) == [0.0] * 10
+    assert f.evaluate({0: 1.0}) == 0.0
+    f.add(2.0)
+    assert f.norm2 == pytest.approx(4.0)
+    f._check()
+
+
+def test_a_budget_is_a_hard_cap():
+    f = expand(budget=3)
+    for i in range(3):
+        f.evaluate({i: 1.0})
+        f.add(1.0)
+    f.evaluate({9: 1.0})
+    state = state_of(f)
+    with pytest.raises(RuntimeError, match="budget of 3"):
+        f.add(1.0)
+    assert state_of(f) == state
+    for budget in (0, -1, 2**31, 10**12):
+        with pytest.raises(ValueError, match="budget"):
+            expand(budget=budget)
+    expand(budget=2**31 - 1).evaluate({"a": 1.0})  # takes no memory before it is needed
+
+
+def test_positions_and_births():
+    f = expand()
+    for i in range(6):
+        f.evaluate({"a": float(i)})
+        f.add(float(i + 1))
+    f.remove(1)
+    assert list(f.births) == [0, 5, 2, 3, 4]
+    assert list(f.coefficients) == [1.0, 6.0, 3.0, 4.0, 5.0]
+    assert f.point(1) == {"a": 5.0}
+    assert f.oldest() == 0
+    f.remove(0)
+    assert list(f.births) == [4, 5, 2, 3]
+    assert f.oldest() == 2
+    f.keep([0, 3])
+    assert sorted(f.births) == [3, 4]
+    f.evaluate({"a": 9.0})
+    f.add(1.0)
+    assert max(f.births) == 6
+    for i in (-1, 3, 100):
+        for call in (f.remove, f.point, f.value_of, f.row_of, lambda i: f.shift(i, 1.0), lambda i: f.set(i, 1.0)):
+            with pytest.raises(IndexError, match="position"):
+                call(i)
+
+
+def test_the_smallest_is_the_oldest_of_the_ties():
+    f = expand()
+    for i, c in enumerate((2.0, -1.0 - 1e-12, 1.0, -1.0, 3.0)):
+        f.evaluate({"a": float(i)})
+        f.add(c)
+    assert f.smallest() == 1
+    f.remove(1)  # the one of 3.0 comes here
+    assert f.births[f.smallest()] == 2
+    f.set(2, 0.5)
+    assert f.smallest() == 2
+
+
+def test_an_empty_expansion():
+    f = expand(norm=True, values=True, inverse=True)
+    assert f.evaluate({"a": 1.0}) == 0.0
+    assert f.norm2 == 0.0
+    assert f.project() == 1.0
+    assert f.row.shape == f.coefficients.shape == f.values.shape == f.projection.shape == (0,)
+    assert f.gram().shape == f.inverse.shape == (0, 0)
+    f.absorb(1.0)
+    f.scale(0.5)
+    f.keep([])
+    for call in (f.oldest, f.smallest):
+        with pytest.raises(IndexError):
+            call()
+    f._check()
+
+
+def test_outputs_share_the_support_vectors():
+    f, rng = expand(n_outputs=3, norm=True), random.Random(14)
+    for t in range(15):
+        f.evaluate(point(rng))
+        f.add(rng.gauss(0, 1), t % 3)
+    f.shift(2, 0.5, 1)
+    x = point(rng)
+    f.evaluate(x)
+    for o, alpha in enumerate(f.columns.T):
+        assert f.value((0.0,) * o + (1.0,)) == pytest.approx(float(f.row @ alpha), rel=1e-12)
+    assert f.norm2 == pytest.approx(float(f.coefficients @ f.gram() @ f.coefficients), rel=1e-10)
+    assert f.value() == f.evaluate(x)
+    assert f.value((1.0, -0.5, 2.0)) == f.evaluate(x, (1.0, -0.5, 2.0))
+    f._check()
+    frame = Frame(["a"], np.zeros((1, 1)))
+    for read in (f.value, lambda w: f.evaluate(x, w), lambda w: f.evaluate_many(frame, w)):
+        with pytest.raises(IndexError, match="4 weights for 3 outputs"):
+            read((1.0,) * 4)
+    with pytest.raises(IndexError, match="output"):
+        f.add(1.0, 5)
+
+
+def test_nothing_before_the_first_sample():
+    f = expand(inverse=True)
+    for call in (lambda: f.add(1.0), f.project, lambda: f.absorb(1.0), lambda: f.row, lambda: f.self_similarity):
+        with pytest.raises(RuntimeError, match="evaluate a sample first"):
+            call()
+
+
+def test_wrong_sizes_are_refused():
+    f = filled(5, inverse=True)
+    for values in ([1.0], range(6)):
+        with pytest.raises(ValueError, match="5 support vectors"):
+            f.coefficients = values
+        with pytest.raises(ValueError, match="5 support vectors"):
+            f.inverse_times(values)
+    with pytest.raises(RuntimeError, match="once"):
+        f.__init__(RBF._terms())
+    with pytest.raises(ValueError, match="outputs"):
+        expand(n_outputs=0)

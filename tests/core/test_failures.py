@@ -1,0 +1,122 @@
+"""Failures in the middle of a change: names that raise, no memory."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from river_okl import kernels
+from tests.core.expansions import RBF, SANITIZED, Moody, expand
+
+
+@pytest.mark.parametrize("action", ["evaluate", "observe", "add", "remove", "state"])
+@pytest.mark.parametrize("options", [{"norm": True, "values": True}, {"inverse": True}], ids=str)
+@pytest.mark.parametrize("n", [5, 30])
+def test_a_name_that_raises_leaves_the_expansion_whole(n, options, action):
+    """Wherever it does: what is added is in or not in, what is removed is out, and all is forgotten that has no use."""
+    names = [Moody(i) for i in range(3 * n + 20)]
+    kernel = kernels.RBF() if action == "observe" else RBF
+    fired, at = True, 0
+    while fired:
+        Moody.left = math.inf
+        f = expand(kernel, **options)
+        for t in range(n):  # common names, rare ones and its own
+            f.observe(dict.fromkeys((names[0], names[1 + t % 4], *names[5 + 3 * t : 8 + 3 * t]), 1.0 + 0.1 * t))
+            f.add(0.5)
+        x = dict.fromkeys([names[0], names[1], *names[-8:]], 0.5)
+        f.evaluate(x)
+        other = dict.fromkeys(names[2:8], 0.25)
+        before, norm = f.coefficients.tolist(), f.norm2
+        Moody.left = at
+        try:
+            if action == "add":
+                f.add(1.0)
+            elif action == "remove":
+                f.remove(0)
+            elif action == "state":
+                f.__getstate__()
+            else:
+                getattr(f, action)(other)
+            fired = False
+        except RuntimeError:
+            at += 1 + at // 2 * (n > 5)  # everywhere for 5 points
+        Moody.left = math.inf
+        if fired and action == "remove":
+            assert len(f) == n - 1
+        elif fired:
+            assert f.coefficients.tolist() == before
+            assert action == "observe" or f.norm2 == pytest.approx(norm, rel=1e-12)
+        f._check()
+        pickle.loads(pickle.dumps(f))._check()
+        f.evaluate(x)
+        f.add(1.0)
+        f._check()
+        while len(f):
+            f.remove(0)
+        f._check()
+        assert f.__getstate__()["names"] == []
+    assert at > 0 or action == "state"
+
+
+OUT_OF_MEMORY = """
+import pickle, random, resource, sys
+from pathlib import Path
+from river_okl import kernels
+from river_okl._core.expansion import Expansion
+
+def limited(megabytes, act):
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + megabytes * 2**20, -1))
+    try:
+        act()
+    except MemoryError:
+        return True
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+    return False
+
+rng = random.Random(1)
+f = Expansion(kernels.RBF(0.5)._terms(), norm=True, inverse=True)
+for _ in range(512):
+    f.evaluate({i: rng.gauss(0, 1) for i in range(20)})
+    f.add(1.0)
+f.evaluate({0: 0.5, "new": 1.0})
+f.project()
+before = pickle.dumps(f)
+failed = 0
+for megabytes in range(2, 20, 3):  # the Gram of 1,024 is 8 MB, and so is its inverse
+    g = pickle.loads(before)
+    g.evaluate({0: 0.5, "new": 1.0})
+    if limited(megabytes, lambda: g.add(1.0)):
+        failed += 1
+        assert pickle.dumps(g) == before
+        assert g.project() == f.project()
+assert failed >= 4, failed
+
+f = Expansion(kernels.RBF(0.5)._terms(), norm=True)
+for _ in range(10):
+    f.evaluate({i: rng.gauss(0, 1) for i in range(20)})
+    f.add(1.0)
+norm, wide, failed = f.norm2, {("f", i): 1.0 for i in range(20_000)}, 0
+for megabytes in range(10):
+    g = pickle.loads(pickle.dumps(f))
+    g.evaluate(wide)
+    if limited(megabytes, lambda: g.add(1.0)):
+        failed += 1
+        assert g.norm2 == norm
+        g.evaluate({0: 0.5, ("f", 7): 1.0})
+        g.add(1.0)
+        g._check()
+assert failed >= 3, failed
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer reserves 20 TB")
+def test_no_memory_is_an_error_and_the_expansion_stays_whole():
+    done = subprocess.run([sys.executable, "-c", OUT_OF_MEMORY], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,131 @@
+"""The Gram matrix, its inverse and the norm: rounding over a long life, projections."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from river_okl import kernels
+from tests.core.expansions import KERNELS, RBF, expand, filled, point
+
+
+def brute_norm2(f):
+    alpha = f.coefficients.astype(np.longdouble)
+    return float(alpha @ f.gram().astype(np.longdouble) @ alpha)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
+def test_norms_do_not_drift(kernel):
+    """200,000 changes of f of each cheap kind."""
+    rng = random.Random(6)
+    f = expand(KERNELS[kernel], budget=16, norm=True, values=True)
+    points = [point(rng) for _ in range(200)]
+    for t in range(200_000):
+        f.observe(points[t % 200])
+        if len(f) == 16:
+            f.remove(t * 7 % 16)
+            f.scale(16 / 15 * 0.9)
+        f.add((1.0, -0.3, 5.0, -2.0)[t % 4])
+        if f.norm2 > 400.0:
+            f.scale(0.05)
+    exact = brute_norm2(f)
+    assert f.norm2 == pytest.approx(exact, rel=1e-6)
+    np.testing.assert_allclose(f.values, f.gram() @ f.coefficients, rtol=1e-6, atol=1e-9)
+    f._check()
+
+
+def test_a_norm_that_cancels_is_still_right():
+    """f is built up to 1e8 and taken away again but for one small point."""
+    f = expand(RBF, norm=True, values=True)
+    rng = random.Random(7)
+    f.evaluate({"a": 0.0})
+    f.add(1e-3)
+    for _ in range(50):
+        x = {"a": rng.gauss(0, 1)}
+        f.evaluate(x)
+        f.add(1e8)
+    while len(f) > 1:
+        f.remove(len(f) - 1)
+    assert f.norm2 == pytest.approx(1e-6, rel=1e-6)
+    f.remove(0)
+    assert f.norm2 == 0.0
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-12, 1e-8, 1e-5, 1e-3])
+def test_ten_thousand_near_duplicates_and_their_inverse(spread):
+    """Nothing is NaN, no δ² negative, no coefficient explodes: projecting, absorbing, adding or removing."""
+    rng = random.Random(8)
+    f = expand(RBF, budget=30, norm=True, inverse=True)
+    absorbed = added = 0
+    for t in range(10_000):
+        x = {i: 1.0 + spread * rng.gauss(0, 1) for i in range(3)}
+        f.evaluate(x)
+        residue = f.project()
+        assert 0.0 <= residue <= 1.0
+        assert len(f) == 0 or np.abs(f.projection).max() < 1e5
+        if t % 3 and len(f):
+            before = f.evaluate(x)
+            f.absorb(1e-4)
+            # f + c Pκ has at x the value f(x) + c ‖Pκ‖²
+            assert f.evaluate(x) == pytest.approx(before + 1e-4 * (1.0 - residue), abs=1e-4 * 1e-3)
+            absorbed += 1
+        else:
+            if len(f) == 30:
+                f.remove(rng.randrange(30))
+            f.add(1e-4)
+            added += 1
+        if t % 500 == 0:
+            assert np.isfinite(f.inverse).all()
+            assert np.isfinite(f.coefficients).all()
+    assert absorbed > 5000
+    assert added > 3000
+    # at most every step has added 1e-4 κ, and a removal takes away what its point had
+    assert np.abs(f.coefficients).max() < 1e3
+    assert math.sqrt(f.norm2) < 10.0
+    f._check()
+
+
+def test_the_inverse_is_the_inverse():
+    f = filled(60, kernels.Laplacian(1.0), d=4, density=1.0, inverse=True)
+    rng = random.Random(10)
+    for _ in range(300):
+        f.evaluate(point(rng, d=4, density=1.0))
+        f.remove(rng.randrange(60))
+        f.add(1.0)
+    gram = f.gram()
+    assert np.abs(f.inverse @ gram - np.eye(60)).max() < 1e-9
+    x = point(rng, d=4, density=1.0)
+    f.evaluate(x)
+    d = np.linalg.solve(gram, f.row)
+    np.testing.assert_allclose(f.projection, d, rtol=1e-7, atol=1e-10)
+    assert f.project() == pytest.approx(1.0 - f.row @ d, rel=1e-8)
+    v = np.arange(60.0)
+    np.testing.assert_allclose(f.inverse_times(v), np.linalg.solve(gram, v), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(f.gram_times(v), gram @ v, rtol=1e-12, atol=1e-12)
+
+
+def test_absorbing_is_the_orthogonal_projection():
+    f = filled(20, kernels.RBF(0.3), d=3, density=1.0, inverse=True, norm=True)
+    rng = random.Random(11)
+    x = point(rng, d=3, density=1.0)
+    before, alpha = f.norm2, f.coefficients
+    value, residue = f.evaluate(x), f.project()
+    f.absorb(0.7)
+    d = (f.coefficients - alpha) / 0.7
+    np.testing.assert_allclose(f.gram() @ d, f.row, rtol=1e-9)
+    assert f.norm2 == pytest.approx(before + 1.4 * value + 0.49 * (1.0 - residue), rel=1e-9)
+    # a point of the support set is its own projection
+    f.evaluate(f.point(7))
+    assert f.project() <= 1e-12
+    np.testing.assert_allclose(f.projection, np.eye(20)[7], atol=1e-6)
+
+
+def test_no_inverse_was_asked_for():
+    f = filled(3)
+    f.evaluate({0: 1.0})
+    for call in (f.project, lambda: f.absorb(1.0), lambda: f.inverse, lambda: f.inverse_times([1.0] * 3)):
+        with pytest.raises(RuntimeError, match="inverse"):
+            call()

@@ -1,0 +1,175 @@
+"""Points: posting lists and dense rows, the vocabulary, bounded memory."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import sys
+
+import numpy as np
+import pytest
+
+from tests.core.expansions import (
+    DEFINITIONS,
+    OPTIONS,
+    SANITIZED,
+    expand,
+    filled,
+    held,
+    run_python,
+    state_of,
+    vocabulary,
+)
+
+
+def test_features_move_between_posting_lists_and_dense_rows():
+    """The values are those of the definition on both sides of every transition."""
+    f, rng = expand(budget=64), random.Random(12)
+    kappa = DEFINITIONS["rbf"]
+    probe = dict.fromkeys(range(10), 0.5)
+
+    def check():
+        f._check()
+        brute = math.fsum(c * kappa(f.point(i), probe) for i, c in enumerate(f.coefficients))
+        assert f.evaluate(probe) == pytest.approx(brute, rel=1e-12, abs=1e-12)
+
+    for share in (1.0, 0.03, 0.5, 0.0, 1.0):
+        for _ in range(70):
+            x = {i: rng.gauss(0, 1) for i in range(10) if rng.random() < share}
+            f.evaluate(x | {("rare", rng.randrange(40)): 1.0})
+            if len(f) == 64:
+                f.remove(rng.randrange(64))
+            f.add(rng.gauss(0, 1))
+        check()
+    while len(f):
+        f.remove(rng.randrange(len(f)))
+        check()
+
+
+def test_a_feature_leaves_with_its_last_support_vector():
+    class Name:
+        """A name that shows whether anyone still holds it."""
+
+    import gc
+    import weakref
+
+    f = expand(budget=4)
+    name = Name()
+    alive = weakref.ref(name)
+    f.evaluate({name: 1.0, "a": 1.0})
+    f.add(1.0)
+    f.evaluate({"a": 1.0})
+    f.add(1.0)
+    f.remove(0)
+    f._check()
+    assert vocabulary(f) == {"a"}
+    del name
+    for t in range(40):  # the buffers of the last samples let go of it
+        f.evaluate({"b": float(t), "c": 1.0})
+    gc.collect()
+    assert alive() is None
+
+
+def test_names_that_are_equal_are_the_same():
+    """Whatever objects they are: the row of the last sample is used again, and never for names that differ."""
+
+    class Text(str):
+        """Names of one's own are compared by themselves."""
+
+    rng = random.Random(4)
+    alphabets = ("ab", "aé", "a\u20ac", "a\U0001f600", "é\u20ac\U0001f600")
+    f, plain = expand(), expand()
+    for t in range(150):
+        names = ["".join(rng.choices(rng.choice(alphabets), k=rng.randrange(3))) for _ in range(4)]
+        others = [rng.choice((1, 1.0, True, 2.5, 10**20 + t % 2, ("a", t % 2), Text("a"))) for _ in range(2)]
+        x = {name: rng.choice((1.0, 2.0)) for name in [*names, *others]}
+        again = {"".join(list(name)) if type(name) is str else name: value for name, value in x.items()}
+        changed = {name + "b" if type(name) is str else name: value for name, value in x.items()}
+        canonical = {sys.intern(name) if type(name) is str else name: value for name, value in x.items()}
+        plain.memo = False
+        for sample, expected in ((x, canonical), (again, canonical), (changed, changed), (again, canonical)):
+            assert f.evaluate(sample) == plain.evaluate(expected)
+        if t % 3 == 0:
+            f.add(0.1)
+            plain.add(0.1)
+    f._check()
+
+
+def test_zeros_are_not_stored():
+    f = expand()
+    f.evaluate({"a": 0.0, "b": -0.0, "c": 1.0})
+    f.add(1.0)
+    assert f.point(0) == {"c": 1.0}
+    assert f.evaluate({"c": 1.0, "z": 0.0}) == f.evaluate({"c": 1.0})
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_evaluating_never_grows(options):
+    f = filled(50, **OPTIONS[options])
+    f.evaluate(dict.fromkeys(range(1000), 1.0))
+    before, state = held(f), state_of(f)
+    for t in range(3000):
+        f.evaluate({f"{t}-{i}": 1.0 for i in range(5)})
+    assert held(f) == before
+    assert state_of(f) == state
+
+
+def test_fresh_names_keep_memory_flat():
+    f = expand(budget=20, norm=True)
+    sizes = []
+    for t in range(20_000):
+        f.evaluate({("user", t): 1.0, ("word", t): 2.0, "bias": 1.0})
+        if len(f) == 20:
+            f.remove(t % 20)
+        f.add(1.0)
+        if t % 4000 == 100:
+            sizes.append(held(f))
+    assert len(set(sizes)) == 1
+    assert len(vocabulary(f)) == 41
+    f._check()
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer keeps what is freed")
+def test_the_size_is_that_of_what_is_held():
+    """Against the process: the buffers of a wide and a dense model, and of an inverse."""
+    program = """
+        import resource
+        from tests.core.expansions import filled, held as counted
+        def resident():
+            with open("/proc/self/statm") as statm:
+                return int(statm.read().split()[1]) * resource.getpagesize()
+        import random
+        small = filled(50, d=10, inverse=True)
+        before = resident()
+        dense = filled(1500, d=300, density=1.0)
+        inverse = filled(1000, d=10, density=1.0, inverse=True)
+        held = resident() - before
+        told = counted(dense) + counted(inverse)
+        assert told >= 8 * 300 * 1500 + 2 * 8 * 1000**2, told
+        assert 0.7 * held <= told <= 1.6 * held, (told, held)
+    """
+    if not os.path.exists("/proc/self/statm"):
+        pytest.skip("needs /proc")
+    run_python(program)
+
+
+def test_wide_sparse_data_takes_what_it_holds():
+    """A million possible features, 30 of them in a sample, 1,000 support vectors: megabytes."""
+    f, rng = expand(budget=1000), random.Random(13)
+    for _ in range(1500):
+        f.evaluate({rng.randrange(10**6): 1.0 for _ in range(30)})
+        if len(f) == 1000:
+            f.remove(rng.randrange(1000))
+        f.add(1.0)
+    assert held(f) < 9_000_000  # names included
+    f.remove(3)
+    assert len(f) == 999
+
+
+def test_equal_names_are_one_feature():
+    f = expand()
+    f.evaluate({1: 2.0})
+    f.add(1.0)
+    for same in (1, 1.0, True, np.int64(1)):
+        assert f.evaluate({same: 2.0}) == 1.0
