@@ -57,7 +57,7 @@ def rates(name: str, learners: int, readers: int) -> tuple[float, list[float]]:
 
 
 def price(name: str) -> tuple[float, float]:
-    """Seconds of ``predict_one`` and ``learn_one``, and of acquiring and releasing the lock twice: the least of turns."""
+    """Seconds of ``predict_one`` and ``learn_one``, and of two uses of the lock: the least of turns."""
     model = taught(name)
     lock = model._f.lock
     steps, locks = [], []
