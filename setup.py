@@ -16,6 +16,7 @@ MODULES = [
     "driver",
     "estimates",
     "expansion",
+    "forest",
     "fourier",
     "gram",
     "kernel",
