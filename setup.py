@@ -21,6 +21,7 @@ MODULES = [
     "driver",
     "estimates",
     "expansion",
+    "forest",
     "fourier",
     "gram",
     "kernel",
