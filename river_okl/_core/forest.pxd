@@ -35,6 +35,18 @@ cdef struct Tree:
     int64_t resets
 
 
+cdef struct Room:
+    # Memory for other numbers of features or classes, prepared; votes NULL: none.
+    Py_ssize_t places, n_classes, width, group, m, size, most, n
+    int32_t most_leaves
+    float *blocks
+    int32_t *unowned
+    float *x
+    float *dense
+    double *votes
+    float **counts              # [n_trees], NULL where classes are as many as before
+
+
 cdef class Forest:
     cdef readonly int n_trees
     cdef readonly Py_ssize_t one_in         # candidates of a leaf are one of so many features, if all fit
@@ -58,6 +70,7 @@ cdef class Forest:
     cdef int32_t *unowned                   # a stack of blocks
     cdef Py_ssize_t n_unowned
     cdef Py_ssize_t share                   # blocks that a tree may have
+    cdef Room next
     # a target's units: scale * inner + offset
     cdef double scale, offset
     # scratch: the last sample
@@ -78,16 +91,19 @@ cdef class Forest:
     cdef int32_t *voted                     # ... and the one of the two that counted
 
     cdef int reserve(self, Py_ssize_t places) except -1
-    cdef int add_class(self) except -1
+    cdef int reserve_class(self) except -1
+    cdef void add_class(self) noexcept
     cdef void ask(self, const int32_t *places, const double *values, Py_ssize_t size, double *out) noexcept nogil
     cdef void learn(self, const int32_t *places, const double *values, Py_ssize_t size, double target, double w) noexcept nogil
     cdef void rescale(self, double ratio, double shift) noexcept nogil
-    cdef int forget(self, list places) except -1
+    cdef void forget(self, list places) noexcept
 
     cdef int32_t leaves_that_fit(self, Py_ssize_t width) noexcept
     cdef tuple layout(self, Py_ssize_t places, Py_ssize_t n_classes)
     cdef object body_of(self, Py_ssize_t b)
-    cdef int relayout(self, Py_ssize_t places, Py_ssize_t n_classes) except -1
+    cdef int prepare(self, Py_ssize_t places, Py_ssize_t n_classes) except -1
+    cdef void abandon(self) noexcept nogil
+    cdef void adopt(self) noexcept nogil
     cdef int reserve_leaves(self, Tree *tree) except -1
     cdef int reserve_blocks(self) except -1
     cdef uint64_t draw(self) noexcept nogil

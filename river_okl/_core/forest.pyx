@@ -121,8 +121,10 @@ cdef class Forest:
         self.trees = <Tree *> aligned_resize(NULL, 0, n_trees, sizeof(Tree))
         self.at = <int32_t *> aligned_resize(NULL, 0, 4 * n_trees, 4)
         self.by_counts, self.by_bayes, self.voted = self.at + n_trees, self.at + 2 * n_trees, self.at + 3 * n_trees
+        self.next.counts = <float **> aligned_resize(NULL, 0, n_trees, sizeof(float *))
         self.scale = 1.0
-        self.relayout(0, 1 if regression else 2)
+        self.prepare(0, 1 if regression else 2)
+        self.adopt()
         for t in range(n_trees):
             self.reserve_leaves(&self.trees[t])
             self.begin(t)
@@ -134,6 +136,8 @@ cdef class Forest:
                 okl_free(self.trees[t].nodes)
                 okl_free(self.trees[t].leaves)
                 okl_free(self.trees[t].counts)
+        self.abandon()
+        okl_free(self.next.counts)
         okl_free(self.trees)
         okl_free(self.at)
         okl_free(self.blocks)
@@ -152,16 +156,26 @@ cdef class Forest:
     # Room -----------------------------------------------------------------------------------------------------------------
 
     cdef int reserve(self, Py_ssize_t places) except -1:
-        """Room for so many features, and for all that one sample may change."""
+        """Room for so many features, and for all that one sample may change.  What is predicted stays, also if this raises."""
         cdef int t
-        if places > self.places:
-            self.relayout(max(places, self.places + self.places // 4), self.n_classes)
+        self.abandon()
         for t in range(self.n_trees):
             if self.trees[t].n_leaves == self.trees[t].room:
                 self.reserve_leaves(&self.trees[t])
-        if self.n_unowned < self.n_trees and self.n_blocks < self.most_blocks:
+        if places > self.places:
+            self.prepare(max(places, self.places + self.places // 4), self.n_classes)
+        elif self.n_unowned < self.n_trees and self.n_blocks < self.most_blocks:
             self.reserve_blocks()
         return 0
+
+    cdef int reserve_class(self) except -1:
+        """Room for one class more.  What is predicted stays, also if this raises."""
+        self.abandon()
+        return self.prepare(self.places, self.n_classes + 1)
+
+    cdef void add_class(self) noexcept:
+        """One class more, of which nothing is known yet; ``reserve_class`` has been called."""
+        self.adopt()
 
     cdef int reserve_leaves(self, Tree *tree) except -1:
         """Room for twice as many leaves, within the bound."""
@@ -204,107 +218,120 @@ cdef class Forest:
         size = (head + each * m + 15) // 16 * 16
         return group, m, size, (min(LEARNING, self.bytes // (4 * size * self.n_trees)) * self.n_trees)
 
-    cdef int relayout(self, Py_ssize_t places, Py_ssize_t n_classes) except -1:
-        """Room for more features or classes; blocks keep what they have, unless fewer features of all are candidates now."""
-        cdef Py_ssize_t width = 2 if self.regression else n_classes
-        cdef Py_ssize_t head = sizeof(Block) // 4 + (0 if self.regression else (n_classes + LANES - 1) // LANES * LANES)
-        cdef Py_ssize_t group, m, size, most, n, b, c, t, leaf, k, room
-        cdef int32_t most_leaves = self.leaves_that_fit(width), next_block
-        cdef float *blocks = NULL
-        cdef float *x = NULL
-        cdef float *dense = NULL
-        cdef double *votes = NULL
-        cdef int32_t *unowned = NULL
-        cdef float *counts
-        cdef float *new
-        cdef Block *old
-        cdef bint kept
-        group, m, size, most = self.layout(places, n_classes)
-        n = min(self.n_blocks, most)
-        kept = group == self.group and m > 0
-        counts_of = []
+    cdef int prepare(self, Py_ssize_t places, Py_ssize_t n_classes) except -1:
+        """Memory for more features or classes, which ``adopt`` moves into."""
+        cdef Room *new = &self.next
+        cdef Py_ssize_t n, owned, width = 2 if self.regression else n_classes
+        cdef int t
+        new.group, new.m, new.size, new.most = self.layout(places, n_classes)
+        new.places, new.n_classes, new.width = places, n_classes, width
+        new.most_leaves = self.leaves_that_fit(width)
+        n = min(self.n_blocks, new.most)
+        owned = min(n, self.n_blocks - self.n_unowned) if new.group == self.group else 0
+        if n - owned < self.n_trees:
+            n = min(max(self.n_trees, 2 * n), new.most)
+        new.n = n
         try:
-            blocks = <float *> aligned_resize(NULL, 0, n * size, 4)
-            unowned = <int32_t *> aligned_resize(NULL, 0, n, 4)
-            x = <float *> aligned_resize(NULL, 0, 9 * m, 4)
-            dense = <float *> aligned_resize(NULL, 0, 4 * places, 4)
-            votes = <double *> aligned_resize(NULL, 0, (self.n_trees + 1) * n_classes, 8)
+            new.blocks = <float *> aligned_resize(NULL, 0, n * new.size, 4)
+            new.unowned = <int32_t *> aligned_resize(NULL, 0, n, 4)
+            new.x = <float *> aligned_resize(NULL, 0, 9 * new.m, 4)
+            new.dense = <float *> aligned_resize(NULL, 0, 4 * places, 4)
+            new.votes = <double *> aligned_resize(NULL, 0, (self.n_trees + 1) * n_classes, 8)
             if width != self.width:
                 for t in range(self.n_trees):
-                    counts_of.append(<size_t> aligned_resize(NULL, 0, min(self.trees[t].room, most_leaves) * width, 4))
+                    room = min(self.trees[t].room, new.most_leaves)
+                    new.counts[t] = <float *> aligned_resize(NULL, 0, room * width, 4)
         except BaseException:
-            okl_free(blocks)
-            okl_free(unowned)
-            okl_free(x)
-            okl_free(dense)
-            okl_free(votes)
-            for address in counts_of:
-                okl_free(<void *> <size_t> address)
+            self.abandon()
             raise
-        # nothing may fail from here on
-        for t in range(len(counts_of)):
-            counts = <float *> <size_t> counts_of[t]
-            if self.trees[t].n_leaves > most_leaves:
-                self.begin(<int> t)
-            self.trees[t].room = min(self.trees[t].room, most_leaves)
-            for leaf in range(self.trees[t].n_leaves):
-                memcpy(counts + leaf * width, self.trees[t].counts + leaf * self.width, self.width * 4)
-            okl_free(self.trees[t].counts)
-            self.trees[t].counts = counts
+        return 0
+
+    cdef void abandon(self) noexcept nogil:
+        """What was prepared is not needed after all."""
+        cdef int t
+        if self.next.votes == NULL and self.next.blocks == NULL:
+            return
+        okl_free(self.next.blocks)
+        okl_free(self.next.unowned)
+        okl_free(self.next.x)
+        okl_free(self.next.dense)
+        okl_free(self.next.votes)
+        self.next.blocks = self.next.x = self.next.dense = NULL
+        self.next.unowned, self.next.votes = NULL, NULL
         for t in range(self.n_trees):
-            while self.trees[t].n_blocks > (most // self.n_trees if kept else 0):
+            okl_free(self.next.counts[t])
+            self.next.counts[t] = NULL
+
+    cdef void adopt(self) noexcept nogil:
+        """Move into what was prepared; blocks keep what they have, unless fewer features of all are candidates now."""
+        cdef Room *new = &self.next
+        cdef Py_ssize_t before = self.m, m = new.m, b, c, t, leaf, k
+        cdef Py_ssize_t head = sizeof(Block) // 4 + (0 if self.regression else (new.n_classes + LANES - 1) // LANES * LANES)
+        cdef int32_t next_block = 0
+        cdef float *block
+        cdef Block *old
+        cdef bint kept = new.group == self.group and m > 0
+        for t in range(self.n_trees):
+            if new.counts[t] == NULL:
+                continue
+            if self.trees[t].n_leaves > new.most_leaves:
+                self.begin(<int> t)
+            self.trees[t].room = min(self.trees[t].room, new.most_leaves)
+            for leaf in range(self.trees[t].n_leaves):
+                memcpy(new.counts[t] + leaf * new.width, self.trees[t].counts + leaf * self.width, self.width * 4)
+            okl_free(self.trees[t].counts)
+            self.trees[t].counts, new.counts[t] = new.counts[t], NULL
+        for t in range(self.n_trees):
+            while self.trees[t].n_blocks > (new.most // self.n_trees if kept else 0):
                 self.close_least(<int> t)
-        next_block = 0
         for b in range(self.n_blocks):
             old = self.block_at(b)
             if old.tree < 0:
                 continue
-            new = blocks + next_block * size
-            self.trees[old.tree].leaves[old.leaf].block = <int32_t> next_block
+            block = new.blocks + next_block * new.size
+            self.trees[old.tree].leaves[old.leaf].block = next_block
             next_block += 1
-            memcpy(new, old, sizeof(Block))
+            memcpy(block, old, sizeof(Block))
             if not self.regression:
-                memcpy(new + sizeof(Block) // 4, self.totals(old), self.n_classes * 4)
+                memcpy(block + sizeof(Block) // 4, self.totals(old), self.n_classes * 4)
             for c in range(3 + (0 if self.regression else CLASS_ROWS * self.n_classes)):
-                memcpy(new + head + c * m, self.body(old) + c * self.m, self.m * 4)
+                memcpy(block + head + c * m, self.body(old) + c * self.m, self.m * 4)
             if self.regression:
-                memcpy(new + head + 3 * m, self.body(old) + 3 * self.m, 2 * BINS * self.m * 4)
+                memcpy(block + head + 3 * m, self.body(old) + 3 * self.m, 2 * BINS * self.m * 4)
         self.n_unowned = 0
-        for b in range(n - 1, next_block - 1, -1):
-            (<Block *> (blocks + b * size)).tree = -1
-            unowned[self.n_unowned] = <int32_t> b
+        for b in range(new.n - 1, next_block - 1, -1):
+            (<Block *> (new.blocks + b * new.size)).tree = -1
+            new.unowned[self.n_unowned] = <int32_t> b
             self.n_unowned += 1
-        memcpy(dense + 2 * places, self.low, self.places * 4)
-        memcpy(dense + 3 * places, self.high, self.places * 4)
+        memcpy(new.dense + 2 * new.places, self.low, self.places * 4)
+        memcpy(new.dense + 3 * new.places, self.high, self.places * 4)
         okl_free(self.blocks)
         okl_free(self.unowned)
         okl_free(self.x)
         okl_free(self.dense)
         okl_free(self.votes)
-        c = self.m
-        self.blocks, self.unowned, self.votes = blocks, unowned, votes
-        self.joint = votes + self.n_trees * n_classes
-        self.x, self.prior, self.chosen, self.terms = x, x + m, <int32_t *> (x + 2 * m), x + 3 * m
-        self.dense, self.present, self.low, self.high = dense, <int32_t *> (dense + places), dense + 2 * places, dense + 3 * places
+        self.blocks, self.unowned, self.votes = new.blocks, new.unowned, new.votes
+        self.joint = new.votes + self.n_trees * new.n_classes
+        self.x, self.prior, self.terms = new.x, new.x + m, new.x + 3 * m
+        self.chosen = <int32_t *> (new.x + 2 * m)
+        self.dense, self.present = new.dense, <int32_t *> (new.dense + new.places)
+        self.low, self.high = new.dense + 2 * new.places, new.dense + 3 * new.places
         self.n_present = 0
-        self.n_blocks, self.most_blocks, self.block_floats = n, most, size
-        self.share = most // self.n_trees
-        self.places, self.n_classes, self.width, self.group, self.m = places, n_classes, width, group, m
-        self.most_leaves = most_leaves
+        self.n_blocks, self.most_blocks, self.block_floats = new.n, new.most, new.size
+        self.share = new.most // self.n_trees
+        self.places, self.n_classes, self.width, self.group, self.m = new.places, new.n_classes, new.width, new.group, m
+        self.most_leaves = new.most_leaves
+        new.blocks = new.x = new.dense = NULL
+        new.unowned, new.votes = NULL, NULL
         for b in range(next_block):
             old = self.block_at(b)
-            for k in range(c, m):
+            for k in range(before, m):
                 (<int32_t *> self.body(old))[k] = -1
                 self.body(old)[m + k], self.body(old)[2 * m + k] = UNSEEN, -UNSEEN
                 if self.regression:
                     self.body(old)[m + k], self.body(old)[2 * m + k] = -FARTHEST_BIN, 2.0 * FARTHEST_BIN / BINS
             self.choose_candidates(old)
         self.fresh = False
-        return 0
-
-    cdef int add_class(self) except -1:
-        """One class more, of which nothing is known yet."""
-        return self.relayout(self.places, self.n_classes + 1)
 
     # Blocks ---------------------------------------------------------------------------------------------------------------
 
@@ -547,6 +574,8 @@ cdef class Forest:
         cdef uint32_t u
         cdef Py_ssize_t i
         cdef float value
+        if self.next.votes != NULL:
+            self.adopt()
         self.look(places, values, size)
         if not self.fresh:
             for t in range(self.n_trees):
@@ -829,18 +858,24 @@ cdef class Forest:
                 bins[2 * i + 1] = <float> fmin(fmax(self.scale * bins[2 * i + 1] + self.offset * bins[2 * i], -1e30), 1e30)
         self.scale, self.offset = 1.0, 0.0
 
-    cdef int forget(self, list places) except -1:
+    cdef void forget(self, list places) noexcept:
         """The features at these places are dropped; others may come in their places."""
         cdef int t
         cdef int32_t i
         cdef Py_ssize_t place, b, k, c, m = self.m
         cdef float *body
         cdef Tree *tree
-        gone = set(places)
+        for i in range(self.n_present):
+            self.dense[self.present[i]] = 0.0
+        self.n_present = 0
+        memset(self.present, 0, self.places * 4)  # marks, for now
+        for place in places:
+            if place < self.places:
+                self.present[place] = 1
         for t in range(self.n_trees):
             tree = &self.trees[t]
             for i in range(2 * tree.n_leaves - 1):
-                if tree.nodes[i].feature >= 0 and tree.nodes[i].feature in gone:
+                if tree.nodes[i].feature >= 0 and self.present[tree.nodes[i].feature]:
                     tree.nodes[i].feature = GONE
         for place in places:
             if place >= self.places:
@@ -860,7 +895,6 @@ cdef class Forest:
                 for c in range(CLASS_ROWS * self.n_classes):
                     body[(3 + c) * m + k] = 0.0
         self.fresh = False
-        return 0
 
     # For tests and measurements -------------------------------------------------------------------------------------------
 
@@ -881,7 +915,7 @@ cdef class Forest:
         for i in range(places.shape[0]):
             size = max(size, places[i] + 1)
         while not self.regression and target >= self.n_classes:
-            self.add_class()
+            self.act("add_class")
         self.reserve(size)
         self.learn(&places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], target, w)
 
@@ -893,7 +927,7 @@ cdef class Forest:
         for i in range(items):
             size = max(size, places[i] + 1)
         while not self.regression and samples and max(targets) >= self.n_classes:
-            self.add_class()
+            self.act("add_class")
         out = np.zeros((samples, self.n_classes))
         cdef double[:, ::1] view = out
         for i in range(samples):
@@ -905,6 +939,7 @@ cdef class Forest:
     def act(self, action, one=None, other=None):
         """What the mixture calls without Python: ``add_class``, ``forget`` and ``rescale``."""
         if action == "add_class":
+            self.reserve_class()
             self.add_class()
         elif action == "forget":
             self.forget([int(place) for place in one])
@@ -938,9 +973,9 @@ cdef class Forest:
             counts += [[tree.counts[i * self.width + c] for c in range(self.width)] for i in range(tree.n_leaves)]
             running.append((tree.fast, tree.slow, tree.square))
             ages.append((tree.n_leaves, tree.hand, tree.age, tree.resets))
-        for b in range(self.n_blocks):
-            block = self.block_at(b)
-            if block.tree >= 0:
+        for b, _ in leaves:  # in the order of their leaves: which is where says nothing
+            if b >= 0:
+                block = self.block_at(b)
                 heads.append((block.weight, block.next_test, block.by_bayes, block.by_counts, block.sum))
                 bodies.append(self.body_of(b))
                 seeds.append(block.seed)
@@ -950,12 +985,11 @@ cdef class Forest:
             "features": np.array([node[0] for node in nodes], dtype=np.int32),
             "cuts": np.array([node[1] for node in nodes], dtype=np.float32),
             "children": np.array([node[2] for node in nodes], dtype=np.int32),
-            "blocks": np.array([leaf[0] for leaf in leaves], dtype=np.int32),
+            "learning": np.array([leaf[0] >= 0 for leaf in leaves], dtype=np.bool_),
             "errors": np.array([leaf[1] for leaf in leaves], dtype=np.float32),
             "counts": np.array(counts, dtype=np.float32),
             "running": np.array(running, dtype=np.float64),
             "ages": np.array(ages, dtype=np.int64),
-            "unowned": np.array([self.unowned[i] for i in range(self.n_unowned)], dtype=np.int32),
             "heads": np.array(heads, dtype=np.float32).reshape(len(heads), 5),
             "seeds": np.array(seeds, dtype=np.uint32),
             "totals": bodies[:, :totals].copy(),
@@ -1015,20 +1049,13 @@ cdef class Forest:
                 raise ValueError("the nodes of a tree do not match")
             start = end
         group, m, size, most = self.layout(places, n_classes)
-        blocks = _array(state, "blocks", np.int32, (n,), -1, most - 1)
-        owners = np.flatnonzero(blocks >= 0)
-        owners = owners[np.argsort(blocks[owners], kind="stable")]
-        unowned = state["unowned"]
-        free = unowned.shape[0] if isinstance(unowned, np.ndarray) and unowned.ndim == 1 else -1
-        unowned = _array(state, "unowned", np.int32, (free,), 0, most - 1)
-        owned = owners.size
-        if owned + free > most or not np.array_equal(np.sort(np.concatenate([blocks[owners], unowned])), np.arange(owned + free)):
-            raise ValueError("the blocks of a forest do not match its leaves")
+        learning = _array(state, "learning", np.bool_, (n,), 0, 1)
+        owned = int(learning.sum())
         head = 0 if self.regression or m == 0 else (n_classes + LANES - 1) // LANES * LANES
         rest = size - <Py_ssize_t> sizeof(Block) // 4 - head - m if m else 0
         start = 0
         for count in n_leaves.tolist():
-            if (blocks[start:start + count] >= 0).sum() > most // self.n_trees:
+            if learning[start:start + count].sum() > most // self.n_trees:
                 raise ValueError("a tree of a forest has more than its share of blocks")
             start += count
         heads = _array(state, "heads", np.float32, (owned, 5), -MOST_SUM, MOST_SUM)
@@ -1058,14 +1085,13 @@ cdef class Forest:
         for t in range(self.n_trees):
             self.trees[t].n_leaves = self.trees[t].n_blocks = 0
         self.n_blocks = self.n_unowned = 0
-        self.relayout(places, n_classes)
-        self.unowned = <int32_t *> aligned_resize(self.unowned, 0, owned + free, 4)
-        self.blocks = <float *> aligned_resize(self.blocks, 0, (owned + free) * self.block_floats, 4)
-        self.n_blocks, self.n_unowned = owned + free, free
-        for i in range(free):
-            self.unowned[i] = unowned[i]
-        for b in range(self.n_blocks):
-            self.block_at(b).tree = -1
+        self.abandon()
+        self.prepare(places, n_classes)
+        self.adopt()
+        self.unowned = <int32_t *> aligned_resize(self.unowned, 0, owned, 4)
+        self.blocks = <float *> aligned_resize(self.blocks, 0, owned * self.block_floats, 4)
+        self.n_blocks, self.n_unowned = owned, 0
+        b = 0
         start = end = 0
         for t in range(self.n_trees):
             tree = &self.trees[t]
@@ -1077,29 +1103,26 @@ cdef class Forest:
             for i in range(2 * tree.n_leaves - 1):
                 tree.nodes[i] = Node(features[end + i], cuts[end + i], children[end + i])
             for i in range(tree.n_leaves):
-                tree.leaves[i] = Leaf(blocks[start + i], errors[start + i])
+                tree.leaves[i] = Leaf(-1, errors[start + i])
                 for k in range(self.width):
                     tree.counts[i * self.width + k] = counts[start + i, k]
-                if tree.leaves[i].block >= 0:
-                    block = self.block_at(tree.leaves[i].block)
-                    block.tree, block.leaf = t, <int32_t> i
+                if learning[start + i]:
+                    block = self.block_at(b)
+                    block.tree, block.leaf, tree.leaves[i].block = t, <int32_t> i, <int32_t> b
                     tree.n_blocks += 1
+                    b += 1
             start, end = start + tree.n_leaves, end + 2 * tree.n_leaves - 1
-        k = 0
         for b in range(self.n_blocks):
             block = self.block_at(b)
-            if block.tree < 0:
-                continue
-            block.weight, block.next_test, block.by_bayes, block.by_counts, block.sum = heads[k]
-            block.seed = seeds[k]
+            block.weight, block.next_test, block.by_bayes, block.by_counts, block.sum = heads[b]
+            block.seed = seeds[b]
             numbers = self.totals(block)
             for i in range(head):
-                numbers[i] = totals[k, i]
+                numbers[i] = totals[b, i]
             for i in range(m):
-                (<int32_t *> numbers)[head + i] = candidates[k, i]
+                (<int32_t *> numbers)[head + i] = candidates[b, i]
             for i in range(rest):
-                numbers[head + m + i] = statistics[k, i]
-            k += 1
+                numbers[head + m + i] = statistics[b, i]
         for i in range(places):
             self.low[i], self.high[i] = low[i], high[i]
         self.scale, self.offset = units
