@@ -79,6 +79,7 @@ cdef class Forest:
     cdef Py_ssize_t n_present
     cdef int32_t *chosen                    # [m] candidates that are present, if they are few
     cdef Py_ssize_t n_chosen                # -1: all are read
+    cdef bint complete                      # all of its features have room
     cdef bint fresh                         # leaves and votes are of that sample
     cdef int32_t *at                        # [n_trees] its leaves' nodes
     cdef float *x                           # [m] candidates' values

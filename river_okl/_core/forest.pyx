@@ -33,7 +33,6 @@ cdef extern from "forest.h":
     enum: LANES
     enum: BINS
     const float UNSEEN
-    void fill_table "okl_fill_table"() nogil
     void take_in "okl_take_in"(const float *x, float w, Py_ssize_t m, float *n, float *mean, float *square) noexcept nogil
     void widen "okl_widen"(const float *x, Py_ssize_t m, float *low, float *high) noexcept nogil
     void priors_of "okl_priors"(const float *low, const float *high, Py_ssize_t m, float least, float *prior) noexcept nogil
@@ -41,8 +40,6 @@ cdef extern from "forest.h":
     float below "okl_below"(float cut, float zero, float n, float mean, float square) noexcept nogil
     float best_cut "okl_best_cut"(const float *rows, const float *totals, Py_ssize_t n_classes, Py_ssize_t m, Py_ssize_t k, float low, float high, float weight, float least_branch, float *cut) noexcept nogil
     float best_edge "okl_best_edge"(const float *bins, float low, float step, float weight, float total, float least_branch, float *cut, float *left_weight, float *left_sum) noexcept nogil
-
-fill_table()
 
 cdef enum:
     LEAF = -1
@@ -439,13 +436,17 @@ cdef class Forest:
         cdef Py_ssize_t i
         cdef int32_t place
         cdef float value
+        cdef double at
         for i in range(self.n_present):
             self.dense[self.present[i]] = 0.0
         self.n_present = 0
+        self.complete = True
         for i in range(size):
             place = places[i]
+            self.complete &= 0 <= place < self.places
             if 0 <= place < self.places:
-                value = <float> fmin(fmax(values[i], -LARGEST), LARGEST)
+                at = values[i]
+                value = <float> (-LARGEST if at < -LARGEST else LARGEST if at > LARGEST else at)
                 if value != 0.0 and self.dense[place] == 0.0:
                     self.dense[place] = value
                     self.present[self.n_present] = place
@@ -466,6 +467,9 @@ cdef class Forest:
         cdef Py_ssize_t i, k
         if 4 * self.n_present >= self.m:
             self.n_chosen = -1
+            if self.group == 1:
+                memcpy(self.x, self.dense, self.places * 4)  # what pads it stays 0
+                return
             for k in range(self.m):
                 self.x[k] = self.dense[feature[k]] if feature[k] >= 0 else 0.0
             return
@@ -576,7 +580,8 @@ cdef class Forest:
         cdef float value
         if self.next.votes != NULL:
             self.adopt()
-        self.look(places, values, size)
+        if not (self.fresh and self.complete):
+            self.look(places, values, size)
         if not self.fresh:
             for t in range(self.n_trees):
                 self.at[t] = self.route(&self.trees[t])
