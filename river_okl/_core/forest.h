@@ -7,6 +7,10 @@
 #ifndef RIVER_OKL_FOREST_H
 #define RIVER_OKL_FOREST_H
 
+#if defined(__GNUC__) && !defined(__clang__) /* comparisons become masks; that of Clang is the default */
+#pragma GCC optimize("no-trapping-math")
+#endif
+
 #include <Python.h>
 #include <math.h>
 #include <stdint.h>
@@ -145,11 +149,13 @@ static float okl_best_cut(const float *rows, const float *totals, Py_ssize_t n_c
             right_logs[i] += okl_x_log_x(all - below[i]);
         }
     }
+    const float entropy = okl_x_log_x(weight) - before, least = least_branch * weight;
+    for (int i = 0; i < PADDED_CUTS; i++) {
+        const float right = weight - left[i], of_left = okl_x_log_x(left[i]) - left_logs[i];
+        below[i] = (entropy - of_left - (okl_x_log_x(right) - right_logs[i])) / weight;
+    }
     for (int i = 0; i < CUTS; i++) {
-        const float right = weight - left[i], least = least_branch * weight;
-        if (left[i] < least || right < least) continue;
-        const float entropy = okl_x_log_x(weight) - before, of_left = okl_x_log_x(left[i]) - left_logs[i];
-        const float gain = (entropy - of_left - (okl_x_log_x(right) - right_logs[i])) / weight;
+        const float gain = left[i] < least || weight - left[i] < least ? 0.0f : below[i];
         if (gain > best) {
             best = gain;
             *best_cut = cuts[i];
