@@ -1,7 +1,9 @@
 """OKLClassifier and OKLRegressor again, in dumb NumPy: dicts for samples, S itself, every system solved anew.
 
 Written from the equations at the heads of _core/mixture.pyx and its parts. What forgets after thousands of samples does
-not forget here, and no feature is ever dropped: the streams of the tests are shorter.
+not forget here, and no feature is ever dropped: the streams of the tests are shorter.  The trees are those of the core,
+which have a reference implementation of their own (reference_forest.py): that one's logarithms are exact and the core's
+are not, which the stack would multiply.  What they are given, and when, is found here.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import math
 
 import numpy as np
 from scipy import special
+
+from river_okl._core.forest import Forest
 
 POWERS = (0.0, 0.5, 1.0)
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
@@ -20,8 +24,9 @@ BELIEFS = {  # λ, a, σ²
 }
 FIRST = 4.0, 1  # scale, metric
 EXPERTS = (
-    6 + 1 + 3 + 1
-)  # Gaussian processes, the first-order learner, linear models, neighbours; the stack, or naive Bayes and the stack
+    6 + 1 + 3 + 1 + 2
+)  # Gaussian processes, the first-order learner, linear models, neighbours, forests; the stack, or naive Bayes and the stack
+TREES = ((3, 1), (4, 2))  # of every forest, and of how many features one is a candidate
 RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
 
 
@@ -454,6 +459,25 @@ class Bayes:
         self.samples.append((min(w, 10.0), x, c))
 
 
+class Trees:
+    """A forest of the core, over the scaled features by the order in which they came."""
+
+    def __init__(self, seed, n_trees, one_in):
+        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed), {}
+
+    def items(self, x):
+        places = [self.places.get(name, -1) for name in x]
+        return np.array(places, dtype=np.int32), np.array([*x.values()], dtype=np.float64)
+
+    def ask(self, x):
+        return self.forest.predict(*self.items(x))
+
+    def learn(self, x, c, w):
+        for name in x:
+            self.places.setdefault(name, len(self.places))
+        self.forest.train(*self.items(x), c, min(w, 10.0))
+
+
 class Process:
     """What is believed of f at the dictionary: μ and S."""
 
@@ -522,6 +546,8 @@ class OKL:
         self.points, self.dictionary, self.latest = [], [], []
         self.weights = [{}, {}, {}]  # of features, for each metric
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
+        self.forests = [] if task == "regression" else [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
+        self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.estimates = Estimates()
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
@@ -570,6 +596,8 @@ class OKL:
             point.alpha = np.append(point.alpha, 0.0)
         for linear in self.linears:
             linear.add_class()
+        for trees in self.forests:
+            trees.forest.act("add_class")
         self.n_classes += 1
         self.look(self.raw)
 
@@ -599,6 +627,7 @@ class OKL:
         self.p += [first.ask(self.points, self.x, len(self.processes[0].m)) for first in self.firsts]
         self.p += [linear.ask(self.x) for linear in self.linears]
         self.p.append(self.neighbours.ask(self.n_classes))
+        self.p += [trees.ask(self.x) for trees in self.forests]
         if self.task == "binary":
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])
@@ -669,6 +698,8 @@ class OKL:
         if self.task != "regression":
             self.neighbours.learn(y, w)
             self.bayes.learn(self.x, y, w)
+            for trees in self.forests:
+                trees.learn(self.x, y, w)
         foreseen = surprise <= (1.0 if self.task == "regression" else 0.3)
         if not foreseen and len(self.neighbours.nearest) == 4:
             numbers = self.task == "regression"
