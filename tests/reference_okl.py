@@ -252,18 +252,18 @@ class Estimates:
     """Of a target: the processes', a linear regression's on the first 63 features, one's on all of these."""
 
     def __init__(self):
-        self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(9, 0.03, 1e-4)
+        self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(10, 0.03, 1e-4)
         self.stack.beta[:6] = 1.0 / 6.0
         self.log_weight, self.residual, self.inputs = np.array([0.0, -2.0, -2.0]), np.ones(3), {}
 
-    def ask(self, x, means, of_neighbours):
+    def ask(self, x, means, of_neighbours, of_trees):
         u = np.zeros(64)
         u[0] = 1.0
         for name, value in x.items():
             if name in self.inputs:
                 u[self.inputs[name]] = value
         self.linear.ask(u)
-        self.stack.ask([*means, self.linear.m, 1.0, of_neighbours])
+        self.stack.ask([*means, self.linear.m, 1.0, of_neighbours, of_trees])
 
     def know(self, names):
         for name in names:
@@ -292,13 +292,13 @@ class Estimates:
 
     def learn_rest(self, y, means, of_neighbours, w):
         """A weight beyond 1, from what the others say after they have learned it."""
-        self.stack.ask([*means, float(self.linear.beta @ self.linear.u), 1.0, of_neighbours])
+        self.stack.ask([*means, float(self.linear.beta @ self.linear.u), 1.0, of_neighbours, self.stack.u[9]])
         self.stack.learn(y, max(self.residual[2], 0.003) / (w - 1.0))
 
     def rescale(self, ratio, shift):
         self.linear.beta *= ratio
         self.linear.beta[0] += shift
-        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[[*range(7), 8]].sum())
+        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[[*range(7), 8, 9]].sum())
         for each in (self.linear, self.stack):
             each.m = ratio * each.m + shift
         self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
@@ -462,8 +462,8 @@ class Bayes:
 class Trees:
     """A forest of the core, over the scaled features by the order in which they came."""
 
-    def __init__(self, seed, n_trees, one_in):
-        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed), {}
+    def __init__(self, seed, n_trees, one_in, regression=False):
+        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression), {}
 
     def items(self, x):
         places = [self.places.get(name, -1) for name in x]
@@ -472,10 +472,10 @@ class Trees:
     def ask(self, x):
         return self.forest.predict(*self.items(x))
 
-    def learn(self, x, c, w):
+    def learn(self, x, y, w):
         for name in x:
             self.places.setdefault(name, len(self.places))
-        self.forest.train(*self.items(x), c, min(w, 10.0))
+        self.forest.train(*self.items(x), y, min(w, 1.0 if self.forest.regression else 10.0))
 
 
 class Process:
@@ -546,7 +546,9 @@ class OKL:
         self.points, self.dictionary, self.latest = [], [], []
         self.weights = [{}, {}, {}]  # of features, for each metric
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
-        self.forests = [] if task == "regression" else [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
+        self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
+        if task == "regression":
+            self.forests = [Trees(1, 1, 1, regression=True)]
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.estimates = Estimates()
@@ -613,8 +615,9 @@ class OKL:
         self.neighbours.look(self.points, self.x, self.weights[2])
         if self.task == "regression":
             nearest = [point.y for point in self.neighbours.nearest]
+            means = [process.m[0] for process in self.processes]
             self.estimates.ask(
-                self.x, [process.m[0] for process in self.processes], np.mean(nearest) if nearest else 0.0
+                self.x, means, np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x)
             )
             return
         self.p = []
@@ -689,17 +692,18 @@ class OKL:
             for point in self.points:
                 point.y = ratio * point.y + shift
             self.estimates.rescale(ratio, shift)
+            self.forests[0].forest.act("rescale", ratio, shift)
         return self.target.standing(y)
 
     def learn_experts(self, y, w):
         surprise = self.judge(y, w)
+        for trees in self.forests:
+            trees.learn(self.x, y, w)
         for linear in self.linears:
             linear.learn(y, w)
         if self.task != "regression":
             self.neighbours.learn(y, w)
             self.bayes.learn(self.x, y, w)
-            for trees in self.forests:
-                trees.learn(self.x, y, w)
         foreseen = surprise <= (1.0 if self.task == "regression" else 0.3)
         if not foreseen and len(self.neighbours.nearest) == 4:
             numbers = self.task == "regression"

@@ -996,7 +996,7 @@ cdef class Forest:
             "running": np.array(running, dtype=np.float64),
             "ages": np.array(ages, dtype=np.int64),
             "heads": np.array(heads, dtype=np.float32).reshape(len(heads), 5),
-            "seeds": np.array(seeds, dtype=np.uint32),
+            "seeds": np.array(seeds, dtype=np.int64),
             "totals": bodies[:, :totals].copy(),
             "candidates": bodies[:, totals:totals + self.m].copy().view(np.int32),
             "statistics": bodies[:, totals + self.m:].copy(),
@@ -1064,7 +1064,7 @@ cdef class Forest:
                 raise ValueError("a tree of a forest has more than its share of blocks")
             start += count
         heads = _array(state, "heads", np.float32, (owned, 5), -MOST_SUM, MOST_SUM)
-        seeds = _array(state, "seeds", np.uint32, (owned,), 0, 2**32 - 1)
+        seeds = _array(state, "seeds", np.int64, (owned,), 0, 2**32 - 1)
         totals = _array(state, "totals", np.float32, (owned, head), 0.0, MOST_WEIGHT)
         candidates = _array(state, "candidates", np.int32, (owned, m), -1, places - 1)
         statistics = _array(state, "statistics", np.float32, (owned, rest), -MOST_SUM, MOST_SUM)

@@ -6,7 +6,7 @@ What there is, all over one set of points and one encoding, scaling and pass of 
     pool.pyx        1 first-order learner   passive-aggressive, over a pool of many points (classifiers)
     linears.pyx     3 linear models         logistic regressions, one of them with squares (classifiers)
     neighbours.pyx  4 nearest points        which vote, the latest samples among them, and tell which features matter
-    forest.pyx      2 forests               Hoeffding trees, over all features and over half of them (classifiers)
+    forest.pyx      2 forests               Hoeffding trees, over all features and over half of them (regressions: one forest)
     bayes.pyx       1 naive Bayes           normal distributions of features (asked where there are more than two classes)
     stack.pyx       1 stack                 a logistic regression on what all others say (classifiers)
     estimates.pyx   2 linear regressions    on features, and on what all others say (regressions)
@@ -78,7 +78,10 @@ cdef int64_t SLOPES_AT_FIRST = 2000     # samples of a regression, all of which 
 cdef enum:
     N_EARLY = 10
 
-FOREST_TREES = (3, 1), (4, 2)       # trees, and of how many features one is a candidate
+# Forests: trees, and of how many features one is a candidate.  A regression's one tree has all of the memory, as it needs
+# more of it for a leaf; with two it learns Mv slower, and elsewhere the stack leaves nothing for a second one to do.
+FOREST_TREES = (3, 1), (4, 2)
+TARGET_TREES = 1
 
 cdef int64_t[N_EARLY] early = [2, 3, 5, 8, 12, 20, 35, 60, 100, 150]
 cdef double newcomer = NEWCOMER
@@ -111,7 +114,7 @@ cdef class Mixture:
     cdef readonly Linears linears           # None: regression
     cdef readonly Stack stack               # None: regression
     cdef readonly Bayes bayes               # None: regression
-    cdef readonly tuple forests             # FORESTS; none: regression
+    cdef readonly tuple forests             # FORESTS; regression: one
     cdef readonly Estimates estimates       # None: classes
     cdef readonly tuple terms
     cdef readonly bint regression
@@ -154,9 +157,9 @@ cdef class Mixture:
         self.metrics = Metrics(self.points, self.scaler)
         self.processes = Processes(self.metrics, terms, dictionary, "regression" if regression else "binary")
         self.neighbours = Neighbours(self.metrics, latest, regression)
-        self.forests = ()
         if regression:
             self.estimates = Estimates(self.scaler, self.processes)
+            self.forests = (Forest(TARGET_TREES, regression=True),)
         else:
             self.forests = tuple([
                 Forest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FOREST_TREES)
@@ -253,6 +256,7 @@ cdef class Mixture:
         cdef Sample *x = &self.samples[1 - self.last]
         cdef Sample *before = &self.samples[self.last]
         cdef Py_ssize_t i, size, lacking
+        cdef double of_trees
         self.points.encode(sample, x)
         size = x.size
         if (
@@ -281,7 +285,8 @@ cdef class Mixture:
         self.processes.ask(self.p)
         if self.regression:
             self.neighbours.look()
-            self.estimates.ask(x, self.values, self.neighbours.mean() if self.neighbours.most else 0.0)
+            (<Forest> self.forests[0]).ask(self.scaler.places, self.values, x.size, &of_trees)
+            self.estimates.ask(x, self.values, self.neighbours.mean() if self.neighbours.most else 0.0, of_trees)
         else:
             self.pool.ask(self.p + POOL * self.n_classes)
             self.linears.ask(x, self.values, self.p + FIRST_LINEAR * self.n_classes)
@@ -434,6 +439,7 @@ cdef class Mixture:
             ratio, shift = deviation / self.deviation(), (mean - self.target.mean) / self.deviation()
             self.processes.rescale(ratio, shift)
             self.estimates.rescale(ratio, shift)
+            (<Forest> self.forests[0]).rescale(ratio, shift)
             self.neighbours.rescale(ratio, shift)
         return standing(&self.target, y)
 
@@ -442,12 +448,12 @@ cdef class Mixture:
         cdef Py_ssize_t i, c = 0 if self.regression else <Py_ssize_t> target, left
         cdef double counts = fmin(w, 1.0 if self.regression else MOST_WEIGHT), surprise = self.judge(target, w, counts)
         cdef bint needed = False, novel, kept = self.neighbours.most > 0, foreseen = surprise <= (1.0 if self.regression else 1.0 - SURE)
+        for i in range(1 if self.regression else FORESTS):
+            (<Forest> self.forests[i]).learn(self.scaler.places, self.values, x.size, target, counts)
         if not self.regression:
             self.neighbours.learn(self.n_classes, c, counts)
             self.linears.learn(x, self.values, c, counts, self.p + FIRST_LINEAR * self.n_classes)
             self.bayes.learn(x, self.values, c, counts)
-            for i in range(FORESTS):
-                (<Forest> self.forests[i]).learn(self.scaler.places, self.values, x.size, c, counts)
             needed = self.pool.learn(c, w)
         if not foreseen:
             self.neighbours.tell_apart(x, self.values, target)
