@@ -616,9 +616,7 @@ class OKL:
         if self.task == "regression":
             nearest = [point.y for point in self.neighbours.nearest]
             means = [process.m[0] for process in self.processes]
-            self.estimates.ask(
-                self.x, means, np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x)
-            )
+            self.estimates.ask(self.x, means, np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x))
             return
         self.p = []
         for process in self.processes:
