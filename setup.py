@@ -22,6 +22,7 @@ MODULES = [
     "dual",
     "estimates",
     "expansion",
+    "forest",
     "fourier",
     "gram",
     "kernel",

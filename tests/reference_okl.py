@@ -1,7 +1,9 @@
 """OKLClassifier and OKLRegressor again, in dumb NumPy: dicts for samples, S itself, every system solved anew.
 
 Written from the equations at the heads of _core/mixture.pyx and its parts. What forgets after thousands of samples does
-not forget here, and no feature is ever dropped: the streams of the tests are shorter.
+not forget here, and no feature is ever dropped: the streams of the tests are shorter.  The trees are those of the core,
+which have a reference implementation of their own (reference_forest.py): that one's logarithms are exact and the core's
+are not, which the stack would multiply.  What they are given, and when, is found here.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import math
 
 import numpy as np
 from scipy import special
+
+from river_okl._core.forest import Forest
 
 POWERS = (0.0, 0.5, 1.0)
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
@@ -20,8 +24,9 @@ BELIEFS = {  # λ, a, σ²
 }
 FIRST = 4.0, 1  # scale, metric
 EXPERTS = (
-    6 + 1 + 3 + 1
-)  # Gaussian processes, the first-order learner, linear models, neighbours; the stack, or naive Bayes and the stack
+    6 + 1 + 3 + 1 + 2
+)  # Gaussian processes, the first-order learner, linear models, neighbours, forests; the stack, or naive Bayes and the stack
+TREES = ((3, 1), (4, 2))  # of every forest, and of how many features one is a candidate
 RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
 
 
@@ -247,18 +252,18 @@ class Estimates:
     """Of a target: the processes', a linear regression's on the first 63 features, one's on all of these."""
 
     def __init__(self):
-        self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(9, 0.03, 1e-4)
+        self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(10, 0.03, 1e-4)
         self.stack.beta[:6] = 1.0 / 6.0
         self.log_weight, self.residual, self.inputs = np.array([0.0, -2.0, -2.0]), np.ones(3), {}
 
-    def ask(self, x, means, of_neighbours):
+    def ask(self, x, means, of_neighbours, of_trees):
         u = np.zeros(64)
         u[0] = 1.0
         for name, value in x.items():
             if name in self.inputs:
                 u[self.inputs[name]] = value
         self.linear.ask(u)
-        self.stack.ask([*means, self.linear.m, 1.0, of_neighbours])
+        self.stack.ask([*means, self.linear.m, 1.0, of_neighbours, of_trees])
 
     def know(self, names):
         for name in names:
@@ -287,13 +292,13 @@ class Estimates:
 
     def learn_rest(self, y, means, of_neighbours, w):
         """A weight beyond 1, from what the others say after they have learned it."""
-        self.stack.ask([*means, float(self.linear.beta @ self.linear.u), 1.0, of_neighbours])
+        self.stack.ask([*means, float(self.linear.beta @ self.linear.u), 1.0, of_neighbours, self.stack.u[9]])
         self.stack.learn(y, max(self.residual[2], 0.003) / (w - 1.0))
 
     def rescale(self, ratio, shift):
         self.linear.beta *= ratio
         self.linear.beta[0] += shift
-        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[[*range(7), 8]].sum())
+        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[[*range(7), 8, 9]].sum())
         for each in (self.linear, self.stack):
             each.m = ratio * each.m + shift
         self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
@@ -454,6 +459,25 @@ class Bayes:
         self.samples.append((min(w, 10.0), x, c))
 
 
+class Trees:
+    """A forest of the core, over the scaled features by the order in which they came."""
+
+    def __init__(self, seed, n_trees, one_in, regression=False):
+        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression), {}
+
+    def items(self, x):
+        places = [self.places.get(name, -1) for name in x]
+        return np.array(places, dtype=np.int32), np.array([*x.values()], dtype=np.float64)
+
+    def ask(self, x):
+        return self.forest.predict(*self.items(x))
+
+    def learn(self, x, y, w):
+        for name in x:
+            self.places.setdefault(name, len(self.places))
+        self.forest.train(*self.items(x), y, min(w, 1.0 if self.forest.regression else 10.0))
+
+
 class Process:
     """What is believed of f at the dictionary: μ and S."""
 
@@ -522,6 +546,10 @@ class OKL:
         self.points, self.dictionary, self.latest = [], [], []
         self.weights = [{}, {}, {}]  # of features, for each metric
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
+        self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
+        if task == "regression":
+            self.forests = [Trees(1, 1, 1, regression=True)]
+        self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.estimates = Estimates()
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
@@ -570,6 +598,8 @@ class OKL:
             point.alpha = np.append(point.alpha, 0.0)
         for linear in self.linears:
             linear.add_class()
+        for trees in self.forests:
+            trees.forest.act("add_class")
         self.n_classes += 1
         self.look(self.raw)
 
@@ -585,9 +615,8 @@ class OKL:
         self.neighbours.look(self.points, self.x, self.weights[2])
         if self.task == "regression":
             nearest = [point.y for point in self.neighbours.nearest]
-            self.estimates.ask(
-                self.x, [process.m[0] for process in self.processes], np.mean(nearest) if nearest else 0.0
-            )
+            means = [process.m[0] for process in self.processes]
+            self.estimates.ask(self.x, means, np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x))
             return
         self.p = []
         for process in self.processes:
@@ -599,6 +628,7 @@ class OKL:
         self.p += [first.ask(self.points, self.x, len(self.processes[0].m)) for first in self.firsts]
         self.p += [linear.ask(self.x) for linear in self.linears]
         self.p.append(self.neighbours.ask(self.n_classes))
+        self.p += [trees.ask(self.x) for trees in self.forests]
         if self.task == "binary":
             p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
             self.p.append([1.0 - p, p])
@@ -660,10 +690,13 @@ class OKL:
             for point in self.points:
                 point.y = ratio * point.y + shift
             self.estimates.rescale(ratio, shift)
+            self.forests[0].forest.act("rescale", ratio, shift)
         return self.target.standing(y)
 
     def learn_experts(self, y, w):
         surprise = self.judge(y, w)
+        for trees in self.forests:
+            trees.learn(self.x, y, w)
         for linear in self.linears:
             linear.learn(y, w)
         if self.task != "regression":

@@ -168,7 +168,8 @@ def test_experts_and_weights():
     for x, y in datasets.Phishing().take(300):
         model.learn_one(x, y)
     assert sum(model.experts.values()) == pytest.approx(1.0)
-    assert len(model.experts) == 12 and "stack" in model.experts
+    assert len(model.experts) == 14 and "stack" in model.experts
+    assert {"forest(3 trees, all features)", "forest(4 trees, half of the features)"} < model.experts.keys()
     assert set(model.feature_weights) == set(x)
     assert all(
         name in model.debug_one(x) for name in list(dict(sorted(model.experts.items(), key=lambda e: -e[1])))[:3]

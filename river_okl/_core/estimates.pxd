@@ -4,7 +4,8 @@ from river_okl._core.scaler cimport Scaler
 
 cdef enum:
     LINEAR_INPUTS = 64              # a constant, and the first features that the scaler counts
-    STACK_INPUTS = PROCESSES + 3    # the processes' means, the linear one, a constant, and the nearest points' mean
+    # the processes' means, the linear one, a constant, the nearest points' mean, and the trees'
+    STACK_INPUTS = PROCESSES + 4
     ESTIMATES = 3
 
 
@@ -34,7 +35,7 @@ cdef class Estimates:
     cdef double weight[ESTIMATES]
     cdef double residual[ESTIMATES]     # running squared residuals
 
-    cdef void ask(self, const Sample *x, const double *values, double of_neighbours) noexcept
+    cdef void ask(self, const Sample *x, const double *values, double of_neighbours, double of_trees) noexcept
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
     cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept

@@ -1,5 +1,5 @@
-"""Three estimates of a target: what the Gaussian processes say together, a linear regression, and a linear regression on all that these say
-and the nearest points.
+"""Three estimates of a target: what the Gaussian processes say together, a linear regression, and a linear regression on all that these,
+the nearest points and the trees say.
 
 Real targets are noisy, and largely linear; processes of one small noise follow the noise there, and each of them errs in its own
 way, which averages.  All three are judged by their squared residuals, as processes that vary in how sure they are win by their
@@ -122,8 +122,8 @@ cdef class Estimates:
             self.log_weight[i] = 0.0 if i == 0 else -NEWCOMER
         weigh(self.log_weight, ESTIMATES, self.weight)
 
-    cdef void ask(self, const Sample *x, const double *values, double of_neighbours) noexcept:
-        """The linear estimate of a sample that the processes have been asked about, and the stack's; the mean of its neighbours."""
+    cdef void ask(self, const Sample *x, const double *values, double of_neighbours, double of_trees) noexcept:
+        """The linear estimate of a sample that the processes have been asked about, and the stack's, of whose inputs these are two."""
         cdef Py_ssize_t i, j
         cdef const int32_t *places = self.scaler.places
         memset(self.linear.inputs, 0, LINEAR_INPUTS * 8)
@@ -136,7 +136,7 @@ cdef class Estimates:
             self.stack.inputs[i] = (<Belief> self.processes.beliefs[i]).mean[0]
         self.stack.inputs[PROCESSES] = self.linear.mean
         self.stack.inputs[PROCESSES + 1] = 1.0
-        self.stack.inputs[PROCESSES + 2] = of_neighbours
+        self.stack.inputs[PROCESSES + 2], self.stack.inputs[PROCESSES + 3] = of_neighbours, of_trees
         self.stack.ask(STACK_INPUTS)
 
     cdef void mix(self, double *mean, double *variance) noexcept:
@@ -191,7 +191,7 @@ cdef class Estimates:
     cdef void rescale(self, double ratio, double shift) noexcept:
         """The units of the target change, and the means of the processes have followed: so do all others."""
         cdef Py_ssize_t i
-        cdef double of_means = self.stack.coef[PROCESSES + 2]
+        cdef double of_means = self.stack.coef[PROCESSES + 2] + self.stack.coef[PROCESSES + 3]
         for i in range(self.linear.room):
             self.linear.coef[i] *= ratio
         self.linear.coef[0] += shift

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.bayes import Bayes
 from river_okl._core.estimates import Estimates
+from river_okl._core.forest import Forest
 from river_okl._core.linears import Linears
 from river_okl._core.lock import Lock
 from river_okl._core.metrics import Metrics
@@ -42,6 +43,8 @@ class Mixture:
     def stack(self) -> Stack | None: ...
     @property
     def bayes(self) -> Bayes | None: ...
+    @property
+    def forests(self) -> tuple[Forest, ...]: ...
     @property
     def estimates(self) -> Estimates | None: ...
     @property

@@ -6,6 +6,7 @@ What there is, all over one set of points and one encoding, scaling and pass of 
     pool.pyx        1 first-order learner   passive-aggressive, over a pool of many points (classifiers)
     linears.pyx     3 linear models         logistic regressions, one of them with squares (classifiers)
     neighbours.pyx  4 nearest points        which vote, the latest samples among them, and tell which features matter
+    forest.pyx      2 forests               Hoeffding trees, over all features and over half of them (regressions: one forest)
     bayes.pyx       1 naive Bayes           normal distributions of features (asked where there are more than two classes)
     stack.pyx       1 stack                 a logistic regression on what all others say (classifiers)
     estimates.pyx   2 linear regressions    on features, and on what all others say (regressions)
@@ -31,6 +32,7 @@ import numpy as np
 from river_okl._core.bayes cimport Bayes
 from river_okl._core.calibration cimport weigh
 from river_okl._core.estimates cimport Estimates
+from river_okl._core.forest cimport Forest
 from river_okl._core.kernel cimport Kernel
 from river_okl._core.linears cimport LINEARS, Linears
 from river_okl._core.lock cimport Lock
@@ -57,7 +59,9 @@ cdef enum:
     POOL = PROCESSES
     FIRST_LINEAR = POOL + 1
     NEIGHBOURS = FIRST_LINEAR + LINEARS
-    BAYES = NEIGHBOURS + 1          # where there are more than two classes
+    FIRST_FOREST = NEIGHBOURS + 1
+    FORESTS = 2
+    BAYES = FIRST_FOREST + FORESTS  # where there are more than two classes
     MOST_EXPERTS = BAYES + 2        # the stack is the last of them all
 
 cdef double DISCOUNT = 0.99
@@ -73,6 +77,11 @@ cdef int64_t SLOPES_AT_FIRST = 2000     # samples of a regression, all of which 
 
 cdef enum:
     N_EARLY = 10
+
+# Forests: trees, and of how many features one is a candidate.  A regression's one tree has all of the memory, as it needs
+# more of it for a leaf; with two it learns Mv slower, and elsewhere the stack leaves nothing for a second one to do.
+FOREST_TREES = (3, 1), (4, 2)
+TARGET_TREES = 1
 
 cdef int64_t[N_EARLY] early = [2, 3, 5, 8, 12, 20, 35, 60, 100, 150]
 cdef double newcomer = NEWCOMER
@@ -105,6 +114,7 @@ cdef class Mixture:
     cdef readonly Linears linears           # None: regression
     cdef readonly Stack stack               # None: regression
     cdef readonly Bayes bayes               # None: regression
+    cdef readonly tuple forests             # FORESTS; regression: one
     cdef readonly Estimates estimates       # None: classes
     cdef readonly tuple terms
     cdef readonly bint regression
@@ -138,7 +148,7 @@ cdef class Mixture:
     # Making ---------------------------------------------------------------------------------------------------------------
 
     def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True, bint regression=False):
-        cdef Py_ssize_t beside = budget - dictionary, latest = beside if regression else <Py_ssize_t> (LATEST * beside)
+        cdef Py_ssize_t i, beside = budget - dictionary, latest = beside if regression else <Py_ssize_t> (LATEST * beside)
         self.lock = Lock()
         self.terms = terms
         self.memo = True
@@ -149,7 +159,13 @@ cdef class Mixture:
         self.neighbours = Neighbours(self.metrics, latest, regression)
         if regression:
             self.estimates = Estimates(self.scaler, self.processes)
+            self.forests = (Forest(TARGET_TREES, regression=True),)
         else:
+            self.forests = tuple([
+                Forest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FOREST_TREES)
+            ])
+            for i in range(FORESTS):
+                self.log_weight[FIRST_FOREST + i] = -newcomer
             self.pool = Pool(self.metrics, terms, beside - latest)
             self.linears = Linears(self.scaler)
             self.stack = Stack()
@@ -199,6 +215,8 @@ cdef class Mixture:
     cdef int reserve_places(self) except -1:
         """Room for as many features as the scaler counts."""
         self.metrics.reserve_places(self.scaler.size)
+        for forest in self.forests:
+            (<Forest> forest).reserve(self.scaler.size)
         return 0 if self.regression else self.linears.reserve_places() + self.bayes.reserve_places()
 
     def add_class(self):
@@ -212,11 +230,15 @@ cdef class Mixture:
         self.linears.reserve_columns(n_classes)
         self.bayes.reserve_classes(n_classes)
         (<Stack> stack).reserve_classes(n_classes)
+        for forest in self.forests:
+            (<Forest> forest).reserve_class()
         # and what does not
         self.processes.add_class()
         self.pool.add_class()
         self.linears.add_class()
         self.bayes.n_classes = n_classes
+        for forest in self.forests:
+            (<Forest> forest).add_class()
         if self.n_classes == 2:  # naive Bayes takes the place of the stack, which is now one of many classes
             self.stack = stack
             self.log_weight[BAYES] = self.log_weight[0]
@@ -234,6 +256,7 @@ cdef class Mixture:
         cdef Sample *x = &self.samples[1 - self.last]
         cdef Sample *before = &self.samples[self.last]
         cdef Py_ssize_t i, size, lacking
+        cdef double of_trees
         self.points.encode(sample, x)
         size = x.size
         if (
@@ -262,13 +285,18 @@ cdef class Mixture:
         self.processes.ask(self.p)
         if self.regression:
             self.neighbours.look()
-            self.estimates.ask(x, self.values, self.neighbours.mean() if self.neighbours.most else 0.0)
+            (<Forest> self.forests[0]).ask(self.scaler.places, self.values, x.size, &of_trees)
+            self.estimates.ask(x, self.values, self.neighbours.mean() if self.neighbours.most else 0.0, of_trees)
         else:
             self.pool.ask(self.p + POOL * self.n_classes)
             self.linears.ask(x, self.values, self.p + FIRST_LINEAR * self.n_classes)
             self.neighbours.ask(self.n_classes, self.p + NEIGHBOURS * self.n_classes)
             if self.n_classes > 2:
                 self.bayes.ask(x, self.values, self.p + BAYES * self.n_classes)
+            for i in range(FORESTS):
+                (<Forest> self.forests[i]).ask(
+                    self.scaler.places, self.values, x.size, self.p + (FIRST_FOREST + i) * self.n_classes
+                )
             self.stack.ask(self.p, self.weight)
             self.mix()
         self.fresh = True
@@ -385,6 +413,8 @@ cdef class Mixture:
             else:
                 self.linears.forget(gone)
                 self.bayes.forget(gone)
+            for forest in self.forests:
+                (<Forest> forest).forget(gone)
         self.untidy = False
         return 0
 
@@ -409,14 +439,17 @@ cdef class Mixture:
             ratio, shift = deviation / self.deviation(), (mean - self.target.mean) / self.deviation()
             self.processes.rescale(ratio, shift)
             self.estimates.rescale(ratio, shift)
+            (<Forest> self.forests[0]).rescale(ratio, shift)
             self.neighbours.rescale(ratio, shift)
         return standing(&self.target, y)
 
     cdef void learn_experts(self, Sample *x, double target, double w) noexcept:
         """All that a sample with a weight changes; it becomes a point where dictionary or pool need it, or the latest are kept."""
-        cdef Py_ssize_t c = 0 if self.regression else <Py_ssize_t> target, left
+        cdef Py_ssize_t i, c = 0 if self.regression else <Py_ssize_t> target, left
         cdef double counts = fmin(w, 1.0 if self.regression else MOST_WEIGHT), surprise = self.judge(target, w, counts)
         cdef bint needed = False, novel, kept = self.neighbours.most > 0, foreseen = surprise <= (1.0 if self.regression else 1.0 - SURE)
+        for i in range(1 if self.regression else FORESTS):
+            (<Forest> self.forests[i]).learn(self.scaler.places, self.values, x.size, target, counts)
         if not self.regression:
             self.neighbours.learn(self.n_classes, c, counts)
             self.linears.learn(x, self.values, c, counts, self.p + FIRST_LINEAR * self.n_classes)
@@ -575,6 +608,7 @@ cdef class Mixture:
             names.append(f"pool(scale={SCALE:g}, power={POWERS[METRIC]:g})")
             names += [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
             names.append(f"neighbours({NEAREST}, power={POWERS[NEIGHBOURS_METRIC]:g})")
+            names += [f"forest({trees} trees, {'half of the' if one_in == 2 else 'all'} features)" for trees, one_in in FOREST_TREES]
             names += ["stack"] if self.n_classes == 2 else ["bayes", "stack"]
             return [(name, self.weight[e]) for e, name in enumerate(names)]
         weights = [self.estimates.weight[0] * self.weight[e] for e in range(PROCESSES)]
@@ -650,6 +684,8 @@ cdef class Mixture:
             self.estimates._check()
         else:
             self.pool._check()
+        for forest in self.forests:
+            forest._check()
         names = {*self.scaler.statistics()}
         assert len(names) == len(self.scaler.index) and self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
 
@@ -668,6 +704,7 @@ cdef class Mixture:
             "stack": self.stack.state() if self.stack is not None else None,
             "bayes": self.bayes.state() if self.bayes is not None else None,
             "estimates": self.estimates.state() if self.estimates is not None else None,
+            "forests": [forest.state() for forest in self.forests],
             "n_classes": self.n_classes,
             "log_weights": np.array([self.log_weight[e] for e in range(self.n_experts)]),
             "shares": np.array([self.share[i] for i in range(KERNELS)]),
@@ -711,6 +748,7 @@ cdef class Mixture:
             part = getattr(self, name)
             if part is not None:
                 part.restore(state[name])
+        self.restore_forests(state["forests"])
         for i in range(self.points.n):
             if not self.held(i):
                 raise ValueError("a point that nobody holds")
@@ -725,6 +763,14 @@ cdef class Mixture:
         self.weigh()
         self.fresh = False
 
+    cdef int restore_forests(self, list states) except -1:
+        if len(states) != len(self.forests):
+            raise ValueError(f"a mixture with {len(states)} forests")
+        for forest, state in zip(self.forests, states):
+            if state["n_classes"] != forest.n_classes:
+                raise ValueError("the forests of a mixture do not match its classes")
+            forest.restore(state)
+        return 0
 
     cdef int restore_neighbours(self, dict state, Py_ssize_t classes) except -1:
         """They and the pool share what the dictionary leaves."""

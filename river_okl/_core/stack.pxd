@@ -1,6 +1,6 @@
 cdef enum:
-    # eleven experts and a constant, or twelve experts where there are more than two classes
-    STACKED = 12
+    # thirteen experts and a constant, or fourteen experts where there are more than two classes
+    STACKED = 14
 
 
 cdef class Stack:

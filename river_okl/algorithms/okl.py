@@ -85,8 +85,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: nothing to tune, nothing to scale, bounded for ever.
 
     A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a pool of many points, two
-    logistic regressions and one with the squares of the features, a vote of the nearest points, the latest samples among them, for more than two
-    labels naive Bayes, and a logistic regression on what all of them say. It takes dicts as they come: raw, dense, sparse or both, two labels or many.
+    logistic regressions and one with the squares of the features, a vote of the nearest points, the latest samples among them,
+    two small forests of Hoeffding trees, for more than two labels naive Bayes, and a logistic regression on what all of them
+    say. It takes dicts as they come: raw, dense, sparse or both, two labels or many.
 
     Parameters
     ----------
@@ -109,10 +110,12 @@ class OKLClassifier(OKL, PredictiveClassifier):
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
       from 200 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
       mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
+    - Three of the trees choose among all features and four among half of them, drawn for each leaf; a sample counts in each of them
+      with a weight from Poisson(6), and a tree whose error rises restarts. They take at most 1 MB in all, whatever the number of features.
     - Where two labels are told apart and a third comes, what is believed is carried over, but for the regression on what the
       experts say, which begins anew.
     - What a support vector contributes (`explain_one`) is its part in the mean of the processes and the pool, by their
-      weights; the linear models and the nearest points have no support vectors.
+      weights; the linear models, the nearest points and the trees have no support vectors.
 
     Examples
     --------
@@ -129,7 +132,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
     [^2]: [Raftery, A.E., Kárný, M. and Ettler, P., 2010. Online prediction under model uncertainty via dynamic model averaging. Technometrics, 52(1), pp.52-66.](https://doi.org/10.1198/TECH.2009.08104)
     [^3]: [Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M., 2024. Mechanism for feature learning in neural networks and backpropagation-free machine learning models. Science, 383(6690), pp.1461-1467.](https://doi.org/10.1126/science.adi5639)
     [^4]: [Wang, Z. and Vucetic, S., 2010. Online passive-aggressive algorithms on a budget. Proceedings of the 13th International Conference on Artificial Intelligence and Statistics, PMLR 9, pp.908-915.](https://proceedings.mlr.press/v9/wang10b.html)
-    [^5]: [Kira, K. and Rendell, L.A., 1992. The feature selection problem: traditional methods and a new algorithm. Proceedings of the 10th National Conference on Artificial Intelligence, pp.129-134.](https://aaai.org/papers/020-the-feature-selection-problem-traditional-methods-and-a-new-algorithm/)
+    [^5]: [Domingos, P. and Hulten, G., 2000. Mining high-speed data streams. Proceedings of the 6th ACM SIGKDD International Conference on Knowledge Discovery and Data Mining, pp.71-80.](https://doi.org/10.1145/347090.347107)
+    [^6]: [Gomes, H.M., Bifet, A., Read, J., et al., 2017. Adaptive random forests for evolving data stream classification. Machine Learning, 106(9), pp.1469-1495.](https://doi.org/10.1007/s10994-017-5642-8)
+    [^7]: [Kira, K. and Rendell, L.A., 1992. The feature selection problem: traditional methods and a new algorithm. Proceedings of the 10th National Conference on Artificial Intelligence, pp.129-134.](https://aaai.org/papers/020-the-feature-selection-problem-traditional-methods-and-a-new-algorithm/)
 
     """
 
@@ -149,7 +154,7 @@ class OKLRegressor(OKL, PredictiveRegressor):
     """The regressor to start with: nothing to tune, nothing to scale, bounded for ever, and it says how sure it is.
 
     A mixture of six Gaussian processes over one dictionary, beside it a Bayesian linear regression on the first 63 features and
-    another on what all of these and the nearest points say. It takes dicts as they come, and raw targets.
+    another on what all of these, the nearest points and a Hoeffding tree say. It takes dicts as they come, and raw targets.
 
     Parameters
     ----------
@@ -177,8 +182,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
       from 60 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
       mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
-    - What a support vector contributes (`explain_one`) is its part in the means of the processes; the linear regression and the
-      nearest points have no support vectors.
+    - What a support vector contributes (`explain_one`) is its part in the means of the processes; the linear regression, the
+      nearest points and the tree have no support vectors.
 
     Examples
     --------
@@ -194,7 +199,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
     [^1]: [Van Vaerenbergh, S., Lázaro-Gredilla, M. and Santamaría, I., 2012. Kernel recursive least-squares tracker for time-varying regression. IEEE Transactions on Neural Networks and Learning Systems, 23(8), pp.1313-1326.](https://doi.org/10.1109/TNNLS.2012.2200500)
     [^2]: [Raftery, A.E., Kárný, M. and Ettler, P., 2010. Online prediction under model uncertainty via dynamic model averaging. Technometrics, 52(1), pp.52-66.](https://doi.org/10.1198/TECH.2009.08104)
     [^3]: [Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M., 2024. Mechanism for feature learning in neural networks and backpropagation-free machine learning models. Science, 383(6690), pp.1461-1467.](https://doi.org/10.1126/science.adi5639)
-    [^4]: [Robnik-Šikonja, M. and Kononenko, I., 2003. Theoretical and empirical analysis of ReliefF and RReliefF. Machine Learning, 53(1), pp.23-69.](https://doi.org/10.1023/A:1025667309714)
+    [^4]: [Ikonomovska, E., Gama, J. and Džeroski, S., 2011. Learning model trees from evolving data streams. Data Mining and Knowledge Discovery, 23(1), pp.128-168.](https://doi.org/10.1007/s10618-010-0201-y)
+    [^5]: [Robnik-Šikonja, M. and Kononenko, I., 2003. Theoretical and empirical analysis of ReliefF and RReliefF. Machine Learning, 53(1), pp.23-69.](https://doi.org/10.1023/A:1025667309714)
 
     """
 

@@ -24,7 +24,7 @@ from river_okl.checkpoint.file import CheckpointError
 DEEPEST = 50  # nesting of values
 LONGEST_INT = 10_000  # bits
 
-ARRAY_DTYPES = ("<f8", "<i8", "<i4", "|b1")
+ARRAY_DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
 SCALAR_KINDS = "biufU"
 
 # What may be allocated for a file, per byte of it and at least: rows of features hold zeros that the file leaves out.

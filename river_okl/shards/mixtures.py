@@ -8,6 +8,8 @@
     pool                        sums of expansions: Σ w_i f_i, of which the heaviest points stay
     neighbours                  the latest samples of all; every point keeps its target, in the units of the merged one
     naive Bayes                 as if one stream had been counted, of the average length
+    forests                     those of the shard that learned most; of equals, that whose trees err least: trees that
+                                grew apart have no average
     linear models, stack        averages, as are the log-weights of the experts and the fits of probabilities
     estimates                   a regression's coefficients by how sure each mixture is of them; its stack begins anew
 
@@ -59,6 +61,7 @@ State = dict[str, Any]
 MEMORY = 10_000  # of a scaler, a metric, a target and the sample weights, as in _core/scaler.pyx and mixture.pyx
 SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
 METRICS = 3  # the plain one, and those that are learned
+LEAF, GONE = -1, -2  # of a forest's nodes: instead of the feature of a split
 STEPS = 12  # of conjugate gradients: what is left is 1 to 2 %, of what the lightest points said
 # Of a kernel that a mixture has, when kernels are compared: what few samples believe is no reason to give up one that
 # many have only not needed.
@@ -107,6 +110,11 @@ class Mixed:
         """Its features by their places: the first ones are in a linear regression."""
         return sorted(self.names, key=lambda name: int(self.places[self.names[name]]))
 
+    def error_of_trees(self) -> float:
+        """The running error of its trees, in the mean of all."""
+        running = [error for forest in self.state["forests"] for error in forest["running"][:, 1].tolist()]
+        return sum(running) / max(1, len(running))
+
     def of_kernel(self, i: int) -> slice:
         """The processes with kernel i."""
         n = len(BELIEFS_OF[self.task])
@@ -154,7 +162,9 @@ class Merging:
         self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
         self.first = self.movers[0][1]
         self.task = self.first.task
-        self.names = list(dict.fromkeys(name for _, each in self.movers for name in each.in_order()))
+        self.donor = max(self.movers, key=lambda mover: (mover[0], -mover[1].error_of_trees()))[1]  # of the forests
+        owners = [self.donor, *(each for _, each in self.movers)]  # its features keep their places
+        self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
         at = {name: j for j, name in enumerate(self.names)}
         for each in self.everyone:
             for name in (*each.names, *each.state["points"]["names"]):
@@ -540,6 +550,21 @@ class Merging:
         moved = np.moveaxis(values, axis, 0)[each.places]
         return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
+    def forests(self, new: Any) -> list[State]:
+        """Those of the donor.  Where its features cannot keep their places, its trees do without their statistics at first;
+        where its targets are of another unit altogether, new ones."""
+        own = np.full(1 + max([-1, *self.donor.places.tolist()]), GONE, dtype=np.int32)
+        own[self.donor.places] = self.donor.columns
+        forests = [dict(forest) for forest in self.donor.state["forests"]]
+        if not (own == np.arange(len(own))).all():
+            forests = [relocated(forest, own) for forest in forests]
+        if self.task == "regression":
+            (ratio, shift), units = self.units(self.donor), forests[0]["units"]
+            forests[0]["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
+            if not (1e-3 < ratio * units[0] < 1e3 and abs(ratio * units[1] + shift) < 1e3):
+                return [forest.state() for forest in new.forests]
+        return forests
+
     # Estimates of a target --------------------------------------------------------------------------------------------
 
     def estimates(self) -> State:
@@ -609,6 +634,7 @@ class Merging:
             "stack": stack,
             "bayes": self.bayes() if self.task != "regression" else None,
             "estimates": self.estimates() if self.task == "regression" else None,
+            "forests": self.forests(f),
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
             "weights": self.sample_weights(),
@@ -635,6 +661,21 @@ def solved(K: Arrays, b: Arrays) -> Arrays:
         before, square = square, (r * r).sum(axis=0)
         p = r + np.where(before > 0.0, square / np.where(before > 0.0, before, 1.0), 0.0) * p
     return x
+
+
+def relocated(forest: State, to: NDArray[np.int32]) -> State:
+    """A forest whose feature at place j is at place to[j] now; its leaves begin new statistics."""
+    n = len(forest["low"])
+    place = np.append(np.full(n, GONE, dtype=np.int32), [GONE, LEAF]).astype(np.int32)  # [-2] and [-1] stay
+    place[: min(n, len(to))] = to[:n]
+    found = forest | {"features": place[forest["features"]], "learning": np.zeros_like(forest["learning"])}
+    for name in "heads", "seeds", "totals", "candidates", "statistics":
+        found[name] = forest[name][:0]
+    for name in "low", "high":
+        known = np.flatnonzero(place[:n] >= 0)
+        found[name] = np.zeros_like(forest[name])
+        found[name][place[known]] = forest[name][known]
+    return found
 
 
 def _moments(numbers: Any) -> Moments:

@@ -266,6 +266,8 @@ def _with_classes(f: Any, order: list[int] | None) -> Any:
             state["bayes"][name] = state["bayes"][name][places]
         targets = state["neighbours"]["targets"]
         state["neighbours"]["targets"] = np.argsort(places)[targets.astype(int)].astype(float)
+        for forest in state["forests"]:
+            _reorder_forest(forest, places)
     if order is None and "stack" in state:  # log-odds change their signs together, the constant does not
         state["stack"]["coefficients"][-1] *= -1.0
         state["stack"]["covariance"][-1] *= -1.0
@@ -273,3 +275,13 @@ def _with_classes(f: Any, order: list[int] | None) -> Any:
     made = make(*options)
     made.restore(state)
     return made
+
+
+def _reorder_forest(state: dict[str, Any], order: list[int]) -> None:
+    """Class c of a forest's state is what class order[c] was."""
+    state["counts"] = state["counts"][:, order]
+    n, m = len(order), state["candidates"].shape[1]
+    if m:  # otherwise there are no statistics: the classes are too many, or there were no features yet
+        state["totals"][:, :n] = state["totals"][:, order]
+        of_classes = state["statistics"][:, 2 * m : (2 + 3 * n) * m]  # after the ranges, three rows for each class
+        of_classes[:] = of_classes.reshape(-1, n, 3 * m)[:, order].reshape(of_classes.shape)

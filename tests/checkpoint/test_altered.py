@@ -135,7 +135,7 @@ def test_a_file_cannot_ask_for_much_memory():
 
 FLOATS = [0.0, -1.0, 1e49, -1e49, 1e-300, math.nan, math.inf, 1e308, 1.5, -1e-9, 1e10, 1e149]
 INTS = [0, -1, 2**62, -(2**63), 2**31 - 1, 1]
-CODES = {"<f8": "<d", "<i8": "<q", "<i4": "<i", "|b1": "?"}
+CODES = {"<f8": "<d", "<f4": "<f", "<i8": "<q", "<i4": "<i", "|b1": "?"}
 MIXTURES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor")
 MODELS = {f"{name}-{kind}": (cls, options, kind) for cls, options, name in EVERY_VARIANT for kind in ("emerging",)}
 MODELS |= {
@@ -180,6 +180,8 @@ def with_one_number_changed(data, values):
                 at = int(offsets[value["array"][0]]) + i * size
                 new = of_type[next(values) % len(of_type)]
                 new = new if dtype != "<i4" or abs(new) < 2**31 else -(2**31)
+                if dtype == "<f4" and 3e38 < abs(new) < math.inf:
+                    new = math.copysign(3e38, new)
                 changed = arrays[:at] + struct.pack(CODES[dtype], new) + arrays[at + size :]
                 yield f"{path}[{i}] = {new}", assembled(document, changed)
         else:

@@ -1,0 +1,310 @@
+"""The compiled forest against its reference implementation, its invariants after random actions, states, bounds."""
+
+from __future__ import annotations
+
+import copy
+import sys
+
+import numpy as np
+import pytest
+
+from river_okl._core.forest import Forest
+from tests import reference_forest
+
+
+def encoded(sample):
+    return np.array([*sample], dtype=np.int32), np.array([*sample.values()], dtype=np.float64)
+
+
+def predict(forest, sample):
+    return forest.predict(*encoded(sample))
+
+
+def train(forest, sample, target, w=1.0):
+    forest.train(*encoded(sample), target, w)
+
+
+def stream(n, d, classes, *, seed=0, absent=0.0, drift=None, noise=0.1):
+    """Boxes: of the first two features, the first three after ``drift``; ``classes`` 0: a regression."""
+    rng = np.random.default_rng(seed)
+    for t in range(n):
+        x = {j: float(rng.normal()) for j in range(d) if rng.random() >= absent}
+        box = int(x.get(0, 0.0) > -0.2) + 2 * int(x.get(1, 0.0) > 0.1)
+        if drift is not None and t >= drift:
+            box = 3 - box + int(x.get(2, 0.0) > 0.0)
+        if not classes:
+            yield x, 3.0 * box + x.get(2, 0.0) + noise * float(rng.normal())
+        else:
+            yield x, box % classes if rng.random() >= noise else int(rng.integers(classes))
+
+
+def compare(forest, twin, samples, weights=(1.0,), atol=2e-5):
+    """Every prediction; the core's normal distribution is a table, exact to 4e-6."""
+    for t, (x, y) in enumerate(samples):
+        np.testing.assert_allclose(predict(forest, x), twin.predict(x), rtol=0.0, atol=atol, err_msg=f"sample {t}")
+        train(forest, x, y, weights[t % len(weights)])
+        twin.train(x, y, weights[t % len(weights)])
+    assert forest.sizes == [(len(tree.leaves), twin.blocks_of(tree), tree.resets) for tree in twin.trees]
+    forest._check()
+
+
+def both(n_trees, **options):
+    core = {"bytes" if name == "size" else name: value for name, value in options.items()}
+    return Forest(n_trees, **core), reference_forest.Forest(n_trees, **options)
+
+
+# The reference implementation -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("one_in", [1, 2])
+@pytest.mark.parametrize("classes", [0, 2, 4])
+def test_every_step_is_that_of_the_reference(classes, one_in):
+    forest, twin = both(2, one_in=one_in, regression=not classes, seed=5)
+    compare(forest, twin, stream(1500, 5, classes, seed=one_in), weights=(1.0, 1.0, 0.4, 3.0))
+    assert all(leaves > 4 for leaves, *_ in forest.sizes)
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_trees_restart_after_a_drift_as_in_the_reference(classes):
+    forest, twin = both(2, regression=not classes, seed=3)
+    compare(forest, twin, stream(2400, 4, classes, seed=7, drift=1300))
+    assert all(resets for *_, resets in forest.sizes)
+
+
+@pytest.mark.parametrize(("classes", "size"), [(0, 7000), (4, 3000)])
+def test_leaves_compete_for_blocks_as_in_the_reference(classes, size):
+    forest, twin = both(2, regression=not classes, size=size, seed=9)
+    compare(forest, twin, stream(3500, 4, classes, seed=11, noise=0.3))
+    assert all(blocks < leaves for leaves, blocks, _ in forest.sizes)
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+@pytest.mark.parametrize("absent", [0.4, 0.93])
+def test_samples_that_lack_features_as_in_the_reference(absent, classes):
+    forest, twin = both(2, one_in=2, regression=not classes, seed=13)
+    compare(forest, twin, stream(1000, 40, classes, seed=17, absent=absent))
+
+
+@pytest.mark.parametrize(("classes", "size"), [(0, 20_000), (3, 6_000)])
+def test_more_features_than_fit_as_in_the_reference(classes, size):
+    forest, twin = both(2, regression=not classes, size=size, seed=19)
+    samples = [
+        ({j: v for j, v in x.items() if j < 4 + t // 25}, y) for t, (x, y) in enumerate(stream(900, 40, classes))
+    ]
+    compare(forest, twin, samples)
+    assert twin.group > 1
+
+
+def test_labels_come_late_as_in_the_reference():
+    forest, twin = both(2, seed=23)
+    compare(forest, twin, ((x, y if t > 150 * y else 0) for t, (x, y) in enumerate(stream(1500, 4, 4))))
+    assert forest.n_classes == 4
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_features_come_and_go_as_in_the_reference(classes):
+    forest, twin = both(2, one_in=2, regression=not classes, seed=29)
+    for part in range(4):
+        compare(forest, twin, stream(500, 6, classes, seed=31 + part))
+        forest.act("forget", [part, 4])
+        twin.forget([part, 4])
+
+
+@pytest.mark.parametrize(("ratio", "shift"), [(0.999, 0.002), (1.01, -0.1), (0.2, 5.0)])
+def test_units_of_the_target_move_as_in_the_reference(ratio, shift):
+    forest, twin = both(2, regression=True, seed=37)
+    scale, offset = 1.0, 0.0
+    for t, (x, y) in enumerate(stream(900, 4, 0, seed=41)):
+        expected = twin.predict(x)
+        assert predict(forest, x) == pytest.approx(expected, rel=1e-6, abs=1e-6 * max(1.0, abs(scale)))
+        train(forest, x, scale * y + offset)
+        twin.train(x, scale * y + offset)
+        if t % 40 == 0 if ratio < 0.9 else t % 2:
+            forest.act("rescale", ratio, shift)
+            twin.rescale(ratio, shift)
+            scale, offset = ratio * scale, ratio * offset + shift
+    forest._check()
+
+
+def test_rescaled_predictions_are_those_in_other_units():
+    forest = Forest(3, regression=True)
+    for x, y in stream(600, 4, 0):
+        train(forest, x, y)
+    for ratio, shift in ((0.5, 3.0), (1e-4, 0.0), (1e5, -20.0), (0.02, 1e4)):
+        before = predict(forest, {0: 1.0, 1: -1.0})
+        forest.act("rescale", ratio, shift)
+        assert predict(forest, {0: 1.0, 1: -1.0}) == pytest.approx(ratio * before + shift, rel=1e-6, abs=1e-6)
+
+
+# States ---------------------------------------------------------------------------------------------------------------
+
+
+def learned(classes=3, n=1200, **options):
+    forest = Forest(2, regression=not classes, **options)
+    for x, y in stream(n, 6, classes, drift=800):
+        train(forest, x, y)
+    return forest
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(
+        a[name].dtype == b[name].dtype and np.array_equal(a[name], b[name])
+        if isinstance(a[name], np.ndarray)
+        else a[name] == b[name]
+        for name in a
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"one_in": 2}, {"bytes": 6000}])
+@pytest.mark.parametrize("classes", [0, 3])
+def test_a_restored_forest_goes_on_bit_by_bit(classes, options):
+    forest = learned(classes, **options)
+    again = Forest(2, regression=not classes, **options)
+    again.restore(copy.deepcopy(forest.state()))
+    assert same(forest.state(), again.state())
+    for t, (x, y) in enumerate(stream(1500, 9, classes and 4, seed=2)):
+        assert np.array_equal(predict(forest, x), predict(again, x)), t
+        train(forest, x, y)
+        train(again, x, y)
+        if t % 300 == 0:
+            forest.act("forget", [t // 300])
+            again.act("forget", [t // 300])
+    assert same(forest.state(), again.state())
+    again._check()
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_a_forest_is_restored_over_another(classes):
+    forest, other = learned(classes), learned(classes, n=300)
+    other.restore(forest.state())
+    assert same(forest.state(), other.state())
+    other._check()
+    fresh = Forest(2, regression=not classes)
+    other.restore(fresh.state())
+    assert same(fresh.state(), other.state())
+    other._check()
+
+
+def junk(rng, value):
+    """Something else in its place."""
+    if isinstance(value, np.ndarray):
+        if rng.random() < 0.2:
+            return [None, value[:-1], value.tolist(), value.astype(np.complex64), value[None]][rng.integers(5)]
+        value = value.copy()
+        if value.size:
+            numbers = [0, 1, -1, -2, -3, 7, 2**31 - 1, -(2**31)]
+            if value.dtype.kind == "f":
+                numbers += [np.nan, np.inf, -np.inf, 1e30, -1e30, 3e38, 1e-40]
+            with np.errstate(over="ignore"):
+                value.flat[rng.integers(value.size)] = np.array(numbers[rng.integers(len(numbers))]).astype(value.dtype)
+        return value
+    return [None, -1, 0, 1, 2, 3, 10**6, 2**62, 2**64, 1.5, "3", True][rng.integers(12)]
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_a_hostile_state_is_rejected_or_works(classes):
+    rng = np.random.default_rng(43)
+    state = learned(classes, n=700, bytes=20_000).state()
+    samples = [*stream(40, 6, classes, seed=3)]
+    rejected = 0
+    for _ in range(1500):
+        changed = dict(state)
+        for _ in range(rng.integers(1, 3)):
+            name = [*changed][rng.integers(len(changed))]
+            changed[name] = junk(rng, changed[name])
+        forest = Forest(2, regression=not classes, bytes=20_000)
+        before = forest.state()
+        try:
+            forest.restore(changed)
+        except (ValueError, TypeError, OverflowError):
+            rejected += 1
+            assert same(before, forest.state())
+            continue
+        for x, y in samples:
+            assert np.isfinite(predict(forest, x)).all()
+            train(forest, x, y)
+    assert 300 < rejected < 1500
+
+
+# Bounds ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("classes", "d"), [(2, 10), (2, 300), (26, 16), (300, 5), (3000, 3), (0, 57), (0, 1000)])
+def test_memory_is_bounded(classes, d):
+    rng = np.random.default_rng(0)
+    forest = Forest(3, regression=not classes)
+    for _ in range(1500):
+        x = {int(j): float(rng.normal()) for j in rng.choice(d, min(d, 20), replace=False)}
+        train(forest, x, int(rng.integers(classes)) if classes else x[min(x)])
+    forest._check()  # of the statistics
+    room = 3 * 2000 * 40 + 3 * (1 << 17) + 20 * d + 40 * classes
+    assert sys.getsizeof(forest) < forest.bytes + room
+
+
+def test_a_stream_of_noise_fills_the_trees_and_no_more():
+    rng = np.random.default_rng(0)
+    forest = Forest(1, regression=True)
+    n = 200_000
+    starts = np.arange(0, 2 * n + 1, 2, dtype=np.int64)
+    places = np.tile(np.array([0, 1], dtype=np.int32), n)
+    forest.replay(starts, places, rng.normal(size=2 * n), rng.normal(size=n))
+    assert forest.sizes[0][0] == 500
+    forest._check()
+
+
+def test_random_actions_keep_the_invariants():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        regression = bool(seed % 2)
+        forest = Forest(
+            3, one_in=1 + seed % 3, bytes=int(rng.integers(3_000, 60_000)), regression=regression, seed=seed
+        )
+        width = 3
+        for t in range(1500):
+            x = {
+                int(j): float(rng.normal()) * 10.0 ** rng.integers(-3, 9) for j in rng.choice(width, width // 2, False)
+            }
+            action = rng.random()
+            if action < 0.01:
+                width = min(60, width + int(rng.integers(1, 6)))
+            elif action < 0.03:
+                forest.act("forget", rng.choice(width, 2, False))
+            elif action < 0.04 and regression:
+                forest.act("rescale", float(10.0 ** rng.uniform(-3, 3)), float(rng.normal()))
+            elif action < 0.04:
+                forest.act("add_class")
+            elif action < 0.05:
+                other = Forest(3, one_in=1 + seed % 3, bytes=forest.bytes, regression=regression)
+                other.restore(forest.state())
+                forest = other
+            p = predict(forest, x)
+            assert np.isfinite(p).all() and (regression or abs(p.sum() - 1.0) < 1e-9)
+            y = (
+                float(rng.normal() * 10.0 ** rng.integers(-3, 12))
+                if regression
+                else int(rng.integers(forest.n_classes))
+            )
+            train(forest, x, y, float(rng.choice([0.0, 0.2, 1.0, 10.0])))
+            if t % 100 == 0:
+                forest._check()
+        forest._check()
+
+
+def test_a_zero_is_a_feature_that_is_absent():
+    one, other = Forest(2), Forest(2)
+    for forest in (one, other):  # room for all features, which depends on what the first samples name
+        train(forest, dict.fromkeys(range(6), 1.0), 0)
+    for x, y in stream(800, 6, 2, absent=0.5):
+        train(one, x, y)
+        train(other, {**dict.fromkeys(range(6), 0.0), **x}, y)
+    assert same(one.state(), other.state())
+    assert np.array_equal(predict(one, {0: 1.0}), predict(other, {0: 1.0, 3: 0.0}))
+
+
+def test_boxes_are_learned():
+    forest, right = Forest(3), 0
+    samples = [*stream(6000, 4, 4, noise=0.0)]
+    for t, (x, y) in enumerate(samples):
+        right += t >= 3000 and int(np.argmax(predict(forest, x))) == y
+        train(forest, x, y)
+    assert right / 3000 > 0.95
