@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from river_okl.errors import kind_of
 from river_okl.shards import expansions, mixtures, posteriors, wrappers
 from river_okl.shards.shards import Shards, gathered
 
@@ -118,7 +119,7 @@ def distance(a: Any, b: Any) -> float:
         if issubclass(type(a), kind):
             found: float = rule.distance(shards)
             return found
-    raise TypeError(f"a {type(a).__name__} has no function to be measured: give models of river_okl")
+    raise TypeError(f"{kind_of(a)} has no function to compare: give models of river_okl")
 
 
 RULES: tuple[tuple[Any, Any], ...] = (
@@ -133,8 +134,8 @@ def _check_start(shards: Shards) -> None:
     for i, learned in enumerate(shards.learned):
         if learned < 0:
             raise ValueError(
-                f"start has learned {-learned:,} samples more than models[{i}], which is no copy of it that has learned on: "
-                f"give the model that all of them were copies of, or none if they were new"
+                f"start has learned {-learned:,} samples more than models[{i}], which is not a trained copy of it: "
+                f"give the model that all were copied from, or none if they were new"
             )
 
 
