@@ -19,6 +19,7 @@ MODULES = [
     "choice",
     "coefficients",
     "driver",
+    "dual",
     "estimates",
     "expansion",
     "fourier",

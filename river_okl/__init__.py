@@ -30,7 +30,7 @@ The map of the house::
     _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
                     triangle, posterior, and the process made of them; scaler, metrics, and the mixture made of
                     processes, pool, linears, neighbours, stack, bayes and estimates;
-                    samples, loops over frames, calibration, linear algebra, what a state must be
+                    samples, loops over frames, calibration, linear algebra, the dual of TVM, what a state must be
 """
 
 import ast

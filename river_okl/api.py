@@ -37,6 +37,7 @@ from river_okl.algorithms.projectron import ProjectronClassifier, ProjectronPlus
 from river_okl.algorithms.skegd import SkeGDClassifier
 from river_okl.algorithms.sogp import SOGPClassifier, SOGPRegressor
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
+from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.budgets import PerClass
 from river_okl.checkpoint import load, save
 from river_okl.shards import distance, merge
@@ -90,6 +91,7 @@ __all__ = [
     "SPAClassifier",
     "SPARegressor",
     "SkeGDClassifier",
+    "TVMClassifier",
     "datasets",
     "distance",
     "kernels",

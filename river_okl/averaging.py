@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
+
+import numpy as np
 
 from river_okl._core.expansion import Expansion
 from river_okl._core.states import LARGEST_NUMBER
@@ -92,6 +95,21 @@ class SuffixAverage(Composite):
             and all(low < r for r in self._leavers)
         ):
             raise ValueError("the steps of an average that do not belong together")
+
+    def _restart_average(self) -> None:
+        """After an interrupted step: the window is as if f's points had joined at the last steps, and none had left."""
+        f, t = self._f, self._t
+        self._start_average()
+        self._low = max(0, t + 1 - math.ceil(self.suffix * (t + 1)))
+        harmonic = [0.0, *itertools.accumulate(1.0 / m for m in range(1, t + 1))]
+        self._upper, self._lower = harmonic[t], harmonic[max(0, self._low - 1)]
+        columns = f.columns
+        for a, i in enumerate(np.argsort(f.births).tolist(), start=t - len(f) + 1):
+            self._positions[a] = i
+            c, old = columns[i, 0], a < self._low
+            columns[i, 1:] = (0.0, c) if old else (-c * harmonic[a - 1], 0.0)
+        self._steps = sorted(self._positions, key=self._positions.__getitem__)
+        f.columns = columns
 
     def _join(self) -> None:
         """The point that was added to f last joined at step t."""

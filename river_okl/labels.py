@@ -71,9 +71,12 @@ class Labels:
 
         ``check`` it before.
         """
+        if y not in self.positions:
+            set_labels(self, *self.with_label(y), f)
+
+    def with_label(self, y: Any) -> tuple[list[Any], dict[Any, int]]:
+        """``names`` and ``positions`` with one label more."""
         n = len(self.names)
-        if y in self.positions:
-            return
         if n == 0:
             position = int(isinstance(y, numbers.Real | np.bool_) and y == 1)
         elif n == 1:
@@ -82,7 +85,7 @@ class Labels:
             position = n
         names = [*self.names]
         names.insert(position, y)
-        set_labels(self, names, {**self.positions, y: position}, f)
+        return names, {**self.positions, y: position}
 
     def check(self, labels: Iterable[Any], model: str, *, multiclass: bool) -> None:
         """Raise if one of these labels is invalid, or one too many for a model of this name; nothing changes."""

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base, proba
 from river.utils.dataframe import to_native_series
+from scipy import special
 
+from river_okl._core.driver import learn_new_label
 from river_okl.checks import LARGEST_WEIGHT, check_between, check_target, check_weight
 from river_okl.frames import frame_of, label_frame, label_series, rows_of
 from river_okl.labels import Labels
@@ -26,10 +27,6 @@ class PredictiveModel(KernelModel):
     """What both tasks share."""
 
     _f: Any
-
-    def _learn(self, x: dict[Hashable, Any], target: float, w: float) -> None:
-        """One sample is learned: a target, or the position of a label."""
-        raise NotImplementedError
 
     def _coefficients(self) -> NDArray[np.float64]:
         """Of every point in the mean: an array (points, columns)."""
@@ -79,7 +76,7 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
             w = check_weight(w)
         y = check_target(y)
         with self._f.lock:
-            self._learn(x, y, w)
+            self._f.learn(x, y, w)
 
     def predict_one(self, x: dict[Hashable, Any], *, with_dist: bool = False, **kwargs: Any) -> Any:
         """The predicted target.
@@ -114,7 +111,7 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
         """
         check_between("coverage", coverage, 0.0, 1.0, open_ends=True)
         mean, deviation = self._prediction(x if len(self._f.points) else {})
-        half = -NormalDist().inv_cdf(0.5 * (1.0 - float(coverage))) * deviation
+        half = -float(special.ndtri(0.5 * (1.0 - float(coverage)))) * deviation
         return mean - half, mean + half
 
     @locked
@@ -148,15 +145,11 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
             try:
                 position = self._labels.positions[y]
             except (KeyError, TypeError):
-                position = self._learn_label(x, y)
-            self._learn(x, float(position), w)
-
-    def _learn_label(self, x: Any, y: Any) -> int:
-        """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
-        self._check_many([y])
-        self._probabilities(x)
-        self._labels.add(y, self._f)
-        return self._labels.positions[y]
+                self._check_many([y])
+                self._probabilities(x)  # a sample that is refused brings no label
+                learn_new_label(self._labels, *self._labels.with_label(y), self._f, x, y, w)
+            else:
+                self._f.learn(x, float(position), w)
 
     def _check_many(self, targets: list[Any]) -> None:
         try:

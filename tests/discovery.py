@@ -24,6 +24,7 @@ ODD = ("AhpatronClassifier", "BPARegressor", "FOGDClassifier", "NBSGDRegressor",
 # Parameters that choose a way of working, and all values that any class knows for them.
 MODES = {
     "maintenance": ("simple", "nearest", "projection", "removal", "approximate", "merging"),
+    "merging": ("global", "nearest"),
     "projection": ("exact", "approximate"),
     "sampling": ("uniform", "magnitude"),
     "mode": (0, 1, 2),

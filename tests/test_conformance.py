@@ -445,8 +445,8 @@ def test_weights_of_any_type_are_numbers(cls):
     assert snapshot(model) == snapshot(plain)
 
 
-# What they keep are values at the points: where the bandwidth moves, the coefficients are others.
-KEEPS_VALUES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor")
+# What they keep are values at the points, or a solution: where the bandwidth moves, the coefficients are others.
+KEEPS_VALUES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor", "TVMClassifier")
 
 
 @each_variant
@@ -727,7 +727,11 @@ def test_other_parameters_are_not_mutable(cls):
 
 # Memory -----------------------------------------------------------------------------------------------------------
 
-GROWS_WITH_NAMES = ("FOGDClassifier", "FOGDRegressor")  # the frequencies of 1,000 to 2,000 names are kept
+GROWS_WITH_NAMES = {
+    "FOGDClassifier": "the frequencies of 1,000 to 2,000 names are kept",
+    "FOGDRegressor": "the frequencies of 1,000 to 2,000 names are kept",
+    "TVMClassifier": "a merged prototype has the features of all samples that it stands for",
+}
 
 
 def size(model):

@@ -131,7 +131,7 @@ def test_every_algorithm_has_its_twin():
     both = ["KernelPA", "BPA", "SPA", "OGD", "OLK", "OLRU", "OLRD", "BOGD", "KernelSGD", "BSGD"]
     both += ["NBSGD", "FOGD", "NOGD"]
     one = ["KernelPerceptron", "RBP", "Forgetron", "Projectron", "ProjectronPlusPlus", "AVP", "SkeGD"]
-    one += ["Ahpatron", "DUOL", "BDUOL", "OSKL", "POMDR"]
+    one += ["Ahpatron", "DUOL", "BDUOL", "OSKL", "POMDR", "TVM"]
     expected = {f + "Classifier" for f in both + one} | {f + "Regressor" for f in both}
     assert set(TWINS) == expected
 

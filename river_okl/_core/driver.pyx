@@ -58,3 +58,9 @@ def set_labels(labels, list names, dict positions, f):
     if f is not None and len(names) > 2:
         f.add_class()
     labels.names, labels.positions = names, positions
+
+
+def learn_new_label(labels, list names, dict positions, f, sample, label, double w):
+    """``set_labels``, and ``f.learn`` of the sample that brings the label: both, whatever signals come."""
+    set_labels(labels, names, positions, f)
+    f.learn(sample, <double> positions[label], w)

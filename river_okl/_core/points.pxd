@@ -72,7 +72,7 @@ cdef class Points:
     cdef int prepare(self, Sample *x) except -1
     cdef void write(self, Sample *x) noexcept
     cdef void drop(self, Py_ssize_t p) noexcept
-    cdef int forget_emptied(self) except -1
+    cdef int forget_emptied(self, Py_ssize_t before=*) except -1
     # How that is done
     cdef int32_t new_slot(self, object key) except -1
     cdef int append_slot(self) except -1
@@ -80,7 +80,7 @@ cdef class Points:
     cdef int reserve_ready(self, Py_ssize_t size) except -1
     cdef void list_emptied(self, int32_t slot) noexcept
     cdef void free_ready(self) noexcept
-    cdef void forget_new(self, Py_ssize_t before) noexcept
+    cdef void take_back_slots(self, Py_ssize_t n) noexcept
     cdef int reserve_posts(self, Owned *own, Py_ssize_t size) except -1
     cdef void make_dense(self, int32_t slot, double *row) noexcept
     cdef bint make_sparse(self, int32_t slot) noexcept

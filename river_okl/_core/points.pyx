@@ -290,13 +290,14 @@ cdef class Points:
 
         Points may be dropped between this and ``write``, at most three.  A new feature is an emptied one until then.
         """
-        cdef Py_ssize_t i, size, posts = 0, rows = 0, before = self.n_emptied
+        cdef Py_ssize_t i, size, posts = 0, rows = 0, before = self.n_emptied, slots
         cdef Feature *feature
         if self.n >= self.limit:
             raise RuntimeError(f"there are {self.n} points already, the most that there may be")
         if self.n == self.capacity:
             self.grow(self.next_capacity())
         self.refresh_slots(x)
+        slots = self.n_slots
         try:
             for i in range(x.size):
                 if x.numbers[i] == 0.0:
@@ -318,7 +319,11 @@ cdef class Points:
             self.reserve_ready(rows)
             self.reserve_posts(&self.spare, posts)
         except BaseException:
-            self.forget_new(before)
+            try:
+                self.forget_emptied(before)
+            except BaseException:  # the name that has raised before: it is forgotten the next time
+                pass
+            self.take_back_slots(slots)
             raise
         return 0
 
@@ -333,20 +338,21 @@ cdef class Points:
             self.n_ready += 1
         return 0
 
+    cdef void take_back_slots(self, Py_ssize_t n) noexcept:
+        """Slots beyond so many, which are free, are none any more."""
+        cdef Feature *feature
+        while self.n_slots > n and self.features[self.n_slots - 1].key == NULL:
+            feature = &self.features[self.n_slots - 1]
+            okl_free(feature.owners)
+            okl_free(feature.amounts)
+            feature.owners, feature.amounts, feature.allocated = NULL, NULL, 0
+            self.n_slots -= 1
+            self.free_slots.remove(self.n_slots)
+
     cdef void free_ready(self) noexcept:
         while self.n_ready:
             self.n_ready -= 1
             okl_free(self.ready[self.n_ready])
-
-    cdef void forget_new(self, Py_ssize_t before) noexcept:
-        """The features that were emptied after so many others are unknown again, in the order that leaves no trace."""
-        try:
-            while self.n_emptied > before:
-                if self.features[self.emptied[self.n_emptied - 1]].count == 0:
-                    self.drop_feature(self.emptied[self.n_emptied - 1])
-                self.n_emptied -= 1
-        except BaseException:  # the __hash__ that raised before: ``forget_emptied`` tries again
-            return
 
     cdef void write(self, Sample *x) noexcept:
         """Z[:, n] = x, for which all is prepared."""
@@ -481,14 +487,15 @@ cdef class Points:
         okl_free(feature.dense)
         feature.dense = NULL
 
-    cdef int forget_emptied(self) except -1:
-        """Features that no point has become unknown.  The last thing that a removal does: where a name's __hash__ raises,
-        its feature stays known until the next time."""
-        cdef Py_ssize_t i
-        for i in range(self.n_emptied):
-            if self.features[self.emptied[i]].key != NULL and self.features[self.emptied[i]].count == 0:
-                self.drop_feature(self.emptied[i])
-        self.n_emptied = 0
+    cdef int forget_emptied(self, Py_ssize_t before=0) except -1:
+        """Features that no point has become unknown, those that were emptied after so many others, the last first: so new
+        features that got no point leave no trace.  If a name's __hash__ raises, the rest is done the next time."""
+        cdef int32_t slot
+        while self.n_emptied > before:
+            slot = self.emptied[self.n_emptied - 1]
+            if self.features[slot].key != NULL and self.features[slot].count == 0:
+                self.drop_feature(slot)
+            self.n_emptied -= 1
         return 0
 
     cdef void list_emptied(self, int32_t slot) noexcept:

@@ -35,7 +35,7 @@ from river_okl._core.triangle cimport Triangle
 from river_okl._core.states import check_inverse, check_positive, checked_numbers, relative, symmetric
 
 JITTER = 1e-3                   # of κ(x, x)
-LARGEST_VARIANCE = 1e8          # of what the prior has, that kernels which move may leave at a point
+LARGEST_VARIANCE = 1e13         # of what the prior has: a kernel that moves leaves it at points that were large before
 cdef double RESOLVED = 0.01
 cdef double SMALLEST_FACTOR = 1e-60
 cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole

@@ -139,10 +139,8 @@ cdef class Process:
 
         Whatever may raise does so before anything has changed, and no signal handler runs in the middle of a change.
         """
-        cdef Py_ssize_t known = self.points.n_emptied
         self.prepare(sample, w)
         self.commit(target, w)
-        self.points.forget_new(known)
         self.points.forget_emptied()
 
     cdef int prepare(self, object sample, double w) except -1:

@@ -251,6 +251,8 @@ cdef class Scaler:
             if place < self.size_before:
                 self.free_places.append(place)
         self.size = self.size_before
+        while self.free_places and self.free_places[len(self.free_places) - 1] >= self.size:
+            self.free_places.pop()
 
     cdef void learn(self, const Sample *x, Py_ssize_t size, bint lacking) noexcept:
         """The first ``size`` items of a sample count, for which all is prepared; ``absent`` told ``lacking``."""

@@ -208,7 +208,7 @@ class NOGD(KernelModel):
             raise ValueError(
                 f"a basis of {rows} × {columns} for {len(self._f)} support vectors, {len(self._w)} weights"
             )
-        check_basis(self._f, self._basis, self._w)
+        check_basis(self._f, self._basis)
 
     def _approximate(self) -> NDArray[np.float64]:
         """From here on f is linear in z, starting from the best image of f of this rank."""

@@ -141,9 +141,17 @@ class NBSGD(SuffixAverage, SGD):
         return {"beta"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
-        super()._step(f, y, p, w)
-        if self.suffix:
+        if not self.suffix:
+            super()._step(f, y, p, w)
+            return
+        t = self._t
+        try:
+            super()._step(f, y, p, w)
             self._advance()
+        except BaseException:
+            if self._t > t:  # not the loss has raised, before anything changed
+                self._restart_average()
+            raise
 
     def _maintain(self) -> None:
         f = self._f

@@ -40,9 +40,6 @@ class OKL(PredictiveModel):
         points = dictionary + LATEST * dictionary if regression else budget
         self._f = Mixture(terms, budget=points, dictionary=dictionary, scale=scale, regression=regression)
 
-    def _learn(self, x: dict[Hashable, Any], target: float, w: float) -> None:
-        self._f.learn(x, target, w)
-
     def _coefficients(self) -> NDArray[np.float64]:
         return self._f.coefficients()
 

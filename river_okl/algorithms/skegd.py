@@ -188,7 +188,7 @@ class SkeGDClassifier(KernelClassifier):
         right = right and bool(((-most <= self._sketch) & (self._sketch <= most) & (self._sketch != 0)).all())
         if not right or not all(type(gamma) is float for gamma in self._gammas):
             raise ValueError(f"a sketch of {B} rows and a basis of {rows} × {columns} for {n} support vectors")
-        check_basis(self._f, self._basis, self._w)
+        check_basis(self._f, self._basis)
 
 
 def pseudo_inverse(A: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -56,9 +56,6 @@ class SOGP(PredictiveModel):
             regression=regression,
         )
 
-    def _learn(self, x: dict[Hashable, Any], target: float, w: float) -> None:
-        self._f.learn(x, target, w)
-
     @property
     @locked
     def kernel_in_use(self) -> Kernel:

@@ -52,6 +52,8 @@ def merge(
     -----
     - Sums of expansions: f = Σ w_i f_i. Equal points become one. While the union fits the budget that is exact; otherwise f is
       projected once on the points that explain most of it.
+    - `TVMClassifier`: the prototypes of all are one weighted set, and f its solution, not a sum; beyond the budget they are
+      merged as along a stream.
     - Gaussian processes (`SOGP…`, and all that are in `OKL…`): posteriors are products of evidence, so that precisions and
       linear terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), streaming variational Bayes. With dictionaries that differ, each
       posterior is taken at the points of the union that explain most of the means.
@@ -129,20 +131,9 @@ RULES: tuple[tuple[Any, Any], ...] = (
 )
 
 
-def _check_start(shards: Shards) -> None:
-    """What models were copies of has learned no more than they have."""
-    for i, learned in enumerate(shards.learned):
-        if learned < 0:
-            raise ValueError(
-                f"start has learned {-learned:,} samples more than models[{i}], which is not a trained copy of it: "
-                f"give the model that all were copied from, or none if they were new"
-            )
-
-
 def _merged(shards: Shards) -> tuple[Any, float]:
     for kind, rule in RULES:
         if issubclass(type(shards.models[0]), kind):  # River's pipelines pass for instances of their last step
-            _check_start(shards)
             found: tuple[Any, float] = rule.merged(shards)
             return found
     return wrappers.merged(shards, _merged)

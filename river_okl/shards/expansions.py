@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from river_okl._core.expansion import Expansion
 from river_okl.algorithms.features import KernelFeatures
 from river_okl.algorithms.novelty import KernelOneClassSVM
+from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.averaging import AveragedExpansion
 from river_okl.errors import kind_of
 from river_okl.labels import Labels
@@ -62,7 +63,7 @@ ATTRIBUTES: dict[str, Callable[[Shards, str], Any]] = {
     "_y_max": _largest,
     "_rho": _mean,
     "_rng": _first,
-    **dict.fromkeys(("_neighbours", "_basis", "_w", "_gammas"), _anew),
+    **dict.fromkeys(("_neighbours", "_basis", "_w", "_gammas", "_mass", "_births", "_gram", "_settled"), _anew),
 }
 REFUSED = {
     "_sketch": "its features are a random sketch of the points of one stream",
@@ -94,6 +95,8 @@ def merged(shards: Shards) -> tuple[Any, float]:
     if random_features:
         _average_features(shards, model)
         return model, 0.0
+    if isinstance(model, TVMClassifier):
+        return model, _solve_union(shards, model)
     points, columns = union([each._f for each in shards.models])
     total = _sum(shards, model, columns)
     most = min(model._f.budget or len(points), shards.budget or len(points))
@@ -118,6 +121,53 @@ def _average_features(shards: Shards, model: Any) -> None:
     model._key = shards.models[0]._key
     if hasattr(model, "_w"):
         model._w = np.concatenate(shards.mean(lambda each: np.array(each._columns())))
+
+
+def _solve_union(shards: Shards, model: TVMClassifier) -> float:
+    """Prototypes of several models are one weighted set, and f its solution; prototypes beyond the budget are merged.
+
+    The weights that shards have beyond those of the start add up.  If several of them have merged a prototype of the
+    start away, its sum is negative: it is set to 0, and the weights of each label are scaled to their right sum.
+    """
+    everyone = [copy.deepcopy(each) for each in (shards.start, *shards.models)]
+    for each in everyone:
+        each._settle()
+    points, places = places_of([each._f for each in everyone])
+    n_labels = max(2, model._f.n_classes)
+    masses = np.zeros((len(everyone), len(points), n_labels))
+    for mass, each, at in zip(masses, everyone, places, strict=True):
+        np.add.at(mass, at, each._mass)
+    total = masses[0] + sum(share * (mass - masses[0]) for share, mass in zip(shards.evidence, masses[1:], strict=True))
+    wanted = np.maximum(total.sum(axis=0), 0.0)
+    total = np.maximum(total, 0.0)
+    total *= wanted / np.maximum(total.sum(axis=0), np.finfo(float).tiny)
+    there = np.flatnonzero(total.any(axis=1))
+    points, total = [points[i] for i in there], total[there]
+    most = min(model.budget, shards.budget or model.budget)
+    exact = copy.deepcopy(model)
+    exact._f, exact.merging = _with(model, points, np.zeros((len(points), 1))), "global"
+    for _ in range(model._f.n_classes - 2):
+        exact._f.add_class()
+    exact._mass, exact._births, exact._settled = total, exact._f.births, False
+    exact._settle()
+    before, columns = exact._f, exact._f.columns
+    if len(points) > most:
+        before = _with(model, points, columns)
+        exact._shrink(most)
+    _fill(model._f, *_oldest_first(exact._f))
+    order = np.argsort(exact._f.births)
+    model._mass, model._births, model._settled = exact._mass[order], model._f.births, False
+    model._settle()
+    if len(points) == len(model._f):
+        return 0.0
+    union_, (ours, theirs) = union([model._f, before])
+    lost = ours - theirs
+    return norm(_with(model, union_, lost), lost)
+
+
+def _oldest_first(f: Expansion) -> tuple[list[Sample], Arrays]:
+    order = np.argsort(f.births)
+    return [f.point(int(i)) for i in order], f.columns[order]
 
 
 def _sum(shards: Shards, model: Any, columns: Sequence[Arrays]) -> Arrays:

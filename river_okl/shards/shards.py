@@ -15,6 +15,7 @@ from river import base, compose
 
 from river_okl._core.sample import shown
 from river_okl.algorithms.novelty import KernelOneClassSVM
+from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import as_float, check_whole
 from river_okl.errors import kind_of
 from river_okl.kernels import Kernel
@@ -226,6 +227,9 @@ def _reorder(model: Any, order: list[int]) -> None:
     if isinstance(model, PredictiveClassifier):
         model._f = _with_classes(f, order)
         return
+    if isinstance(model, TVMClassifier):
+        model._reorder(order)
+        return
     if hasattr(model, "_key"):
         model._w = np.concatenate([model._columns()[c] for c in order])
         return
@@ -236,6 +240,8 @@ def _negate(model: Any) -> None:
     """Two labels change places."""
     if isinstance(model, PredictiveClassifier):
         model._f = _with_classes(model._f, None)
+    elif isinstance(model, TVMClassifier):
+        model._reorder([1, 0])
     elif hasattr(model, "_key"):
         model._w = -model._w
     else:

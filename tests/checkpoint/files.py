@@ -134,7 +134,7 @@ WRAPPED = {
         feature_extraction.TargetAgg(by="c", how=stats.BayesianMean(0.5, 2.0))
         + feature_extraction.TargetAgg(by=["c"], how=stats.Mean())
         + numbers()
-        | rbp()
+        | rbp_regressor()
     ),
     "LeveragingBaggingClassifier": lambda: (
         numbers() | ensemble.LeveragingBaggingClassifier(rbp(), n_models=2, w=2.0, bagging_method="subag", seed=1)

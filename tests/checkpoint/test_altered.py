@@ -14,7 +14,7 @@ import pytest
 from river import base
 
 import river_okl
-from river_okl import checkpoint
+from river_okl import checkpoint, kernels
 from river_okl.checkpoint import CheckpointError
 from tests import streams
 from tests.checkpoint.files import assembled, edited, good, learned, little_memory, made, pieces, try_to_use
@@ -247,3 +247,38 @@ def test_sketches_of_the_smallest_whole_number_are_refused():
     at = sum(np.dtype(dtype).itemsize * n for dtype, n in document["arrays"][:index])
     with pytest.raises(CheckpointError, match="a sketch of"):
         checkpoint.loads(assembled(document, arrays[:at] + struct.pack("<q", -(2**63)) + arrays[at + 8 :]))
+
+
+# What streams really reach --------------------------------------------------------------------------------------------
+
+
+def grown(stream):
+    """Features that are a million times as large from the middle on."""
+    return [({name: v * (1e-3 if t < 110 else 1e3) for name, v in x.items()}, y) for t, (x, y) in enumerate(stream)]
+
+
+def shrunk(stream):
+    return [({name: v * (1e3 if t < 110 else 1e-3) for name, v in x.items()}, y) for t, (x, y) in enumerate(stream)]
+
+
+KERNELS = [kernels.Linear(), kernels.Linear(gamma=None), kernels.Polynomial(3), kernels.RBF(1e-6), kernels.RBF(100.0)]
+WITH_MATRICES = {
+    **{name: (getattr(river_okl, name), {}) for name in (*MIXTURES, "ProjectronClassifier", "NystroemFeatures")},
+    "BDUOLClassifier": (river_okl.BDUOLClassifier, {"maintenance": "projection"}),
+    "BPARegressor": (river_okl.BPARegressor, {"maintenance": "projection"}),
+}
+
+
+@pytest.mark.parametrize("name", WITH_MATRICES)
+@pytest.mark.parametrize("change", [list, grown, shrunk])
+def test_models_of_degenerate_streams_are_saved(name, change):
+    """Points that depend on each other, and of very different size: no check refuses what a stream reaches."""
+    cls, options = WITH_MATRICES[name]
+    for kernel in KERNELS:
+        for kind in ("dense", "duplicates"):
+            model = small(cls, kernel=kernel, **{"budget": 16, **options})
+            for t, (x, y) in enumerate(change(streams.KINDS[kind](task(cls), 220))):
+                model.learn_one(*(x, y)[: 1 + (cls in CLASSES.values())])
+                if t in (2, 10, 40, 109, 115, 200, 219):
+                    data = checkpoint.dumps(model)
+                    assert checkpoint.dumps(checkpoint.loads(data)) == data

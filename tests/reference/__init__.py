@@ -25,3 +25,4 @@ from tests.reference.losses import *
 from tests.reference.passive_aggressive import *
 from tests.reference.perceptron import *
 from tests.reference.tools import *
+from tests.reference.twin_vector import *

@@ -1,0 +1,215 @@
+"""An exception at any moment (a signal, no memory, a user's __hash__) leaves a valid model.
+
+What is injected here comes before each call that a step makes, through ``sys.setprofile``, and as real signals at
+random moments.  The model is whole afterwards, predicts, is saved and goes on; the steps of OKL and SOGP, which are one
+call of the core, are done or not done, to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+import signal
+import sys
+
+import pytest
+from river import base
+
+import river_okl
+from river_okl.checkpoint import dumps
+from tests import streams
+from tests.discovery import EVERY_VARIANT, decision, small, snapshot, task
+
+ATOMIC = {name for name in river_okl.__all__ if name.startswith(("OKL", "SOGP"))}
+WARM = 40
+
+each_variant = pytest.mark.parametrize(
+    ("cls", "options"), [pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT]
+)
+
+
+class Interrupt(BaseException):
+    pass
+
+
+def stream_of(cls, options, n=WARM + 24):
+    """Features come and go; of a classifier of many labels there are three, and a fourth comes late."""
+    stream = streams.emerging(task(cls), n)
+    if issubclass(cls, base.Classifier) and getattr(small(cls, **options), "_multiclass", False):
+        return [(x, t % 3 if t != WARM + 2 else 3) for t, (x, _) in enumerate(stream)]
+    return stream
+
+
+def interrupted(learn, at):
+    """``learn`` with an exception before the call number ``at`` that it makes; False if it makes fewer."""
+    left = at
+
+    def count(frame, event, what):
+        nonlocal left
+        if event in ("call", "c_call") and what is not sys.setprofile:
+            left -= 1
+            if left == 0:
+                sys.setprofile(None)
+                raise Interrupt
+
+    try:
+        sys.setprofile(count)
+        learn()
+    except Interrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+def finite(value):
+    return all(map(math.isfinite, value.values())) if isinstance(value, dict) else math.isfinite(value)
+
+
+def check(model, stream):
+    """It is whole, predicts, can be saved, and goes on."""
+    for f in vars(model).values():
+        if hasattr(f, "_check"):
+            f._check()
+    model._check_state()
+    for x, _ in stream[:3]:
+        assert finite(decision(model, x))
+    dumps(model)
+    for x, y in stream:
+        model.learn_one(x, y)
+        assert finite(decision(model, x))
+    for f in vars(model).values():
+        if hasattr(f, "_check"):
+            f._check()
+
+
+@each_variant
+def test_an_exception_before_any_call_of_a_step(cls, options):
+    stream = stream_of(cls, options)
+    model = small(cls, **options)
+    for x, y in stream[:WARM]:
+        model.learn_one(x, y)
+    for t in (WARM, WARM + 2):  # with a label that is new
+        start = pickle.dumps(model)
+        before = snapshot(model)
+        x, y = stream[t]
+        model.learn_one(x, y)
+        after = snapshot(model)
+        at = 1
+        while True:
+            tried = pickle.loads(start)
+            if not interrupted(lambda tried=tried, x=x, y=y: tried.learn_one(x, y), at):
+                break
+            if cls.__name__ in ATOMIC:
+                assert snapshot(tried) in (before, after), f"call {at}"
+            check(tried, stream[t + 1 : t + 4])
+            at += 1 + at // 12
+        assert at > 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
+@each_variant
+def test_signals_at_random_moments(cls, options):
+    rng = random.Random(7)
+    stream = stream_of(cls, options)
+    start = small(cls, **options)
+    for x, y in stream[:WARM]:
+        start.learn_one(x, y)
+    start = pickle.dumps(start)
+
+    armed = False
+
+    def alarm(*_):
+        if armed:
+            raise Interrupt
+
+    old = signal.signal(signal.SIGALRM, alarm)
+    try:
+        for _ in range(40):
+            model, t, states = pickle.loads(start), WARM, []
+            try:
+                armed = True
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 6e-4))
+                for x, y in stream[WARM : WARM + 20]:
+                    model.learn_one(x, y)
+                    t += 1
+                armed = False
+            except Interrupt:
+                armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            if cls.__name__ in ATOMIC:
+                alone = pickle.loads(start)
+                for x, y in stream[WARM:t]:
+                    alone.learn_one(x, y)
+                states.append(snapshot(alone))
+                alone.learn_one(*stream[t])
+                states.append(snapshot(alone))
+                assert snapshot(model) in states
+            check(model, stream[WARM + 20 : WARM + 23])
+    finally:
+        signal.signal(signal.SIGALRM, old)
+
+
+class Moody:
+    """A feature name whose __hash__ and __eq__ raise when the countdown is over."""
+
+    left = math.inf
+
+    def __init__(self, name):
+        self.name = name
+
+    @staticmethod
+    def count():
+        Moody.left -= 1
+        if Moody.left == 0:
+            raise Interrupt
+
+    def __hash__(self):
+        Moody.count()
+        return hash(self.name) % 5  # and so __eq__ is asked, too
+
+    def __eq__(self, other):
+        Moody.count()
+        return type(other) is Moody and self.name == other.name
+
+    def __reduce__(self):
+        return Moody, (self.name,)
+
+    def __repr__(self):
+        return f"Moody({self.name!r})"
+
+
+@pytest.mark.parametrize("name", sorted(ATOMIC))
+def test_a_name_that_raises_leaves_the_model_before_or_after(name):
+    cls = getattr(river_okl, name)
+    names = [Moody(i) for i in range(60)]
+    stream = [
+        ({names[0]: x["x0"], names[1 + t % 50]: x["x1"], names[2 + t % 50]: x["x2"]}, y)
+        for t, (x, y) in enumerate(streams.dense(task(cls), 50))
+    ]
+    model = small(cls)
+    for x, y in stream[:40]:
+        model.learn_one(x, y)
+    start = pickle.dumps((model, stream))
+    before = snapshot(model)
+    model.learn_one(*stream[40])
+    after = snapshot(model)
+    at, fired = 1, True
+    while fired:
+        model, again = pickle.loads(start)
+        try:
+            Moody.left = at
+            model.learn_one(*again[40])
+            fired = False
+        except Interrupt:
+            pass
+        finally:
+            Moody.left = math.inf
+        assert snapshot(model) in (before, after), at
+        for x, y in again[41:44]:
+            model.learn_one(x, y)
+        model._f._check()
+        assert math.isfinite(model._f.norm2)
+        at += 1 + at // 10
+    assert at > 5

@@ -1,0 +1,473 @@
+"""TVM: its dual solver against the definition, Kuhn-Tucker conditions after every call, prototypes, labels, merges."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+import river_okl
+from river_okl import TVMClassifier, kernels
+from river_okl._core import dual
+from river_okl.algorithms import tvm
+from tests import reference, streams
+from tests.discovery import snapshot
+
+KERNEL = kernels.RBF(0.5)
+MERGING = pytest.mark.parametrize("merging", ["global", "nearest"])
+
+
+def check(model):
+    """The invariants of the class, by brute force."""
+    f = model._f
+    model._check()
+    assert (model._mass >= 0.0).all() and (model._mass.sum(axis=1) > 0.0).all()
+    beta = f.columns * (math.sqrt(2.0) if f.n_classes else 1.0)
+    values = f.gram() @ beta
+    for o, (b, value) in enumerate(zip(beta.T, values.T, strict=True)):
+        own = model.C * model._mass[:, 1 if beta.shape[1] == 1 else o]
+        others = model.C * model._mass.sum(axis=1) - own
+        positive, negative = split(b, own, others)
+        conditions(value, positive, own)
+        conditions(-value, negative, others)
+
+
+def split(beta, own, others):
+    """The two dual variables of each point, whose sum is as large as their difference and their boxes allow."""
+    positive = np.minimum(own, others + beta)
+    return positive, positive - beta
+
+
+def conditions(value, alpha, cap):
+    slack = 1e-12 * np.maximum(cap, 1.0)
+    assert (alpha >= -slack).all() and (alpha <= cap + slack).all()
+    assert (value[alpha < cap - slack] > 1.0 - tvm.KUHN_TUCKER).all()
+    assert (value[alpha > slack] < 1.0 + tvm.KUHN_TUCKER).all()
+
+
+def letters(n=200, seed=3):
+    rng = random.Random(seed)
+    centres = {"a": (0, 0), "b": (1.5, 0), "c": (0, 1.5), "d": (1.5, 1.5)}
+    labels = [rng.choice("abcd") for _ in range(n)]
+    return [({"x": rng.gauss(centres[y][0], 0.5), "y": rng.gauss(centres[y][1], 0.5)}, y) for y in labels]
+
+
+# The dual ---------------------------------------------------------------------------------------------------------
+
+
+def problem(rng, n, kind):
+    X = rng.normal(size=(n, 3))
+    if kind == "duplicates":
+        X = X[rng.integers(0, max(1, n // 2), n)]
+    distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    K = {"linear": X @ X.T, "smooth": np.exp(-0.02 * distances)}.get(kind, np.exp(-distances))
+    weights = rng.integers(0, 4, size=(n, 2)).astype(float)
+    weights[weights.sum(axis=1) == 0.0] = 1.0
+    return np.ascontiguousarray((K + K.T) / 2.0), weights
+
+
+@pytest.mark.parametrize("kind", ["narrow", "smooth", "linear", "duplicates"])
+@pytest.mark.parametrize("C", [0.05, 1.0, 50.0, 1e4])
+def test_the_dual_is_solved_from_anywhere(kind, C):
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 5, 20, 60):
+        K, weights = problem(rng, n, kind)
+        found = []
+        for start in (np.zeros((n, 1)), C * rng.normal(size=(n, 1)), np.full((n, 1), 1e9)):
+            beta, worst = dual.solve_dual(K, C * weights, start)
+            assert worst == dual.residual(K, C * weights, beta) < 1e-8
+            found.append(K @ beta[:, 0])
+        for values in found[1:]:
+            np.testing.assert_allclose(values, found[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["narrow", "smooth"])
+def test_the_dual_is_that_of_the_definition(kind):
+    rng = np.random.default_rng(6)
+    for n in (1, 3, 8):
+        K, weights = problem(rng, n, kind)
+        beta, _ = dual.solve_dual(K, weights, np.zeros((n, 1)))
+        positive, negative = reference.weighted_svm(K, weights[:, 1], weights[:, 0])
+        np.testing.assert_allclose(K @ beta[:, 0], K @ (positive - negative), atol=1e-8)
+
+
+def test_many_labels_are_one_function_each():
+    rng = np.random.default_rng(7)
+    K, _ = problem(rng, 12, "narrow")
+    weights = rng.integers(0, 3, size=(12, 3)).astype(float)
+    weights[:, 0] += weights.sum(axis=1) == 0.0
+    beta, _ = dual.solve_dual(K, weights, np.zeros((12, 3)))
+    for o in range(3):
+        own = weights[:, o]
+        alone, _ = dual.solve_dual(K, np.stack([weights.sum(axis=1) - own, own], axis=1), np.zeros((12, 1)))
+        np.testing.assert_array_equal(beta[:, o], alone[:, 0])
+
+
+def test_the_residual_tells_a_solution_from_others():
+    K, weights = problem(np.random.default_rng(8), 10, "narrow")
+    beta, _ = dual.solve_dual(K, weights, np.zeros((10, 1)))
+    free = int(np.argmax(np.minimum(beta[:, 0] + weights[:, 0], weights[:, 1] - beta[:, 0])))
+    beta[free] += 1e-4
+    assert dual.residual(K, weights, beta) >= 0.9e-4
+    beta[free] = weights[free, 1] + 1.0
+    assert dual.residual(K, weights, beta) == math.inf
+
+
+def test_what_does_not_belong_together_is_refused():
+    with pytest.raises(ValueError, match="2 rows and 2 columns for 3 points"):
+        dual.solve_dual(np.eye(2), np.ones((3, 2)), np.zeros((3, 1)))
+    for shape in ((2, 1), (3, 3)):
+        with pytest.raises(ValueError, match="coefficients of shape"):
+            dual.solve_dual(np.eye(3), np.ones((3, 2)), np.zeros(shape))
+        with pytest.raises(ValueError, match="coefficients of shape"):
+            dual.residual(np.eye(3), np.ones((3, 2)), np.zeros(shape))
+    with pytest.raises(ValueError, match="two are needed"):
+        dual.cheapest_pair(np.eye(1), np.ones(1), np.arange(1))
+
+
+def test_the_cheapest_pair_and_its_ties():
+    rng = np.random.default_rng(9)
+    for n in (2, 3, 10):
+        K, weights = problem(rng, n, "narrow")
+        s, births = weights.sum(axis=1), rng.permutation(n)
+        cost = {
+            (i, j): s[i] * s[j] / (s[i] + s[j]) * (K[i, i] + K[j, j] - 2.0 * K[i, j])
+            for i in range(n)
+            for j in range(n)
+            if births[i] < births[j]
+        }
+        assert dual.cheapest_pair(K, s, births) == min(cost, key=cost.get)
+    births = np.array([4, 1, 3, 0, 2])
+    assert dual.cheapest_pair(np.eye(5), np.ones(5), births) == (3, 1), "all cost the same: the two oldest"
+    assert dual.cheapest_pair(np.ones((5, 5)) + 1e-14 * np.eye(5), np.arange(1.0, 6.0), births) == (3, 1)
+
+
+# Prototypes -------------------------------------------------------------------------------------------------------
+
+
+@MERGING
+@pytest.mark.parametrize("kind", list(streams.KINDS))
+def test_the_conditions_hold_after_every_call(kind, merging):
+    """The bandwidth is that of the stream: it moves for 200 samples, whether they are learned or not."""
+    for C, buffer in ((1.0, 1.0), (30.0, math.inf)):
+        model = TVMClassifier(budget=10, C=C, buffer=buffer, merging=merging)
+        for t, (x, y) in enumerate(streams.KINDS[kind]("classification", 120)):
+            model.learn_one(x, y, (1.0, 0.0, 3.5)[t % 3])
+            check(model)
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, kernels.Polynomial(3), kernels.Linear(), kernels.Laplacian(0.1)], ids=str)
+@pytest.mark.parametrize(("C", "scale"), [(1e3, 1.0), (1e-6, 1.0), (1.0, 1e4), (1.0, 1e-6)])
+def test_the_conditions_hold_for_weights_and_features_of_any_size(kernel, C, scale):
+    """Boxes 10^13 wide around coefficients of the size of 1, and of 10^-21; f is known up to rounding."""
+    rng = random.Random(4)
+    model = TVMClassifier(kernel, budget=12, C=C, buffer=2.0)
+    for x, y in streams.dense("classification", 60):
+        model.learn_one({name: scale * value for name, value in x.items()}, y, 1e10 ** rng.random() if C > 1.0 else 1.0)
+        terms = (abs(model._gram) @ abs(model._beta())).max()
+        found = dual.residual(model._gram, model.C * model._mass, model._beta())
+        assert found < max(tvm.KUHN_TUCKER, 1e-14 * terms)
+
+
+@MERGING
+def test_the_conditions_hold_with_labels_that_come_one_after_another(merging):
+    model = TVMClassifier(budget=12, merging=merging)
+    stream = letters()
+    for x, y in sorted(stream[:80], key=lambda sample: sample[1]) + stream[80:]:
+        model.learn_one(x, y)
+        check(model)
+    assert model._f.n_classes == 4
+    assert np.mean([model.predict_one(x) == y for x, y in letters(seed=4)]) > 0.75
+
+
+def test_with_room_for_all_it_is_the_machine_of_all():
+    stream = streams.dense("classification", 60)
+    model = TVMClassifier(KERNEL, budget=60, buffer=math.inf, C=2.0)
+    model.learn_stream(stream)
+    kappa = reference.rbf(0.5)
+    K = np.array([[kappa(x, z) for z, _ in stream] for x, _ in stream])
+    y = np.array([y for _, y in stream])
+    positive, negative = reference.weighted_svm(K, 2.0 * (y > 0.0), 2.0 * (y < 0.0))
+    found = [model.decision_function_one(x) for x, _ in stream]
+    np.testing.assert_allclose(found, K @ (positive - negative), atol=1e-8)
+
+
+def test_no_weight_is_lost_while_none_leaves():
+    model = TVMClassifier(KERNEL, budget=7, buffer=math.inf)
+    stream = [(x, y, 0.5 + t % 3) for t, (x, y) in enumerate(streams.duplicates("classification", 100))]
+    for x, y, w in stream:
+        model.learn_one(x, y, w)
+    for label, y in enumerate(model._labels.names):
+        assert model._mass[:, label].sum() == pytest.approx(sum(w for _, own, w in stream if own == y))
+
+
+def test_a_sample_that_is_a_prototype_adds_its_weight():
+    once, often = (TVMClassifier(KERNEL, buffer=math.inf) for _ in range(2))
+    for i in range(6):
+        x = {"x": 0.7 * i}
+        once.learn_one(x, i % 2, 3.0)
+        for _ in range(3):
+            often.learn_one(x, i % 2)
+    assert often.n_support_vectors == once.n_support_vectors == 6
+    for i in range(6):
+        assert often.decision_function_one({"x": 0.5 * i}) == pytest.approx(once.decision_function_one({"x": 0.5 * i}))
+
+
+def test_right_beyond_the_buffer_nothing_is_learned():
+    model = TVMClassifier(kernels.Linear(), buffer=1.5)
+    model.learn_one({"x": 1.0}, True)
+    model.learn_one({"x": -1.0}, False)
+    for x, y, learned in ((1.4, True, 1), (1.6, True, 0), (-1.6, False, 0), (-1.6, True, 1), (1.6, False, 1)):
+        other = copy.deepcopy(model)
+        other.learn_one({"x": x}, y)
+        assert other.n_support_vectors == 2 + learned
+        check(other)
+
+
+def test_with_many_labels_half_the_lead_is_what_is_beyond_the_buffer():
+    model = TVMClassifier(KERNEL, budget=40)
+    stream = letters(150)
+    for x, y in stream:
+        scores = model.decision_function_one(x)
+        before = model._mass.sum()
+        model.learn_one(x, y)
+        if isinstance(scores, dict) and y in scores and len(scores) > 2:
+            f = {label: math.sqrt(2.0) * score for label, score in scores.items()}
+            lead = (f.pop(y) - max(f.values())) / 2.0
+            if model.n_support_vectors < 40:
+                assert (model._mass.sum() > before) == (lead <= 1.0)
+
+
+def test_the_farthest_leaves_before_two_are_merged():
+    """Linear, x = ±1 at the margins: what is far out goes; where nothing is, the two nearest become one."""
+    model = TVMClassifier(kernels.Linear(), budget=3)
+    model.learn_one({"x": 2.0}, True)
+    model.learn_one({"x": 1.0}, True)  # f(2) = 2 from here on
+    model.learn_one({"x": -1.0}, False)
+    model.learn_one({"x": -0.5}, False)
+    assert [z["x"] for z, _ in model.support_vectors] == [1.0, -1.0, -0.5]
+    model = TVMClassifier(kernels.Linear(), budget=3, buffer=10.0)
+    for x, y in ((2.0, True), (1.0, True), (-1.0, False), (-0.5, False)):
+        model.learn_one({"x": x}, y)
+    assert [z["x"] for z, _ in model.support_vectors] == [2.0, 1.0, -0.75]
+    assert model._mass[np.argmax(model._births)].tolist() == [2.0, 0.0]
+
+
+def test_parameters_are_checked():
+    for options, message in (
+        ({"budget": 0}, "budget is 0"),
+        ({"budget": 20_000}, "budget is 20000"),
+        ({"C": 0.0}, "C is 0.0"),
+        ({"buffer": 0.5}, r"buffer is 0.5; it must be at least 1"),
+        ({"buffer": math.nan}, "buffer is nan"),
+        ({"merging": "none"}, "merging is 'none'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TVMClassifier(**options)
+    model = TVMClassifier()
+    model.mutate({"buffer": 2.0})
+    assert model.buffer == 2.0
+    with pytest.raises(ValueError, match="C"):
+        model.mutate({"C": 2.0})
+
+
+class Interrupted(BaseException):
+    """As a KeyboardInterrupt, but nothing to pytest."""
+
+
+# Interruptions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["solve_dual", "cheapest_pair", "_show_mean", "bordered", "_without"])
+def test_an_exception_while_a_step_is_planned_leaves_the_model_as_it_was(monkeypatch, where):
+    stream = streams.dense("classification", 80)
+    model = TVMClassifier(KERNEL, budget=6)
+    model.learn_stream(stream[:40])
+    before, after = copy.deepcopy(model), copy.deepcopy(model)
+    after.learn_stream(stream[40:])
+    (x, y), rest = stream[40], stream[41:]
+    points = model.support_vectors, model._mass.tolist()
+    with monkeypatch.context() as patch:
+        patch.setattr(tvm, where, lambda *arguments: (_ for _ in ()).throw(Interrupted))
+        with pytest.raises(Interrupted):
+            model.learn_one(x, y)
+    assert (model.support_vectors, model._mass.tolist()) == points
+    check(model)
+    for one in (model, before):
+        one.learn_stream([(x, y), *rest])
+    for x, _ in stream:
+        expected = after.decision_function_one(x)
+        assert model.decision_function_one(x) == pytest.approx(expected, rel=1e-8)
+        assert before.decision_function_one(x) == expected
+
+
+class Breaking:
+    """An expansion in whose n-th change an exception comes up."""
+
+    def __init__(self, f, n, after):
+        self.__dict__.update(f=f, left=n, after=after)
+
+    def change(self, name, *arguments):
+        self.__dict__["left"] -= 1
+        if self.left < 0 and not self.after:
+            raise Interrupted
+        getattr(self.f, name)(*arguments)
+        if self.left < 0:
+            raise Interrupted
+
+    def add(self, *arguments):
+        self.change("add", *arguments)
+
+    def remove(self, *arguments):
+        self.change("remove", *arguments)
+
+    def __setattr__(self, name, value):
+        self.change("__setattr__", name, value)
+
+    def __getattr__(self, name):
+        return getattr(self.f, name)
+
+    def __len__(self):
+        return len(self.f)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("n", range(5))
+def test_an_exception_between_two_changes_of_f_leaves_a_model_that_goes_on(n, after):
+    stream = streams.dense("classification", 80)
+    model = TVMClassifier(KERNEL, budget=6)
+    model.learn_stream(stream[:40])
+    f = model._f
+    model._f = Breaking(f, n, after)
+    with pytest.raises(Interrupted):
+        for x, y in stream[40:]:
+            p = f.observe(x)
+            model._step(model._f, y, p, 1.0)
+    model._f = f
+    restored = pickle.loads(pickle.dumps(model))
+    assert math.isfinite(model.decision_function_one(stream[0][0]))
+    for one in (model, restored):
+        one.learn_one(*stream[50])
+        check(one)
+        one.learn_stream(stream[50:])
+        check(one)
+    assert snapshot(model) == snapshot(restored)
+
+
+# Checkpoints and merges -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("_mass", lambda a: -a),
+        ("_mass", lambda a: 0.0 * a),
+        ("_mass", lambda a: a[:, :1].copy()),
+        ("_mass", lambda a: np.tile(a, 2)),
+        ("_births", lambda a: a[:-1]),
+        ("_births", lambda a: a + 1),
+        ("_gram", lambda a: a[:-1]),
+        ("_gram", lambda a: 2.0 * a),
+        ("_gram", lambda a: np.tril(a)),
+        ("_gram", lambda a: a + 5.0 * (1.0 - np.eye(len(a)))),
+        ("_gammas", lambda a: ("wide",)),
+    ],
+)
+def test_no_checkpoint_holds_what_does_not_belong_together(tmp_path, name, change):
+    model = TVMClassifier(KERNEL, budget=6)
+    model.learn_stream(streams.dense("classification", 60))
+    setattr(model, name, change(getattr(model, name)))
+    with pytest.raises(ValueError, match=r"weights of shape|bandwidths of|Gram matrix"):
+        river_okl.save(model, tmp_path / "model.okl")
+
+
+def test_a_model_whose_step_was_interrupted_is_saved(tmp_path):
+    model = TVMClassifier(KERNEL, budget=6)
+    stream = streams.dense("classification", 60)
+    model.learn_stream(stream[:50])
+    f = model._f
+    model._f = Breaking(f, 2, True)
+    with pytest.raises(Interrupted):
+        for x, y in stream[50:]:
+            model._step(model._f, y, f.observe(x), 1.0)
+    model._f = f
+    river_okl.save(model, tmp_path / "model.okl")
+    restored = river_okl.load(tmp_path / "model.okl")
+    restored.learn_one(*stream[0])
+    check(restored)
+
+
+def three_shards(stream, **options):
+    models = [TVMClassifier(KERNEL, **{"buffer": math.inf, **options}) for _ in range(3)]
+    for i, model in enumerate(models):
+        model.learn_stream(stream[i::3])
+    return models
+
+
+@pytest.mark.parametrize("stream", [streams.dense("classification", 90), letters(90)], ids=["two", "four"])
+def test_prototypes_of_all_are_one_weighted_set(stream):
+    models = three_shards(stream, budget=90)
+    merged, error = river_okl.merge(models, return_error=True)
+    check(merged)
+    assert error == 0.0
+    one = TVMClassifier(KERNEL, budget=90, buffer=math.inf)
+    one.learn_stream(stream)
+    for x, _ in stream[:30]:
+        a, b = merged.decision_function_one(x), one.decision_function_one(x)
+        assert a == pytest.approx(b, abs=1e-7)
+    assert river_okl.distance(merged, one) < 1e-4
+    assert merged._mass.sum() == pytest.approx(90.0)
+
+
+def test_labels_that_the_shards_met_in_another_order():
+    stream = letters(120)
+    models = three_shards(stream, budget=120)
+    models[0] = TVMClassifier(KERNEL, budget=120, buffer=math.inf)
+    models[0].learn_stream([sample for sample in stream[::-3] if sample[1] in "cd"])
+    models[1] = TVMClassifier(KERNEL, budget=120, buffer=math.inf)
+    models[1].learn_stream(sorted(stream[::2], key=lambda sample: sample[1], reverse=True))
+    merged = river_okl.merge(models)
+    check(merged)
+    total = dict.fromkeys("abcd", 0.0)
+    for model in models:
+        for y, weight in zip(model._labels.names, model._mass.sum(axis=0), strict=True):
+            total[y] += weight
+    assert dict(zip(merged._labels.names, merged._mass.sum(axis=0), strict=True)) == pytest.approx(total)
+    assert np.mean([merged.predict_one(x) == y for x, y in letters(seed=4)]) > 0.75
+
+
+def test_what_they_started_from_counts_once():
+    """Also where each of them has merged prototypes of the start away."""
+    stream = streams.dense("classification", 200)
+    start = TVMClassifier(KERNEL, budget=12, buffer=math.inf)
+    start.learn_stream(stream[:50])
+    models = [copy.deepcopy(start) for _ in range(3)]
+    for i, model in enumerate(models):
+        model.learn_stream(stream[50 + i :: 3])
+    merged, error = river_okl.merge(models, start=start, return_error=True)
+    check(merged)
+    assert error > 0.0
+    assert merged._mass.sum() == pytest.approx(200.0)
+    for label, y in enumerate(merged._labels.names):
+        assert merged._mass[:, label].sum() == pytest.approx(sum(own == y for _, own in stream))
+    right = [np.mean([model.predict_one(x) == y for x, y in stream]) for model in (start, *models, merged)]
+    assert right[-1] >= np.mean(right[1:-1]) - 0.02
+
+
+def test_a_smaller_budget_costs_what_it_says():
+    models = three_shards(streams.dense("classification", 90), budget=30)
+    exact, errors = river_okl.merge(models, budget=90).support_vectors, []
+    kappa = reference.rbf(0.5)
+    for budget in (8, 20, 40):
+        merged, error = river_okl.merge(models, budget=budget, return_error=True)
+        check(merged)
+        assert merged.n_support_vectors == budget
+        terms = exact + [(z, -a) for z, a in merged.support_vectors]
+        square = sum(a * b * kappa(x, z) for x, a in terms for z, b in terms)
+        assert error == pytest.approx(math.sqrt(square), rel=1e-6)
+        errors.append(error)
+    assert errors[0] > errors[1] > errors[2] > 0.0
