@@ -7,6 +7,7 @@ from typing import Any
 from river import base
 
 from river_okl.checks import check_whole
+from river_okl.errors import kind_of
 
 __all__ = ["PerClass"]
 
@@ -60,7 +61,5 @@ def of_expansion(budget: Any, model: Any) -> dict[str, Any]:
         check_whole("budget", budget)
         return {"budget": budget}
     if not getattr(model, "_multiclass", False):
-        raise TypeError(
-            f"budget is {budget!r}, and a {type(model).__name__} has one function: give its budget as a whole number"
-        )
+        raise TypeError(f"budget is {budget!r}, and {kind_of(model)} has one function: give an integer")
     return {"budget": budget.budget, "per_class": True}

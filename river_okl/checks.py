@@ -1,4 +1,4 @@
-"""What parameters, weights and targets may be: one error that names what is wrong, its value, and what to do."""
+"""Valid parameters, weights and targets: errors name what is wrong, its value, and what to do."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def check_between(name: str, value: Any, low: float, high: float, *, open_ends: 
 
 
 def check_whole(name: str, value: Any, low: int = 1) -> None:
-    """A whole number of at least low."""
+    """An integer of at least low."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} is {shown(value)}; it must be a whole number")
+        raise TypeError(f"{name} is {shown(value)}; it must be an integer")
     if value < low:
         raise ValueError(f"{name} is {shown(value)}; it must be at least {low}")
 
@@ -74,9 +74,7 @@ def check_dictionary(budget: Any) -> None:
     """A budget of points whose covariance is kept."""
     check_whole("budget", budget)
     if budget > MOST_DICTIONARY:
-        raise ValueError(
-            f"budget is {budget!r}; it must be at most {MOST_DICTIONARY:,}: time and memory are its square"
-        )
+        raise ValueError(f"budget is {budget!r}; it must be at most {MOST_DICTIONARY:,}: cost is quadratic in it")
 
 
 def check_flag(name: str, value: Any) -> None:
@@ -105,11 +103,11 @@ def check_weights(w: Any, n: int) -> list[float]:
 
 
 def check_seed(seed: Any) -> random.Random:
-    """A whole number or None, as the generator that it starts."""
+    """An integer or None, as the generator that it seeds."""
     if seed is None:
         return random.Random()
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
-        raise TypeError(f"seed is {shown(seed)}; it must be a whole number, or None for a random one")
+        raise TypeError(f"seed is {shown(seed)}; it must be an integer, or None for a random one")
     return random.Random(int(seed))
 
 

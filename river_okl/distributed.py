@@ -190,7 +190,7 @@ def train(
     if (data is None) == (shards is None):
         raise TypeError("give either data or shards")
     if shards is not None and workers not in (None, len(shards)):
-        raise ValueError(f"workers is {workers!r} for {len(shards)} shards; there is one for each")
+        raise ValueError(f"workers is {workers!r} for {len(shards)} shards; there must be one for each")
     own = not ray.is_initialized()
     if own:
         ray.init(num_cpus=workers or (shards and len(shards)) or None, include_dashboard=False, logging_level="error")
@@ -428,7 +428,7 @@ class Record:
             entries = json.load(file)
         known = [i for i, entry in enumerate(entries) if entry["sha256"] == _digest(data)]
         if not known:
-            raise ValueError(f"{self.path}.rounds is not about the model in {self.path}: give another file")
+            raise ValueError(f"{self.path}.rounds does not belong to the model in {self.path}: give another file")
         self.entries = entries[: known[-1] + 1]  # one more where the last save was interrupted
         return saved, [Round(**entry["round"]) for entry in self.entries]
 
@@ -469,7 +469,7 @@ def samples(data: Any, target: str | None, model: Any) -> Iterator[Sample]:
         return iter(stream.samples)
     if hasattr(data, "iter_rows"):
         if target is None:
-            raise ValueError("target is None; name the column of the dataset that is to be predicted")
+            raise ValueError("target is None; name the column of the dataset to predict")
         return (
             ({name: value for name, value in row.items() if name != target}, row[target]) for row in data.iter_rows()
         )

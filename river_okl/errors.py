@@ -18,3 +18,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
             spelled.setdefault(candidate.lower(), candidate)
     close = difflib.get_close_matches(name.lower(), spelled, n=3)
     return f"; did you mean {' or '.join(spelled[c] for c in close)}?" if close else ""
+
+
+def kind_of(thing: object) -> str:
+    """The class of a thing, or a class, with its article: "an int", "a str"."""
+    name = (thing if isinstance(thing, type) else type(thing)).__name__
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 
 from river_okl._core.sample import Frame, advice, number, refuse, shown
+from river_okl.errors import kind_of
 
 CATEGORIES = (nw.Categorical, nw.Enum)
 NOT_NUMPYS = (nw.Decimal, nw.Int128, nw.UInt128)
@@ -34,8 +35,8 @@ def frame_of(X: Any) -> nw.DataFrame[Any]:
         return into_frame(X)
     except TypeError:
         raise TypeError(
-            f"X is {shown(X)}, a {type(X).__name__}; it must be a dataframe of pandas, polars or another library that "
-            f"narwhals knows, and no lazy one"
+            f"X is {shown(X)}, {kind_of(X)}; it must be a dataframe of pandas, polars or another library that "
+            f"narwhals knows, and not a lazy one"
         ) from None
 
 
@@ -49,7 +50,7 @@ def _targets(y: Any) -> list[Any]:
         found: list[Any] = into_series(y).to_list()
     except TypeError:
         raise TypeError(
-            f"y is {shown(y)}, a {type(y).__name__}; it must be a series, a list or an array of one dimension"
+            f"y is {shown(y)}, {kind_of(y)}; it must be a series, a list or an array of one dimension"
         ) from None
     return found
 

@@ -100,7 +100,7 @@ class Kernel(base.Base):
 
 def _check_gamma(gamma: Any, where: str) -> float:
     if isinstance(gamma, bool) or not isinstance(gamma, numbers.Real):
-        raise TypeError(f"{where}: gamma is {gamma!r}; it must be a number or None (taken from the stream)")
+        raise TypeError(f"{where}: gamma is {gamma!r}; it must be a number or None (data-driven)")
     if not 0 < float(gamma) < math.inf:
         raise ValueError(f"{where}: gamma is {gamma!r}; it must be positive and finite")
     return float(gamma)
@@ -108,7 +108,7 @@ def _check_gamma(gamma: Any, where: str) -> float:
 
 def _check_degree(degree: Any) -> None:
     if isinstance(degree, bool) or not isinstance(degree, numbers.Integral):
-        raise TypeError(f"Polynomial: degree is {degree!r}; it must be a whole number")
+        raise TypeError(f"Polynomial: degree is {degree!r}; it must be an integer")
     if not 1 <= int(degree) <= 100:
         raise ValueError(f"Polynomial: degree is {degree!r}; it must be from 1 to 100")
 
@@ -200,7 +200,7 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree
-        A whole number of at least 1.
+        An integer of at least 1.
     gamma
         γ > 0. None: 1 / mean ‖x‖² over the first 200 samples learned.
     coef0

@@ -11,6 +11,7 @@ import numpy as np
 
 from river_okl._core.driver import set_labels
 from river_okl._core.sample import plain, shown
+from river_okl.errors import kind_of
 
 MOST_LABELS = 10_000  # each costs a column of coefficients, and a part of the time of every sample
 REGRESSOR = "OKLRegressor"  # what errors recommend for a target that is a quantity
@@ -97,13 +98,13 @@ class Labels:
             if n >= 2 and not multiclass:
                 first, second = [*self.names, *new][:2]
                 raise ValueError(
-                    f"{shown(y)} is a third label after {shown(first)} and {shown(second)}, and this {model} tells "
-                    f"two apart: wrap it in river.multiclass.OneVsRestClassifier"
+                    f"{shown(y)} is a third label after {shown(first)} and {shown(second)}, and this {model} is "
+                    f"binary: wrap it in river.multiclass.OneVsRestClassifier"
                 )
             if n >= MOST_LABELS:
                 raise ValueError(
-                    f"{shown(y)} is a new label after {MOST_LABELS:,} others, and {model} tells no more apart: if y is "
-                    f"a quantity, take a regressor; if it is an identifier, it is nothing to predict"
+                    f"{shown(y)} is a new label after {MOST_LABELS:,} others, {model}'s limit: use a regressor for "
+                    f"quantities; identifiers are not learnable targets"
                 )
             new[y] = None
 
@@ -113,7 +114,7 @@ def check_label(y: Any, model: str) -> None:
     try:
         hash(y)
     except TypeError:
-        raise TypeError(f"the label is {shown(y)}, a {type(y).__name__}; it must be one hashable value") from None
+        raise TypeError(f"the label is {shown(y)}, {kind_of(y)}; it must be one hashable value") from None
     if _is_missing(y):
         raise ValueError(f"the label is {shown(y)}; drop the samples that have none")
     if _has_fraction(y):

@@ -622,5 +622,5 @@ def test_gaussian_mixture_is_a_river_dataset():
 
 def test_a_seed_is_a_whole_number():
     for seed in ("a", 1.5, True, []):
-        with pytest.raises(TypeError, match=r"seed is .*whole number"):
+        with pytest.raises(TypeError, match=r"seed is .*integer"):
             datasets.GaussianMixture(seed=seed)

@@ -103,7 +103,7 @@ def test_going_on_from_a_checkpoint(tmp_path):
     with pytest.raises(ValueError, match=r"budget=20.*budget=30|budget=30.*budget=20"):
         trained(river_okl.BPAClassifier(KERNEL, budget=30), checkpoint=path)
     river_okl.save(river_okl.BPAClassifier(KERNEL, budget=20), path)
-    with pytest.raises(ValueError, match="not about the model"):
+    with pytest.raises(ValueError, match="does not belong to the model"):
         trained(checkpoint=path)
 
 

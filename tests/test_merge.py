@@ -267,7 +267,7 @@ def test_what_features_do_not_merge():
         TypeError, match=r"^NystroemFeatures does not merge: .*RandomFourierFeatures\(seed=...\) merges"
     ):
         river_okl.merge(models)
-    with pytest.raises(TypeError, match="RandomFourierFeatures has no function to be measured"):
+    with pytest.raises(TypeError, match="RandomFourierFeatures has no function to compare"):
         river_okl.distance(*[river_okl.RandomFourierFeatures(seed=1) for _ in range(2)])
 
 

@@ -36,7 +36,7 @@ def checked_array(
     """An array of a state, every number in range."""
     data = state[name]
     if not isinstance(data, bytes) or len(data) % np.dtype(dtype).itemsize:
-        raise ValueError(f"{name} is no array")
+        raise ValueError(f"{name} is not an array")
     a: Arrays = np.frombuffer(data, dtype)
     if size is not None and a.size != size:
         raise ValueError(f"{name} has {a.size} numbers, not {size}")
@@ -65,7 +65,7 @@ def checked_numbers(
 ) -> Arrays:
     """An array of doubles of this shape, every number in range."""
     if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.shape != shape:
-        raise ValueError(f"{what} is no array of {shape} numbers")
+        raise ValueError(f"{what} is not an array of {shape} numbers")
     if numbers.size and not (low <= numbers.min() and numbers.max() <= high):  # NaN is in no range
         raise ValueError(f"{what} has numbers out of range")
     return numbers

@@ -33,9 +33,9 @@ def _check_aggressiveness(epsilon: Any, largest_step: float) -> None:
 
 
 class AVPClassifier(KernelClassifier):
-    """AVP, the aggressive variant of the perceptron: it also learns where the margin is positive but below 1 - epsilon.
+    """AVP, the aggressive variant of the perceptron: it also learns if the margin is positive but below 1 - epsilon.
 
-    Better than `KernelPerceptronClassifier` for more support vectors, and like it without a bound on them:
+    More accurate than `KernelPerceptronClassifier`, with more support vectors and likewise without a bound on them:
     `AhpatronClassifier` is this class on a budget.
 
     Parameters
@@ -48,7 +48,7 @@ class AVPClassifier(KernelClassifier):
         λ. "adaptive": U/√(U² + mistakes so far), which needs a finite radius. A `river.optim.schedulers` object is the
         step itself.
     epsilon
-        f moves where y f(x) < 1 - ε. Must be more than λ/2.
+        f is updated if y f(x) < 1 - ε. Must be more than λ/2.
 
     Notes
     -----
@@ -121,32 +121,32 @@ class AVPClassifier(KernelClassifier):
 
 
 class AhpatronClassifier(KernelClassifier):
-    """Ahpatron: AVP on a budget; where it is full, half of the support vectors go and their part is projected on the rest.
+    """Ahpatron: AVP on a budget; if it is full, half of the support vectors are removed and projected on the rest.
 
-    The most accurate of the budgeted perceptrons, at little more than their time, since the B/2 additions that follow pay for
-    a halving. The larger the budget, the more it is worth.
+    The most accurate of the budgeted perceptrons, in about twice the time of `RBPClassifier`: a halving costs O(B³), but only
+    once in B/2 additions.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        The most support vectors that the model keeps, B; a `PerClass` for so many of each label.
+        Maximum number of support vectors, B; a `PerClass` sets it per label.
     radius
         U: f is kept in the ball of this radius. None: √B/2.
     learning_rate
         λ. None: U/√(4B). A `river.optim.schedulers` object is the step itself.
     epsilon
-        f moves where y f(x) < 1 - ε. Must be more than λ/2.
+        f is updated if y f(x) < 1 - ε. Must be more than λ/2.
     ridge
-        η of the paper: what is added to the diagonal of the Gram matrix in the projection.
+        η of the paper, added to the diagonal of the Gram matrix in the projection.
 
     Notes
     -----
     - At a halving the ⌊B/2⌋ support vectors with the largest |α| stay, of equal ones the older. The paper tunes the norm c_t U
       that f gets then; this is its Theorem 6, c_t = ‖f_t‖/U: f keeps its norm.
     - The Gram matrix is of the support vectors that stay alone, solved by one Cholesky factorisation. The ridge
-      makes duplicates harmless; where rounding makes the matrix indefinite all the same (a tiny ridge), it is raised
+      makes duplicates harmless; if rounding still makes the matrix indefinite (a tiny ridge), it is raised
       until the factorisation exists.
     - A halved f below 1e-6 of the norm of f is rounding (what stayed has cancelled), and is not stretched.
     - The steps of a scheduler are not checked against ε.

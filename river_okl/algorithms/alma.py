@@ -13,24 +13,23 @@ from river_okl.model import KernelClassifier
 class ALMAClassifier(KernelClassifier):
     """The approximate large margin algorithm for the 2-norm, with kernels.
 
-    Take it where classes are (nearly) separable and a batch support vector machine would be the model of choice; every
-    update adds a support vector for ever. river's `linear_model.ALMAClassifier` is its linear form.
+    For (nearly) separable classes; every update adds a permanent support vector. river's `linear_model.ALMAClassifier` is its linear form.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     alpha
-        α in (0, 1]: the margin that is aimed at is (1-α) times the maximal one. Larger is faster; 1 asks for no margin.
+        α in (0, 1]: the target margin is (1-α) times the maximum one. Larger is faster; 1 asks for no margin.
     B
-        The margin that is asked for after k-1 updates is (1-α) B/√k. None: 1/α.
+        The margin required after k-1 updates is (1-α) B/√k. None: 1/α.
     C
         The step of update k is C/√k.
 
     Notes
     -----
-    - As in the paper, samples count with their length in feature space divided out (κ̂ = κ/√κ(x, x), a sample of length 0 is
-      passed over), and f is kept in the ball of radius 1. The decision value is f(x), not divided.
+    - As in the paper, samples are normalised in feature space (κ̂ = κ/√κ(x, x); a sample of length 0 is
+      skipped), and f is kept in the ball of radius 1. The decision value is f(x), not divided.
     - The defaults are those of river's linear class. The averaged and voted outputs of the paper are left out.
     - The sample weight multiplies the step.
 

@@ -1,4 +1,4 @@
-"""Bounded online gradient descent (BOGD and BOGD++): where the budget is full a random support vector leaves, unbiased."""
+"""Bounded online gradient descent (BOGD and BOGD++): if the budget is full, a random support vector is evicted, unbiased."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def staying_probabilities(magnitudes: NDArray[np.float64]) -> NDArray[np.float64
 class BOGDClassifier(BOGD, KernelClassifier):
     """Bounded online gradient descent, classification: kernel gradient descent with weight decay on a fixed budget.
 
-    Take it where the concept drifts and O(B) per sample is all that may be spent; `OLRDClassifier` is its relative with
-    a falling learning rate, for a concept that stays.
+    For drifting concepts in O(B) per sample; `OLRDClassifier` is similar with a decreasing learning rate, for stationary
+    concepts.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class BOGDClassifier(BOGD, KernelClassifier):
     loss
         A binary loss of `river.optim.losses`. None: `Hinge()`.
     budget
-        The most support vectors that the model keeps; a `PerClass` for so many of each label.
+        Maximum number of support vectors; a `PerClass` sets it per label.
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
     l2
@@ -116,19 +116,19 @@ class BOGDClassifier(BOGD, KernelClassifier):
     max_coef
         Coefficients are clipped to this size after each addition; γη in the paper. None: no clipping.
     sampling
-        Which support vector leaves: "uniform" (BOGD), or "magnitude" (BOGD++), which spares those of large |α|√κ(x, x).
+        Which support vector is evicted: "uniform" (BOGD), or "magnitude" (BOGD++), which spares those of large |α|√κ(x, x).
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - BOGD++ wants 1 - q_i proportional to |α_i|√κ(x_i, x_i), which can make some q_i negative (He & Kwok, 2014, say so).
-      Those are 0 here, and the others share what is left in the same proportions until none is negative: the
-      probabilities still sum to one and the step stays unbiased. Where only coefficients of 0 are left they share equally.
+    - BOGD++ requires 1 - q_i proportional to |α_i|√κ(x_i, x_i), which can make some q_i negative (He & Kwok, 2014, say so).
+      Those are 0 here, and the others share the rest in the same proportions until none is negative: the
+      probabilities still sum to one and the step stays unbiased. If only coefficients of 0 are left, they share equally.
     - Clipping (the paper's line 11) makes the step biased; it bounds the coefficients, which the rescaling makes grow.
     - With one support vector, removing replaces it.
-    - Samples without a loss make f decay, too. A scheduler's step above 1/λ empties f.
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - f also decays on samples without a loss. A scheduler's step above 1/λ sets f to 0.
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient, not the decay.
 
     Examples
@@ -153,7 +153,7 @@ class BOGDClassifier(BOGD, KernelClassifier):
 class BOGDRegressor(BOGD, KernelRegressor):
     """Bounded online gradient descent, regression: kernel gradient descent with weight decay on a fixed budget.
 
-    Take it where the target drifts and O(B) per sample is all that may be spent; `BPARegressor` is usually more accurate.
+    For drifting targets in O(B) per sample; `BPARegressor` has a smaller error on TrumpApproval and cadata.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class BOGDRegressor(BOGD, KernelRegressor):
     loss
         A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
     budget
-        The most support vectors that the model keeps.
+        Maximum number of support vectors.
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
     l2
@@ -170,15 +170,15 @@ class BOGDRegressor(BOGD, KernelRegressor):
     max_coef
         Coefficients are clipped to this size after each addition; γη in the paper. None: no clipping.
     sampling
-        Which support vector leaves: "uniform" (BOGD), or "magnitude" (BOGD++), which spares those of large |α|√κ(x, x).
+        Which support vector is evicted: "uniform" (BOGD), or "magnitude" (BOGD++), which spares those of large |α|√κ(x, x).
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
     - The paper is about classification; the rule is the same for any convex loss.
     - See `BOGDClassifier` for the probabilities. Clipping makes the step biased; it bounds the coefficients, which the
-      rescaling makes grow. A scheduler's step above 1/λ empties f.
+      rescaling makes grow. A scheduler's step above 1/λ sets f to 0.
     - river's squared loss is (p-y)², so its step is twice that of (p-y)²/2.
     - The sample weight multiplies the gradient, not the decay.
 

@@ -1,4 +1,4 @@
-"""The budget perceptron: where the cache is full, the example that needs itself least leaves."""
+"""The budget perceptron: if the cache is full, the example that needs itself least is evicted."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from river_okl.model import KernelClassifier
 
 
 class BudgetPerceptronClassifier(KernelClassifier):
-    """The perceptron on a fixed cache of examples: the one that is classified best without itself makes room.
+    """The perceptron on a fixed cache of examples: the one that is classified best without itself is evicted.
 
-    The first of its kind, for comparison; noisy labels fill its cache with the examples that it never gets right, so
-    take `RBPClassifier` or `ForgetronClassifier` for noisy data.
+    The first budgeted perceptron, for comparison; with noisy labels its cache fills with misclassified examples: use
+    `RBPClassifier` or `ForgetronClassifier` for noisy data.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        The most support vectors that the model keeps.
+        Maximum number of support vectors.
     tolerance
-        β: an example is added where y f(x) ≤ β; 0 makes it a perceptron.
+        β: an example is added if y f(x) ≤ β; 0 makes it a perceptron.
 
     Notes
     -----

@@ -20,19 +20,20 @@ from river_okl.solvers import box_quadratic, solve_without, with_ridge
 
 
 class DUOLClassifier(KernelClassifier):
-    """Double updating: a new support vector moves the coefficient of the one that it contradicts most.
+    """Double updating: a new support vector also updates the coefficient of the one that it contradicts most.
 
-    More accurate than `KernelPAClassifier`, whose updates forget that they break what was right before; for short streams,
-    since every margin error becomes a support vector for ever. `BDUOLClassifier` bounds them.
+    An update of `KernelPAClassifier` may spoil earlier predictions; this one corrects the most affected support vector. It is more
+    accurate on Bananas (88.5 against 88.0 %), not on Phishing and Elec2. Every margin error becomes a permanent support vector;
+    `BDUOLClassifier` bounds them.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     C
-        The most that a support vector may weigh.
+        Upper bound of a coefficient.
     rho
-        A support vector b with a loss is in conflict with the sample where y_t y_b κ(x_t, x_b) ≤ -rho.
+        A support vector b with a loss conflicts with the sample if y_t y_b κ(x_t, x_b) ≤ -rho.
 
     Notes
     -----
@@ -40,7 +41,7 @@ class DUOLClassifier(KernelClassifier):
     - Without a conflict the step is that of PA-I, min(C, ℓ_t/k_t); the poster prints ℓ_t/k_t².
     - The four cases of the poster are the maximum of the dual in two variables over a box; it is found as such, which holds
       where they do not: the fourth divides by zero for x_t = x_b, and coefficients at 0 are in none of them.
-    - A loss of at most 1e-9 is none.
+    - Losses up to 1e-9 are ignored.
     - The sample weight multiplies the steps of both coefficients; the other's stays in [0, C], or below what it was where a
       weight had brought it above C.
 
@@ -78,37 +79,36 @@ class DUOLClassifier(KernelClassifier):
 
 
 class BDUOLClassifier(KernelClassifier):
-    """Double updating on a budget: where it is full, the support vector that the dual misses least leaves first.
+    """Double updating on a budget: if it is full, the support vector with the lowest removal cost in the dual is evicted first.
 
-    With a small C (0.1) as accurate as `BPAClassifier` on noisy streams, or more, at a few times its time; take that one
-    where C is not to be tuned. "nearest" trades accuracy for time best, and "removal" is poor on small budgets, as the
-    authors also found.
+    With default parameters `BPAClassifier` is more accurate and faster (Bananas, 100 support vectors: 87.2 against 79.5 %, 4 against
+    77 µs); try a small C (0.1). "removal" is poor on small budgets, as the authors also found.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        The most support vectors that the model keeps.
+        Maximum number of support vectors.
     C
-        The most that a support vector may weigh.
+        Upper bound of a coefficient.
     rho
-        A support vector b with a loss is in conflict with the sample where y_t y_b κ(x_t, x_b) ≤ -rho.
+        A support vector b with a loss conflicts with the sample if y_t y_b κ(x_t, x_b) ≤ -rho.
     maintenance
-        What becomes of the part of the support vector that leaves: "removal", it is lost; "projection", it is projected
+        What happens to the contribution of the evicted support vector: "removal", it is lost; "projection", it is projected
         on the others within their boxes; "approximate", projected and then clipped to the boxes; "nearest", projected on
         the nearest support vector in feature space and clipped.
 
     Notes
     -----
-    - The support vector that leaves is the same with all four: the one of largest DA_j = -γ_j (1 - y_j f(x_j)) - ½γ_j² k_j.
+    - The evicted support vector is the same with all four: the one of largest DA_j = -γ_j (1 - y_j f(x_j)) - ½γ_j² k_j.
       The paper chooses it so for "removal" and is silent about the others.
     - "projection" is a quadratic program. It starts from "approximate", which solves it where nothing is clipped, and goes
       on by Newton's method on the variables off their bounds (Bertsekas 1982), each step a Cholesky factorisation.
     - In "projection" and "approximate" the diagonal of the Gram matrix is raised by 1e-8 of itself: duplicates then share
       what they take over, and clipping has one result. K⁻¹ is kept, as in the paper; since it holds no ridge, a few steps
       of conjugate gradients lead from it to the solution.
-    - The loss of the sample is computed again after the removal; nothing is learned where it is gone.
+    - The loss of the sample is computed again after the removal; nothing is learned if it is 0.
     - Everything else as in `DUOLClassifier`.
 
     Examples

@@ -1,4 +1,4 @@
-"""Features of a kernel for any model of River: random ones, and coordinates on chosen samples; their dot product is the kernel."""
+"""Features of a kernel for any model of River: random ones, and coordinates on selected samples; their dot product is the kernel."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
 
 
 class RandomFourierFeatures(KernelFeatures):
-    """Random Fourier features of a Gaussian kernel, for any model of River: a linear model on them bends.
+    """Random Fourier features of a Gaussian kernel, for any model of River: a linear model on them is non-linear in x.
 
-    Two numbers for each frequency, whatever the number of features of a sample: memory and time are fixed from the start.
+    Two features for each frequency, for any number of features of a sample: memory and time are constant from the start.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class RandomFourierFeatures(KernelFeatures):
     n_components
         D, the random frequencies; there are 2D features, `cos0`, `sin0`, `cos1`, ...
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
@@ -88,8 +88,8 @@ class RandomFourierFeatures(KernelFeatures):
     - `feature_extraction.RBFSampler` is another kernel: it has cosines of each feature of x alone, a sum of functions of one
       feature each; these see features together.
     - The frequencies of a feature are a function of the seed and its name, so that the order in which features appear does
-      not matter and features may come and go (`FOGDClassifier` says more).
-    - With `RBF()` the features move while gamma does, for the first 200 samples.
+      not matter and features may appear and disappear (`FOGDClassifier` says more).
+    - With `RBF()` the features change with the data-driven gamma for the first 200 samples.
 
     Examples
     --------
@@ -129,27 +129,26 @@ class RandomFourierFeatures(KernelFeatures):
 
 
 class NystroemFeatures(KernelFeatures):
-    """Coordinates of a sample on samples that were chosen from the stream, for any model of River and any kernel.
+    """Coordinates of a sample on samples selected from the stream, for any model of River and any kernel.
 
-    A sample joins the chosen ones where it is far from what they span, until the budget is full. Coordinates never change
-    when another sample joins: what a model has learned of them stays right, and there is one more of them.
+    A sample is selected if it is far from the span of those selected before, until the budget is full. Coordinates never change
+    when another sample is selected: there is one more of them, and a model's weights stay valid.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        The most samples that are chosen, and so the most features: `nystroem0`, `nystroem1`, ...
+        Maximum number of selected samples, and so of features: `nystroem0`, `nystroem1`, ...
     tolerance
-        The largest distance from the span of the chosen samples, relative to the norm of κ(x, ·), at which a sample does not
-        join them.
+        Maximum distance from the span of the selected samples, relative to the norm of κ(x, ·), at which a sample is not selected.
 
     Notes
     -----
-    - With K = L Lᵀ the Gram matrix of the chosen samples, features are √B L⁻¹ k(x), B the budget: z(x)·z(x') is B times the
+    - With K = L Lᵀ the Gram matrix of the selected samples, features are √B L⁻¹ k(x), B the budget: z(x)·z(x') is B times the
       kernel of the projections on their span. The factor makes them of the size that River's models expect.
-    - Samples are chosen as Projectron chooses its support vectors (δ² above a threshold), whatever their label.
-    - With `RBF()` the coordinates move while gamma does, for the first 200 samples.
+    - Samples are selected by the ALD (approximate linear dependence) residual, as Projectron's support vectors, whatever their label.
+    - With `RBF()` the coordinates change with the data-driven gamma for the first 200 samples.
     - O(B d + B²) a sample, and B² numbers of memory.
 
     Examples

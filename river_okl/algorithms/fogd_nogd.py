@@ -229,8 +229,8 @@ class NOGD(KernelModel):
 class FOGDClassifier(FOGD, KernelClassifier):
     """Fourier online gradient descent, classification: a linear model on random features of a Gaussian kernel.
 
-    Its memory and time are fixed from the start and no support vector is stored: take it where samples must not be kept,
-    or for many samples with few features.
+    Memory and time are constant from the start and no samples are stored: use it if samples must not be kept, or for many
+    samples with few features.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class FOGDClassifier(FOGD, KernelClassifier):
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
@@ -252,9 +252,9 @@ class FOGDClassifier(FOGD, KernelClassifier):
       does not matter, and they are not part of the model. A name that is neither a string, a number nor a tuple of such
       counts by its repr, which must be the same in each run.
     - Those of the last 1,000 to 2,000 names are kept, 8D bytes each: a cache, which is no part of a saved model.
-    - With `RBF()` z(x) moves while gamma does, for the first 200 samples, and the weights stay.
+    - With `RBF()` z(x) changes with the data-driven gamma for the first 200 samples; the weights stay.
     - There are no support vectors; `norm` is that of the weights.
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient.
 
     Examples
@@ -283,8 +283,8 @@ class FOGDClassifier(FOGD, KernelClassifier):
 class FOGDRegressor(FOGD, KernelRegressor):
     """Fourier online gradient descent, regression: a linear model on random features of a Gaussian kernel.
 
-    Its memory and time are fixed from the start and no support vector is stored: take it where samples must not be kept,
-    or for many samples with few features.
+    Memory and time are constant from the start and no samples are stored: use it if samples must not be kept, or for many
+    samples with few features.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ class FOGDRegressor(FOGD, KernelRegressor):
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
@@ -325,8 +325,7 @@ class FOGDRegressor(FOGD, KernelRegressor):
 class NOGDClassifier(NOGD, KernelClassifier):
     """Nyström online gradient descent, classification: a linear model on features from the first B samples with a loss.
 
-    Take it where the stream does not drift, so that its first samples span what comes later: support vectors are never
-    replaced.
+    For stationary streams, whose first samples span the later ones: support vectors are never replaced.
 
     Parameters
     ----------
@@ -343,12 +342,12 @@ class NOGDClassifier(NOGD, KernelClassifier):
 
     Notes
     -----
-    - At the switch w is such that wᵀz(x) is the best image of f of that rank (f itself but for the small eigenvalues). The
+    - At the switch w is such that wᵀz(x) is the best image of f of that rank (f itself except for the small eigenvalues). The
       paper leaves w open; to start from 0 would forget all that was learned.
     - Eigenvalues below 1e-10 of the largest are left out of the k.
     - An update costs two products with the (B, k) matrix of the features, a prediction one kernel row.
-    - Where gamma still moves after the switch (`RBF()` and fewer than 200 samples) the features are made anew from f.
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - If gamma still changes after the switch (`RBF()` and fewer than 200 samples), the features are recomputed from f.
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient.
 
     Examples
@@ -372,8 +371,7 @@ class NOGDClassifier(NOGD, KernelClassifier):
 class NOGDRegressor(NOGD, KernelRegressor):
     """Nyström online gradient descent, regression: a linear model on features from the first B samples.
 
-    Take it where the stream does not drift, so that its first samples span what comes later: support vectors are never
-    replaced.
+    For stationary streams, whose first samples span the later ones: support vectors are never replaced.
 
     Parameters
     ----------

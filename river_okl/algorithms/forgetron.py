@@ -1,4 +1,4 @@
-"""The self-tuned Forgetron: a perceptron that shrinks what it knows before it forgets the oldest of it."""
+"""The self-tuned Forgetron: a perceptron that shrinks f before it removes the oldest term."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ SPENT = 15.0 / 32.0  # of a mistake: the damage that one mistake may pay for
 
 
 class ForgetronClassifier(KernelClassifier):
-    """The Forgetron: where the budget is full f shrinks, by as little as its mistake bound allows, and its oldest term goes.
+    """The Forgetron: if the budget is full, f shrinks as little as its mistake bound allows, and its oldest term is removed.
 
     The budgeted perceptron with a mistake bound that holds for every stream, not on average; the shrinking costs
-    accuracy, so take `AhpatronClassifier` where that counts.
+    accuracy, so use `AhpatronClassifier` if that matters.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        The most support vectors that the model keeps.
+        Maximum number of support vectors.
 
     Notes
     -----

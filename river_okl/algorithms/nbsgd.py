@@ -1,4 +1,4 @@
-"""Le et al. 2016: kernel SGD (Pegasos), with budget maintenance (BSGD), and with seldom enough maintenance (NBSGD)."""
+"""Le et al. 2016: kernel SGD (Pegasos), with budget maintenance (BSGD), and with maintenance at random (NBSGD)."""
 
 from __future__ import annotations
 
@@ -195,8 +195,8 @@ def _with_l2(constructor: F, l2: float) -> F:
 class KernelSGDClassifier(KernelSGD, KernelClassifier):
     """Kernel SGD, classification: Pegasos, the stochastic gradient solver of the support vector machine.
 
-    A batch solver in one pass, for comparison: every sample with a loss becomes a support vector for ever. Take
-    `NBSGDClassifier` or `BSGDClassifier` otherwise.
+    A batch solver in one pass, for comparison: every sample with a loss becomes a permanent support vector. Otherwise use
+    `NBSGDClassifier` or `BSGDClassifier`.
 
     Parameters
     ----------
@@ -209,10 +209,10 @@ class KernelSGDClassifier(KernelSGD, KernelClassifier):
 
     Notes
     -----
-    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and scores are large before.
+    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and scores are large before.
     - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far. The paper
       prints this for its Algorithms 2 and 3 alone, but without it f overflows within some hundred samples.
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples
@@ -237,8 +237,8 @@ class KernelSGDClassifier(KernelSGD, KernelClassifier):
 class KernelSGDRegressor(KernelSGD, KernelRegressor):
     """Kernel SGD, regression: the stochastic gradient solver of regularised kernel regression.
 
-    A batch solver in one pass, for comparison: every sample becomes a support vector for ever. Take `NBSGDRegressor` or
-    `BSGDRegressor` otherwise.
+    A batch solver in one pass, for comparison: every sample becomes a permanent support vector. Otherwise use `NBSGDRegressor`
+    or `BSGDRegressor`.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class KernelSGDRegressor(KernelSGD, KernelRegressor):
 
     Notes
     -----
-    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and they are large before.
+    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and they are large before.
     - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
     - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
@@ -278,8 +278,8 @@ class KernelSGDRegressor(KernelSGD, KernelRegressor):
 class BSGDClassifier(BSGD, KernelClassifier):
     """Budgeted SGD, classification: Pegasos with at most B support vectors.
 
-    Take it with "merging" to solve a support vector machine over a long stationary stream in fixed memory; "removal"
-    costs least and is far behind it.
+    Use it with "merging" to train a support vector machine on a long stationary stream in constant memory; "removal" is cheaper
+    and less accurate.
 
     Parameters
     ----------
@@ -290,26 +290,26 @@ class BSGDClassifier(BSGD, KernelClassifier):
     l2
         λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
     budget
-        The most support vectors that the model keeps; a `PerClass` for so many of each label.
+        Maximum number of support vectors; a `PerClass` sets it per label.
     maintenance
-        What becomes of the term that leaves, α_p κ_p with the smallest α_p²κ(x_p, x_p): "removal" drops it, "projection"
-        projects it on all others in O(B²), "merging" joins it with another one in one new vector between the two, which has
+        What happens to the removed term, α_p κ_p with the smallest α_p²κ(x_p, x_p): "removal" drops it, "projection"
+        projects it on all others in O(B²), "merging" fuses it with another one into a new vector between the two, which has
         the features of both: a stream with ever-new feature names makes the model grow.
 
     Notes
     -----
-    - The new support vector can be the one that leaves. Ties go to the oldest: with the hinge loss, an RBF kernel and
+    - The new support vector can be the one that is removed. Ties go to the oldest: with the hinge loss, an RBF kernel and
       "removal" every step is a tie, so it is first in, first out; an argmin would follow the rounding there.
-    - "projection" is exact: the inverse Gram shrinks by the one that leaves and grows by the new one, which is the rank-2
+    - "projection" is exact: the inverse Gram matrix shrinks by the removed one and grows by the new one, which is the rank-2
       replacement of the paper's Theorem 14. Points that depend on the others up to rounding (δ² < 1e-8 κ(x, x)) get that
       much jitter in the inverse, and solves are refined against the true Gram.
     - "merging" is that of Wang, Crammer & Vucetic (2012), with the best h in [0, 1] to full precision for every partner,
-      rather than from a golden section search; terms of opposite signs merge at h = 1, the partner's place. The merged
+      rather than from a golden section search; terms of opposite signs are fused at h = 1, the partner's place. The fused
       point counts as the newest. It has the features of both, so that on a stream with ever-new feature names its memory
-      grows; take another maintenance there.
-    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and scores are large before.
+      grows; use another maintenance there.
+    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and scores are large before.
     - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples
@@ -336,7 +336,7 @@ class BSGDClassifier(BSGD, KernelClassifier):
 class BSGDRegressor(BSGD, KernelRegressor):
     """Budgeted SGD, regression: regularised kernel regression with at most B support vectors.
 
-    Take it with "projection" over a long stationary stream; "removal" forgets too fast for regression.
+    Use it with "projection" on a long stationary stream; "removal" forgets too fast for regression.
 
     Parameters
     ----------
@@ -347,14 +347,14 @@ class BSGDRegressor(BSGD, KernelRegressor):
     l2
         λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
     budget
-        The most support vectors that the model keeps.
+        Maximum number of support vectors.
     maintenance
-        What becomes of the term that leaves: "removal", "projection" or "merging", as in `BSGDClassifier`.
+        What happens to the removed term: "removal", "projection" or "merging", as in `BSGDClassifier`.
 
     Notes
     -----
     - See `BSGDClassifier` for the maintenance.
-    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and they are large before.
+    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and they are large before.
     - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
     - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
@@ -381,8 +381,8 @@ class BSGDRegressor(BSGD, KernelRegressor):
 class NBSGDClassifier(NBSGD, KernelClassifier):
     """Nonparametric budgeted SGD, classification: the model grows as the data needs, ever more slowly.
 
-    Take it for a stationary stream of unknown difficulty, where you would not know which budget to give; its size has no
-    bound, so take `BSGDClassifier` where memory is fixed.
+    For a stationary stream of unknown difficulty, without a known budget; its size has no
+    bound, so use `BSGDClassifier` if memory is limited.
 
     Parameters
     ----------
@@ -393,19 +393,19 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
     l2
         λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
     budget
-        The support vectors from which on maintenance is done, with probability min(1, β/t) at each addition.
+        Number of support vectors above which maintenance is done, with probability min(1, β/t) at each addition.
     beta
         β: the larger, the smaller the model. The paper takes 0.6 times the length of the stream.
     maintenance
-        What becomes of the term that leaves: "removal", "projection" or "merging" as in `BSGDClassifier`, or
+        What happens to the removed term: "removal", "projection" or "merging" as in `BSGDClassifier`, or
         "approximate", the projection on its nearest neighbours.
     n_neighbors
         Support vectors that "approximate" projects on.
     suffix
-        γ: predict with the mean of the last ⌈γT⌉ of the T models so far, instead of the last one. It needs "removal"; it
-        is refused with the squared loss and l2 ≤ 1.
+        γ: predict with the mean of the last ⌈γT⌉ of the T models so far, instead of the last one. It requires "removal" and
+        rejects the squared loss with l2 ≤ 1.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
@@ -416,9 +416,9 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
     - Neighbours are nearest in feature space, which for an RBF kernel is the paper's input space. Their Gram matrix is
       solved by least squares, so duplicates do no harm.
     - See `BSGDClassifier` for the maintenance and its ties.
-    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and scores are large before.
+    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and scores are large before.
     - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples
@@ -444,8 +444,8 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
 class NBSGDRegressor(NBSGD, KernelRegressor):
     """Nonparametric budgeted SGD, regression: the model grows as the data needs, ever more slowly.
 
-    Take it for a stationary stream of unknown difficulty, where you would not know which budget to give; its size has no
-    bound, so take `BSGDRegressor` where memory is fixed.
+    For a stationary stream of unknown difficulty, without a known budget; its size has no
+    bound, so use `BSGDRegressor` if memory is limited.
 
     Parameters
     ----------
@@ -456,24 +456,24 @@ class NBSGDRegressor(NBSGD, KernelRegressor):
     l2
         λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
     budget
-        The support vectors from which on maintenance is done, with probability min(1, β/t) at each addition.
+        Number of support vectors above which maintenance is done, with probability min(1, β/t) at each addition.
     beta
         β: the larger, the smaller the model. The paper takes 0.6 times the length of the stream.
     maintenance
-        What becomes of the term that leaves: "removal", "projection", "approximate" or "merging", as in
+        What happens to the removed term: "removal", "projection", "approximate" or "merging", as in
         `NBSGDClassifier`.
     n_neighbors
         Support vectors that "approximate" projects on.
     suffix
-        γ: predict with the mean of the last ⌈γT⌉ of the T models so far, instead of the last one. It needs "removal", and
-        another loss than the squared one or l2 above 1.
+        γ: predict with the mean of the last ⌈γT⌉ of the T models so far, instead of the last one. It requires "removal" and
+        rejects the squared loss with l2 ≤ 1.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
     - See `NBSGDClassifier` for the average, the neighbours and the maintenance.
-    - The first steps are of size 1/λ: predictions need some 1/λ samples to settle, and they are large before.
+    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and they are large before.
     - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
     - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
     - The sample weight multiplies the gradient of the loss, not of the regulariser.

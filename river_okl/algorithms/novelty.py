@@ -1,4 +1,4 @@
-"""NORMA's novelty detection: a function that is high where samples were, and a margin ρ that a share ν of them stays below."""
+"""NORMA's novelty detection: a function that is high where samples were, and a margin ρ, below which a fraction ν of them stays."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     nu
-        ν, the share of the learned samples that stays below ρ: those with a score above 0.5. They are what f is made
-        of, so that it must be well above the share of anomalies; for an alarm put a filter around the model.
+        ν, the fraction of the learned samples that stays below ρ: those with a score above 0.5. f consists of them, so ν must be
+        well above the fraction of anomalies; for an alarm put a filter around the model.
     budget
-        The most support vectors that the model keeps.
+        Maximum number of support vectors.
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
 
@@ -50,11 +50,11 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     - The step of f is 0.3 η, so that ρ follows f at once, and 1/t while that is more: f is a mean over all samples so far,
       and forgets later. (In the paper it is η.)
     - The paper drops its oldest terms. Here a sample within a tenth of κ's norm of the span of the support vectors is
-      projected on it; where the budget is full, either the sample or the support vector that takes less away is
+      projected on it; if the budget is full, the sample or the support vector with the lowest removal cost is
       projected on the others, in O(B²).
     - A weight multiplies the steps of f and ρ, which stay at most 1; 0 counts for the bandwidth of the kernel only. So ν is
-      the share of the weight below ρ, and f a weighted mean.
-    - Where f(x) = ρ the sample is learned (in the paper it is not), so that f starts from the first sample.
+      the fraction of the weight below ρ, and f a weighted mean.
+    - If f(x) = ρ, the sample is learned (in the paper it is not), so that f starts from the first sample.
 
     Examples
     --------

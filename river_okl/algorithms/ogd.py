@@ -46,8 +46,7 @@ class OGD(KernelModel):
 class OGDClassifier(OGD, KernelClassifier):
     """NORMA, classification: kernel gradient descent with weight decay, for concepts that drift.
 
-    Every sample with a loss becomes a support vector for ever; take `BOGDClassifier`, its version on a budget, where the
-    stream does not end.
+    Every sample with a loss becomes a permanent support vector; for long streams use `BOGDClassifier`, its version on a budget.
 
     Parameters
     ----------
@@ -64,9 +63,9 @@ class OGDClassifier(OGD, KernelClassifier):
     -----
     - Without the offset b and the adaptive margin ρ of the paper, as in later comparisons; NORMA's truncation of old
       terms is left out too.
-    - Samples without a loss make f decay, too.
-    - A scheduler's step above 1/λ empties f; a number that large is refused.
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - f also decays on samples without a loss.
+    - A scheduler's step above 1/λ sets f to 0; such a number is rejected.
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient, not the decay.
 
     Examples
@@ -90,8 +89,7 @@ class OGDClassifier(OGD, KernelClassifier):
 class OGDRegressor(OGD, KernelRegressor):
     """NORMA, regression: kernel gradient descent with weight decay, for targets that drift.
 
-    Every sample becomes a support vector for ever; take `BOGDRegressor`, its version on a budget, where the stream does
-    not end.
+    Every sample becomes a permanent support vector; for long streams use `BOGDRegressor`, its version on a budget.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The class to start with: a mixture of Gaussian processes, first-order and linear learners that chooses what to believe.
+"""The class to start with: a mixture of Gaussian processes, first-order and linear learners, weighted by performance.
 
-Nothing has to be chosen: features are scaled inside, kernels find their scale and their features, and the mixture believes
-whoever predicts well. What it is made of is in ``_core/mixture.pyx``, every constant with the part that it is of.
+It needs no parameters: features are scaled inside, kernels find their bandwidths and feature weights, and experts are weighted by
+recent performance. The parts are in ``_core/mixture.pyx``, every constant beside its part.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class OKL(PredictiveModel):
     @property
     @locked
     def kernel_in_use(self) -> Kernel:
-        """The kernel that is believed most, with every gamma filled in; distances are weighted by `feature_weights`."""
+        """The highest-weighted kernel, with every gamma filled in; distances are weighted by `feature_weights`."""
         return (self.kernel or DEFAULT_KERNEL)._resolved(*self._f.most_believed())
 
     @property
@@ -69,7 +69,7 @@ class OKL(PredictiveModel):
 
     @locked
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
-        """A table of the points that contribute most to the prediction for x, and one of the experts that are believed."""
+        """A table of the points that contribute most to the prediction for x, and one of the highest-weighted experts."""
         return self._debugged(x, decimals)
 
     def _debugged(self, x: Any, decimals: int) -> str:
@@ -82,39 +82,39 @@ class OKL(PredictiveModel):
 
 
 class OKLClassifier(OKL, PredictiveClassifier):
-    """The classifier to start with: nothing to tune, nothing to scale, bounded for ever.
+    """The classifier to start with: no tuning, no scaling, bounded memory.
 
     A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a pool of many points, two
-    logistic regressions and one with the squares of the features, a vote of the nearest points, the latest samples among them,
-    two small forests of Hoeffding trees, for more than two labels naive Bayes, and a logistic regression on what all of them
-    say. It takes dicts as they come: raw, dense, sparse or both, two labels or many.
+    logistic regressions and one with the squares of the features, a vote of the nearest points, the latest samples among
+    them, two small forests of Hoeffding trees, for more than two labels naive Bayes, and a logistic regression on all expert
+    predictions. It accepts raw features, dense, sparse or both, and two labels or many.
 
     Parameters
     ----------
     kernel
-        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is taken from the stream at
-        three scales, which move to where predictions are good.
+        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated from the stream at
+        three scales, which adapt to the quality of the predictions.
     budget
-        The most points in all: up to 64 of them, at most half, are the dictionary of the Gaussian processes, of the others three
-        fifths the pool of the first-order learner and two fifths the latest samples.
+        Maximum number of points: up to 64 of them, at most half, are the dictionary of the Gaussian processes; three fifths of the others are
+        the pool of the first-order learner and two fifths the latest samples.
     scale
-        Whether features are centred and divided by their deviation; those that are often absent are divided by their root mean
-        square, and not centred. A value farther than five deviations from the mean counts as one at that distance.
+        Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
+        square, and not centred. Values farther than five standard deviations from the mean are clipped to that distance.
 
     Notes
     -----
-    - `experts` shows what is believed, `feature_weights` which features matter.
+    - `experts` has the mixture weights, `feature_weights` the weights of the features.
     - Sample weights are relative to those of the stream so far: weights of 100 and 1 are the same as 1 and .01, equal ones the same as 1.
       A single step counts a sample at most ten times, except in the Gaussian processes and the passive-aggressive learner.
-    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that after a drift another may take over.
+    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that another expert may dominate after a drift.
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
-      from 200 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
-      mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
-    - Three of the trees choose among all features and four among half of them, drawn for each leaf; a sample counts in each of them
-      with a weight from Poisson(6), and a tree whose error rises restarts. They take at most 1 MB in all, whatever the number of features.
-    - Where two labels are told apart and a third comes, what is believed is carried over, but for the regression on what the
-      experts say, which begins anew.
-    - What a support vector contributes (`explain_one`) is its part in the mean of the processes and the pool, by their
+      from 200 samples on, updated at least every 2,000 samples. A feature that separates the nearest points where the
+      mixture was wrong (Relief) keeps a weight even if its slopes vanish.
+    - Three of the trees split on any feature and four on half of them, drawn for each leaf; a sample counts in each of them
+      with a weight from Poisson(6), and a tree whose error rises restarts. They take at most 1 MB in all, for any number of
+      features.
+    - When a third label arrives, state carries over, except the stacked regression, which restarts.
+    - The contribution of a support vector (`explain_one`) is its part in the mean of the processes and the pool, by their
       weights; the linear models, the nearest points and the trees have no support vectors.
 
     Examples
@@ -122,9 +122,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     >>> from river import datasets, evaluate, metrics
     >>> from river_okl import OKLClassifier
 
-    >>> score = evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
-    >>> score.get() > 0.9
-    True
+    >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
+    Accuracy: 90.9%
 
     References
     ----------
@@ -151,38 +150,39 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
 
 class OKLRegressor(OKL, PredictiveRegressor):
-    """The regressor to start with: nothing to tune, nothing to scale, bounded for ever, and it says how sure it is.
+    """The regressor to start with: no tuning, no scaling, bounded memory, predictive uncertainty.
 
     A mixture of six Gaussian processes over one dictionary, beside it a Bayesian linear regression on the first 63 features and
-    another on what all of these, the nearest points and a Hoeffding tree say. It takes dicts as they come, and raw targets.
+    another on the predictions of all of these, of the nearest points and of a Hoeffding tree. It accepts raw features and
+    targets.
 
     Parameters
     ----------
     kernel
-        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is taken from the stream at
-        three scales, which move to where predictions are good.
+        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated from the stream at
+        three scales, which adapt to the quality of the predictions.
     budget
-        The most points in the dictionary that the processes share: time and memory are O(budget²). Of the latest samples three
-        times as many are kept beside it, the nearest of which count.
+        Maximum number of points in the dictionary that the processes share: time and memory are O(budget²). Three times as many of the
+        latest samples are kept beside it for the nearest neighbours.
     scale
-        Whether features are centred and divided by their deviation; those that are often absent are divided by their root mean
-        square, and not centred. The target is always scaled. A value farther than five deviations from the mean counts as one at that
+        Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
+        square, and not centred. The target is always scaled. Values farther than five standard deviations from the mean are clipped to that
         distance.
 
     Notes
     -----
     - `predict_one(x, with_dist=True)` is the predictive distribution, a `river.proba.Gaussian`: mean and variance of the mixture, noise
-      included, and widened or narrowed so that nine of ten targets have been within its 90 % interval.
-    - `experts` shows what is believed, `feature_weights` which features matter.
+      included, rescaled so that 90 % of the past targets were within its 90 % interval.
+    - `experts` has the mixture weights, `feature_weights` the weights of the features.
     - Sample weights are relative to those of the stream so far: weights of 100 and 1 are the same as 1 and .01, equal ones the same as 1.
-      They count for the experts; which expert is right is judged by weights of at most 1.
-    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that after a drift another may take over: those
+      They count for the experts; the mixture weights are updated by weights of at most 1.
+    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that another expert may dominate after a drift: those
       of the processes among themselves by their distributions; the processes together, the linear regression and the
-      regression on all means (`stack`) by their squared residuals. Noisy, largely linear targets are left to the last two.
+      regression on all means (`stack`) by their squared residuals. The last two dominate on noisy, largely linear targets.
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
-      from 60 samples on and at least every 2,000 samples anew. A feature that tells the nearest points apart where the
-      mixture was wrong (Relief) keeps a weight, also where the slopes no longer see it.
-    - What a support vector contributes (`explain_one`) is its part in the means of the processes; the linear regression, the
+      from 60 samples on, updated at least every 2,000 samples. A feature that separates the nearest points where the
+      mixture was wrong (Relief) keeps a weight even if its slopes vanish.
+    - The contribution of a support vector (`explain_one`) is its part in the means of the processes; the linear regression, the
       nearest points and the tree have no support vectors.
 
     Examples
@@ -190,9 +190,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
     >>> from river import datasets, evaluate, metrics
     >>> from river_okl import OKLRegressor
 
-    >>> score = evaluate.progressive_val_score(datasets.TrumpApproval(), OKLRegressor(), metrics.MAE())
-    >>> score.get() < 0.3
-    True
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), OKLRegressor(), metrics.MAE())
+    MAE: 0.22
 
     References
     ----------

@@ -184,7 +184,7 @@ def _check_radius_and_horizon(radius: float | None, horizon: int | None) -> None
 class OLKClassifier(OLK, KernelClassifier):
     """Online gradient descent with kernels, classification: a step against the gradient of the loss at each sample.
 
-    The reference for `OLRUClassifier` and `OLRDClassifier`, which bound it: it keeps every sample with a loss for ever.
+    The baseline of `OLRUClassifier` and `OLRDClassifier`, which bound it: it keeps every sample with a loss.
 
     Parameters
     ----------
@@ -193,15 +193,15 @@ class OLKClassifier(OLK, KernelClassifier):
     loss
         A binary loss of `river.optim.losses`. None: `Hinge()`.
     learning_rate
-        η: the step is η/√t, or η/√T where a horizon is given. A `river.optim.schedulers` object is the step itself.
+        η: the step is η/√t, or η/√T with a horizon T. A `river.optim.schedulers` object is the step itself.
     radius
         f is kept in the ball of this radius. None: no ball.
     horizon
-        T, the length of the stream where it is known.
+        T, the length of the stream if known.
 
     Notes
     -----
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient.
 
     Examples
@@ -225,7 +225,7 @@ class OLKClassifier(OLK, KernelClassifier):
 class OLKRegressor(OLK, KernelRegressor):
     """Online gradient descent with kernels, regression: a step against the gradient of the loss at each sample.
 
-    The reference for `OLRURegressor` and `OLRDRegressor`, which bound it: it keeps every sample for ever.
+    The baseline of `OLRURegressor` and `OLRDRegressor`, which bound it: it keeps every sample.
 
     Parameters
     ----------
@@ -234,11 +234,11 @@ class OLKRegressor(OLK, KernelRegressor):
     loss
         A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
     learning_rate
-        η: the step is η/√t, or η/√T where a horizon is given. A `river.optim.schedulers` object is the step itself.
+        η: the step is η/√t, or η/√T with a horizon T. A `river.optim.schedulers` object is the step itself.
     radius
         f is kept in the ball of this radius. None: no ball.
     horizon
-        T, the length of the stream where it is known.
+        T, the length of the stream if known.
 
     Notes
     -----
@@ -262,10 +262,10 @@ class OLKRegressor(OLK, KernelRegressor):
 
 
 class OLRUClassifier(OLRU, KernelClassifier):
-    """Online learning with random updating, classification: gradient descent that takes few, larger steps.
+    """Online learning with random updating, classification: gradient descent with few, larger steps.
 
-    The support set grows as t^(1-power) in expectation, slower than the stream but without a bound; take
-    `OLRDClassifier` where the bound must be hard.
+    The support set grows as t^(1-power) in expectation, slower than the stream but without a bound; use
+    `OLRDClassifier` for a hard bound.
 
     Parameters
     ----------
@@ -274,23 +274,23 @@ class OLRUClassifier(OLRU, KernelClassifier):
     loss
         A binary loss of `river.optim.losses`. None: `Hinge()`.
     learning_rate
-        η: the step is η t^-(1+power)/2, or with T for t where a horizon is given, over the probability that it is taken. A
+        η: the step is η t^-(1+power)/2, with T for t if there is a horizon, divided by the probability that the step is taken. A
         `river.optim.schedulers` object is the step itself.
     c
-        A sample with a loss is taken with probability min(1, c t^-power).
+        A sample with a loss is used with probability min(1, c t^-power).
     power
         γ of the paper.
     radius
         f is kept in the ball of this radius. None: no ball.
     horizon
-        T, the length of the stream where it is known.
+        T, the length of the stream if known.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - The coin is thrown only where the gradient is not 0; the paper throws it for each sample, which is the same.
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - Random numbers are drawn only if the gradient is not 0; the paper draws for each sample, which is equivalent.
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient.
 
     Examples
@@ -312,10 +312,10 @@ class OLRUClassifier(OLRU, KernelClassifier):
 
 
 class OLRURegressor(OLRU, KernelRegressor):
-    """Online learning with random updating, regression: gradient descent that takes few, larger steps.
+    """Online learning with random updating, regression: gradient descent with few, larger steps.
 
-    The support set grows as t^(1-power) in expectation, slower than the stream but without a bound; take
-    `OLRDRegressor` where the bound must be hard.
+    The support set grows as t^(1-power) in expectation, slower than the stream but without a bound; use
+    `OLRDRegressor` for a hard bound.
 
     Parameters
     ----------
@@ -324,18 +324,18 @@ class OLRURegressor(OLRU, KernelRegressor):
     loss
         A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
     learning_rate
-        η: the step is η t^-(1+power)/2, or with T for t where a horizon is given, over the probability that it is taken. A
+        η: the step is η t^-(1+power)/2, with T for t if there is a horizon, divided by the probability that the step is taken. A
         `river.optim.schedulers` object is the step itself.
     c
-        A sample with a loss is taken with probability min(1, c t^-power).
+        A sample with a loss is used with probability min(1, c t^-power).
     power
         γ of the paper.
     radius
         f is kept in the ball of this radius. None: no ball.
     horizon
-        T, the length of the stream where it is known.
+        T, the length of the stream if known.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
@@ -361,8 +361,8 @@ class OLRURegressor(OLRU, KernelRegressor):
 class OLRDClassifier(OLRD, KernelClassifier):
     """Online learning with random discarding, classification: gradient descent on a fixed budget that stays unbiased.
 
-    Where the budget is full a support vector drawn at random leaves and the others take over its weight: O(B) in
-    memory and time. Each removal makes the others larger, so give it a small learning rate or a radius.
+    If the budget is full, a random support vector is evicted and the other coefficients are rescaled by B/(B-1): O(B) in memory
+    and time. Each removal makes the others larger, so set a small learning rate or a radius.
 
     Parameters
     ----------
@@ -371,26 +371,26 @@ class OLRDClassifier(OLRD, KernelClassifier):
     loss
         A binary loss of `river.optim.losses`. None: `Hinge()`.
     learning_rate
-        η: the step is η/√t, or η/√T where a horizon is given. A `river.optim.schedulers` object is the step itself.
+        η: the step is η/√t, or η/√T with a horizon T. A `river.optim.schedulers` object is the step itself.
     budget
-        The most support vectors that the model keeps; a `PerClass` for so many of each label.
+        Maximum number of support vectors; a `PerClass` sets it per label.
     c
         The dynamic budget B_t = 1 + ⌊c√t⌋ of the paper, in place of `budget`; with a horizon T the fixed 1 + ⌊c√T⌋.
     radius
         f is kept in the ball of this radius. None: no ball.
     horizon
-        T, the length of the stream where it is known.
+        T, the length of the stream if known.
     projection
         How f is kept in the ball: "exact", by its norm, or "approximate", by a bound on the norm.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
     - The paper prints its approximate projection as min(1, U/B), which does not depend on the coefficients; what its
       eq. (22) needs is B²‖α‖∞² ≤ U², and that is enforced, after every sample.
     - With one support vector, discarding replaces it.
-    - The hinge loss is active where y f(x) < 1 (river's also at 1).
+    - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient.
 
     Examples
@@ -414,8 +414,8 @@ class OLRDClassifier(OLRD, KernelClassifier):
 class OLRDRegressor(OLRD, KernelRegressor):
     """Online learning with random discarding, regression: gradient descent on a fixed budget that stays unbiased.
 
-    Where the budget is full a support vector drawn at random leaves and the others take over its weight. O(B) in
-    memory and time.
+    If the budget is full, a random support vector is evicted and the other coefficients are rescaled by B/(B-1): O(B) in memory
+    and time.
 
     Parameters
     ----------
@@ -424,19 +424,19 @@ class OLRDRegressor(OLRD, KernelRegressor):
     loss
         A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
     learning_rate
-        η: the step is η/√t, or η/√T where a horizon is given. A `river.optim.schedulers` object is the step itself.
+        η: the step is η/√t, or η/√T with a horizon T. A `river.optim.schedulers` object is the step itself.
     budget
-        The most support vectors that the model keeps.
+        Maximum number of support vectors.
     c
         The dynamic budget B_t = 1 + ⌊c√t⌋ of the paper, in place of `budget`; with a horizon T the fixed 1 + ⌊c√T⌋.
     radius
         f is kept in the ball of this radius. None: no ball.
     horizon
-        T, the length of the stream where it is known.
+        T, the length of the stream if known.
     projection
         How f is kept in the ball: "exact", by its norm, or "approximate", by a bound on the norm.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----

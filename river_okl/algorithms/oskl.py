@@ -1,4 +1,4 @@
-"""OSKL: a sample becomes a support vector with a probability that grows with its gradient, so that few do."""
+"""OSKL: a sample becomes a support vector with a probability that grows with its gradient."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from river_okl.rates import rate
 
 
 class OSKLClassifier(AveragedExpansion, KernelClassifier):
-    """Online sparse kernel logistic regression: samples that the model knows already are seldom stored.
+    """Online sparse kernel logistic regression: samples that are predicted well are rarely stored.
 
-    Take it for probabilities from a log loss with few support vectors; their number has no hard bound, it grows with the
-    sum of the gradients.
+    For probabilities from a log loss with few support vectors; their number grows with the sum of the gradients, without a
+    hard bound.
 
     Parameters
     ----------
@@ -27,18 +27,18 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
     loss
         A binary loss of `river.optim.losses`. None: `Log()`.
     learning_rate
-        η; a sample that is taken gets the coefficient ±ηG. Or a `river.optim.schedulers` object.
+        η; a stored sample gets the coefficient ±ηG. Or a `river.optim.schedulers` object.
     bound
         G, a bound on the derivative of the loss; 1 for the log and the hinge loss.
     averaged
         Predict with the mean of all models so far, at the cost of the last one; updates use the last one always.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
     - A derivative g of more than the bound counts as the bound: such a step is smaller than -ηg on average.
-    - The coin is thrown only where g is not 0.
+    - Random numbers are drawn only if g is not 0.
     - `support_vectors` and `norm` are those of the last model, not of the average.
     - The sample weight multiplies the gradient, and so the probability; a product above the bound counts as the bound.
 

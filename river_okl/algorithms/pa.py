@@ -19,23 +19,22 @@ def _tau(loss: float, k: float, C: float, mode: int) -> float:
 
 
 class KernelPAClassifier(KernelClassifier):
-    """The passive-aggressive classifier with kernels: the least change that gives the sample a margin of 1.
+    """The passive-aggressive classifier with kernels: the smallest change that gives the sample a margin of 1.
 
-    Accurate on clean and on noisy streams (with C), but every margin error becomes a support vector for ever; take
-    `BPAClassifier` or `SPAClassifier` where the stream does not end.
+    Every margin error becomes a permanent support vector; for long streams use `BPAClassifier` or `SPAClassifier`.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     C
-        The most that a sample may weigh (PA-I) or how much its slack costs (PA-II).
+        Upper bound of a coefficient (PA-I) or the cost of slack (PA-II).
     mode
         0: PA, 1: PA-I, 2: PA-II, as in river's `linear_model.PAClassifier`.
 
     Notes
     -----
-    A loss of at most 1e-9 is none. The sample weight multiplies the step.
+    Losses up to 1e-9 are ignored. The sample weight multiplies the step.
 
     Examples
     --------
@@ -73,25 +72,24 @@ class KernelPAClassifier(KernelClassifier):
 
 
 class KernelPARegressor(KernelRegressor):
-    """The passive-aggressive regressor with kernels: the least change that brings the error down to eps.
+    """The passive-aggressive regressor with kernels: the smallest change that reduces the error to eps.
 
-    Take `BPARegressor` or `SPARegressor` where the stream does not end: here every sample outside the tube becomes a
-    support vector for ever.
+    Every sample outside the tube becomes a permanent support vector; for long streams use `BPARegressor` or `SPARegressor`.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     C
-        The most that a sample may weigh (PA-I) or how much its slack costs (PA-II), in units of the target.
+        Upper bound of a coefficient (PA-I) or the cost of slack (PA-II), in units of the target.
     mode
         0: PA, 1: PA-I, 2: PA-II, as in river's `linear_model.PARegressor`.
     eps
-        Errors up to eps cost nothing.
+        Errors up to eps have no loss.
 
     Notes
     -----
-    A loss of at most 1e-9 is none. The sample weight multiplies the step.
+    Losses up to 1e-9 are ignored. The sample weight multiplies the step.
 
     Examples
     --------

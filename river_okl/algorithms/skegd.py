@@ -19,9 +19,9 @@ EVERY = 100  # margin errors between two updates of the sketch, where no horizon
 
 
 class SkeGDClassifier(KernelClassifier):
-    """SkeGD: a linear model on features that a random sketch of the Gram matrix gives, renewed now and then.
+    """SkeGD: a linear model on features from a random sketch of the Gram matrix, which is updated periodically.
 
-    Few features from a budget of samples, in time that is nearly that of their kernel row: take it for many fast updates.
+    Its features follow the stream. `FOGDClassifier` and `NOGDClassifier` are more accurate and faster on Bananas, Phishing and Elec2.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class SkeGDClassifier(KernelClassifier):
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
     horizon
-        T, the samples that will come: the sketch is updated at every ⌊0.3 (T - B)⌋-th margin error. None: at every 100th.
+        T, the length of the stream: the sketch is updated at every ⌊0.3 (T - B)⌋-th margin error. None: at every 100th.
     seed
         Seed of the sketch; None: different in each run.
 
@@ -43,11 +43,11 @@ class SkeGDClassifier(KernelClassifier):
       features are φ(x) = Qᵀ k_m(x), Q = (S_pᵀ K S_m)⁺ V_k Σ_k^(1/2) with S_pᵀ K S_p ≈ V_k Σ_k V_kᵀ. The first w is f(x) φ/‖φ‖²
       at the sample that did not fit into the buffer. Sizes, η and the updates' rhythm are those of the authors' program.
     - The paper's sketch gets one more row, and all points stay, for their similarities to those that come later. Here the
-      oldest point outside of the sample of columns leaves for the new one, so that the budget holds and the sketch is that of
+      oldest point outside of the sample of columns is replaced by the new one, so that the budget holds and the sketch is that of
       the points at hand.
-    - The program leaves w as it is where Q becomes Q', though its features are others; here f is carried over,
+    - The program leaves w as it is when Q becomes Q', although the features change; here f is carried over,
       w ← Q'⁺ Q w. Its pseudo-inverses cut off singular values at 1e-8; that is relative to the largest one here.
-    - Where gamma still moves after the switch (`RBF()` and fewer than 200 samples) the features are made anew from f.
+    - If gamma still changes after the switch (`RBF()` and fewer than 200 samples), the features are recomputed from f.
     - The sample weight multiplies the step.
 
     Examples

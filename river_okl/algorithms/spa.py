@@ -1,4 +1,4 @@
-"""Lu, Zhao & Hoi 2016: sparse passive-aggressive learning (SPA); a sample joins with a probability that follows its loss.
+"""Lu, Zhao & Hoi 2016: sparse passive-aggressive learning (SPA); a sample is added with a probability that grows with its loss.
 
 The two classes differ in their loss alone, so the update is written once.
 """
@@ -62,18 +62,17 @@ class SPA(AveragedExpansion):
 
 
 class SPAClassifier(SPA, KernelClassifier):
-    """Sparse passive-aggressive learning, classification: of the samples with a loss only few, drawn by loss, are stored.
+    """Sparse passive-aggressive learning, classification: few of the samples with a loss are stored, with probabilities that grow with it.
 
-    The cheapest per sample on long streams, since most samples are only looked at, and the average of all its functions is
-    as sparse as the last. But it learns slowly, and its support set grows without end, by at most alpha/beta of the samples
-    in expectation: take `BPAClassifier` where the bound must be hard.
+    Most samples are not stored, and the average of all functions is as sparse as the last. But it learns slowly, and its
+    support set grows by at most alpha/beta of the samples in expectation: use `BPAClassifier` for a hard bound.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     learning_rate
-        η: a stored sample weighs at most η/ρ, ρ the probability with which it was drawn. A `river.optim.schedulers`
+        η: a coefficient is at most η/ρ, ρ the probability with which its sample was stored. A `river.optim.schedulers`
         object is the step itself.
     alpha
         Losses above α count as α in the draw.
@@ -82,11 +81,11 @@ class SPAClassifier(SPA, KernelClassifier):
     averaged
         Predict from the average of all functions so far, as the paper does, instead of the last.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - The paper has κ(x, x) = 1; for other kernels τ = min(η/ρ, ℓ/κ(x, x)). A loss of at most 1e-9 is none.
+    - The paper has κ(x, x) = 1; for other kernels τ = min(η/ρ, ℓ/κ(x, x)). Losses up to 1e-9 are ignored.
     - Updates always use the last function; `support_vectors` and `norm` are its own, not the average's.
     - α = β → 0 draws every sample with a loss: PA-I with C = η.
     - The sample weight multiplies the step, not the probability.
@@ -110,18 +109,17 @@ class SPAClassifier(SPA, KernelClassifier):
 
 
 class SPARegressor(SPA, KernelRegressor):
-    """Sparse passive-aggressive learning, regression: of the samples with a loss only few, drawn by loss, are stored.
+    """Sparse passive-aggressive learning, regression: few of the samples with a loss are stored, with probabilities that grow with it.
 
-    The cheapest per sample on long streams, since most samples are only looked at, and the average of all its functions is
-    as sparse as the last. But it learns slowly, and its support set grows without end, by at most alpha/beta of the samples
-    in expectation: take `BPARegressor` where the bound must be hard.
+    Most samples are not stored, and the average of all functions is as sparse as the last. But it learns slowly, and its
+    support set grows by at most alpha/beta of the samples in expectation: use `BPARegressor` for a hard bound.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     learning_rate
-        η: a stored sample weighs at most η/ρ, ρ the probability with which it was drawn. A `river.optim.schedulers`
+        η: a coefficient is at most η/ρ, ρ the probability with which its sample was stored. A `river.optim.schedulers`
         object is the step itself.
     alpha
         Losses above α count as α in the draw, in units of the target.
@@ -130,15 +128,15 @@ class SPARegressor(SPA, KernelRegressor):
     averaged
         Predict from the average of all functions so far, as the paper does, instead of the last.
     seed
-        Seed of the draws; None: different in each run.
+        Seed of the random numbers; None: different in each run.
     eps
-        Errors up to eps cost nothing.
+        Errors up to eps have no loss.
 
     Notes
     -----
     - The paper is about classification; this is its algorithm with the ε-insensitive loss, as PA for regression. A loss of
       at most 1e-9 is none.
-    - The average holds the early functions for ever: on targets that drift, `averaged=False` follows.
+    - The average includes all early functions: use `averaged=False` on drifting targets.
     - Updates always use the last function; `support_vectors` and `norm` are its own, not the average's.
     - The sample weight multiplies the step, not the probability.
 

@@ -30,6 +30,7 @@ from river_okl.checkpoint.file import (
     write_file,
 )
 from river_okl.checkpoint.values import Reader, Writer, require
+from river_okl.errors import kind_of
 
 __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 
@@ -81,7 +82,7 @@ def save(model: Any, path: Path) -> None:
 def load(path: Path) -> Any:
     """The model that ``save`` wrote to a file.
 
-    Safe for files from strangers: nothing in them is run, and what cannot be right is refused.
+    Safe for untrusted files: they execute no code, and each is rejected or loads a valid model.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def load(path: Path) -> Any:
     Raises
     ------
     CheckpointError
-        Where the file is not a checkpoint, damaged, truncated, or of a newer version of river_okl. (OSError where it
+        If the file is not a checkpoint, damaged, truncated, or of a newer version of river_okl. (OSError if it
         cannot be read.)
 
     """
@@ -103,7 +104,7 @@ def load(path: Path) -> Any:
 
 
 def dumps(model: Any) -> bytes:
-    """What ``save`` writes, as bytes, for whoever sends models: they are smaller than the model and run nothing."""
+    """What ``save`` writes, as bytes, to send models: they are smaller than the model and execute no code."""
     writer = Writer(_described)
     if not _is_model(model):
         raise CheckpointError(_refusal("it", model))
@@ -113,7 +114,7 @@ def dumps(model: Any) -> bytes:
 def loads(data: bytes) -> Any:
     """The model of such bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise TypeError(f"data is {shown(data)}, a {type(data).__name__}; it must be bytes: load(path) reads a file")
+        raise TypeError(f"data is {shown(data)}, {kind_of(data)}; it must be bytes: load(path) reads a file")
     data = bytes(data)
     document, arrays = unpack(data)
     try:
@@ -124,7 +125,7 @@ def loads(data: bytes) -> Any:
     except CheckpointError:
         raise
     except MemoryError as error:
-        raise CheckpointError(f"more than there is memory for: {error}") from error
+        raise CheckpointError(f"not enough memory: {error}") from error
     except Exception as error:  # whatever a constructor finds wrong
         raise damaged(str(error) or type(error).__name__) from error
 
@@ -153,12 +154,12 @@ def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
         return wrappers.made(wrappers.CLASSES[name], content, read)
     if name in models.classes():
         return models.made(models.classes()[name], content, read)
-    raise CheckpointError(f"it uses {name!r:.100}, which is neither of this river_okl nor of what it knows of river")
+    raise CheckpointError(f"it uses {name!r:.100}, neither a class of this river_okl nor a supported one of river")
 
 
 def _refusal(where: str, value: Any) -> str:
     known = ", ".join(sorted(cls.__name__ for cls in wrappers.SPECS))
     return (
-        f"{where} is {shown(value)}, a {type(value).__name__}: use pickle for this model, as a checkpoint holds the "
+        f"{where} is {shown(value)}, {kind_of(value)}: use pickle for this model, as a checkpoint holds the "
         f"public classes of river_okl, kernels, losses and schedulers of river_okl and river, and river's {known}"
     )

@@ -60,16 +60,16 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
     size = _n_body(head)
     if len(body) != size:
         what = "truncated" if len(body) < size else "damaged"
-        raise CheckpointError(f"{what}: {len(body):,} bytes where {size:,} belong")
+        raise CheckpointError(f"{what}: {len(body):,} bytes instead of {size:,}")
     _, _, n_document, _, digest = HEADER.unpack(head)
     if _digest(head, body) != digest:
-        raise CheckpointError("damaged: its checksum is not that of its contents")
+        raise CheckpointError("damaged: its checksum does not match its contents")
     try:
         document = json.loads(body[:n_document].decode("ascii"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise damaged(str(error)) from error
     if type(document) is not dict:
-        raise damaged("its document is no object")
+        raise damaged("its document is not an object")
     return document, body[n_document:]
 
 
@@ -140,7 +140,7 @@ def _replaced(target: str) -> os.stat_result | None:
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
     if not stat.S_ISREG(found.st_mode):  # /dev/stdout must not become a file
-        raise OSError(errno.EINVAL, "a checkpoint goes to a regular file, and this is none", target)
+        raise OSError(errno.EINVAL, "a checkpoint must be a regular file, and this is not", target)
     return found
 
 

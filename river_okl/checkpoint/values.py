@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.sample import shown
 from river_okl.checkpoint.file import CheckpointError
+from river_okl.errors import kind_of
 
 DEEPEST = 50  # nesting of values
 LONGEST_INT = 10_000  # bits
@@ -100,7 +101,7 @@ class Writer:
         if is_name(name):
             return self(name, where)
         raise CheckpointError(
-            f"{where} is named {shown(name)}, a {type(name).__name__}: names in a checkpoint are str, int, bool, "
+            f"{where} is named {shown(name)}, {kind_of(name)}: names in a checkpoint are str, int, bool, "
             f"float, or tuples; rename it or use pickle for this model"
         )
 
@@ -182,7 +183,7 @@ class Reader:
             return rng
         if kind == "array":
             return self.array(content)
-        raise ValueError(f"{kind!r:.100} is no type of a checkpoint")
+        raise ValueError(f"{kind!r:.100} is not a type of a checkpoint")
 
     def named(self, values: Any, what: str) -> dict[str, Any]:
         """Values by the names that parameters and attributes have."""

@@ -23,6 +23,7 @@ from river.preprocessing.impute import Constant
 from river_okl._core.sample import shown
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Reader, Writer, is_name, require
+from river_okl.errors import kind_of
 from river_okl.model import KernelClassifier
 
 # Kinds of values --------------------------------------------------------------------------------------------------
@@ -113,7 +114,7 @@ def _state(make: Callable[..., Any], *arguments: Any, **attributes: Kind) -> Kin
 
     def out(thing: Any) -> Any:
         if type(thing) is not make or vars(thing).keys() != attributes.keys():
-            raise CheckpointError(f"{shown(thing)}, a {type(thing).__name__}, where a {make.__name__} was expected")
+            raise CheckpointError(f"{shown(thing)}, {kind_of(thing)}, where {kind_of(make)} was expected")
         return {name: kind.out(getattr(thing, name)) for name, kind in attributes.items()}
 
     return Kind(into, out)
@@ -163,8 +164,8 @@ def _of_statistic(statistic: Any) -> tuple[str, Any]:
     if type(statistic) not in STATISTICS:
         known = ", ".join(sorted(BY_NAME))
         raise CheckpointError(
-            f"{shown(statistic)}, a {type(statistic).__name__}, is in no checkpoint: use pickle for this model, or one "
-            f"of River's {known}"
+            f"{shown(statistic)}, {kind_of(statistic)}, cannot be saved in a checkpoint: use pickle for this model, "
+            f"or one of River's {known}"
         )
     return type(statistic).__name__, STATISTICS[type(statistic)].out(statistic)
 
@@ -221,7 +222,7 @@ def _name_of_type(cls: type) -> str:
         if each is cls:
             return name
     raise CheckpointError(
-        f"SelectType({cls.__name__}) is in no checkpoint: use pickle for this model, or one of the types "
+        f"SelectType({cls.__name__}) cannot be saved in a checkpoint: use pickle for this model, or one of the types "
         f"{', '.join(TYPES)}"
     )
 
@@ -391,7 +392,7 @@ def _window_of(helper: Any) -> dict[str, Any]:
         at += ROW.size + 2 * numbers.size + 8
     window = {**dict(zip(SUMS, sums, strict=True)), "rows": rows}
     if _bytes_of(window, made_with) != data:
-        raise CheckpointError("the window of this river's ADWIN is not laid out as a checkpoint knows it")
+        raise CheckpointError("the window of this river's ADWIN has a layout that checkpoints do not support")
     return window
 
 
@@ -440,7 +441,7 @@ def _markers_of(quantile: stats.Quantile) -> dict[str, Any]:
     q, *numbers, filled, in_order = P2.unpack(bytes(quantile._quantile.__getstate__()))
     markers = {"wanted": numbers[5:10], "at": numbers[10:15], "heights": numbers[15:], "filled": filled}
     if numbers[:5] != [0.0, q / 2.0, q, (1.0 + q) / 2.0, 1.0] or q != quantile.q or in_order != (numbers[14] > 5.0):
-        raise CheckpointError("this river's Quantile is not laid out as a checkpoint knows it")
+        raise CheckpointError("this river's Quantile has a layout that checkpoints do not support")
     return markers
 
 
@@ -448,14 +449,14 @@ def _window_values(quantile: stats.RollingQuantile) -> list[float]:
     data = bytes(quantile._rolling_quantile.__getstate__())
     n = int.from_bytes(data[:8], "little")
     if len(data) != 80 + 16 * n or data[8 + 8 * n : 16 + 8 * n] != data[:8]:
-        raise CheckpointError("this river's RollingQuantile is not laid out as a checkpoint knows it")
+        raise CheckpointError("this river's RollingQuantile has a layout that checkpoints do not support")
     return list(struct.unpack_from(f"<{n}d", data, 16 + 8 * n))
 
 
 def _quantile_state(quantile: Any) -> Any:
     known = {"q", "_is_updated", *(("_quantile",) if type(quantile) is stats.Quantile else QUANTILE_OF_A_WINDOW)}
     if type(quantile) not in (stats.Quantile, stats.RollingQuantile) or vars(quantile).keys() != known:
-        raise CheckpointError(f"{shown(quantile)}, a {type(quantile).__name__} that no checkpoint knows")
+        raise CheckpointError(f"{shown(quantile)}, {kind_of(quantile)}, which checkpoints do not support")
     return _markers_of(quantile) if type(quantile) is stats.Quantile else _window_values(quantile)
 
 
@@ -686,7 +687,8 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
     state = {name: kind for name, kind in spec.state.items() if name not in spec.absent(thing)}
     if unknown := vars(thing).keys() - spec.parameters.keys() - spec.state.keys() - {*spec.made}:
         raise CheckpointError(
-            f"{where}: a {cls.__name__} with the attributes {', '.join(sorted(unknown))}, which no checkpoint knows"
+            f"{where}: {kind_of(cls)} with the attributes {', '.join(sorted(unknown))}, which checkpoints do not "
+            f"support"
         )
 
     def written(kinds: dict[str, Kind]) -> dict[str, Any]:
@@ -696,8 +698,8 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
             try:
                 kind.into(value)
             except ValueError as error:
-                raise CheckpointError(f"{name} of a {cls.__name__}: no checkpoint holds {error}") from None
-            found[name] = write(value, f"{name} of a {cls.__name__}")
+                raise CheckpointError(f"{name} of {kind_of(cls)}: checkpoints do not support {error}") from None
+            found[name] = write(value, f"{name} of {kind_of(cls)}")
         return found
 
     name = next(name for name, each in CLASSES.items() if each is cls)

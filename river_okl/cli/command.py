@@ -243,7 +243,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _whole(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
     return int(text)
 
 

@@ -59,7 +59,7 @@ def _find_data_set(text: str) -> Stream:
         river.datasets.base.REG: REGRESSION,
     }
     if data.task not in tasks:
-        raise UsageError(f"{text} is a data set for {data.task}; a race needs classification or regression")
+        raise UsageError(f"{text} is a data set for {data.task}; a benchmark needs classification or regression")
     return Stream(text, data, tasks[data.task], data.n_samples, not data.sparse)
 
 
@@ -112,7 +112,7 @@ def _dotted(node: ast.expr) -> str:
 
 def _arguments(call: ast.Call, known: Names) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if any(keyword.arg is None for keyword in call.keywords):
-        raise UsageError("** has no place here")
+        raise UsageError("** is not supported here")
     return (
         tuple(_value(arg, known) for arg in call.args),
         {str(keyword.arg): _value(keyword.value, known) for keyword in call.keywords},
@@ -136,7 +136,7 @@ def _value(node: ast.expr, known: Names) -> Any:
                 try:
                     return a + b if isinstance(operator, ast.Add) else a * b
                 except (TypeError, AttributeError):
-                    raise UsageError(f"{ast.unparse(node)!r} is no kernel") from None
+                    raise UsageError(f"{ast.unparse(node)!r} is not a kernel") from None
                 except ValueError as error:
                     raise UsageError(str(error)) from None
     try:
@@ -197,9 +197,9 @@ def find_models(texts: Iterable[str], task: str, budget: int | None, seed: int |
             raise UsageError(f"{text} is given twice")
         model = read_object(text, "model", known, inside, defaults)
         if task == REGRESSION and not isinstance(model, base.Regressor):
-            raise UsageError(f"{text} is no regressor, and this is a regression")
+            raise UsageError(f"{text} is not a regressor, and the task is regression")
         if task != REGRESSION and not isinstance(model, base.Classifier):
-            raise UsageError(f"{text} is no classifier, and this is a {task}")
+            raise UsageError(f"{text} is not a classifier, and the task is {task}")
         if task == REGRESSION:
             model = preprocessing.TargetStandardScaler(model)
         elif task == MULTICLASS and not model._multiclass:

@@ -81,9 +81,9 @@ def decision_surface(
     """
     last = model[-1] if isinstance(model, compose.Pipeline) else model
     if not isinstance(last, KernelModel):
-        raise TypeError(f"{last!r} is no model of river_okl")
+        raise TypeError(f"{last!r} is not a model of river_okl")
     if getattr(last, "scale", False):
-        raise ValueError(f"{type(last).__name__} scales features itself, and its support vectors: give it scale=False")
+        raise ValueError(f"{type(last).__name__} scales features and support vectors itself: set scale=False")
     support = last.support_vectors
     names = list(dict.fromkeys(name for z, _ in support for name in z))
     if len(names) != 2:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from river_okl.errors import kind_of
 from river_okl.shards import expansions, mixtures, posteriors, wrappers
 from river_okl.shards.shards import Shards, gathered
 
@@ -120,7 +121,7 @@ def distance(a: Any, b: Any) -> float:
         if issubclass(type(a), kind):
             found: float = rule.distance(shards)
             return found
-    raise TypeError(f"a {type(a).__name__} has no function to be measured: give models of river_okl")
+    raise TypeError(f"{kind_of(a)} has no function to compare: give models of river_okl")
 
 
 RULES: tuple[tuple[Any, Any], ...] = (

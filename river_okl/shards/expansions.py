@@ -22,6 +22,7 @@ from river_okl.algorithms.features import KernelFeatures
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.averaging import AveragedExpansion
+from river_okl.errors import kind_of
 from river_okl.labels import Labels
 from river_okl.maintenance import DEPENDENT, TIE
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Part
@@ -113,10 +114,10 @@ def merged(shards: Shards) -> tuple[Any, float]:
 
 def _average_features(shards: Shards, model: Any) -> None:
     if shards.budget is not None:
-        raise ValueError(f"budget is {shards.budget!r}; a {type(model).__name__} has no support vectors")
+        raise ValueError(f"budget is {shards.budget!r}; {kind_of(model)} has no support vectors")
     for i, each in enumerate(shards.models):
         if each._key != shards.models[0]._key:
-            raise ValueError(f"models[{i}] has other random features than models[0]; give both the same seed")
+            raise ValueError(f"models[{i}] has different random features from models[0]; give both the same seed")
     model._key = shards.models[0]._key
     if hasattr(model, "_w"):
         model._w = np.concatenate(shards.mean(lambda each: np.array(each._columns())))
@@ -312,7 +313,7 @@ def distance(shards: Shards) -> float:
     if hasattr(a, "_key"):
         _average_features(shards, shards.new())
         if not hasattr(a, "_w"):
-            raise TypeError(f"a {type(a).__name__} has no function to be measured: its features are the same for all")
+            raise TypeError(f"{kind_of(a)} has no function to compare: its features are the same for all")
         return float(np.linalg.norm(np.array(a._columns()) - np.array(b._columns())))
     parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in _parts(model)]
     points, columns = union([f for _, f, _ in parts])

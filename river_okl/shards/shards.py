@@ -17,6 +17,7 @@ from river_okl._core.sample import shown
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import as_float, check_whole
+from river_okl.errors import kind_of
 from river_okl.kernels import Kernel
 from river_okl.labels import Labels
 from river_okl.model import KernelClassifier, KernelModel
@@ -113,7 +114,7 @@ def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int
         check_whole("budget", budget)
     first = found[0]
     if not isinstance(first, base.Base):
-        raise TypeError(f"models[0] is a {type(first).__name__}; only models of river_okl and pipelines of them merge")
+        raise TypeError(f"models[0] is {kind_of(first)}; only models of river_okl and pipelines of them merge")
     for i, model in enumerate(found[1:], start=1):
         check_same(first, model, "models[0]", f"models[{i}]")
     if start is not None:
@@ -131,16 +132,14 @@ def _checked(weights: Iterable[float] | None, n: int) -> list[float] | None:
         if not isinstance(w, numbers.Real) or isinstance(w, bool) or not (0.0 <= as_float(w) < math.inf):
             raise ValueError(f"weights[{i}] is {shown(w)}; it must be a number of at least 0")
     if not any(each):
-        raise ValueError("all weights are 0; one must be more")
+        raise ValueError("all weights are 0; at least one must be positive")
     return [float(w) for w in each]
 
 
 def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
     """Two objects of one class that were made alike, or an error that names the difference."""
     if type(a) is not type(b):
-        raise TypeError(
-            f"{name_b} is a {type(b).__name__} and {name_a} a {type(a).__name__}; only models of one class merge"
-        )
+        raise TypeError(f"{name_b} is {kind_of(b)} and {name_a} {kind_of(a)}; only models of one class merge")
     mine, other = _made_with(a), _made_with(b)
     for name in sorted(mine.keys() | other.keys()):
         if not _alike(mine.get(name), other.get(name)):

@@ -64,7 +64,7 @@ def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> tuple[Any,
     first = kernel_of(shards.start).__getstate__()
     for i, state in enumerate(states):
         if state[0] > first[0] or any(state[k] < first[k] for k in (2, 4, 5)):  # adapts again, or sums have shrunk
-            raise not_from_start(i, "their bandwidths were taken from different streams")
+            raise not_from_start(i, "their bandwidths were estimated from different streams")
     moved = [i for i, state in enumerate(states) if state != first]
     if not moved:
         return tuple(first)

@@ -9,6 +9,7 @@ from typing import Any
 from river import compose, feature_extraction, preprocessing, stats
 from river.preprocessing.impute import Constant
 
+from river_okl.errors import kind_of
 from river_okl.model import KernelEstimator
 from river_okl.shards.shards import Shards, aligned, check_same
 from river_okl.shards.statistics import Moments
@@ -112,7 +113,9 @@ def _unchanged(shards: Shards) -> Any:
 def _hasher(shards: Shards) -> Any:
     for i, model in enumerate(shards.models):
         if model._seed != shards.models[0]._seed:
-            raise ValueError(f"models[{i}] hashes features otherwise than models[0]: give every FeatureHasher one seed")
+            raise ValueError(
+                f"models[{i}] hashes features differently from models[0]: give every FeatureHasher one seed"
+            )
     return _unchanged(shards)
 
 
@@ -188,7 +191,7 @@ def _statistic(shards: Shards, owner: str) -> Any:
         for value in dict.fromkeys(value for each in shards.models for value in each.counts):
             found.counts[value] = shards.total(lambda each: each.counts.get(value, 0))  # noqa: B023
     elif type(found) is not Constant:
-        raise TypeError(f"{owner} with a {type(found).__name__} does not merge: it is of one stream")
+        raise TypeError(f"{owner} with {kind_of(found)} does not merge: it is of one stream")
     return found
 
 

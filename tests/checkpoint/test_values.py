@@ -101,7 +101,7 @@ class UsersClassifier(river_okl.RBPClassifier):
         (preprocessing.StandardScaler(window_size=5) | river_okl.RBPClassifier(), "window_size of a StandardScaler"),
         (compose.FuncTransformer(len) | river_okl.RBPClassifier(), "FuncTransformer.*public class"),
         (multiclass.OneVsRestClassifier(UsersClassifier()), "classifier .*UsersClassifier"),
-        (5, "5, a int"),
+        (5, "5, an int"),
         (river_okl.RBPClassifier(seed=2**20_000), "seed"),
     ],
     ids=[

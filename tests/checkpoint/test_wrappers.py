@@ -62,12 +62,15 @@ def test_wrapped_models_go_on_as_if_nothing_had_been(name, tmp_path):
         (lambda: ensemble.SRPClassifier(rbp(), n_models=2, seed=1), "it is SRPC.*use pickle for this model"),
         (
             lambda: compose.SelectType(Word) | rbp(),
-            r"SelectType\(Word\) is in no checkpoint: use pickle",
+            r"SelectType\(Word\) cannot be saved in a checkpoint: use pickle",
         ),
-        (lambda: preprocessing.StatImputer(("a", stats.EWMean())) | rbp(), "EWMean, is in no checkpoint: use pickle"),
+        (
+            lambda: preprocessing.StatImputer(("a", stats.EWMean())) | rbp(),
+            "EWMean, cannot be saved in a checkpoint: use pickle",
+        ),
         (
             lambda: feature_extraction.TargetAgg(by=None, how=utils.Rolling(stats.Mean(), 3)) | rbp(),
-            "Rolling, is in no checkpoint: use pickle",
+            "Rolling, cannot be saved in a checkpoint: use pickle",
         ),
         (lambda: feature_extraction.BagOfWords(tokenizer=str.split) | rbp(), "tokenizer of a BagOfWords"),
         (
