@@ -4,7 +4,8 @@ What classes are like, rather than what tells them apart: a few samples of each 
 
     log p(x, c) = log P(c) + Σ_j log N(x_j; μ_cj, σ_cj²)        P(c | x) = softmax(κ log p(x, c))
 
-over the scaled features that x has.  Features that say the same count more than once; κ, which makes up for it, follows the
+over the scaled features that x has.  Of a string the factor is the share of the class's samples that have it; a gap has
+none.  Features that say the same count more than once; κ, which makes up for it, follows the
 stream by Newton's method.
 """
 
@@ -78,8 +79,11 @@ cdef class Bayes:
             total = log(self.counts[o] + 1.0)
             for j in range(x.size):
                 place = self.scaler.places[j]
-                if 0 <= place < self.places:
+                if 0 <= place < self.places and x.numbers[j] == x.numbers[j]:
                     g = &self.gaussians[o][place]
+                    if self.scaler.features[place].word:
+                        total += log((g.count + 0.5) / (fmin(self.counts[o], MEMORY) + 1.0))
+                        continue
                     off = values[j] - g.mean
                     variance = fmax((g.count * g.variance + 1.0) / (g.count + 1.0), LEAST)
                     total -= 0.5 * (log(variance) + fmin(off * off / variance, FARTHEST))
@@ -97,6 +101,8 @@ cdef class Bayes:
         cdef Gaussian *g
         self.counts[c] += counts
         for j in range(x.size):
+            if x.numbers[j] != x.numbers[j]:
+                continue
             g = &self.gaussians[c][self.scaler.places[j]]
             g.count = fmin(g.count + counts, MEMORY)
             gain = counts / g.count
