@@ -19,7 +19,7 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
-from river_okl._core.states import checked_numbers
+from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef double MEMORY = 1000.0         # values, after which a normal distribution forgets
 cdef double LEAST = 0.01            # of a variance; those of scaled features are 1, which one value more stands for
@@ -82,7 +82,7 @@ cdef class Bayes:
                 if 0 <= place < self.places and x.numbers[j] == x.numbers[j]:
                     g = &self.gaussians[o][place]
                     if self.scaler.features[place].word:
-                        total += log((g.count + 0.5) / (fmin(self.counts[o], MEMORY) + 1.0))
+                        total += log((g.count + 0.5) / (self.counts[o] + 1.0))
                         continue
                     off = values[j] - g.mean
                     variance = fmax((g.count * g.variance + 1.0) / (g.count + 1.0), LEAST)
@@ -104,6 +104,9 @@ cdef class Bayes:
             if x.numbers[j] != x.numbers[j]:
                 continue
             g = &self.gaussians[c][self.scaler.places[j]]
+            if self.scaler.features[self.scaler.places[j]].word:
+                g.count += counts
+                continue
             g.count = fmin(g.count + counts, MEMORY)
             gain = counts / g.count
             off = values[j] - g.mean
@@ -134,7 +137,8 @@ cdef class Bayes:
         checked_numbers("the distributions of features", gaussians, (self.n_classes, self.scaler.size, 3))
         checked_numbers("the counts of classes", counts, (self.n_classes,), 0.0)
         checked_numbers("the fit of naive Bayes", fit, (2,), 1e-2)
-        if (gaussians[..., [0, 2]] < 0.0).any() or (gaussians[..., 0] > MEMORY).any():
+        most = np.array([LARGEST_COUNT if self.scaler.features[j].word else MEMORY for j in range(self.scaler.size)])
+        if (gaussians[..., [0, 2]] < 0.0).any() or (gaussians[..., 0] > most).any():
             raise ValueError("the distributions of features are out of range")
         self.reserve_places()
         self.sharpness, self.curvature = fit

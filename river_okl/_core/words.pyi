@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from river_okl._core.scaler import Scaler
 
+MOST_WORDS: int
+
 def named(features: Mapping[Hashable, Any]) -> dict[Hashable, Any]: ...
 
 class Words:

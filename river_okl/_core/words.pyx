@@ -28,6 +28,8 @@ cdef enum:
     SETS = 512
     WAYS = 8        # a set is a cache line
 
+MOST_WORDS = SETS * WAYS
+
 cdef uint64_t GAP = 0x9E3779B97F4A7C15
 
 
