@@ -21,7 +21,7 @@ Rows = Frame | list[dict[Any, Any]]
 
 
 def learned(X: Any, y: Any, words: bool = False) -> tuple[Rows, list[Any]]:
-    """The rows and targets of a mini-batch, for a model that takes strings and gaps, or for one that takes numbers alone."""
+    """The rows and targets of a mini-batch; ``words``: for a model that takes strings and gaps."""
     pandas: Any = sys.modules.get("pandas")
     frame: Rows | None = _of_pandas(X, words)
     if frame is None:
@@ -69,8 +69,9 @@ def _of_pandas(X: Any, words: bool) -> Frame | None:
     return None if words and np.isnan(matrix).any() else Frame(X.columns.to_list(), matrix)
 
 
-def rows_of(frame: nw.DataFrame[Any], words: bool = False) -> Rows:
-    """The rows of a dataframe as samples: a value is what it is in a dict of ``learn_one``."""
+def rows_of(frame: nw.DataFrame[Any], words: bool = False) -> Any:
+    """The rows of a dataframe as samples, a ``Frame`` or, with words, perhaps dicts: a value is what it is in a dict of
+    ``learn_one``."""
     direct = _of_pandas(frame.to_native(), words)
     return _of_any(frame, words) if direct is None else direct
 

@@ -125,7 +125,9 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
         frame = frame_of(X)
-        predictions = np.array([self._prediction(row)[0] for row in rows_of(frame, self._takes_words)], dtype=np.float64)
+        predictions = np.array(
+            [self._prediction(row)[0] for row in rows_of(frame, self._takes_words)], dtype=np.float64
+        )
         return to_native_series(predictions, name=None, like=frame)
 
     def _check_many(self, targets: list[Any]) -> None:

@@ -21,8 +21,8 @@ def shown(value):
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-# Once classes take strings and gaps as they are, they are named here: "; OKLClassifier takes it as it is".
-TAKES_IT = ""
+# The classes that take strings and gaps.
+TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
 
 
 def refuse(key, value, bint in_frame=False):
