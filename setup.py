@@ -45,6 +45,7 @@ MODULES = [
     "stack",
     "sums",
     "triangle",
+    "words",
 ]
 # Cython's own code, above all that of memoryviews, as one module instead of a copy in each: half of all the C.
 SHARED = "_cython"

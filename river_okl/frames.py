@@ -11,18 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 
-from river_okl._core.sample import Frame, advice, number, refuse, shown
+from river_okl._core.sample import Frame, advice, missing, number, refuse, shown
 from river_okl.errors import kind_of
 
 CATEGORIES = (nw.Categorical, nw.Enum)
 NOT_NUMPYS = (nw.Decimal, nw.Int128, nw.UInt128)
 
 
-def learned(X: Any, y: Any) -> tuple[Frame, list[Any]]:
-    """The rows and targets of a mini-batch."""
+Rows = Frame | list[dict[Any, Any]]
+
+
+def learned(X: Any, y: Any, words: bool = False) -> tuple[Rows, list[Any]]:
+    """The rows and targets of a mini-batch; ``words``: for a model that takes strings and gaps."""
     pandas: Any = sys.modules.get("pandas")
-    direct = _of_pandas(X)
-    frame = _of_any(frame_of(X)) if direct is None else direct
+    frame: Rows | None = _of_pandas(X, words)
+    if frame is None:
+        frame = _of_any(frame_of(X), words)
     targets = y.to_list() if pandas and type(y) is pandas.Series else _targets(y)
     if len(targets) != len(frame):
         raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
@@ -55,27 +59,37 @@ def _targets(y: Any) -> list[Any]:
     return found
 
 
-def _of_pandas(X: Any) -> Frame | None:
+def _of_pandas(X: Any, words: bool) -> Frame | None:
     """pandas' columns of NumPy's numbers go straight: narwhals takes as long as the learning of hundreds of rows."""
     pandas: Any = sys.modules.get("pandas")
     if not pandas or type(X) is not pandas.DataFrame:
         return None
     if not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in set(X.dtypes)):
         return None
-    return Frame(X.columns.to_list(), np.ascontiguousarray(X.to_numpy(np.float64)))
+    matrix = np.ascontiguousarray(X.to_numpy(np.float64))
+    return None if words and np.isnan(matrix).any() else Frame(X.columns.to_list(), matrix)
 
 
-def rows_of(frame: nw.DataFrame[Any]) -> Frame:
-    """The rows of a dataframe as samples: a number is what is one in a dict of ``learn_one``."""
-    direct = _of_pandas(frame.to_native())
-    return _of_any(frame) if direct is None else direct
+def rows_of(frame: nw.DataFrame[Any], words: bool = False) -> Any:
+    """The rows of a dataframe as samples, a ``Frame`` or, with words, perhaps dicts: a value is what it is in a dict of
+    ``learn_one``."""
+    direct = _of_pandas(frame.to_native(), words)
+    return _of_any(frame, words) if direct is None else direct
 
 
-def _of_any(frame: nw.DataFrame[Any]) -> Frame:
+def _of_any(frame: nw.DataFrame[Any], words: bool) -> Rows:
     """Column by column, whatever library the frame is of."""
     schema = frame.schema
     if all((dtype.is_numeric() or dtype == nw.Boolean) and dtype not in NOT_NUMPYS for dtype in schema.values()):
-        return Frame(list(schema), np.ascontiguousarray(to_numpy(frame)))
+        matrix = np.ascontiguousarray(to_numpy(frame))
+        if not words or (matrix.dtype.kind in "biuf" and not np.isnan(matrix).any()):
+            return Frame(list(schema), matrix)
+    if words:
+        columns = [
+            [value if isinstance(value, str) or missing(value) else _number(name, value) for value in column.to_list()]
+            for name, column in zip(schema, frame.iter_columns(), strict=True)
+        ]
+        return [dict(zip(schema, row, strict=True)) for row in zip(*columns, strict=True)]
     matrix = np.empty(frame.shape)
     for j, (name, column) in enumerate(zip(schema, frame.iter_columns(), strict=True)):
         matrix[:, j] = _numbers(name, column)

@@ -157,6 +157,7 @@ class KernelModel(KernelEstimator):
     _default_loss: optim.losses.Loss
     _alone: ClassVar[bool]  # whether f(x) is what is predicted, and asked for without a detour
     _looks_alone: ClassVar[bool]  # whether f is what is looked at
+    _takes_words: ClassVar[bool] = False  # whether samples may have strings, None and NaN
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -266,19 +267,19 @@ class KernelModel(KernelEstimator):
         Parameters
         ----------
         X
-            A dataframe (pandas, polars or any other that narwhals knows) of numbers.
+            A dataframe (pandas, polars or any other that narwhals knows), of numbers unless the class takes strings.
         y
             A series of as many targets.
         w
             A weight for each row, or one for all.
 
         """
-        frame, targets = learned(X, y)
+        frame, targets = learned(X, y, self._takes_words)
         with self._f.lock:
             self._check_many(targets)
         self._learn_rows(frame, targets, check_weights(1.0 if w is None else w, len(frame)))
 
-    def _learn_rows(self, frame: Frame, targets: list[Any], weights: list[float]) -> None:
+    def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
         """``learn_one`` for every row, where all targets and weights are checked."""
         learn: Any = self.learn_one  # a row of a frame is as good as a dict, and not for the user's eyes
         for row, target, weight in zip(frame, targets, weights, strict=True):
@@ -387,7 +388,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         finally:
             lock.release()
 
-    def _learn_rows(self, frame: Frame, targets: list[Any], weights: list[float]) -> None:
+    def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
         if self._alone and type(self).learn_one is KernelRegressor.learn_one:
             learn_targets(self._step, self._f, frame, [check_target(y) for y in targets], weights)
         else:
@@ -455,7 +456,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         finally:
             lock.release()
 
-    def _learn_rows(self, frame: Frame, targets: list[Any], weights: list[float]) -> None:
+    def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
         if self._alone and type(self).learn_one is KernelClassifier.learn_one:
             learn_labels(
                 self._step, self._f, frame, targets, weights, self._labels, self._learn_label, self._calibration

@@ -39,6 +39,10 @@ class PredictiveModel(KernelModel):
         found: NDArray[np.float64] = self._coefficients() * self._f.row[:, None]
         return found
 
+    def _point(self, i: int) -> dict[Hashable, float]:
+        """A point in the user's feature names."""
+        return self._f.points.point(i)
+
     @property
     @locked
     def support_vectors(self) -> list[tuple[dict[Hashable, float], Any]]:
@@ -51,7 +55,7 @@ class PredictiveModel(KernelModel):
         names = self._labels.names if isinstance(self, PredictiveClassifier) else []
         return [
             (
-                f.points.point(i),
+                self._point(i),
                 dict(zip(names, columns[i].tolist(), strict=True)) if columns.shape[1] > 1 else float(columns[i, 0]),
             )
             for i in sorted(f.supports, key=f.points.births.__getitem__)
@@ -61,7 +65,7 @@ class PredictiveModel(KernelModel):
         each = self._contributions(x)
         column = each[:, each.sum(axis=0).argmax()]
         order = sorted(self._f.supports, key=lambda i: -abs(column[i]))
-        return [(self._f.points.point(i), float(column[i])) for i in order]
+        return [(self._point(i), float(column[i])) for i in order]
 
 
 class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
@@ -118,7 +122,9 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
     def predict_many(self, X: Any) -> Any:
         """The predicted targets of the rows of a frame."""
         frame = frame_of(X)
-        predictions = np.array([self._prediction(row)[0] for row in rows_of(frame)], dtype=np.float64)
+        predictions = np.array(
+            [self._prediction(row)[0] for row in rows_of(frame, self._takes_words)], dtype=np.float64
+        )
         return to_native_series(predictions, name=None, like=frame)
 
     def _check_many(self, targets: list[Any]) -> None:
@@ -188,7 +194,7 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
         frame, names = frame_of(X), self._labels.names
-        rows = [self._probabilities(row) for row in rows_of(frame)]
+        rows = [self._probabilities(row) for row in rows_of(frame, self._takes_words)]
         positions = np.array([_best(row) if len(names) >= 2 else 0 for row in rows], dtype=int) if names else None
         return label_series(names, positions, frame)
 
@@ -197,7 +203,7 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
         """The probabilities of the labels for the rows of a frame: a column for each key of ``predict_proba_one``."""
         frame = frame_of(X)
         names = list(self._labels.names)
-        rows = [self._named(self._probabilities(row)) for row in rows_of(frame)]
+        rows = [self._named(self._probabilities(row)) for row in rows_of(frame, self._takes_words)]
         return label_frame({y: np.array([row[y] for row in rows]) for y in names}, frame)
 
 

@@ -42,6 +42,14 @@ def refusal(stream):
     return advised(error)
 
 
+def okl_takes(text, stream):
+    """The classes that the advice names take the samples as they are."""
+    names = re.findall(r"OKL\w+", text)
+    assert names == ["OKLClassifier", "OKLRegressor"]
+    for name in names:
+        learn(getattr(river_okl, name)(), [(x, float(y)) for x, y in stream])
+
+
 def names_of(value, x):
     return {
         "compose": compose,
@@ -75,6 +83,7 @@ GAPS = [math.nan, np.float32("nan"), decimal.Decimal("nan"), None, pd.NA, pd.NaT
 def test_a_gap_is_left_out_or_imputed(gap):
     stream = [({"a": 1.0, "b": gap}, True), ({"a": 2.0, "b": 5.0}, False), ({"a": 3.0, "b": gap}, True)]
     text, (left_out, imputed) = refusal(stream)
+    okl_takes(text, stream)
     rest = eval(left_out, names_of(gap, stream[0][0]))
     assert rest == {"a": 1.0}
     learn(preprocessing.StandardScaler() | model(), [(rest, True)])
@@ -109,7 +118,8 @@ def test_a_scaler_fills_no_gap_and_an_imputer_fills_none_that_is_nan():
 
 def test_strings_are_encoded_or_left_out():
     stream = [({"a": 1.0, "n": 2, "b": b}, b == "red") for b in ("red", "blue", "green", "red")]
-    _, (encoded, left_out) = refusal(stream)
+    text, (encoded, left_out) = refusal(stream)
+    okl_takes(text, stream)
     pipeline = learn(eval(encoded, names_of("red", {})), stream)
     names = {"a", "n", "b_red", "b_blue", "b_green"}
     assert pipeline.transform_one(stream[0][0]).keys() == names, "and no number is encoded"

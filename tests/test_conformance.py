@@ -347,8 +347,8 @@ def test_a_third_label_is_welcome(cls, labels):
         assert model.predict_one(x) == max(scores, key=scores.get)
         assert probabilities[model.predict_one(x)] == max(probabilities.values())
     before = snapshot(model)
-    with pytest.raises(ValueError, match="'x0' is nan"):
-        model.learn_one({"x0": math.nan}, "a fourth label")
+    with pytest.raises(ValueError, match="'x0' is inf"):
+        model.learn_one({"x0": math.inf}, "a fourth label")
     assert snapshot(model) == before
 
 
@@ -359,6 +359,8 @@ BAD_VALUES = [math.nan, math.inf, -math.inf, None, "text", b"bytes", 1e60, -1e51
 
 @crossed(("cls", "value"), EVERY_CLASS, BAD_VALUES, lambda v: repr(v)[:12])
 def test_a_bad_feature_is_named_and_changes_nothing(cls, value):
+    if cls._takes_words and (isinstance(value, str) or value is None or value != value):
+        pytest.skip("the class takes strings and gaps: test_words.py")
     model = learned(cls)
     before, (x, y) = snapshot(model), streams.dense(task(cls), n=70)[65]
     for name in ("x1", "never seen", ("a", 1)):
@@ -378,8 +380,8 @@ def test_a_bad_first_sample_leaves_a_fresh_model(cls):
     model = small(cls)
     before = snapshot(model)
     y = "yes" if issubclass(cls, base.Classifier) else 1.0
-    with pytest.raises(ValueError, match=r"'a' is nan"):
-        model.learn_one({"a": math.nan}, y)
+    with pytest.raises(ValueError, match=r"'a' is inf"):
+        model.learn_one({"a": math.inf}, y)
     assert snapshot(model) == before
 
 
@@ -564,13 +566,14 @@ def test_a_bad_frame_changes_nothing(cls):
     pandas = pytest.importorskip("pandas")
     model = learned(cls)
     before = snapshot(model)
-    X = pandas.DataFrame({"x0": [1.0, 2.0], "x1": [0.5, math.nan]})
     good = pandas.Series([1.0, -1.0])
-    with pytest.raises(ValueError, match=r"'x1' is .*nan"):
-        model.learn_many(X, good)
-    with pytest.raises(ValueError, match=r"'x1' is .*nan"):
-        model.predict_many(X)
-    X = X.fillna(0.0)
+    for value in (math.inf,) if cls._takes_words else (math.inf, math.nan):
+        X = pandas.DataFrame({"x0": [1.0, 2.0], "x1": [0.5, value]})
+        with pytest.raises(ValueError, match=rf"'x1' is .*{value}"):
+            model.learn_many(X, good)
+        with pytest.raises(ValueError, match=rf"'x1' is .*{value}"):
+            model.predict_many(X)
+    X = pandas.DataFrame({"x0": [1.0, 2.0], "x1": [0.5, 0.0]})
     for wrong in (pandas.Series([1.0]), pandas.Series([1.0, None], dtype=object)):
         with pytest.raises((ValueError, TypeError)):
             model.learn_many(X, wrong)
@@ -581,7 +584,10 @@ def test_a_bad_frame_changes_nothing(cls):
         with pytest.raises(ValueError, match=rf"w has {len(weights)} weights for 2 rows"):
             model.learn_many(X, good, weights)
     with pytest.raises((ValueError, TypeError)):
-        model.learn_many(X.assign(x1=["a", "b"]), good)
+        model.learn_many(X.assign(x1=[[1.0], [2.0]]), good)
+    if not cls._takes_words:
+        with pytest.raises(TypeError, match="'x1' is 'a'"):
+            model.learn_many(X.assign(x1=["a", "b"]), good)
     assert snapshot(model) == before
 
 

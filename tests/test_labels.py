@@ -100,7 +100,7 @@ def test_a_refused_sample_leaves_no_label(cls):
     model = small(cls)
     before = snapshot(model)
     with pytest.raises(ValueError, match="'a'"):
-        model.learn_one({"a": math.nan}, "refused")
+        model.learn_one({"a": math.inf}, "refused")
     assert snapshot(model) == before
     assert model.predict_one({}) is None
 

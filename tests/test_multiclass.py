@@ -109,7 +109,7 @@ def test_a_new_class_may_come_at_any_time_with_any_name(name):
         assert label in model.predict_proba_one(x)
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="'x0'"):
-        model.learn_one({"x0": math.nan}, "refused")
+        model.learn_one({"x0": math.inf}, "refused")
     assert pickle.dumps(model) == before
 
 

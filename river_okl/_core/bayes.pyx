@@ -4,7 +4,8 @@ What classes are like, rather than what tells them apart: a few samples of each 
 
     log p(x, c) = log P(c) + Σ_j log N(x_j; μ_cj, σ_cj²)        P(c | x) = softmax(κ log p(x, c))
 
-over the scaled features that x has.  Features that say the same count more than once; κ, which makes up for it, follows the
+over the scaled features that x has.  Of a string the factor is the share of the class's samples that have it; a gap has
+none.  Features that say the same count more than once; κ, which makes up for it, follows the
 stream by Newton's method.
 """
 
@@ -18,7 +19,7 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
-from river_okl._core.states import checked_numbers
+from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef double MEMORY = 1000.0         # values, after which a normal distribution forgets
 cdef double LEAST = 0.01            # of a variance; those of scaled features are 1, which one value more stands for
@@ -78,8 +79,11 @@ cdef class Bayes:
             total = log(self.counts[o] + 1.0)
             for j in range(x.size):
                 place = self.scaler.places[j]
-                if 0 <= place < self.places:
+                if 0 <= place < self.places and x.numbers[j] == x.numbers[j]:
                     g = &self.gaussians[o][place]
+                    if self.scaler.features[place].word:
+                        total += log((g.count + 0.5) / (self.counts[o] + 1.0))
+                        continue
                     off = values[j] - g.mean
                     variance = fmax((g.count * g.variance + 1.0) / (g.count + 1.0), LEAST)
                     total -= 0.5 * (log(variance) + fmin(off * off / variance, FARTHEST))
@@ -97,7 +101,12 @@ cdef class Bayes:
         cdef Gaussian *g
         self.counts[c] += counts
         for j in range(x.size):
+            if x.numbers[j] != x.numbers[j]:
+                continue
             g = &self.gaussians[c][self.scaler.places[j]]
+            if self.scaler.features[self.scaler.places[j]].word:
+                g.count += counts
+                continue
             g.count = fmin(g.count + counts, MEMORY)
             gain = counts / g.count
             off = values[j] - g.mean
@@ -128,7 +137,8 @@ cdef class Bayes:
         checked_numbers("the distributions of features", gaussians, (self.n_classes, self.scaler.size, 3))
         checked_numbers("the counts of classes", counts, (self.n_classes,), 0.0)
         checked_numbers("the fit of naive Bayes", fit, (2,), 1e-2)
-        if (gaussians[..., [0, 2]] < 0.0).any() or (gaussians[..., 0] > MEMORY).any():
+        most = np.array([LARGEST_COUNT if self.scaler.features[j].word else MEMORY for j in range(self.scaler.size)])
+        if (gaussians[..., [0, 2]] < 0.0).any() or (gaussians[..., 0] > most).any():
             raise ValueError("the distributions of features are out of range")
         self.reserve_places()
         self.sharpness, self.curvature = fit

@@ -18,6 +18,7 @@ from river_okl._core.pool import Pool
 from river_okl._core.processes import Processes
 from river_okl._core.scaler import Scaler
 from river_okl._core.stack import Stack
+from river_okl._core.words import Words
 
 class Mixture:
     @property
@@ -27,6 +28,8 @@ class Mixture:
     def terms(self) -> tuple[Any, ...]: ...
     @property
     def scaler(self) -> Scaler: ...
+    @property
+    def words(self) -> Words: ...
     @property
     def metrics(self) -> Metrics: ...
     @property

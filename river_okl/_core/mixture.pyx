@@ -45,6 +45,7 @@ from river_okl._core.processes cimport BELIEFS, KERNELS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample, free_sample, reserve_sample
 from river_okl._core.scaler cimport Running, Scaler, numbers_of, running, standing, take_in
 from river_okl._core.stack cimport Stack
+from river_okl._core.words cimport Words
 
 from river_okl._core.linears import RATES
 from river_okl._core.metrics import POWERS
@@ -107,6 +108,7 @@ cdef class Mixture:
     cdef readonly Lock lock                 # of the model: the core takes none
     cdef readonly Points points
     cdef readonly Scaler scaler
+    cdef readonly Words words
     cdef readonly Metrics metrics
     cdef readonly Processes processes
     cdef readonly Pool pool                 # None: regression
@@ -154,6 +156,7 @@ cdef class Mixture:
         self.memo = True
         self.points = Points(budget + 2)
         self.scaler = Scaler(scale)
+        self.words = self.points.words = Words(self.scaler)
         self.metrics = Metrics(self.points, self.scaler)
         self.processes = Processes(self.metrics, terms, dictionary, "regression" if regression else "binary")
         self.neighbours = Neighbours(self.metrics, latest, regression)
@@ -363,6 +366,7 @@ cdef class Mixture:
             self.tidy()
         self.scaler.prepare(x, self.encoded)
         try:
+            self.words.reserve()
             self.reserve_places()
             if self.processes.n > 1:
                 self.processes.reserve_slopes(x.size)
@@ -392,6 +396,7 @@ cdef class Mixture:
     cdef void commit(self, Sample *x, double target, double w) noexcept:
         """The step itself."""
         self.untidy = True
+        self.words.learn()
         self.scaler.learn(x, self.encoded, self.lacking)
         self.metrics.observe(x, self.values)
         self.seen += 1
@@ -415,6 +420,7 @@ cdef class Mixture:
                 self.bayes.forget(gone)
             for forest in self.forests:
                 (<Forest> forest).forget(gone)
+        self.words.settle(gone is not None)
         self.untidy = False
         return 0
 
@@ -696,6 +702,7 @@ cdef class Mixture:
         return {
             "points": with_arrays(self.points.state()),
             "scaler": self.scaler.state(),
+            "words": self.words.state(),
             "metrics": self.metrics.state(),
             "processes": self.processes.state(),
             "pool": self.pool.state() if self.pool is not None else None,
@@ -742,6 +749,7 @@ cdef class Mixture:
             self.points.grow(self.points.next_capacity())
         self.points.restore(points, checked)
         self.scaler.restore(state["scaler"])
+        self.words.restore(state["words"])
         self.metrics.restore(state["metrics"])
         self.restore_neighbours(state["neighbours"], classes)
         for name in ("processes", "pool", "linears", "stack", "bayes", "estimates"):

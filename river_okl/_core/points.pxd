@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.sample cimport Sample
+from river_okl._core.words cimport Words
 
 cdef enum:
     LANES = 8                   # doubles in the widest vector: capacities are multiples of it
@@ -39,6 +40,7 @@ cdef class Points:
     cdef Owned *owned               # [capacity]
 
     cdef dict vocabulary            # feature name -> slot
+    cdef Words words                # None: samples are numbers alone
     cdef Feature *features
     cdef Py_ssize_t n_features      # slots that are not free: the size of the vocabulary
     cdef Py_ssize_t n_slots, slots_allocated
@@ -56,6 +58,8 @@ cdef class Points:
 
     # Samples
     cdef int encode(self, object sample, Sample *x) except -1
+    cdef int check_name(self, object name) except -1
+    cdef Py_ssize_t encode_word(self, object name, object word, Py_ssize_t i, Sample *x) except -1
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1
     cdef int refresh_slots(self, Sample *x) except -1
     cdef void date_slots(self, Sample *x) noexcept

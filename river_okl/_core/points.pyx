@@ -28,7 +28,7 @@ from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport fabs
+from libc.math cimport NAN, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -38,7 +38,7 @@ from collections import Counter
 import numpy as np
 
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport LARGEST, Frame, Sample, free_sample, number, reserve_sample, same_name
+from river_okl._core.sample cimport LARGEST, Frame, Sample, free_sample, is_word, missing, number, reserve_sample, same_name
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.sample import plain, refuse, shown
@@ -135,6 +135,28 @@ cdef class Points:
             x.keys[i] = NULL
         x.version = self.version
 
+    cdef int check_name(self, object name) except -1:
+        """A feature of numbers may not have the key of a word: one sample might have both."""
+        if self.words is not None and is_word(name):
+            raise ValueError(f"feature {shown(name)} is named like a string value; give it another name")
+        return 0
+
+    cdef Py_ssize_t encode_word(self, object name, object word, Py_ssize_t i, Sample *x) except -1:
+        """How many items x has with a string, or None for a gap, under this name: its indicator if it is a feature, and
+        NaN where numbers are known by this name."""
+        self.check_name(name)
+        if self.words.knows(name):
+            self.look_up(x, i, name)
+            x.numbers[i] = NAN
+            i += 1
+        key = self.words.find(name, word)
+        if key is not None:
+            if x.keys[i] != <PyObject *> key:
+                self.look_up(x, i, key)
+            x.numbers[i] = 1.0
+            i += 1
+        return i
+
     cdef int encode(self, object sample, Sample *x) except -1:
         """x is what a dict, or a Frame's current row, says, with today's slots; where this raises, x is of no use.
 
@@ -143,10 +165,12 @@ cdef class Points:
         """
         cdef PyObject *key
         cdef PyObject *value
-        cdef Py_ssize_t position = 0, i = 0, size
+        cdef Py_ssize_t position = 0, i = 0, left = 0, size
         cdef double v, square = 0.0
         cdef Frame frame
         cdef const double *numbers
+        if self.words is not None:
+            self.words.begin()
         if isinstance(sample, Frame):
             frame = <Frame> sample
             size = len(frame.names)
@@ -157,23 +181,30 @@ cdef class Points:
             for i in range(size):
                 v = numbers[i]
                 if x.keys[i] != PyList_GET_ITEM(frame.names, i):
+                    self.check_name(frame.names[i])
                     self.look_up(x, i, frame.names[i])
                 x.numbers[i] = v
                 square += v * v
             i = size
         elif isinstance(sample, dict):
             size = len(<dict> sample)
-            reserve_sample(x, size)
+            reserve_sample(x, size if self.words is None else 2 * size)
             self.refresh_slots(x)
             x.size = 0
-            while i < size and PyDict_Next(<dict> sample, &position, &key, &value):
-                if PyFloat_CheckExact(<object> value):
+            while left < size and PyDict_Next(<dict> sample, &position, &key, &value):
+                left += 1
+                if PyFloat_CheckExact(<object> value) and fabs(PyFloat_AS_DOUBLE(<object> value)) <= LARGEST:
                     v = PyFloat_AS_DOUBLE(<object> value)
-                    if not fabs(v) <= LARGEST:
-                        refuse(<object> key, <object> value)
+                elif self.words is not None and isinstance(<object> value, str):
+                    i = self.encode_word(<object> key, str(<object> value), i, x)
+                    continue
+                elif self.words is not None and missing(<object> value):
+                    i = self.encode_word(<object> key, None, i, x)
+                    continue
                 else:
                     v = number(<object> key, <object> value)
                 if x.keys[i] != key:
+                    self.check_name(<object> key)
                     self.look_up(x, i, <object> key)
                 x.numbers[i] = v
                 square += v * v

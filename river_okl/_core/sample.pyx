@@ -21,8 +21,8 @@ def shown(value):
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-# Once classes take strings and gaps as they are, they are named here: "; OKLClassifier takes it as it is".
-TAKES_IT = ""
+# The classes that take strings and gaps.
+TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
 
 
 def refuse(key, value, bint in_frame=False):
@@ -121,6 +121,15 @@ cpdef double number(object key, object value) except? -1.0:
     if not fabs(v) <= LARGEST:
         refuse(key, value)
     return v
+
+
+cpdef object missing(object value):
+    """Whether a value is a gap for a model that takes them: what is NaN without being a number, say a complex one, is none."""
+    if value is None:
+        return True
+    if isinstance(value, (float, int)):
+        return value != value
+    return is_gap(value) and (is_number(value) or type(value).__name__ in ("NAType", "NaTType", "datetime64", "timedelta64"))
 
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1:

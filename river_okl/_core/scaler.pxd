@@ -26,6 +26,7 @@ cdef struct Feature:
     int64_t count               # samples that had it
     Running values              # those seen
     bint centred                # nearly every sample since the first has it
+    bint word                   # an indicator: neither centred nor scaled
 
 
 cdef class Scaler:

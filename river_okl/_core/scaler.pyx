@@ -29,7 +29,7 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, Sample
+from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, Sample, is_word
 
 from river_okl._core.sample import plain
 
@@ -172,15 +172,19 @@ cdef class Scaler:
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
         """Whether it is centred once the sample at hand has been counted."""
         cdef double there = <double> (feature.count + present), samples = <double> (self.seen + 2 - feature.first)
+        if feature.word:
+            return False
         return there >= KEPT * samples if feature.centred else (feature.count >= GAINED_AFTER and there >= GAINED * samples)
 
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil:
         """The value of a feature, scaled as if it had been learned; place -1: a feature that is new."""
         cdef Feature *feature
         cdef double gain, delta, mean, variance
-        if not self.active:
+        if value != value:  # a gap
+            return 0.0 if self.active else self.features[place].values.mean
+        if not self.active or (place >= 0 and self.features[place].word):
             return value
-        if place < 0 or self.features[place].count == 0:
+        if place < 0 or self.features[place].values.count == 0:
             if self.seen == 0:
                 return 0.0  # the first sample is its own mean
             return 0.0 if value == 0.0 else 1.0 if value > 0.0 else -1.0  # its own root mean square
@@ -227,6 +231,7 @@ cdef class Scaler:
                     feature = &self.features[self.places[i]]
                     memset(feature, 0, sizeof(Feature))
                     feature.key = x.keys[i]
+                    feature.word = is_word(<object> x.keys[i])
                     self.marks[self.places[i]] = self.look
         except BaseException:
             self.withdraw(x, size)
@@ -262,14 +267,15 @@ cdef class Scaler:
         for i in range(size):
             feature = &self.features[self.places[i]]
             if feature.count == 0:
-                feature.first, feature.centred = self.seen + 1, self.seen == 0
+                feature.first, feature.centred = self.seen + 1, self.seen == 0 and not feature.word
                 self.n_centred += feature.centred
             centred = self.is_centred(feature, True)
             self.n_centred += <int> centred - <int> feature.centred
             feature.centred = centred
             feature.last = self.seen + 1
             feature.count += 1
-            take_in(&feature.values, x.numbers[i])
+            if x.numbers[i] == x.numbers[i]:  # no gap
+                take_in(&feature.values, x.numbers[i])
         if lacking:
             for j in range(self.size):
                 feature = &self.features[j]
@@ -375,7 +381,7 @@ cdef class Scaler:
         for i in range(n):
             self.index[names[i]] = int(place[i])
         for i, name in enumerate(self.index):
-            self.features[<Py_ssize_t> place[i]] = Feature(<PyObject *> name, first[i], last[i], count[i], values[i], centred[i])
+            self.features[<Py_ssize_t> place[i]] = Feature(<PyObject *> name, first[i], last[i], count[i], values[i], centred[i], is_word(name))
         self.free_places = [int(at) for at in free]
         self.n_centred = int(centred.sum())
         self.seen = seen

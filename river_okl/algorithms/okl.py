@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from river import utils
 
 from river_okl._core.mixture import Mixture
+from river_okl._core.words import named
 from river_okl.checks import check_dictionary, check_flag, check_kernel, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
@@ -29,6 +30,7 @@ class OKL(PredictiveModel):
     """What both tasks share."""
 
     _f: Mixture
+    _takes_words = True
 
     def __init__(self, kernel: Kernel | None, *, budget: int, scale: bool, dictionary: int, regression: bool) -> None:
         check_kernel(kernel)
@@ -45,6 +47,9 @@ class OKL(PredictiveModel):
 
     def _contributions(self, x: Any) -> NDArray[np.float64]:
         return self._f.contributions(x)
+
+    def _point(self, i: int) -> dict[Hashable, float]:
+        return named(self._f.points.point(i))
 
     @property
     @locked
@@ -65,7 +70,7 @@ class OKL(PredictiveModel):
 
         A weight is that of the squared difference of scaled values.
         """
-        return self._f.feature_weights()
+        return named(self._f.feature_weights())
 
     @locked
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:

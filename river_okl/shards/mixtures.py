@@ -32,6 +32,7 @@ from river_okl._core.pool import METRIC, SCALE
 from river_okl._core.processes import BELIEFS_OF, LEAST_KEPT, NEWCOMER, alike
 from river_okl._core.sample import shown
 from river_okl._core.scaler import NUMBERS
+from river_okl._core.words import MOST_WORDS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
 from river_okl.predictive import PredictiveClassifier
@@ -249,6 +250,11 @@ class Merging:
         last = max(min(self.seen, round(self.seen - gap)), first + count - 1)
         centred = 2.0 * votes >= total if total or before is None else before["centred"]
         return first, last, count, centred, _numbers(start.after(streams))
+
+    def words(self) -> Rows:
+        """Hashes of the words that a mixture has seen once, at most as many as one keeps."""
+        found = np.concatenate([each.state["words"] for _, each in self.movers])
+        return found[np.sort(np.unique(found, return_index=True)[1])][-MOST_WORDS:]
 
     def merged_weights(self, size: int) -> Arrays:
         """Of every feature under every metric, averaged over those who know it."""
@@ -626,6 +632,7 @@ class Merging:
         return {
             "points": stored(self.points(rows), f.budget + 2),
             "scaler": self.scaler(),
+            "words": self.words(),
             "metrics": self.metrics(rows),
             "processes": processes,
             "pool": pool,

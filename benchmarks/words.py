@@ -1,0 +1,143 @@
+"""Samples with strings and gaps: ``RIVER_DATA=... python -m benchmarks.words``.
+
+Adult, mushrooms and german credit from the folder `words` of `RIVER_DATA`, "?" being a gap, are left out without it;
+Agrawal (its three categories as strings) and STAGGER are River's generators, seed 1. The first 10,000 samples of a
+stream count. Each sample is predicted, then learned.
+
+`OKL` takes the dicts as they are. `OKL, encoded` is the same class behind
+`(SelectType(str) | OneHotEncoder()) + SelectType(numbers)`, as is GaussianNB, which takes no strings; the tree and the
+forest get the strings, without the gaps. The forest is measured on streams of at most 5,000 samples.
+
+Time is the processor's, of predict_one and learn_one, both kinds of OKL in turns of 100 samples: the ratio is that of
+the medians of the turns.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import itertools
+import os
+import pathlib
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from river import compose, forest, naive_bayes, preprocessing, tree
+from river.datasets import synth
+
+from benchmarks import runner
+from river_okl import OKLClassifier
+
+Sample = tuple[dict[str, Any], Any]
+ROWS, SLOW_ROWS, TURN = 10_000, 5_000, 100
+LABELS = {"adult": "income", "mushrooms": "edibility", "german": "classification"}
+
+
+def of_file(name: str) -> Iterator[Sample]:
+    path = pathlib.Path(os.environ.get("RIVER_DATA", "")) / "words" / f"{name}.csv"
+    if not path.exists():
+        return
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            label = row.pop(LABELS[name])
+            yield {key: value(text) for key, text in row.items()}, label
+
+
+def value(text: str) -> Any:
+    if text == "?":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def with_strings(generator: Any, *names: str) -> Iterator[Sample]:
+    for x, y in generator.take(ROWS):
+        yield {k: f"{k} {v}" if k in names else v for k, v in x.items()}, y
+
+
+STREAMS: dict[str, Callable[[], Iterator[Sample]]] = {
+    **{name: functools.partial(of_file, name) for name in LABELS},
+    **{
+        f"Agrawal({i})": lambda i=i: with_strings(
+            synth.Agrawal(classification_function=i, seed=1), "elevel", "car", "zipcode"
+        )
+        for i in range(10)
+    },
+    "STAGGER": lambda: with_strings(synth.STAGGER(seed=1), "size", "color", "shape"),
+}
+
+
+@functools.cache
+def load(name: str) -> list[Sample]:
+    return list(itertools.islice(STREAMS[name](), ROWS))
+
+
+def encoded(model: Any) -> Any:
+    words = compose.SelectType(str) | preprocessing.OneHotEncoder()
+    return (words + compose.SelectType(int, float)) | model
+
+
+def without_gaps(model: Any) -> Any:
+    return compose.FuncTransformer(present) | model
+
+
+def present(x: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in x.items() if value is not None}
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "OKL": OKLClassifier,
+    "OKL, encoded": lambda: encoded(OKLClassifier()),
+    "GaussianNB": lambda: encoded(naive_bayes.GaussianNB()),
+    "HoeffdingTree": lambda: without_gaps(tree.HoeffdingTreeClassifier()),
+    "ARF(10)": lambda: without_gaps(forest.ARFClassifier(seed=1)),
+}
+
+
+def measured(name: str, models: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
+    """Accuracy in %, and µs a sample."""
+    samples = load(name)
+    made = {model: MODELS[model]() for model in models if model != "ARF(10)" or len(samples) <= SLOW_ROWS}
+    right, turns = dict.fromkeys(made, 0), {model: [] for model in made}
+    for start in range(0, len(samples), TURN):
+        block = samples[start : start + TURN]
+        for model, each in made.items():
+            before = time.thread_time()
+            for x, y in block:
+                right[model] += each.predict_one(x) == y
+                each.learn_one(x, y)
+            turns[model].append((time.thread_time() - before) / len(block))
+    accuracy = {model: 100.0 * right[model] / len(samples) for model in made}
+    return accuracy, {model: 1e6 * statistics.median(turns[model]) for model in made}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = runner.parser("words", __doc__.splitlines()[0])
+    runner.choice(parser, "--streams", list(STREAMS))
+    runner.choice(parser, "--models", list(MODELS))
+    options = parser.parse_args(argv)
+    accuracies, times = [], []
+    for name in options.streams:
+        if not load(name):
+            print(f"{name}: not in RIVER_DATA", flush=True)
+            continue
+        accuracy, took = measured(name, options.models)
+        best = max(accuracy.values())
+        shown = {model: f"**{a:.2f}**" if a == best else f"{a:.2f}" for model, a in accuracy.items()}
+        accuracies.append([name, len(load(name)), *(shown.get(model, "") for model in options.models)])
+        ratio = f"{took['OKL'] / took['OKL, encoded']:.2f}" if {"OKL", "OKL, encoded"} <= took.keys() else ""
+        times.append([name, *(took.get(model) for model in options.models), ratio])
+        print(name, accuracy, took, flush=True)
+    report = runner.Report(options.output / "words.md", __doc__.splitlines()[0], __doc__.split("\n\n", 1)[1].strip())
+    note = f"{runner.machine()} At {runner.commit()}."
+    report.write("1. Accuracy, %", f"{runner.table(['stream', 'samples', *options.models], accuracies)}\n\n{note}")
+    head = ["stream", *options.models, "OKL / encoded"]
+    report.write("2. Time, µs a sample", f"{runner.table(head, times)}\n\n{note}")
+
+
+if __name__ == "__main__":
+    main()

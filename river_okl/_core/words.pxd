@@ -1,0 +1,20 @@
+from libc.stdint cimport int64_t
+
+from river_okl._core.scaler cimport Scaler
+
+
+cdef class Words:
+    cdef Scaler scaler
+    cdef dict keys              # name -> {string, or None for a gap: key}: the words that are features
+    cdef list fresh             # keys that the sample encoded last has made
+    cdef int64_t *once          # [SETS · WAYS] hashes of words seen once, each set from the newest to the oldest; 0: none
+    cdef int64_t *unknown       # [allocated] hashes of the words of that sample that are no features
+    cdef Py_ssize_t n_unknown, allocated
+
+    cdef void begin(self) noexcept
+    cdef bint knows(self, object name) except -1
+    cdef object find(self, object name, object word)
+    cdef int reserve(self) except -1
+    cdef void learn(self) noexcept
+    cdef void count(self, int64_t found) noexcept
+    cdef int settle(self, bint forgotten) except -1

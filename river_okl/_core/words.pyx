@@ -1,0 +1,164 @@
+"""Strings and gaps of samples as features: which words are one, and under which key.
+
+A word is a string, or a gap (None), under a feature name.  Its indicator, 1 where the sample has the word and absent
+elsewhere, is the feature ``("=", name, word)``, a key like any other name of points, scaler, states and checkpoints.
+
+A word becomes a feature the second time that it is learned.  Of one seen once a hash of 8 bytes is kept, in a table of
+fixed size, in which the newest words replace the oldest of their set: identifiers that never come again cost neither
+memory nor time.  The hash depends on the word alone, not on the process.
+
+Nothing here raises after ``Mixture.prepare``: ``find`` belongs to encoding, ``reserve`` to preparing, ``learn`` to the
+commit, ``settle`` to tidying up.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+import numpy as np
+
+from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.sample cimport is_word
+from river_okl._core.scaler cimport Scaler
+
+cdef extern from "Python.h":
+    void *PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    int PyUnicode_KIND(object text)
+
+cdef enum:
+    SETS = 512
+    WAYS = 8        # a set is a cache line
+
+MOST_WORDS = SETS * WAYS
+
+cdef uint64_t GAP = 0x9E3779B97F4A7C15
+
+
+cdef uint64_t mixed(uint64_t seed, str text) noexcept:
+    """FNV-1a over the characters."""
+    cdef const uint8_t *data = <const uint8_t *> PyUnicode_DATA(text)
+    cdef Py_ssize_t i
+    for i in range(PyUnicode_GET_LENGTH(text) * PyUnicode_KIND(text)):
+        seed = (seed ^ data[i]) * <uint64_t> 0x100000001B3
+    return seed
+
+
+def named(features):
+    """A dict of features with words under the names that users read: ``colour=red``, and ``colour=None`` for a gap.
+
+    Where a feature of the user's own has that name, or two words have the same, it is (name, word).
+    """
+    found = {key: value for key, value in features.items() if not is_word(key)}
+    if len(found) < len(features):
+        for key, value in features.items():
+            if is_word(key):
+                label = f"{key[1]}={key[2]}"
+                found[key[1:] if label in found else label] = value
+    return found
+
+
+cdef class Words:
+    """The words of the features that a scaler counts."""
+
+    def __init__(self, Scaler scaler):
+        self.scaler = scaler
+        self.keys = {}
+        self.fresh = []
+
+    def __dealloc__(self):
+        okl_free(self.once)
+        okl_free(self.unknown)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + 8 * (self.allocated + (SETS * WAYS if self.once != NULL else 0))
+
+    cdef void begin(self) noexcept:
+        """Another sample is encoded."""
+        self.n_unknown = 0
+        if self.fresh:
+            self.fresh = []
+
+    cdef bint knows(self, object name) except -1:
+        """Whether this is a feature of numbers, which then has a gap where it is a word."""
+        return name in self.scaler.index
+
+    cdef object find(self, object name, object word):
+        """The key of a word of the sample at hand, or None if the word is no feature (yet)."""
+        cdef uint64_t found
+        cdef Py_ssize_t i
+        words = self.keys.get(name)
+        if words is not None:
+            key = words.get(word)
+            if key is not None:
+                return key
+        found = mixed(0xCBF29CE484222325, name if type(name) is str else repr(name)) * GAP
+        found = found ^ GAP if word is None else mixed(found, word)
+        found = (found ^ (found >> 32)) * GAP | 1
+        if self.once != NULL:
+            for i in range(WAYS):
+                if self.once[of_set(<int64_t> found) + i] == <int64_t> found:
+                    key = ("=", name, word)
+                    self.fresh.append(key)
+                    return key
+        if self.n_unknown == self.allocated:
+            i = max(8, 2 * self.allocated)
+            self.unknown = <int64_t *> aligned_resize(self.unknown, self.allocated, i, 8)
+            self.allocated = i
+        self.unknown[self.n_unknown] = <int64_t> found
+        self.n_unknown += 1
+        return None
+
+    cdef int reserve(self) except -1:
+        """Room for the words of the sample that is about to be learned."""
+        if self.n_unknown and self.once == NULL:
+            self.once = <int64_t *> aligned_resize(NULL, 0, SETS * WAYS, 8)
+        return 0
+
+    cdef void learn(self) noexcept:
+        """The sample encoded last counts."""
+        cdef Py_ssize_t i
+        for i in range(self.n_unknown):
+            self.count(self.unknown[i])
+        self.n_unknown = 0
+
+    cdef void count(self, int64_t found) noexcept:
+        """A word was seen once."""
+        cdef int64_t *ways = self.once + of_set(found)
+        cdef Py_ssize_t i
+        for i in range(WAYS - 1, 0, -1):
+            ways[i] = ways[i - 1]
+        ways[0] = found
+
+    cdef int settle(self, bint forgotten) except -1:
+        """The features that the sample has made are known from now on; those that the scaler has forgotten are not."""
+        if forgotten:
+            self.keys = {}
+        for key in (list(self.scaler.index) if forgotten else self.fresh):
+            if is_word(key):
+                self.keys.setdefault(key[1], {})[key[2]] = key
+        self.fresh = []
+        return 0
+
+    def state(self):
+        """The words seen once, as ``restore`` takes them; those that are features are in the scaler."""
+        cdef Py_ssize_t i, j
+        if self.once == NULL:
+            return np.zeros(0, dtype=np.int64)
+        found = [self.once[i * WAYS + j] for i in range(SETS) for j in range(WAYS - 1, -1, -1)]
+        return np.array([each for each in found if each], dtype=np.int64)
+
+    def restore(self, seen_once):
+        """Go on from a state; the scaler has its own."""
+        if not isinstance(seen_once, np.ndarray) or seen_once.dtype != np.int64 or seen_once.ndim != 1:
+            raise ValueError("the words that were seen once are no array of hashes")
+        if seen_once.size > SETS * WAYS or not seen_once.all():
+            raise ValueError("the words that were seen once are out of range")
+        if seen_once.size and self.once == NULL:
+            self.once = <int64_t *> aligned_resize(NULL, 0, SETS * WAYS, 8)
+        for each in seen_once.tolist():
+            self.count(each)
+        self.settle(True)
+
+
+cdef inline Py_ssize_t of_set(int64_t found) noexcept nogil:
+    """Where the set of a hash begins."""
+    return <Py_ssize_t> ((<uint64_t> found >> 40) % SETS) * WAYS

@@ -1,0 +1,448 @@
+"""Strings, None and NaN in the samples of the classes that take them."""
+
+from __future__ import annotations
+
+import copy
+import decimal
+import itertools
+import math
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+import river_okl
+from river_okl import checkpoint
+from river_okl._core.words import MOST_WORDS, named
+from tests import streams
+from tests.discovery import CLASSES, small, task
+
+WORDS = {name: cls for name, cls in CLASSES.items() if cls._takes_words}
+NAN = math.nan
+each_class = pytest.mark.parametrize("cls", WORDS.values(), ids=WORDS)
+
+
+def stream(n=300, seed=1, labels=(False, True)):
+    """Numbers, strings of three columns, bools, and gaps in a column of numbers and in one of strings."""
+    rng = random.Random(seed)
+    for _ in range(n):
+        colour, size = rng.choice(["red", "green", "blue"]), rng.gauss(20.0, 5.0)
+        gap = rng.random() < (0.4 if colour == "red" else 0.1)
+        x = {
+            "size": None if gap else size,
+            "colour": colour if rng.random() < 0.8 else None,
+            "user": f"user {rng.randrange(10**9)}",
+            "town": rng.choice(["A", "A", "A", "B"]),
+            "flag": rng.random() < 0.5,
+        }
+        value = (colour == "red") + 0.1 * (size - 20.0) * (x["town"] == "B") + 0.5 * x["flag"]
+        yield x, value
+
+
+def samples(cls, n=300, **options):
+    labels = cls.__name__.endswith("Classifier")
+    return [(x, y > 0.5 if labels else y) for x, y in stream(n, **options)]
+
+
+def learn(model, stream):
+    for x, y in stream:
+        model.learn_one(x, y)
+    return model
+
+
+def snapshot(model):
+    return pickle.dumps(model)
+
+
+def said(model, xs):
+    if hasattr(model, "predict_proba_one"):
+        return [model.predict_proba_one(x) for x in xs]
+    return [(d.mu, d.sigma) for d in (model.predict_one(x, with_dist=True) for x in xs)]
+
+
+def words_of(model):
+    return {key[1:] for key in model._f.scaler.statistics() if type(key) is tuple}
+
+
+def test_which_classes_take_words():
+    assert WORDS.keys() == {"OKLClassifier", "OKLRegressor"}
+
+
+# What a word is -------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_a_string_is_an_indicator_from_the_second_time_on(cls):
+    """Its value is 1, however rare it is."""
+    model, seen = small(cls, budget=40), set()
+    for x, y in streams.dense(task(cls), n=150):
+        word = "abc"[int(7 * x["x0"]) % 3]
+        before = words_of(model)
+        model.learn_one({**x, "word": word}, y)
+        assert words_of(model) - before == (
+            {("word", word)} if word in seen and ("word", word) not in before else set()
+        )
+        seen.add(word)
+    assert words_of(model) == {("word", word) for word in "abc"}
+    points = [z for z, _ in model.support_vectors]
+    assert {z[name] for z in points for name in z if "=" in name} == {1.0}
+
+
+@each_class
+def test_what_words_say_is_learned(cls):
+    """Of two towns one is rare, and all depends on it; the gap of a number tells, too."""
+    rng = random.Random(3)
+    model, off = cls(), []
+    for t in range(800):
+        town = "far" if rng.random() < 0.15 else "near"
+        gap = rng.random() < 0.3
+        y = float((town == "far") != gap)
+        x = {"town": town, "a": NAN if gap else rng.gauss(100.0, 1.0)}
+        off.append(abs((model.predict_one(x) or 0.0) - y))
+        model.learn_one(x, y)
+    assert np.mean(off[400:]) < 0.02
+
+
+@each_class
+def test_a_word_may_come_before_it_is_learned_and_late(cls):
+    model = cls()
+    assert model.predict_one({"a": "new", "b": None}) in (None, 0.0)
+    learn(model, samples(cls, 50))
+    before = snapshot(model)
+    said(model, [{"a": "new", "b": None, "colour": "violet", "size": "large"}])
+    assert snapshot(model) == before, "a prediction counts no word"
+    late = [({**x, "late": "abc"[t % 3]}, y) for t, (x, y) in enumerate(samples(cls, 60, seed=2))]
+    learn(model, late)
+    assert {("late", word) for word in "abc"} <= words_of(model)
+    model._f._check()
+
+
+def test_none_nan_and_na_are_the_same_gap():
+    pd = pytest.importorskip("pandas")
+    gaps = [None, NAN, np.float32("nan"), decimal.Decimal("nan"), pd.NA, pd.NaT]
+    found = []
+    for gap in gaps:
+        model = river_okl.OKLClassifier(budget=30)
+        for t, (x, y) in enumerate(samples(type(model), 80)):
+            model.learn_one({**x, "n": float(t % 7), "size": gap if x["size"] is None else x["size"]}, y)
+        found.append(said(model, [{"size": gap}, {"n": gap, "colour": "red"}]))
+    assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@each_class
+def test_a_gap_counts_as_the_mean_and_an_absent_number_as_0(cls, scale):
+    model = cls(scale=scale)
+    for t in range(200):
+        model.learn_one({"a": 50.0 + t % 3 - 1.0, "b": float(t % 5)}, float(t % 2))
+    mean = model._f.scaler.statistics()["a"][0]
+    at_mean, gap, absent = (
+        [*d.values()] if hasattr(d, "values") else list(d)
+        for d in said(model, [{"a": mean, "b": 2.0}, {"a": None, "b": 2.0}, {"b": 2.0}])
+    )
+    assert gap == pytest.approx(at_mean, abs=1e-6) and absent != pytest.approx(at_mean, abs=1e-3)
+
+
+@each_class
+def test_gaps_do_not_move_the_statistics_and_keep_a_feature_centred(cls):
+    model = small(cls)
+    for t in range(100):
+        model.learn_one({"a": None if t % 3 else 7.0 + t % 2}, float(t % 2))
+    mean, deviation, centred = model._f.scaler.statistics()["a"]
+    assert mean == pytest.approx(7.5, abs=0.02) and deviation == pytest.approx(0.5, abs=0.02) and centred
+
+
+def test_a_number_that_is_a_string_now_and_then():
+    """'n/a' among numbers is a word, and a gap of the number."""
+    model = river_okl.OKLClassifier()
+    for t in range(100):
+        model.learn_one({"a": "n/a" if t % 4 == 0 else 9.0 + t % 2}, t % 4 == 0)
+    assert words_of(model) == {("a", "n/a")}
+    assert model.predict_one({"a": "n/a"}) is True and model.predict_one({"a": 9.0}) is False
+    assert model._f.scaler.statistics()["a"][2], "centred: it is there in every sample"
+
+
+def test_naive_bayes_learns_words():
+    """With more than two classes each has one word; what is new is only which class it is of."""
+    model, right = river_okl.OKLClassifier(), 0
+    rng = random.Random(1)
+    for t in range(1200):
+        c = rng.randrange(6)
+        x = {f"w{j}": f"{c if rng.random() < 0.5 else rng.randrange(6)}" for j in range(4)}
+        right += model.predict_one(x) == c and t >= 600
+        model.learn_one(x, c)
+    assert right > 470  # naive Bayes from counts of words, by hand: 477
+    assert dict(model._f.experts)["bayes"] > 0.1
+    model._f._check()
+
+
+# Names ----------------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_names_are_readable(cls):
+    model = learn(cls(), samples(cls))
+    names = {
+        "size",
+        "flag",
+        "size=None",
+        "colour=red",
+        "colour=green",
+        "colour=blue",
+        "colour=None",
+        "town=A",
+        "town=B",
+    }
+    assert model.feature_weights.keys() == names
+    assert {name for z, _ in model.support_vectors for name in z} <= names
+    assert {name for z, _ in model.explain_one({"colour": "red"}) for name in z} <= names
+    assert "colour=red" in model.debug_one({"colour": "red", "size": None})
+
+
+def test_a_feature_of_ones_own_of_the_same_name_is_another():
+    model = river_okl.OKLClassifier()
+    for t in range(60):
+        model.learn_one({"colour": "red" if t % 2 else "blue", "colour=red": float(t % 3)}, t % 2 == 0)
+    assert model.feature_weights.keys() == {"colour=red", ("colour", "red"), "colour=blue"}
+    model._f._check()
+    assert named({("=", "a", None): 1.0, ("=", "a", "None"): 2.0}) == {"a=None": 1.0, ("a", "None"): 2.0}
+
+
+@each_class
+def test_the_key_of_a_word_is_no_name_for_a_number(cls):
+    model = learn(small(cls), samples(cls, 60))
+    before = snapshot(model)
+    for value in (1.0, "text", None):
+        with pytest.raises(ValueError, match="named like a string value; give it another name"):
+            model.learn_one({("=", "colour", "red"): value, "colour": "red"}, 1.0)
+    assert snapshot(model) == before
+
+
+@each_class
+def test_names_and_strings_of_any_kind(cls):
+    class Text(str):
+        pass
+
+    names = ["", 0, ("t", 1), 2.5, None, "é" * 3, "\udc80"]
+    words = ["", " ", "x" * 10_000, "ж", "\U0001f600", "\udc80", "None", "1.5"]
+    model, same = cls(budget=20), cls(budget=20)
+    for t in range(150):
+        x = {names[t % 7]: words[t % 8], names[(t + 2) % 7]: words[t % 5]}
+        model.learn_one(x, float(t % 2))
+        same.learn_one({name: (np.str_ if t % 2 else Text)(word) for name, word in x.items()}, float(t % 2))
+    assert said(model, [x]) == said(same, [x])
+    assert {type(word) for _, word in words_of(same)} == {str}
+    assert snapshot(pickle.loads(snapshot(model))) == snapshot(model)
+
+
+# Frames ---------------------------------------------------------------------------------------------------------------
+
+
+def columns(xs):
+    return {name: [x[name] for x in xs] for name in xs[0]}
+
+
+def frames(xs):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    values = columns(xs)
+    plain = pd.DataFrame(values)
+    yield "pandas", pd, plain
+    yield "object", pd, pd.DataFrame(values, dtype=object)
+    yield "nullable", pd, plain.convert_dtypes()
+    yield "category", pd, plain.astype({"colour": "category", "town": "category", "user": "category"})
+    yield "polars", pl, pl.DataFrame(values)
+    yield "categorical", pl, pl.DataFrame(values).cast({"colour": pl.Categorical, "town": pl.Enum(["A", "B"])})
+
+
+@each_class
+def test_frames_are_the_loop_over_dicts(cls):
+    data = samples(cls, 150)
+    xs, ys = [x for x, _ in data], [y for _, y in data]
+    one = learn(small(cls, budget=40), data)
+    for name, library, X in frames(xs):
+        many = small(cls, budget=40)
+        many.learn_many(X, library.Series(ys))
+        assert snapshot(many) == snapshot(one), name
+        assert list(many.predict_many(X)) == [one.predict_one(x) for x in xs], name
+        if hasattr(many, "predict_proba_many"):
+            found = many.predict_proba_many(X)
+            assert [found[c][3] for c in found.columns] == list(one.predict_proba_one(xs[3]).values()), name
+
+
+@each_class
+def test_frames_of_numbers_with_gaps(cls):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    data = [({**x, "x0": NAN if t % 5 == 0 else x["x0"]}, y) for t, (x, y) in enumerate(streams.dense(task(cls), n=80))]
+    one = learn(small(cls), data)
+    for library in (pd, pl):
+        many = small(cls)
+        many.learn_many(library.DataFrame(columns([x for x, _ in data])), library.Series([y for _, y in data]))
+        assert snapshot(many) == snapshot(one)
+
+
+@each_class
+def test_a_frame_with_a_value_that_is_refused_changes_nothing(cls):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    model = learn(small(cls), samples(cls, 30))
+    before = snapshot(model)
+    bad = [
+        pd.DataFrame({"colour": ["red", "blue"], "odd": ["a", [1.0]]}),
+        pd.DataFrame({"colour": ["red", None], "odd": [1.0, math.inf]}),
+        pd.DataFrame({"colour": ["red", None], "odd": [pd.Timestamp(0), pd.NaT]}),
+        pl.DataFrame({"colour": ["red", None], "odd": [b"1", b"2"]}),
+        pl.DataFrame({"colour": ["red", None], "odd": [[1.0], [2.0]]}),
+    ]
+    for X in bad:
+        for call in (lambda X=X: model.learn_many(X, [True, False]), lambda X=X: model.predict_many(X)):
+            with pytest.raises((TypeError, ValueError), match="feature 'odd' is "):
+                call()
+    assert snapshot(model) == before
+
+
+# What is bounded ------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_identifiers_that_come_once_cost_no_memory(cls):
+    rng = random.Random(5)
+
+    def model_after(n, users):
+        model = small(cls, budget=60)
+        for _ in range(n):
+            a = rng.gauss(0.0, 1.0)
+            user = next(users)
+            model.learn_one({"a": a, "user": user, "kind": "xy"[rng.randrange(2)]}, float(a > 0.0))
+        return model
+
+    fresh = (f"user {i}" for i in itertools.count())
+    few, many = model_after(2_000, fresh), model_after(20_000, fresh)
+    assert words_of(many) == {("kind", "x"), ("kind", "y")}
+    assert many._raw_memory_usage <= 1.05 * few._raw_memory_usage
+    same = model_after(2_000, itertools.repeat("one"))
+    assert few._raw_memory_usage <= same._raw_memory_usage + 8 * MOST_WORDS + 4096
+
+
+@each_class
+def test_identifiers_that_come_a_few_times_are_bounded(cls):
+    model, sizes = small(cls, budget=60), []
+    for t in range(6_000):
+        model.learn_one({"a": float(t % 7), "user": f"user {t // 3}"}, float(t % 2))
+        if t % 2000 == 1999:
+            sizes.append(model._raw_memory_usage)
+    assert len(words_of(model)) <= 40 + 2 * 62 * 4
+    assert sizes[-1] <= 1.1 * sizes[0]
+    model._f._check()
+
+
+def test_words_seen_once_are_forgotten_when_too_many_others_come():
+    model = river_okl.OKLClassifier(budget=10)
+    model.learn_one({"a": "early"}, True)
+    for t in range(20 * MOST_WORDS):
+        model.learn_one({"a": f"{t}"}, t % 2 == 0)
+    assert len(model._f.words.state()) == MOST_WORDS
+    model.learn_one({"a": "early"}, True)
+    assert not words_of(model)
+    model.learn_one({"a": "early"}, True)
+    assert words_of(model) == {("a", "early")}
+
+
+# States ---------------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_a_restored_model_goes_on_the_same(cls):
+    """Pickled, saved or copied after any sample: also between the first and second time of a word."""
+    data = samples(cls, 240)
+    model = small(cls, budget=40)
+    restored = {name: None for name in ("pickle", "checkpoint", "copy")}
+    for t, (x, y) in enumerate(data):
+        if t in (4, 120):
+            restored = {
+                "pickle": pickle.loads(pickle.dumps(model)),
+                "checkpoint": checkpoint.loads(checkpoint.dumps(model)),
+                "copy": copy.deepcopy(model),
+            }
+        for each in filter(None, restored.values()):
+            each.learn_one(x, y)
+        model.learn_one(x, y)
+    for name, each in restored.items():
+        assert snapshot(each) == snapshot(model), name
+        assert each.feature_weights == model.feature_weights
+        each._f._check()
+
+
+def test_the_hash_of_a_word_is_the_same_in_every_process():
+    model = river_okl.OKLRegressor()
+    model.learn_one({"a": "x", 1: "é", ("t", 2): None}, 1.0)
+    assert sorted(model._f.words.state().tolist()) == HASHES
+
+
+HASHES = [-8012308632201829365, -2689620004448055057, 3614998665756243057]
+
+
+@each_class
+def test_altered_hashes_are_refused(cls):
+    state = learn(small(cls), samples(cls, 30))._f.state()
+    for wrong in ([1], np.zeros(1, dtype=np.int64), np.ones(2), np.ones((1, 1), dtype=np.int64),
+                  np.ones(MOST_WORDS + 1, dtype=np.int64)):  # fmt: skip
+        with pytest.raises(ValueError, match="seen once"):
+            small(cls)._f.restore(state | {"words": wrong})
+
+
+@each_class
+def test_models_with_words_are_merged(cls):
+    """Each knows what the others know not."""
+    rng = random.Random(2)
+
+    def shard(words):
+        model = cls()
+        for _ in range(400):
+            word = rng.choice(words)
+            model.learn_one(
+                {"word": word, "a": rng.gauss(0.0, 1.0) if rng.random() < 0.8 else None}, float(word in "ace")
+            )
+        return model
+
+    shards = [shard("ab"), shard("cd"), shard("ef")]
+    shards[0].learn_one({"word": "once"}, 1.0)
+    merged = river_okl.merge(shards)
+    merged._f._check()
+    assert {("word", word) for word in "abcdef"} <= words_of(merged)
+    for word in "abcdef":
+        assert abs(merged.predict_one({"word": word, "a": 0.0}) - (word in "ace")) < 0.5, word
+    merged.learn_one({"word": "once"}, 1.0)
+    assert ("word", "once") in words_of(merged)
+    assert snapshot(checkpoint.loads(checkpoint.dumps(merged))) == snapshot(merged)
+
+
+# What is refused ------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_a_sample_that_is_refused_leaves_the_model_as_it_was(cls):
+    """The words before the bad value count for nothing; a name whose hash raises is met after them."""
+
+    class Raising:
+        def __hash__(self):
+            if armed:
+                raise RuntimeError("no hash")
+            return 1
+
+    armed = False
+    name = Raising()
+    bad = [
+        {"colour": "red", "new": "word", "b": value}
+        for value in (math.inf, [1.0], 1j, complex(NAN, 0), b"x", {}, np.array([NAN, NAN]))
+    ]
+    odd = {"colour": "red", "new": "word", name: "word"}
+    armed = True
+    model = learn(small(cls), samples(cls, 40))
+    before = snapshot(model)
+    for x in (*bad, odd):
+        for call in (lambda x=x: model.learn_one(x, 1.0), lambda x=x: model.predict_one(x)):
+            with pytest.raises((TypeError, ValueError, RuntimeError)):
+                call()
+            assert snapshot(model) == before
+    model.learn_one({"new": "word"}, 1.0)
+    assert ("new", "word") not in words_of(model), "seen once"
