@@ -1,6 +1,7 @@
 """Naive Bayes: a normal distribution of every feature in every class; asked where there are more than two.
 
-What classes are like, rather than what tells them apart: a few samples of each say enough, however many classes there are.
+What classes are like, rather than what tells them apart: a few samples of each say enough, however many classes there
+are.
 
     log p(x, c) = log P(c) + Σ_j log N(x_j; μ_cj, σ_cj²)        P(c | x) = softmax(κ log p(x, c))
 
@@ -65,7 +66,9 @@ cdef class Bayes:
         if self.scaler.size > self.places:
             places = max(8, self.scaler.size, 2 * self.places)
             for o in range(self.reserved):
-                self.gaussians[o] = <Gaussian *> aligned_resize(self.gaussians[o], self.places, places, sizeof(Gaussian))
+                self.gaussians[o] = <Gaussian *> aligned_resize(
+                    self.gaussians[o], self.places, places, sizeof(Gaussian)
+                )
             self.places = places
         return 0
 
@@ -90,7 +93,7 @@ cdef class Bayes:
             self.score[o] = total
         softmax(self.score, self.sharpness, self.n_classes, p)
 
-    cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept:
+    cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept:  # no-cython-lint
         """A step for κ: the sample asked about last is of class c; p is what ``ask`` said."""
         sharpen(self.score, p, self.n_classes, c, 0.01, 2.0, &self.sharpness, &self.curvature)
 
@@ -123,7 +126,13 @@ cdef class Bayes:
     def state(self):
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t o, j, size = self.scaler.size
-        rows = [[(self.gaussians[o][j].count, self.gaussians[o][j].mean, self.gaussians[o][j].variance) for j in range(size)] for o in range(self.n_classes)]
+        rows = [
+            [
+                (
+                    self.gaussians[o][j].count, self.gaussians[o][j].mean, self.gaussians[o][j].variance
+                ) for j in range(size)
+            ] for o in range(self.n_classes)
+        ]
         return {
             "gaussians": np.array(rows, dtype=np.float64).reshape(self.n_classes, size, 3),
             "counts": np.array([self.counts[o] for o in range(self.n_classes)]),

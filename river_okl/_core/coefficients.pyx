@@ -71,7 +71,8 @@ cdef class Coefficients:
     # Classes ----------------------------------------------------------------------------------------------------------
 
     cdef void split(self, Py_ssize_t n) noexcept:
-        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2.  Requires the columns."""
+        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2.  Requires the
+        columns."""
         cdef Py_ssize_t o, i
         for o in range(self.n_outputs):
             for i in range(n):

@@ -1,11 +1,13 @@
-"""Loops over the rows of a frame: what ``learn_one`` of a regressor and of a classifier does between its checks and ``_step``.
+"""Loops over the rows of a frame: what ``learn_one`` of a regressor and of a classifier does between its checks and
+``_step``.
 
-``step`` is a model's own, as the file of its algorithm has it: there is no other source of it.  A frame's row is encoded
-without a dict, and each row holds the model's lock.  (Compiled in pure Python mode, too, the steps of
-perceptrons, BOGD and OLRD took a tenth less time than Python's own: what they wait for is attributes, generators and calls
-that stay Python's.)
+``step`` is a model's own, as the file of its algorithm has it: there is no other source of it.  A frame's row is
+encoded without a dict, and each row holds the model's lock.  (Compiled in pure Python mode, too, the steps of
+perceptrons, BOGD and OLRD took a tenth less time than Python's own: what they wait for is attributes, generators and
+calls that stay Python's.)
 
-Everything is checked before: where a row is refused all the same, for its kernel with itself, those before it are learned.
+Everything is checked before: where a row is refused all the same, for its kernel with itself, those before it are
+learned.
 """
 
 from cpython.object cimport PyObject
@@ -53,7 +55,8 @@ def learn_labels(step, Expansion f, Frame frame, list targets, list weights, lab
 def set_labels(labels, list names, dict positions, f):
     """``names`` and ``positions`` of labels, one of which is new; from the third on f, if there is one, gets its class.
 
-    No signal handler runs in between, as it could between two lines of Python: labels and classes are as many as each other.
+    No signal handler runs in between, as it could between two lines of Python: labels and classes are as many as each
+    other.
     """
     if f is not None and len(names) > 2:
         f.add_class()

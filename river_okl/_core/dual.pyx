@@ -2,18 +2,19 @@
 
     min  ½‖f‖² + Σ_j [a_j (1 - f(x_j))_+ + b_j (1 + f(x_j))_+],    f = Σ_j β_j κ(x_j, ·)
 
-A point that stands for samples of both labels has two dual variables, 0 ≤ α_j ≤ a_j and 0 ≤ ᾱ_j ≤ b_j, of which f has the
-difference β_j = α_j - ᾱ_j.  Their best sum for a given β_j is concave and piecewise linear, so that one variable is enough:
+A point that stands for samples of both labels has two dual variables, 0 ≤ α_j ≤ a_j and 0 ≤ ᾱ_j ≤ b_j, of which f has
+the difference β_j = α_j - ᾱ_j.  Their best sum for a given β_j is concave and piecewise linear, so that one variable is
+enough:
 
     max  Σ_j g_j(β_j) - ½ βᵀKβ,    -b_j ≤ β_j ≤ a_j,    g_j' = +1 below the kink a_j - b_j, and -1 above it
 
-A variable is at one of its three corners (low, kink, high) or free between two of them, and then f(x_j) = ±1.  The residual of
-the Kuhn-Tucker conditions is the largest slope along which a variable could still move, in units of f.
+A variable is at one of its three corners (low, kink, high) or free between two of them, and then f(x_j) = ±1.  The
+residual of the Kuhn-Tucker conditions is the largest slope along which a variable could still move, in units of f.
 
-Solved from a point in the box: coordinate steps on the variable of largest residual, each exact, which find the set of free
-ones; then Newton's step on those, a Cholesky factorisation of their part of K, shortened where one of them meets a corner.
-Both only ever raise the objective.  Newton's is what ends it: near-duplicates make K so ill-conditioned that coordinate
-steps alone crawl.
+Solved from a point in the box: coordinate steps on the variable of largest residual, each exact, which find the set of
+free ones; then Newton's step on those, a Cholesky factorisation of their part of K, shortened where one of them meets a
+corner. Both only ever raise the objective.  Newton's is what ends it: near-duplicates make K so ill-conditioned that
+coordinate steps alone crawl.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -101,7 +102,9 @@ cdef double rounding(const double *K, Py_ssize_t n, const double *beta) noexcept
     return ROUNDING * total
 
 
-cdef double largest(Py_ssize_t n, const double *f, const double *beta, const double *box, Py_ssize_t *at) noexcept nogil:
+cdef double largest(
+    Py_ssize_t n, const double *f, const double *beta, const double *box, Py_ssize_t *at
+) noexcept nogil:
     """The residual, and whose it is."""
     cdef Py_ssize_t j
     cdef double residual, found = 0.0
@@ -113,11 +116,13 @@ cdef double largest(Py_ssize_t n, const double *f, const double *beta, const dou
     return found
 
 
-cdef double climb(const double *K, Py_ssize_t n, const double *box, double tolerance, double *beta, double *f) noexcept nogil:
+cdef double climb(
+    const double *K, Py_ssize_t n, const double *box, double tolerance, double *beta, double *f
+) noexcept nogil:
     """At most n coordinate steps; returns the residual before the last of them."""
     cdef Py_ssize_t i, j, s
     cdef double residual = INFINITY, moved, k
-    for s in range(n):
+    for s in range(n):  # no-cython-lint
         residual = largest(n, f, beta, box, &j)
         if residual <= tolerance:
             break
@@ -188,7 +193,7 @@ cdef double run(const double *K, Py_ssize_t n, const double *box, double *beta, 
     for j in range(n):
         beta[j] = settled(beta[j], box + 3 * j)
     evaluate(K, n, beta, f)
-    for rounds in range(MOST_ROUNDS):
+    for rounds in range(MOST_ROUNDS):  # no-cython-lint
         tolerance = max(TOLERANCE, rounding(K, n, beta))
         if climb(K, n, box, tolerance, beta, f) > tolerance:
             newton(K, n, box, beta, f, room)
@@ -206,7 +211,10 @@ cdef int check_square(const double[:, ::1] K, Py_ssize_t n) except -1:
 
 
 cdef int check_columns(const double[:, ::1] beta, const double[:, ::1] caps) except -1:
-    if beta.shape[0] != caps.shape[0] or not (beta.shape[1] == 1 and caps.shape[1] == 2 or beta.shape[1] == caps.shape[1]):
+    if (
+        beta.shape[0] != caps.shape[0]
+        or not (beta.shape[1] == 1 and caps.shape[1] == 2 or beta.shape[1] == caps.shape[1])
+    ):
         raise ValueError(
             f"coefficients of shape {(beta.shape[0], beta.shape[1])} for weights of {(caps.shape[0], caps.shape[1])}"
         )
@@ -264,7 +272,8 @@ def solve_dual(const double[:, ::1] K, const double[:, ::1] caps, const double[:
 
 
 def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, ::1] beta):
-    """The largest residual of the Kuhn-Tucker conditions, infinite outside the box, but for rounding.  Arguments as in ``solve_dual``."""
+    """The largest residual of the Kuhn-Tucker conditions, infinite outside the box, but for rounding.  Arguments as in
+    ``solve_dual``."""
     cdef Py_ssize_t o, j, at, n = caps.shape[0], columns = beta.shape[1]
     cdef double worst = 0.0
     check_square(K, n)
@@ -302,7 +311,8 @@ def bordered(const double[:, ::1] K, const Py_ssize_t[::1] order, const double[:
 
 
 def cheapest_pair(const double[:, ::1] K, const double[::1] weights, const long long[::1] births):
-    """The two points of least w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; ties, 1e-9 relative, go to the oldest."""
+    """The two points of least w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; ties, 1e-9 relative, go to the
+    oldest."""
     cdef Py_ssize_t i, j, a, b, older = -1, younger = -1, n = weights.shape[0]
     cdef double cost, least = INFINITY
     check_square(K, n)

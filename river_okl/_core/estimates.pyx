@@ -1,9 +1,9 @@
-"""Three estimates of a target: what the Gaussian processes say together, a linear regression, and a linear regression on all that these,
-the nearest points and the trees say.
+"""Three estimates of a target: what the Gaussian processes say together, a linear regression, and a linear regression
+on all that these, the nearest points and the trees say.
 
-Real targets are noisy, and largely linear; processes of one small noise follow the noise there, and each of them errs in its own
-way, which averages.  All three are judged by their squared residuals, as processes that vary in how sure they are win by their
-likelihood where their means are no better.
+Real targets are noisy, and largely linear; processes of one small noise follow the noise there, and each of them errs
+in its own way, which averages.  All three are judged by their squared residuals, as processes that vary in how sure
+they are win by their likelihood where their means are no better.
 """
 
 from libc.math cimport exp, fmax, fmin, log, sqrt
@@ -25,11 +25,13 @@ LINEAR = 0.1, 1e-6              # prior and drift of a regression's coefficients
 STACK = 0.03, 1e-4
 cdef double MEMORY = 0.99       # of log-weights and running residuals
 cdef double FARTHEST = 5.0      # deviations by which one sample moves a running residual
-cdef double LARGEST = 1e6       # that an input counts for: where features are not scaled, squares of more would leave nothing of a covariance
+# that an input counts for: where features are not scaled, squares of more would leave nothing of a covariance
+cdef double LARGEST = 1e6
 
 
 cdef class Ridge:
-    """Bayesian linear regression, by recursive least squares: coefficients of at most ``most`` inputs and their covariance.
+    """Bayesian linear regression, by recursive least squares: coefficients of at most ``most`` inputs and their
+    covariance.
 
     At first that is ``prior``; it grows by ``drift`` a step as long as it is smaller, so that it goes on learning.
     """
@@ -83,7 +85,9 @@ cdef class Ridge:
     def _check(self):
         """The invariants, by brute force."""
         cdef Py_ssize_t i, j
-        covariance = np.array([[self.covariance[max(i, j) * self.room + min(i, j)] for j in range(self.room)] for i in range(self.room)])
+        covariance = np.array(
+            [[self.covariance[max(i, j) * self.room + min(i, j)] for j in range(self.room)] for i in range(self.room)]
+        )
         variances = np.linalg.eigvalsh(covariance)
         assert variances[0] > -1e-12, "a covariance is positive"
         assert covariance.diagonal().max() <= self.prior + self.drift, "a variance is at most what it was at first"
@@ -91,7 +95,10 @@ cdef class Ridge:
     def state(self):
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i
-        return {"coef": np.array([self.coef[i] for i in range(self.room)]), "covariance": packed(self.covariance, self.room, self.room)}
+        return {
+            "coef": np.array([self.coef[i] for i in range(self.room)]),
+            "covariance": packed(self.covariance, self.room, self.room)
+        }
 
     def restore(self, dict state):
         """Go on from a state, every number of which is checked: it may come from anywhere."""
@@ -123,7 +130,8 @@ cdef class Estimates:
         weigh(self.log_weight, ESTIMATES, self.weight)
 
     cdef void ask(self, const Sample *x, const double *values, double of_neighbours, double of_trees) noexcept:
-        """The linear estimate of a sample that the processes have been asked about, and the stack's, of whose inputs these are two."""
+        """The linear estimate of a sample that the processes have been asked about, and the stack's, of whose inputs
+        these are two."""
         cdef Py_ssize_t i, j
         cdef const int32_t *places = self.scaler.places
         memset(self.linear.inputs, 0, LINEAR_INPUTS * 8)
@@ -159,10 +167,12 @@ cdef class Estimates:
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
     cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept:
-        """New mixture weights by a target, then a step of both regressions.  A running residual follows by 1 - MEMORY, or ``most``.
+        """New mixture weights by a target, then a step of both regressions.  A running residual follows by 1 - MEMORY,
+        or ``most``.
 
-        ``w`` is the weight of the sample and ``counts`` a bounded one for what combines estimates that learn ``w`` themselves: if it
-        counted ``w`` again, their mean would move past the target, or to the one of them that happened to be closest.
+        ``w`` is the weight of the sample and ``counts`` a bounded one for what combines estimates that learn ``w``
+        themselves: if it counted ``w`` again, their mean would move past the target, or to the one of them that
+        happened to be closest.
         """
         cdef double[ESTIMATES] off
         cdef double rate = fmax(most, 1.0 - MEMORY)
@@ -172,7 +182,9 @@ cdef class Estimates:
             self.log_weight[i] = MEMORY * self.log_weight[i] + counts * log(
                 exp(-0.5 * off[i] * off[i] / self.residual[i]) / sqrt(self.residual[i]) + 1e-6
             )
-            self.residual[i] += rate * (fmin(off[i] * off[i], FARTHEST * FARTHEST * self.residual[i]) - self.residual[i])
+            self.residual[i] += rate * (
+                fmin(off[i] * off[i], FARTHEST * FARTHEST * self.residual[i]) - self.residual[i]
+            )
             self.residual[i] = fmax(self.residual[i], 1e-4)
         self.linear.learn(off[1], fmax(self.residual[1], 0.01) / w)
         self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)

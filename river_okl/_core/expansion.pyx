@@ -1,20 +1,23 @@
 """The function that every algorithm of river_okl manipulates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
-It is composed: where the z_i are is the business of ``points.pyx``, their kernel rows that of ``rows.pyx``, the α_i with
-their classes and directions that of ``coefficients.pyx``, f(x) of the last sample that of ``sums.pyx``, K and K⁻¹ that of
-``gram.pyx``, ‖f‖² and f(z_i) that of ``norms.pyx``.  Here they change together, and f is read; ``_check`` recomputes all of it by brute force.
+It is composed: where the z_i are is the business of ``points.pyx``, their kernel rows that of ``rows.pyx``, the α_i
+with their classes and directions that of ``coefficients.pyx``, f(x) of the last sample that of ``sums.pyx``, K and K⁻¹
+that of ``gram.pyx``, ‖f‖² and f(z_i) that of ``norms.pyx``.  Here they change together, and f is read; ``_check``
+recomputes all of it by brute force.
 
 f is read in four ways, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` the rows of a frame,
-``observe`` a sample that is about to be learned, and ``value`` at the sample that was shown last, for what f is by then.
+``observe`` a sample that is about to be learned, and ``value`` at the sample that was shown last, for what f is by
+then.
 
 The last sample is the one that ``evaluate`` or ``observe`` was given last; ``add``, ``project``, ``absorb``, ``value``,
 ``row`` and ``self_similarity`` are about it, and raise if there is none.  It
-is still the last sample after points came or went.  With classes it has the direction that ``observe`` gave it.  Where a
-sample is the last one again, its kernel row is reused; where no coefficient moved either, the value.
+is still the last sample after points came or went.  With classes it has the direction that ``observe`` gave it.  Where
+a sample is the last one again, its kernel row is reused; where no coefficient moved either, the value.
 
-A sample is a dict, or a row of a ``Frame``; one that is refused (ValueError) changes nothing and is not the last sample.
-A position is that of a support vector, 0 ≤ i < len(f), an output one of 0 ≤ o < n_outputs; IndexError otherwise, and f
-is as it was.  What is said of α, ‖f‖ and f(z_i) holds after every method here for all that is kept (``_check``).
+A sample is a dict, or a row of a ``Frame``; one that is refused (ValueError) changes nothing and is not the last
+sample. A position is that of a support vector, 0 ≤ i < len(f), an output one of 0 ≤ o < n_outputs; IndexError
+otherwise, and f is as it was.  What is said of α, ‖f‖ and f(z_i) holds after every method here for all that is kept
+(``_check``).
 """
 
 cimport cython
@@ -67,7 +70,10 @@ cdef class Expansion:
         Keep K and K⁻¹, for ``project`` and ``absorb``.
     """
 
-    def __init__(self, tuple kernel, *, budget=None, bint per_class=False, bint spare=False, Py_ssize_t n_outputs=1, bint norm=False, bint values=False, bint inverse=False):
+    def __init__(
+        self, tuple kernel, *, budget=None, bint per_class=False, bint spare=False, Py_ssize_t n_outputs=1,
+        bint norm=False, bint values=False, bint inverse=False
+    ):
         if self.points is not None:
             raise RuntimeError("an Expansion is initialised once")
         if budget is not None and not 1 <= budget <= MOST_POINTS:
@@ -178,10 +184,10 @@ cdef class Expansion:
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
         """f(x) of a sample that is about to be learned, along its direction.
 
-        Requires ``target``, the class of x, where there are classes; f(x) is then the margin (F_y - F_r)/√2 over the rival
-        class, the first of the largest.  Ensures that x is the last sample, with this direction, that it counts for a kernel
-        that takes γ from the stream, and that there are no more support vectors than the budget, whatever an interrupted
-        step has left.
+        Requires ``target``, the class of x, where there are classes; f(x) is then the margin (F_y - F_r)/√2 over the
+        rival class, the first of the largest.  Ensures that x is the last sample, with this direction, that it counts
+        for a kernel that takes γ from the stream, and that there are no more support vectors than the budget, whatever
+        an interrupted step has left.
         """
         cdef double value
         if self.alpha.n_classes > 0 or target >= 0:
@@ -215,8 +221,8 @@ cdef class Expansion:
     def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
         """Σ weight · output at every row of a frame, for every class: an array (rows, classes or 1).
 
-        Requires no more weights than outputs.  Ensures equality with ``evaluate`` bit for bit, and that there is no last
-        sample; f is as it was.
+        Requires no more weights than outputs.  Ensures equality with ``evaluate`` bit for bit, and that there is no
+        last sample; f is as it was.
         """
         cdef Py_ssize_t i, s, rows = len(frame), tiled
         cdef double[:, ::1] view
@@ -227,7 +233,7 @@ cdef class Expansion:
         out = np.zeros((rows, max(1, self.alpha.n_classes)))
         view = out
         tiled = self.rows.start_frame(frame, &x)
-        room = self.rows.make_tile(&tile) if tiled else None
+        room = self.rows.make_tile(&tile) if tiled else None  # no-cython-lint
         with nogil:
             for i in range(tiled // TILE):
                 self.rows.measure_tile(&x, frame, i * TILE, &tile)
@@ -274,8 +280,8 @@ cdef class Expansion:
     cpdef int add(self, double c, Py_ssize_t output=0) except -1:
         """f ← f + c κ(x, ·), along the direction of the last sample x; the other outputs get coefficient 0.
 
-        Requires a last sample, and room: fewer support vectors than the budget, or than one more with ``spare``.  Ensures that
-        x is the last support vector.
+        Requires a last sample, and room: fewer support vectors than the budget, or than one more with ``spare``.
+        Ensures that x is the last support vector.
         """
         cdef Py_ssize_t n
         self.alpha.check_output(output)
@@ -533,29 +539,31 @@ cdef class Expansion:
         self.points.check_position(i)
         return self.rows.row[i]
 
-    # Choosing one, as choice.pyx says: requires a support vector ---------------------------------------------------------
+    # Choosing one, as choice.pyx says: requires a support vector ------------------------------------------------------
 
-    cpdef Py_ssize_t smallest(self) except -1:
+    cpdef Py_ssize_t smallest(self) except -1:  # no-cython-lint
         """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
         self.points.check_position(0)
         return smallest(self.rows, self.alpha)
 
     def oldest_of_least(self, const double[::1] values, double scale=0.0):
-        """The position of the smallest of values that the first support vectors have; ties (1e-9 relative to it or to a scale)
-        go to the oldest."""
+        """The position of the smallest of values that the first support vectors have; ties (1e-9 relative to it or to a
+        scale) go to the oldest."""
         self.points.check_position(values.shape[0] - 1)
         return oldest_of_least(self.points, &values[0], values.shape[0], scale)
 
-    cpdef Py_ssize_t replaceable(self, double dependent) except -1:
-        """The position of the smallest α_i² δ_i², α_i over all classes, δ_i the distance of κ_i from the multiples of the last
-        sample's κ_x; ties (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) is rounding, and 0."""
+    cpdef Py_ssize_t replaceable(self, double dependent) except -1:  # no-cython-lint
+        """The position of the smallest α_i² δ_i², α_i over all classes, δ_i the distance of κ_i from the multiples of
+        the last sample's κ_x; ties (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) is
+        rounding, and 0."""
         self.rows.seen()
         self.points.check_position(0)
         return replaceable(self.rows, self.alpha, dependent)
 
     def partner(self, Py_ssize_t p):
-        """The support vector m that merges with p at the least loss, and h and α_z of that merge (merging.h); ties, 1e-9
-        relative to α_p², go to the oldest.  Requires that the kernel is one Gaussian, and α_p the smallest coefficient."""
+        """The support vector m that merges with p at the least loss, and h and α_z of that merge (merging.h); ties,
+        1e-9 relative to α_p², go to the oldest.  Requires that the kernel is one Gaussian, and α_p the smallest
+        coefficient."""
         self.points.check_position(p)
         self.alpha.refuse_classes()
         return partner(self.rows, self.alpha, p)
@@ -643,7 +651,9 @@ cdef class Expansion:
         self.share_budget(checked_whole(state, "n_classes", 0, 2**20))
         checked = checked_points(state, self.points.most, LANES, SPARSE_BELOW)
         n = len(checked["birth"])
-        checked_functions(state, n, self.alpha.n_outputs, values=self.norms.keeps_values, inverse=self.gram_ is not None)
+        checked_functions(
+            state, n, self.alpha.n_outputs, values=self.norms.keeps_values, inverse=self.gram_ is not None
+        )
         self.rows.kernel.__setstate__(kernel)
         if state["n_classes"]:
             self.reserve_columns(self.alpha.n_outputs * <Py_ssize_t> state["n_classes"])
@@ -661,7 +671,8 @@ cdef class Expansion:
 
     def __reduce__(self):
         options = (
-            self.kernel.terms, self.budget if self.each is None else self.each, bool(self.spare), self.alpha.n_outputs, bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None, self.each is not None
+            self.kernel.terms, self.budget if self.each is None else self.each, bool(self.spare), self.alpha.n_outputs,
+            bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None, self.each is not None
         )  # fmt: skip
         return _new, options, (self.kernel.__getstate__(), self.__getstate__())
 
@@ -679,6 +690,6 @@ cdef class Expansion:
 
 def _new(terms, budget, spare, n_outputs, norm, values, inverse, per_class=False):
     return Expansion(
-        terms, budget=budget, per_class=per_class, spare=spare, n_outputs=n_outputs, norm=norm, values=values, inverse=inverse
+        terms, budget=budget, per_class=per_class, spare=spare, n_outputs=n_outputs, norm=norm, values=values,
+        inverse=inverse
     )
-

@@ -95,7 +95,9 @@ cdef class Forest:
     cdef int reserve_class(self) except -1
     cdef void add_class(self) noexcept
     cdef void ask(self, const int32_t *places, const double *values, Py_ssize_t size, double *out) noexcept nogil
-    cdef void learn(self, const int32_t *places, const double *values, Py_ssize_t size, double target, double w) noexcept nogil
+    cdef void learn(
+        self, const int32_t *places, const double *values, Py_ssize_t size, double target, double w
+    ) noexcept nogil
     cdef void rescale(self, double ratio, double shift) noexcept nogil
     cdef void forget(self, list places) noexcept
 

@@ -4,7 +4,9 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.math cimport fmin, sqrt
 
-from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, Loops, Program, Term, find_loops
+from river_okl._core.loops cimport (
+    DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, find_loops
+)
 from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM, Sample
 
 import math

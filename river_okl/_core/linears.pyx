@@ -50,7 +50,9 @@ cdef class Linears:
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """Room for more columns of coefficients, which are zero."""
         cdef Py_ssize_t i
-        self.coef = <double **> aligned_resize(self.coef, self.reserved, max(BLOCKS * columns, self.reserved), sizeof(double *))
+        self.coef = <double **> aligned_resize(
+            self.coef, self.reserved, max(BLOCKS * columns, self.reserved), sizeof(double *)
+        )
         self.bias = <double *> aligned_resize(self.bias, LINEARS * self.columns, LINEARS * columns, 8)
         for i in range(self.reserved, BLOCKS * columns):
             self.coef[i] = <double *> aligned_resize(NULL, 0, self.places, 8)
@@ -68,7 +70,8 @@ cdef class Linears:
         return 0
 
     cdef void add_class(self) noexcept:
-        """One class more, for which there is room.  The score of two becomes a half for the one and against the other."""
+        """One class more, for which there is room.  The score of two becomes a half for the one and against the
+        other."""
         cdef Py_ssize_t i, j
         if self.columns > 1:
             self.columns += 1

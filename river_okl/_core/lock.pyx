@@ -1,13 +1,15 @@
 """The lock of a model: each public call takes it once, so that it sees the model between two samples.
 
-Uncontended it is one comparison and one assignment under the GIL, a few nanoseconds; a lock of Python's ``threading`` costs
-several times as much, and a model has steps of a microsecond.  It differs from those in three more ways:
+Uncontended it is one comparison and one assignment under the GIL, a few nanoseconds; a lock of Python's ``threading``
+costs several times as much, and a model has steps of a microsecond.  It differs from those in three more ways:
 
 - It is not reentrant.  A thread that comes back while it is inside was called by its own step: by a feature name's
-  ``__hash__``, by a user's loss, by a signal handler.  There is no state between two samples to show it, so it gets an error.
+  ``__hash__``, by a user's loss, by a signal handler.  There is no state between two samples to show it, so it gets an
+  error.
 - It is fair enough.  A thread that learns in a loop would take the lock again before a woken reader has the GIL.  After
   ``TURNS`` such calls it has to queue; handing over at each call would cost a context switch a sample.
-- ``release`` does nothing in a thread that does not own it.  So ``try: lock.acquire() ... finally: lock.release()`` survives a
+- ``release`` does nothing in a thread that does not own it.  So ``try: lock.acquire() ... finally: lock.release()``
+survives a
   signal between any two bytecodes, unlike ``acquire`` before ``try``, at half the price of ``with``.
 """
 
@@ -43,8 +45,8 @@ if hasattr(os, "register_at_fork"):
 def _is_inside(lock, frame):
     """Whether a method of this lock's model has called, in the end, the one in the innermost frame.
 
-    Asked only in a thread that comes back.  Debuggers, profilers and tests may raise between any two instructions, where no
-    signal handler runs; then ``release`` is never called, and nobody is inside.
+    Asked only in a thread that comes back.  Debuggers, profilers and tests may raise between any two instructions,
+    where no signal handler runs; then ``release`` is never called, and nobody is inside.
     """
     while (frame := frame.f_back) is not None:
         owner = frame.f_locals.get("self")
@@ -106,7 +108,9 @@ cdef class Lock:
                 "signal handler may not call it"
             )
         if self.owner and self.generation != forks:
-            raise RuntimeError("this process was forked while another thread was using the model: load it from a checkpoint")
+            raise RuntimeError(
+                "this process was forked while another thread was using the model: load it from a checkpoint"
+            )
         self.waiting += 1
         try:
             while True:

@@ -1,14 +1,15 @@
 """Three ways to measure distances between samples, learned from what a model's predictions depend on.
 
-Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² and x · z.  The weights come from the slopes of the model,
+Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² and x · z.  The weights come from the slopes of the
+model,
 
     G_j = mean of (∂f/∂x_j)² over recent samples        w_j² = (G_j / Σ G)^p, divided by its mean, at least ``LEAST``
 
 the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), its diagonal, on a stream.
 The three metrics have p = 0, which weighs all features alike, ½ and 1.
 
-Under p = 1 a weight that has become small makes its own slope small: f hardly depends on x_j any more.  So a feature that
-tells neighbours apart (neighbours.pyx) significantly better than chance has at least the mean slope.
+Under p = 1 a weight that has become small makes its own slope small: f hardly depends on x_j any more.  So a feature
+that tells neighbours apart (neighbours.pyx) significantly better than chance has at least the mean slope.
 
 What is kept, for points i: square[m][i] = ‖z_i‖².  For features: sums over the stream, of which the mean of ‖x-x'‖² and
 ‖x‖² under any weights can be had, so that bandwidths follow the weights; they forget after ``MEMORY`` samples.
@@ -99,7 +100,8 @@ cdef class Metrics:
     cdef int measure(self, const Sample *x, const double *values, bint plain) except -1:
         """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places.
 
-        Products under the metric that weighs all features alike are formed where they are wanted: mostly no kernel has it.
+        Products under the metric that weighs all features alike are formed where they are wanted: mostly no kernel has
+        it.
         """
         cdef Points points = self.points
         cdef const int32_t *places = self.scaler.places
@@ -173,7 +175,8 @@ cdef class Metrics:
         return 0
 
     cdef void observe(self, const Sample *x, const double *values) noexcept:
-        """A sample that is learned counts for the mean distances; all is prepared, and the scaler has learned its places."""
+        """A sample that is learned counts for the mean distances; all is prepared, and the scaler has learned its
+        places."""
         cdef const int32_t *places = self.scaler.places
         cdef Py_ssize_t i
         cdef double difference
@@ -312,15 +315,20 @@ cdef class Metrics:
     def state(self):
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i, m, size = self.scaler.size
+
         def column(values):
             return np.array(values, dtype=np.float64)
         return {
             "weights": column([[self.weights[1][i], self.weights[2][i]] for i in range(size)]).reshape(size, 2),
             "slopes": column([[self.slopes[i], self.slope_counts[i]] for i in range(size)]).reshape(size, 2),
             "evidence": column([[self.evidence[i], self.evidence_squares[i]] for i in range(size)]).reshape(size, 2),
-            "sums": column([[self.differences[i], self.squares[i], self.previous[i]] for i in range(size)]).reshape(size, 3),
+            "sums": column(
+                [[self.differences[i], self.squares[i], self.previous[i]] for i in range(size)]
+            ).reshape(size, 3),
             "previous": np.array([self.previous_places[i] for i in range(self.previous_size)], dtype=np.int32),
-            "square": column([[self.square[m][i] for i in range(self.points.n)] for m in range(METRICS)]).reshape(METRICS, self.points.n),
+            "square": column(
+                [[self.square[m][i] for i in range(self.points.n)] for m in range(METRICS)]
+            ).reshape(METRICS, self.points.n),
             "samples": self.samples,
             "learned": bool(self.learned),
         }
@@ -333,14 +341,22 @@ cdef class Metrics:
         sums, previous = state["sums"], state["previous"]
         if square.shape != (METRICS, self.points.n) or evidence.shape != (size, 2) or sums.shape != (size, 3):
             raise ValueError("the sums of a metric do not match its points and features")
-        checked_numbers("the weights of a metric", weights, (size, 2), LEAST * (1.0 - 1e-9), max(1, size) * (1.0 + 1e-9))
+        checked_numbers(
+            "the weights of a metric", weights, (size, 2), LEAST * (1.0 - 1e-9), max(1, size) * (1.0 + 1e-9)
+        )
         checked_numbers("the slopes of a metric", slopes, (size, 2), 0.0, LARGEST_SUM)
         for low, columns in (0.0, evidence[:, 1]), (-LARGEST_SUM, evidence[:, 0]), (0.0, sums[:, 0]), (0.0, sums[:, 1]):
             checked_numbers("the sums of a metric", columns, (size,), low, LARGEST_SUM)
         checked_numbers("the previous sample of a metric", sums[:, 2], (size,), -LARGEST, LARGEST)
-        if previous.ndim != 1 or np.unique(previous).size != previous.size or (previous.size and not 0 <= previous.min() <= previous.max() < size):
+        if (
+            previous.ndim != 1 or np.unique(previous).size != previous.size
+            or (previous.size and not 0 <= previous.min() <= previous.max() < size)
+        ):
             raise ValueError("the previous sample of a metric does not match its features")
-        if type(state["samples"]) is not float or not 0.0 <= state["samples"] <= 3.0 * MEMORY or type(state["learned"]) is not bool:
+        if (
+            type(state["samples"]) is not float or not 0.0 <= state["samples"] <= 3.0 * MEMORY
+            or type(state["learned"]) is not bool
+        ):
             raise ValueError(f"a metric of {state['samples']!r} samples")
         self.reserve_places(size)
         for i in range(size):

@@ -6,8 +6,10 @@ What there is, all over one set of points and one encoding, scaling and pass of 
     pool.pyx        1 first-order learner   passive-aggressive, over a pool of many points (classifiers)
     linears.pyx     3 linear models         logistic regressions, one of them with squares (classifiers)
     neighbours.pyx  4 nearest points        which vote, the latest samples among them, and tell which features matter
-    forest.pyx      2 forests               Hoeffding trees, over all features and over half of them (regressions: one forest)
-    bayes.pyx       1 naive Bayes           normal distributions of features (asked where there are more than two classes)
+    forest.pyx      2 forests               Hoeffding trees, over all features and over half of them (regressions: one
+                                            forest)
+    bayes.pyx       1 naive Bayes           normal distributions of features (asked where there are more than two
+                                            classes)
     stack.pyx       1 stack                 a logistic regression on what all others say (classifiers)
     estimates.pyx   2 linear regressions    on features, and on what all others say (regressions)
 
@@ -15,10 +17,10 @@ A prediction is Σ w_e p_e, with the weights of dynamic model averaging (Raftery
 
     log w_e ← DISCOUNT log w_e + log p_e(y | x)
 
-After 2, 3, 5, ... samples the bandwidths follow the stream; from 200 samples on, and then whenever the stream has grown by half
-(regressions, all samples of which give slopes at first: 60, a quarter), but at least every ``LONGEST`` samples, the metrics are
-learned from the slopes of the predictions, and the kernel that was believed least becomes a neighbour of the one that was
-believed most.
+After 2, 3, 5, ... samples the bandwidths follow the stream; from 200 samples on, and then whenever the stream has grown
+by half (regressions, all samples of which give slopes at first: 60, a quarter), but at least every ``LONGEST`` samples,
+the metrics are learned from the slopes of the predictions, and the kernel that was believed least becomes a neighbour
+of the one that was believed most.
 
 A point belongs to the dictionary, to the pool, to the latest samples, or to several; one that nobody holds is dropped.
 """
@@ -66,21 +68,25 @@ cdef enum:
     MOST_EXPERTS = BAYES + 2        # the stack is the last of them all
 
 cdef double DISCOUNT = 0.99
-cdef double MOST_WEIGHT = 10.0     # relative weight of a sample for the experts without a bound of their own, and for the mixture weights
+# relative weight of a sample for the experts without a bound of their own, and for the mixture weights
+cdef double MOST_WEIGHT = 10.0
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
-cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10    # products of a relative weight neither vanish nor overflow
+# products of a relative weight neither vanish nor overflow
+cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef double CLIP = 1e-4             # probabilities of experts, before they are mixed or judged
 cdef double SURE = 0.7              # a label that had this probability was foreseen
 cdef double LATEST = 0.4            # of the points beside the dictionary are the latest samples, where there is a pool
 cdef int64_t LONGEST = 2000
 cdef int SLOPE_EVERY = 8
-cdef int64_t SLOPES_AT_FIRST = 2000     # samples of a regression, all of which give slopes: where few come at all, each counts
+# samples of a regression, all of which give slopes: where few come at all, each counts
+cdef int64_t SLOPES_AT_FIRST = 2000
 
 cdef enum:
     N_EARLY = 10
 
-# Forests: trees, and of how many features one is a candidate.  A regression's one tree has all of the memory, as it needs
-# more of it for a leaf; with two it learns Mv slower, and elsewhere the stack leaves nothing for a second one to do.
+# Forests: trees, and of how many features one is a candidate.  A regression's one tree has all of the memory, as it
+# needs more of it for a leaf; with two it learns Mv slower, and elsewhere the stack leaves nothing for a second one to
+# do.
 FOREST_TREES = (3, 1), (4, 2)
 TARGET_TREES = 1
 
@@ -147,10 +153,14 @@ cdef class Mixture:
     cdef double *p                          # [MOST_EXPERTS · n_classes]; of a target its density
     cdef double *mixed                      # [n_classes]
 
-    # Making ---------------------------------------------------------------------------------------------------------------
+    # Making -----------------------------------------------------------------------------------------------------------
 
-    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True, bint regression=False):
-        cdef Py_ssize_t i, beside = budget - dictionary, latest = beside if regression else <Py_ssize_t> (LATEST * beside)
+    def __init__(
+        self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True, bint regression=False
+    ):
+        cdef Py_ssize_t i, beside = budget - dictionary, latest = beside if regression else <Py_ssize_t> (
+            LATEST * beside
+        )
         self.lock = Lock()
         self.terms = terms
         self.memo = True
@@ -186,11 +196,17 @@ cdef class Mixture:
         okl_free(self.mixed)
 
     def __sizeof__(self):
-        cdef Py_ssize_t total = object.__sizeof__(self) + self.values_allocated * 8 + (MOST_EXPERTS + 1) * 8 * self.n_classes
-        return total + (self.samples[0].allocated + self.samples[1].allocated) * 20  # River's meter goes on to the parts by itself
+        cdef Py_ssize_t total = object.__sizeof__(self) + self.values_allocated * 8 + (
+            MOST_EXPERTS + 1
+        ) * 8 * self.n_classes
+        # River's meter goes on to the parts by itself
+        return total + (self.samples[0].allocated + self.samples[1].allocated) * 20
 
     def __reduce__(self):
-        return _new, (self.terms, self.budget, self.processes.most, self.scaler.active, bool(self.regression)), self.state()
+        return (
+            _new, (self.terms, self.budget, self.processes.most, self.scaler.active, bool(self.regression)),
+            self.state()
+        )
 
     def __setstate__(self, state):
         self.restore(state)
@@ -252,7 +268,7 @@ cdef class Mixture:
         self.stack.n_classes = n_classes
         self.count_classes(n_classes)
 
-    # Predicting -----------------------------------------------------------------------------------------------------------
+    # Predicting -------------------------------------------------------------------------------------------------------
 
     cdef int look(self, object sample) except -1:
         """All that the experts say of a sample, as ``learn`` will want it, too."""
@@ -266,7 +282,13 @@ cdef class Mixture:
             self.fresh
             and self.memo
             and size == self.encoded
-            and (size == 0 or (memcmp(x.numbers, before.numbers, size * 8) == 0 and memcmp(x.keys, before.keys, size * sizeof(void *)) == 0))
+            and (
+                size == 0 or (
+                    memcmp(x.numbers, before.numbers, size * 8) == 0 and memcmp(
+                        x.keys, before.keys, size * sizeof(void *)
+                    ) == 0
+                )
+            )
         ):
             return 0
         self.fresh = False
@@ -309,7 +331,10 @@ cdef class Mixture:
         """The centred features that a sample lacks follow its items."""
         cdef Py_ssize_t place
         for place in range(self.scaler.size):
-            if self.scaler.features[place].key != NULL and self.scaler.features[place].centred and self.scaler.marks[place] != self.scaler.look:
+            if (
+                self.scaler.features[place].key != NULL and self.scaler.features[place].centred
+                and self.scaler.marks[place] != self.scaler.look
+            ):
                 self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
                 x.numbers[x.size] = 0.0
                 self.values[x.size] = self.scaler.scaled_absence(place)
@@ -345,7 +370,7 @@ cdef class Mixture:
         self.estimates.mix(&mean, &variance)
         return self.target.mean + self.deviation() * mean, self.deviation() * sqrt(variance) * exp(self.spread)
 
-    # Learning -------------------------------------------------------------------------------------------------------------
+    # Learning ---------------------------------------------------------------------------------------------------------
 
     def learn(self, sample, double target, double w):
         """One sample: a class by its number, or a target."""
@@ -354,8 +379,8 @@ cdef class Mixture:
         self.step(&self.samples[self.last], target, w)
 
     cdef int step(self, Sample *x, double target, double w) except -1:
-        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and nothing
-        in the middle of a change is Python's, where a signal could interrupt it."""
+        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and
+        nothing in the middle of a change is Python's, where a signal could interrupt it."""
         self.prepare(x, w)
         self.commit(x, target, w)
         return self.tidy()
@@ -408,7 +433,8 @@ cdef class Mixture:
             self.update()
 
     cdef int tidy(self) except -1:
-        """Features that nobody needs any more are forgotten.  If this raises, it is done before the next step, or by ``state``."""
+        """Features that nobody needs any more are forgotten.  If this raises, it is done before the next step, or by
+        ``state``."""
         self.points.forget_emptied()
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
@@ -427,8 +453,8 @@ cdef class Mixture:
     cdef double relative(self, double w) noexcept:
         """A sample's weight relative to those before it, E w / E w² · w, so that only their ratios matter.
 
-        The relative weights add up to Kish's effective sample size, (Σ w)² / Σ w²: if a hundredth of the samples has a hundred times
-        the weight, those few count about once each and the others hardly. Equal weights count 1.
+        The relative weights add up to Kish's effective sample size, (Σ w)² / Σ w²: if a hundredth of the samples has a
+        hundred times the weight, those few count about once each and the others hardly. Equal weights count 1.
         """
         cdef double relative = w * self.weights[1] / self.weights[2] if self.weights[2] > 0.0 else 1.0
         relative = fmin(fmax(relative, LEAST_RELATIVE), LARGEST_RELATIVE)
@@ -450,10 +476,13 @@ cdef class Mixture:
         return standing(&self.target, y)
 
     cdef void learn_experts(self, Sample *x, double target, double w) noexcept:
-        """All that a sample with a weight changes; it becomes a point where dictionary or pool need it, or the latest are kept."""
+        """All that a sample with a weight changes; it becomes a point where dictionary or pool need it, or the latest
+        are kept."""
         cdef Py_ssize_t i, c = 0 if self.regression else <Py_ssize_t> target, left
         cdef double counts = fmin(w, 1.0 if self.regression else MOST_WEIGHT), surprise = self.judge(target, w, counts)
-        cdef bint needed = False, novel, kept = self.neighbours.most > 0, foreseen = surprise <= (1.0 if self.regression else 1.0 - SURE)
+        cdef bint needed = False, novel, kept = self.neighbours.most > 0, foreseen = surprise <= (
+            1.0 if self.regression else 1.0 - SURE
+        )
         for i in range(1 if self.regression else FORESTS):
             (<Forest> self.forests[i]).learn(self.scaler.places, self.values, x.size, target, counts)
         if not self.regression:
@@ -488,7 +517,8 @@ cdef class Mixture:
                 self.neighbours.hold(self.points.n - 1)
 
     cdef double judge(self, double target, double w, double counts) noexcept:
-        """New weights for the experts; how surprising the target is: 1 - p, or its squared residual over the variance."""
+        """New weights for the experts; how surprising the target is: 1 - p, or its squared residual over the
+        variance."""
         cdef Py_ssize_t e, c = 0 if self.regression else <Py_ssize_t> target
         cdef double p, mean, of_processes, variance, surprise
         cdef bint outside
@@ -517,7 +547,7 @@ cdef class Mixture:
         self.weigh()
         return surprise
 
-    cdef void weigh(self) noexcept:
+    cdef void weigh(self) noexcept:  # no-cython-lint
         """The weights of all experts, and of the processes among themselves."""
         cdef Py_ssize_t e
         cdef double total = 1e-290
@@ -581,7 +611,7 @@ cdef class Mixture:
         self.processes.exchange()
         self.processes.free_grams()
 
-    # What there is --------------------------------------------------------------------------------------------------------
+    # What there is ----------------------------------------------------------------------------------------------------
 
     def __len__(self):
         return len(self.supports)
@@ -612,9 +642,14 @@ cdef class Mixture:
                 names.append(f"process(kernel={i + 1}, forgetting={forgetting:g}, amplitude={amplitude:g}{of_noise})")
         if not self.regression:
             names.append(f"pool(scale={SCALE:g}, power={POWERS[METRIC]:g})")
-            names += [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
+            names += [
+                f"linear(learning_rate={rate:g})" for rate in RATES[:-1]
+            ] + [f"quadratic(learning_rate={RATES[-1]:g})"]
             names.append(f"neighbours({NEAREST}, power={POWERS[NEIGHBOURS_METRIC]:g})")
-            names += [f"forest({trees} trees, {'half of the' if one_in == 2 else 'all'} features)" for trees, one_in in FOREST_TREES]
+            names += [
+                f"forest({trees} trees, {'half of the' if one_in == 2 else 'all'} features)" for trees,
+                one_in in FOREST_TREES
+            ]
             names += ["stack"] if self.n_classes == 2 else ["bayes", "stack"]
             return [(name, self.weight[e]) for e, name in enumerate(names)]
         weights = [self.estimates.weight[0] * self.weight[e] for e in range(PROCESSES)]
@@ -693,7 +728,10 @@ cdef class Mixture:
         for forest in self.forests:
             forest._check()
         names = {*self.scaler.statistics()}
-        assert len(names) == len(self.scaler.index) and self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
+        assert (
+            len(names) == len(self.scaler.index)
+            and self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
+        )
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
@@ -728,15 +766,27 @@ cdef class Mixture:
         classes = state["n_classes"]
         if type(classes) is not int or not (classes == 1 if self.regression else 2 <= classes <= 2**20):
             raise ValueError(f"a mixture of {classes!r} classes")
-        if classes > 2 and state["linears"]["bias"].shape != (classes, LINEARS):  # so many numbers must have come before there is room for them
+        # so many numbers must have come before there is room for them
+        if classes > 2 and state["linears"]["bias"].shape != (classes, LINEARS):
             raise ValueError(f"the experts of a mixture do not match its {classes} classes")
         seen, next_update, updates = state["counts"]
-        if not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in (seen, next_update)) or type(updates) is not int or not 0 <= updates < 2**30:
+        if (
+            not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in (seen, next_update))
+            or type(updates) is not int or not 0 <= updates < 2**30
+        ):
             raise ValueError("the counts of a mixture are out of range")
-        if not len(state["target"]) == len(NUMBERS) + 1 or not all(type(number) is float and isfinite(number) for number in state["target"]) or abs(state["target"][-1]) > 3.0:
+        if (
+            not len(state["target"]) == len(NUMBERS) + 1
+            or not all(type(number) is float and isfinite(number) for number in state["target"])
+            or abs(state["target"][-1]) > 3.0
+        ):
             raise ValueError("the target's scale is out of range")
         of_samples = state.get("weights", np.zeros(3))  # before weights were relative
-        if of_samples.shape != (3,) or not np.isfinite(of_samples).all() or of_samples.min() < 0.0 or of_samples[0] > seen + 1.0:  # merging rounds ``seen``
+        # merging rounds ``seen``
+        if (
+            of_samples.shape != (3,) or not np.isfinite(of_samples).all() or of_samples.min() < 0.0
+            or of_samples[0] > seen + 1.0
+        ):
             raise ValueError("the moments of the sample weights do not match, or are out of range")
         if of_samples[1] ** 2 > (1.0 + 1e-6) * of_samples[2] + 1e-300 or of_samples[2] > 1.000001e20:
             raise ValueError("the moments of the sample weights contradict each other")

@@ -1,16 +1,17 @@
 """The points that are nearest to a sample, and what their targets say of its class and of the features.
 
-The nearest ``NEAREST`` of all points under the metric that believes most in features vote for its class; how much so many votes
-are worth is counted along the stream.  In a regression the mean of their targets is for the stack (estimates.pyx).  The latest samples are among the points, whoever else has learned
-them: where concepts move they know it first, and without them the points would be those alone that are hard to tell.
+The nearest ``NEAREST`` of all points under the metric that believes most in features vote for its class; how much so
+many votes are worth is counted along the stream.  In a regression the mean of their targets is for the stack
+(estimates.pyx).  The latest samples are among the points, whoever else has learned them: where concepts move they know
+it first, and without them the points would be those alone that are hard to tell.
 
 They also tell which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): of
 samples that the mixture did not foresee,
 
     s_j = Σ_i (|y - y_i| - mean) |x_j - z_ij|       |y - y_i|: 0 or 1 for classes
 
-is 0 in the mean where feature j says nothing about y that the neighbourhood does not say already.  The slopes of a model cannot
-tell: a feature that its metric has let go of has none.
+is 0 in the mean where feature j says nothing about y that the neighbourhood does not say already.  The slopes of a
+model cannot tell: a feature that its metric has let go of has none.
 """
 
 from libc.math cimport INFINITY, fabs, fmax, fmin
@@ -75,7 +76,7 @@ cdef class Neighbours:
             self.capacity = self.points.capacity
         return 0
 
-    # A sample -------------------------------------------------------------------------------------------------------------
+    # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef void look(self) noexcept:
         """The nearest points to the sample that was measured last; of equals the first."""
@@ -179,7 +180,7 @@ cdef class Neighbours:
         for i in range(self.points.n):
             self.target[i] = ratio * self.target[i] + shift
 
-    # Points come and go ---------------------------------------------------------------------------------------------------
+    # Points come and go -----------------------------------------------------------------------------------------------
 
     cdef Py_ssize_t leave(self) noexcept:
         """The first of the latest samples is none of them any more; which point it was."""
@@ -207,7 +208,7 @@ cdef class Neighbours:
         if i != last and self.place[i] >= 0:
             self.latest[self.place[i]] = <int32_t> i
 
-    # What there is --------------------------------------------------------------------------------------------------------
+    # What there is ----------------------------------------------------------------------------------------------------
 
     @property
     def positions(self):
@@ -219,7 +220,9 @@ cdef class Neighbours:
         """The invariants, by brute force."""
         cdef Py_ssize_t i
         assert self.n <= self.most
-        assert {*self.positions} == {i for i in range(self.points.n) if self.holds(i)} and len({*self.positions}) == self.n
+        assert (
+            {*self.positions} == {i for i in range(self.points.n) if self.holds(i)} and len({*self.positions}) == self.n
+        )
         assert all([self.latest[self.place[i]] == i for i in self.positions])
 
     def state(self):

@@ -47,7 +47,8 @@ cdef class Points:
     cdef int32_t *dense_slots
     cdef Py_ssize_t n_dense
     cdef list free_slots
-    cdef int32_t *emptied           # [slots_allocated] slots of features that no point has (any more), until they are forgotten
+    # [slots_allocated] slots of features that no point has (any more), until they are forgotten
+    cdef int32_t *emptied
     cdef Py_ssize_t n_emptied
     # room for the next point, so that nothing fails once it is written
     cdef double **ready             # rows for features that it may make dense

@@ -7,10 +7,10 @@ What is kept, for points i < n and features j (``check`` recomputes all of it by
     birth[i]      when z_i joined: 0, 1, 2, ...
     count[j]      #{i : Z[j, i] ≠ 0} > 0: a feature that no point has is unknown
 
-Why feature-major: a row of dot products x · z_i is one axpy per non-zero feature of x, contiguous over the points, which is
-the same loop for dense and for sparse samples, and a new feature is one more row.  A feature that few points have (less
-than 1/``SPARSE_BELOW`` of the capacity) is a posting list of (i, value) instead, so that wide data costs what it holds;
-points remember which posting lists they are in.
+Why feature-major: a row of dot products x · z_i is one axpy per non-zero feature of x, contiguous over the points,
+which is the same loop for dense and for sparse samples, and a new feature is one more row.  A feature that few points
+have (less than 1/``SPARSE_BELOW`` of the capacity) is a posting list of (i, value) instead, so that wide data costs
+what it holds; points remember which posting lists they are in.
 
 How it is used, from this package or any module that cimports it, by one thread at a time (lock.pyx)::
 
@@ -38,10 +38,12 @@ from collections import Counter
 import numpy as np
 
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport LARGEST, Frame, Sample, free_sample, is_word, missing, number, reserve_sample, same_name
+from river_okl._core.sample cimport (
+    LARGEST, Frame, Sample, free_sample, is_word, missing, number, reserve_sample, same_name
+)
 
 from river_okl._core.invariants import assert_close
-from river_okl._core.sample import plain, refuse, shown
+from river_okl._core.sample import plain, shown
 
 cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
@@ -96,7 +98,9 @@ cdef class Points:
         total += self.capacity * (3 * 8 + sizeof(Owned))
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
-        total += self.slots_allocated * (sizeof(Feature) + 8) + self.spare.allocated * 4 + self.ready_allocated * sizeof(double *)
+        total += self.slots_allocated * (
+            sizeof(Feature) + 8
+        ) + self.spare.allocated * 4 + self.ready_allocated * sizeof(double *)
         for j in range(self.n_slots):
             total += (self.capacity * 8 if self.features[j].dense != NULL else 0) + self.features[j].allocated * 12
         return total
@@ -160,8 +164,8 @@ cdef class Points:
     cdef int encode(self, object sample, Sample *x) except -1:
         """x is what a dict, or a Frame's current row, says, with today's slots; where this raises, x is of no use.
 
-        x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots are
-        right.
+        x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots
+        are right.
         """
         cdef PyObject *key
         cdef PyObject *value
@@ -210,7 +214,9 @@ cdef class Points:
                 square += v * v
                 i += 1
         else:
-            hint = "; methods named ..._many take frames" if hasattr(sample, "columns") else "; give dict(x)" if hasattr(sample, "keys") else ""
+            hint = "; methods named ..._many take frames" if hasattr(
+                sample, "columns"
+            ) else "; give dict(x)" if hasattr(sample, "keys") else ""
             raise TypeError(f"a sample is a dict of features, not {shown(sample)}, a {type(sample).__name__}{hint}")
         x.size = i
         x.square = square
@@ -316,8 +322,8 @@ cdef class Points:
         return 0
 
     cdef int prepare(self, Sample *x) except -1:
-        """Everything of ``store`` that may raise: memory, and names with a __hash__ of their own.  If it does, nothing has
-        changed.
+        """Everything of ``store`` that may raise: memory, and names with a __hash__ of their own.  If it does, nothing
+        has changed.
 
         Points may be dropped between this and ``write``, at most three.  A new feature is an emptied one until then.
         """
@@ -404,7 +410,10 @@ cdef class Points:
             if feature.dense == NULL and (feature.count + 1) * SPARSE_BELOW >= self.capacity:
                 self.n_ready -= 1
                 self.make_dense(x.slots[i], self.ready[self.n_ready])
-            if feature.dense != NULL and (feature.count > 0 or SPARSE_BELOW >= self.capacity or not self.make_sparse(x.slots[i])):
+            if (
+                feature.dense != NULL
+                and (feature.count > 0 or SPARSE_BELOW >= self.capacity or not self.make_sparse(x.slots[i]))
+            ):
                 feature.dense[n] = x.numbers[i]
                 feature.count += 1
                 continue
@@ -427,7 +436,7 @@ cdef class Points:
             self.free_slots.append(self.n_slots)
             try:
                 self.append_slot()
-            except:
+            except BaseException:
                 self.free_slots.pop()
                 raise
         cdef int32_t slot = self.free_slots[len(self.free_slots) - 1]
@@ -482,8 +491,8 @@ cdef class Points:
         self.sparse_square_stale = True
 
     cdef bint make_sparse(self, int32_t slot) noexcept:
-        """The dense row of a feature that few points have any more becomes a posting list, with room for one more; False if
-        there is no memory for it, and it stays as it is."""
+        """The dense row of a feature that few points have any more becomes a posting list, with room for one more;
+        False if there is no memory for it, and it stays as it is."""
         cdef Feature *feature = &self.features[slot]
         cdef Py_ssize_t i, size = max(4, feature.count + 1)
         cdef int32_t *owners = NULL
@@ -519,8 +528,8 @@ cdef class Points:
         feature.dense = NULL
 
     cdef int forget_emptied(self, Py_ssize_t before=0) except -1:
-        """Features that no point has become unknown, those that were emptied after so many others, the last first: so new
-        features that got no point leave no trace.  If a name's __hash__ raises, the rest is done the next time."""
+        """Features that no point has become unknown, those that were emptied after so many others, the last first: so
+        new features that got no point leave no trace.  If a name's __hash__ raises, the rest is done the next time."""
         cdef int32_t slot
         while self.n_emptied > before:
             slot = self.emptied[self.n_emptied - 1]
@@ -659,7 +668,9 @@ cdef class Points:
             "names": names,
             "slots": np.array(slots, dtype=np.int32).tobytes(),
             "free_slots": np.array(self.free_slots, dtype=np.int32).tobytes(),
-            "owned": np.array([self.owned[i].slots[k] for i in range(self.n) for k in range(self.owned[i].size)], dtype=np.int32).tobytes(),
+            "owned": np.array(
+                [self.owned[i].slots[k] for i in range(self.n) for k in range(self.owned[i].size)], dtype=np.int32
+            ).tobytes(),
             "ranks": np.array(ranks, dtype=np.int64).tobytes(),
             "counts": np.array(counts, dtype=np.int64).tobytes(),
             "owners": of_owners.tobytes(),
@@ -686,7 +697,7 @@ cdef class Points:
         n = birth.shape[0]
         self.n = n
         self.free_slots = checked["free_slots"].tolist()
-        for j in range(slots.shape[0] + len(self.free_slots)):
+        for j in range(slots.shape[0] + len(self.free_slots)):  # no-cython-lint
             self.append_slot()
         for j, name in enumerate(state["names"]):
             self.occupy(slots[j], name)

@@ -1,9 +1,9 @@
 """A first-order learner over a pool of many points: many small clusters want points rather than covariances.
 
-It is passive-aggressive (PA-I) under the metric between none and the one learned (metrics.pyx), and has probabilities by a
-calibration of its margins.  For two classes it has one column of coefficients, for more one for each class, where a step
-moves the class of the sample and its strongest rival.  A sample that it learns from joins the pool; where that is full, the
-point that is missed least makes room, as in BPA.
+It is passive-aggressive (PA-I) under the metric between none and the one learned (metrics.pyx), and has probabilities
+by a calibration of its margins.  For two classes it has one column of coefficients, for more one for each class, where
+a step moves the class of the sample and its strongest rival.  A sample that it learns from joins the pool; where that
+is full, the point that is missed least makes room, as in BPA.
 """
 
 from libc.math cimport INFINITY, fmin, sqrt
@@ -76,7 +76,8 @@ cdef class Pool:
         return 0
 
     cdef void add_class(self) noexcept:
-        """One class more, for which there is room.  The function of two becomes one for each, of the same norm together."""
+        """One class more, for which there is room.  The function of two becomes one for each, of the same norm
+        together."""
         cdef Py_ssize_t j
         if self.columns > 1:
             self.columns += 1
@@ -86,7 +87,7 @@ cdef class Pool:
             self.coef[1][j] = sqrt(0.5) * self.coef[0][j]
             self.coef[0][j] = -self.coef[1][j]
 
-    # A sample -------------------------------------------------------------------------------------------------------------
+    # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef int ask(self, double *p) except -1:
         """The probabilities of every class, for the sample that was measured last."""
@@ -94,7 +95,10 @@ cdef class Pool:
         cdef double factor = self.calibration.factor()
         self.own = self.kernel.self_similarity(self.metrics.own[metric])
         if n:
-            loops.kernel_row(&self.kernel.program, self.metrics.dots[metric], False, self.metrics.square[metric], self.metrics.own[metric], n, self.row)
+            loops.kernel_row(
+                &self.kernel.program, self.metrics.dots[metric], False, self.metrics.square[metric],
+                self.metrics.own[metric], n, self.row
+            )
         for o in range(self.columns):
             self.score[o] = loops.inner(self.row, self.coef[o], n) if n else 0.0
         if self.columns == 1:
@@ -105,7 +109,8 @@ cdef class Pool:
         return 0
 
     cdef bint learn(self, Py_ssize_t c, double w) noexcept:
-        """The sample asked about last is of class c; whether it is needed in the pool.  ``score`` becomes its coefficients there."""
+        """The sample asked about last is of class c; whether it is needed in the pool.  ``score`` becomes its
+        coefficients there."""
         cdef Py_ssize_t o, rival = 0
         cdef double *score = self.score
         cdef double margin, tau, y = 2.0 * c - 1.0
@@ -128,7 +133,7 @@ cdef class Pool:
             score[c], score[rival] = sqrt(0.5) * tau, -sqrt(0.5) * tau
         return True
 
-    # Points come and go ---------------------------------------------------------------------------------------------------
+    # Points come and go -----------------------------------------------------------------------------------------------
 
     cdef Py_ssize_t leave(self) noexcept:
         """The point that is missed least leaves, and the sample takes over its part along κ(x, ·); which it was.
@@ -175,10 +180,11 @@ cdef class Pool:
         """γ from today's mean distances."""
         self.kernel.tune(self.metrics.mean_distance(metric) / SCALE, self.metrics.mean_square(metric))
 
-    # What there is --------------------------------------------------------------------------------------------------------
+    # What there is ----------------------------------------------------------------------------------------------------
 
     cdef void explain(self, double weight, bint at_sample, double *out) noexcept:
-        """Add the coefficients of every point, by the weight of the learner; at the last sample, what they contribute there."""
+        """Add the coefficients of every point, by the weight of the learner; at the last sample, what they contribute
+        there."""
         cdef Py_ssize_t o, r
         for o in range(self.columns):
             for r in range(self.points.n):
@@ -195,7 +201,13 @@ cdef class Pool:
         cdef Py_ssize_t i, o
         assert len(self.positions) == self.n <= self.most
         assert all([self.absent[i] == INFINITY for i in range(self.points.n, self.capacity)])
-        assert all([self.coef[o][i] == 0.0 for o in range(self.columns) for i in range(self.capacity) if i >= self.points.n or not self.holds(i)])
+        assert all(
+            [
+                self.coef[o][i] == 0.0 for o in range(self.columns) for i in range(
+                    self.capacity
+                ) if i >= self.points.n or not self.holds(i)
+            ]
+        )
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
@@ -203,7 +215,9 @@ cdef class Pool:
         positions = self.positions
         return {
             "points": np.array(positions, dtype=np.int32),
-            "coef": np.array([[self.coef[o][i] for i in positions] for o in range(self.columns)]).reshape(self.columns, self.n),
+            "coef": np.array(
+                [[self.coef[o][i] for i in positions] for o in range(self.columns)]
+            ).reshape(self.columns, self.n),
             "means": np.array([self.kernel.mean_distance, self.kernel.mean_square]),
             "calibration": self.calibration.state(),
         }

@@ -14,17 +14,18 @@ A likelihood turns m, v and the target into c and b: how far the mean moves, how
 
     forgetting      D ← λ D,  μ ← √λ μ, and with them h ← λ h + (1 - λ) a k,  m ← √λ m,  v = a γ + qᵀ h
     x stays out     μ ← μ + c h,  D ← D + b h hᵀ
-    x comes in      p = [h; v]:  μ ← [μ; m] + c p,  D ← [[D, D q], [., qᵀ D q]] + b p pᵀ,  K⁻¹ grows by [q; -1][q; -1]ᵀ/γ
+    x comes in      p = [h; v]:  μ ← [μ; m] + c p,  D ← [[D, D q], [., qᵀ D q]] + b p pᵀ,  K⁻¹ grows by [q; -1][q;
+                    -1]ᵀ/γ
     point i leaves  its rows and columns go;  K⁻¹ loses K⁻¹_i K⁻¹_iᵀ / K⁻¹_ii
 
-Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  Where b v is below
-``RESOLVED`` and x stays out, D is left as it is: the step is then one product with D.
+Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  Where b v is
+below ``RESOLVED`` and x stays out, D is left as it is: the step is then one product with D.
 
 The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.
 """
 
 from libc.math cimport M_SQRT1_2, erfc, exp, fmax, fmin, sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -107,7 +108,8 @@ cdef class Basis:
             for i in range(n):
                 memcpy(a + i * ld, gram + i * ld, (i + 1) * 8)
                 a[i * ld + i] += jitter * largest
-            if n == 0 or linalg.cholesky(a, ld, n) == 0 or jitter > n:  # beyond n any matrix of finite numbers is positive
+            # beyond n any matrix of finite numbers is positive
+            if n == 0 or linalg.cholesky(a, ld, n) == 0 or jitter > n:
                 break
             jitter = 10.0 * jitter + 1e-9
         if n:
@@ -237,7 +239,8 @@ cdef class Belief:
             self.means[o * ld + n - 1] = 0.0
 
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept:
-        """out_i += weight Σ (α_i / K⁻¹_ii)² over the columns, α = K⁻¹ μ, which has room: what is lost of μ where point i leaves."""
+        """out_i += weight Σ (α_i / K⁻¹_ii)² over the columns, α = K⁻¹ μ, which has room: what is lost of μ where point
+        i leaves."""
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
         cdef Triangle inverse = self.basis.inverse
         cdef double *factor = self.basis.column
@@ -278,7 +281,9 @@ cdef class Belief:
             p = normal(old.means[i] / sqrt(1.0 + v))
             self.means[i], self.means[ld + i] = 1.0 - p, p
             for j in range(i + 1):
-                self.learned.numbers[i * ld + j] = old.factor * old.learned.numbers[i * ld + j] * self.amplitude / old.amplitude
+                self.learned.numbers[i * ld + j] = (
+                    old.factor * old.learned.numbers[i * ld + j] * self.amplitude / old.amplitude
+                )
 
     cdef void doubt(self, double keep) noexcept nogil:
         """Of all evidence only this part counts from now on: D shrinks, μ stays."""
@@ -299,7 +304,9 @@ cdef class Belief:
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t o, i, n = self.learned.n, ld = self.basis.capacity
         return {
-            "means": np.array([[self.means[o * ld + i] for i in range(n)] for o in range(self.columns)]).reshape(self.columns, n),
+            "means": np.array(
+                [[self.means[o * ld + i] for i in range(n)] for o in range(self.columns)]
+            ).reshape(self.columns, n),
             "learned": self.learned.state(),
             "factor": self.factor,
         }
@@ -325,7 +332,7 @@ cdef class Belief:
         self.factor = factor
 
 
-# Likelihoods: c and b of a target --------------------------------------------------------------------------------------
+# Likelihoods: c and b of a target -------------------------------------------------------------------------------------
 
 cdef double normal(double z) noexcept nogil:
     """Φ(z)"""
@@ -367,4 +374,3 @@ cdef void gaussian(double error, double v, double noise, double w, double *c, do
     b[0] = 1.0 / (noise + v)
     c[0] = error * b[0]
     weigh(v, w, c, b)
-

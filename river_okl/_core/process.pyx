@@ -1,7 +1,7 @@
 """One Gaussian process on a dictionary, under any kernel: what ``SOGPClassifier`` and ``SOGPRegressor`` step through.
 
-The rows of a kernel over points (rows.pyx), K⁻¹ and what is believed (posterior.pyx), point i the same in all of them.  Every
-method is about the sample that ``look`` or ``observe`` saw last.
+The rows of a kernel over points (rows.pyx), K⁻¹ and what is believed (posterior.pyx), point i the same in all of them.
+Every method is about the sample that ``look`` or ``observe`` saw last.
 """
 
 from libc.math cimport sqrt
@@ -107,7 +107,9 @@ cdef class Process:
         self.rows.memo = value
 
     def __reduce__(self):
-        options = self.rows.kernel.terms, self.budget, self.belief.amplitude, self.belief.forgetting, self.noise, bool(self.regression)
+        options = self.rows.kernel.terms, self.budget, self.belief.amplitude, self.belief.forgetting, self.noise, bool(
+            self.regression
+        )
         return _new, options, self.state()
 
     def __setstate__(self, state):
@@ -117,7 +119,7 @@ cdef class Process:
     def kernel(self):
         return self.rows.kernel
 
-    # The last sample ------------------------------------------------------------------------------------------------------
+    # The last sample --------------------------------------------------------------------------------------------------
 
     def look(self, sample):
         """What is believed of f(x): E f(x) for each column, and Var f(x)."""
@@ -132,7 +134,7 @@ cdef class Process:
         self.belief.look(self.rows.row)
         self.fresh = True
 
-    # A step ---------------------------------------------------------------------------------------------------------------
+    # A step -----------------------------------------------------------------------------------------------------------
 
     def learn(self, sample, double target, double w):
         """One sample: a class by its number, or a target.
@@ -249,7 +251,7 @@ cdef class Process:
         self.belief = belief
         self.fresh = False
 
-    # The kernel moves -----------------------------------------------------------------------------------------------------
+    # The kernel moves -------------------------------------------------------------------------------------------------
 
     cdef int reserve_grams(self) except -1:
         """Room for K before and after, and for the rows of points."""
@@ -284,7 +286,7 @@ cdef class Process:
         self.look_again()
         self.fresh = False
 
-    # What there is --------------------------------------------------------------------------------------------------------
+    # What there is ----------------------------------------------------------------------------------------------------
 
     def alpha(self):
         """K⁻¹ μ: the coefficients of E f, an array (columns, points)."""
@@ -313,7 +315,9 @@ cdef class Process:
         """μ: an array (columns, points)."""
         cdef Py_ssize_t i, o
         n, ld = self.points.n, self.basis.capacity
-        return np.array([[self.belief.means[o * ld + i] for i in range(n)] for o in range(self.belief.columns)]).reshape(self.belief.columns, n)
+        return np.array(
+            [[self.belief.means[o * ld + i] for i in range(n)] for o in range(self.belief.columns)]
+        ).reshape(self.belief.columns, n)
 
     @property
     def norm2(self):

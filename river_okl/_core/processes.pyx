@@ -1,13 +1,14 @@
 """The Gaussian processes of a mixture: a few kernels x a few beliefs, all over ONE dictionary of few points.
 
-A kernel is measured under one of three metrics (metrics.pyx), at a scale m: m times the γ that a kernel alone would take from
-the stream.  Under each there are beliefs (posterior.pyx) of different amplitude and forgetting: two classes by a probit,
-numbers and the 0/1 of many classes by a Gaussian likelihood.
+A kernel is measured under one of three metrics (metrics.pyx), at a scale m: m times the γ that a kernel alone would
+take from the stream.  Under each there are beliefs (posterior.pyx) of different amplitude and forgetting: two classes
+by a probit, numbers and the 0/1 of many classes by a Gaussian likelihood.
 
-A sample joins the dictionary where some kernel finds it novel, and, once that is full, where the mixture did not foresee it; the
-point goes that is missed least, over all processes by their weights.  Kernels move: the one that was believed least becomes a
-neighbour of the one that was believed most, m · 4, m / 4, p ± ½; m · 16 instead of m / 4 where its squared residuals are ``ASTRAY``
-times what it expects, as then it is too wide already.  As beliefs are about f at the points, they stay when a kernel changes.
+A sample joins the dictionary where some kernel finds it novel, and, once that is full, where the mixture did not
+foresee it; the point goes that is missed least, over all processes by their weights.  Kernels move: the one that was
+believed least becomes a neighbour of the one that was believed most, m · 4, m / 4, p ± ½; m · 16 instead of m / 4 where
+its squared residuals are ``ASTRAY`` times what it expects, as then it is too wide already.  As beliefs are about f at
+the points, they stay when a kernel changes.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
@@ -21,7 +22,7 @@ from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport METRICS, Metrics
-from river_okl._core.points cimport Feature, Points
+from river_okl._core.points cimport Feature
 from river_okl._core.posterior cimport JITTER, Basis, Belief, gaussian, normal, probit
 from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
 
@@ -34,8 +35,8 @@ cdef double ASTRAY = 4.0            # times as large as expected are the squared
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
 cdef double FARTHEST = 5.0          # deviations by which one sample moves the running scale
 
-# Of κ(x, x): what is added to it, and the least residue of a sample that brings a point.  Numbers tell points apart that are closer
-# than classes can.
+# Of κ(x, x): what is added to it, and the least residue of a sample that brings a point.  Numbers tell points apart
+# that are closer than classes can.
 JITTER_AND_NOVELTY = {
     "binary": (JITTER, 1e-3),
     "regression": (1e-4, 3e-4),
@@ -94,11 +95,16 @@ cdef class Processes:
 
     def __sizeof__(self):
         cdef Py_ssize_t room = (self.most + 8) // 8 * 8
-        return object.__sizeof__(self) + room * (8 * (2 * METRICS + KERNELS + 4) + 4) + self.capacity * 4 + (self.columns + self.slopes_allocated) * 8
+        return object.__sizeof__(self) + room * (8 * (2 * METRICS + KERNELS + 4) + 4) + self.capacity * 4 + (
+            self.columns + self.slopes_allocated
+        ) * 8
 
     cdef list new_beliefs(self, str task, Py_ssize_t columns):
         """Beliefs that know nothing, over the dictionary that there is."""
-        return [Belief(basis, amplitude, forgetting, columns) for basis in self.bases for forgetting, amplitude, _ in BELIEFS_OF[task]]
+        return [
+            Belief(basis, amplitude, forgetting, columns) for basis in self.bases for forgetting, amplitude,
+            _ in BELIEFS_OF[task]
+        ]
 
     cdef int believe(self, str task, list beliefs) except -1:
         """Go on with other beliefs."""
@@ -116,7 +122,8 @@ cdef class Processes:
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
-        """Room for more columns of targets.  The beliefs of more than two classes are made here, beside those of two."""
+        """Room for more columns of targets.  The beliefs of more than two classes are made here, beside those of
+        two."""
         cdef Belief belief
         cdef Py_ssize_t e
         self.steps = <double *> aligned_resize(self.steps, 0, columns, 8)
@@ -134,7 +141,8 @@ cdef class Processes:
         return 0
 
     cdef int add_class(self) except -1:
-        """One class more, for which there is room.  What two classes were told apart by becomes a function for each of them."""
+        """One class more, for which there is room.  What two classes were told apart by becomes a function for each of
+        them."""
         cdef Belief belief
         if self.columns == 1:
             self.believe("multiclass", self.next_beliefs)
@@ -146,7 +154,7 @@ cdef class Processes:
             belief.columns = self.columns
         return 0
 
-    # A sample -------------------------------------------------------------------------------------------------------------
+    # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef bint has_metric(self, int m) noexcept:
         """Whether some kernel measures under it."""
@@ -157,7 +165,8 @@ cdef class Processes:
         return False
 
     cdef int ask(self, double *p) except -1:
-        """Mean and variance of every process for the sample that was measured last, and the probabilities of every class."""
+        """Mean and variance of every process for the sample that was measured last, and the probabilities of every
+        class."""
         cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
         cdef int b, m
         cdef Kernel kernel
@@ -174,9 +183,13 @@ cdef class Processes:
             kernel, basis, m = self.kernels[i], self.bases[i], self.metric[i]
             self_similarity = kernel.self_similarity(self.metrics.own[m])
             if not self_similarity <= LARGEST_SELF:
-                raise ValueError(f"the kernel of this sample with itself is more than {LARGEST_SELF:g}: scale the features")
+                raise ValueError(
+                    f"the kernel of this sample with itself is more than {LARGEST_SELF:g}: scale the features"
+                )
             if n:
-                loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], self.metrics.own[m], padded, self.k[i])
+                loops.kernel_row(
+                    &kernel.program, self.dots[m], False, self.squares[m], self.metrics.own[m], padded, self.k[i]
+                )
             basis.look(self.k[i], self_similarity)
             for b in range(BELIEFS):
                 e = i * BELIEFS + b
@@ -228,15 +241,19 @@ cdef class Processes:
             residual = (target - belief.mean[0]) * (target - belief.mean[0]) / variance
             surprise += weight[e] * residual / self.residual[e]
             p[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance) + 1e-6
-            self.residual[e] += (fmin(residual, FARTHEST * FARTHEST) - self.residual[e]) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
+            self.residual[e] += (
+                fmin(residual, FARTHEST * FARTHEST) - self.residual[e]
+            ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
             self.residual[e] = fmax(self.residual[e], 1e-4)
         return surprise
 
-    cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept:
+    cdef void sharpen(self, Py_ssize_t c, const double *p) noexcept:  # no-cython-lint
         """A step of Newton's method for κ of every process's softmax(κ m)."""
         cdef Py_ssize_t e
         for e in range(PROCESSES):
-            sharpen((<Belief> self.beliefs[e]).mean, p, self.columns, c, 1.0, 50.0, &self.sharpness[e], &self.curvature[e])
+            sharpen(
+                (<Belief> self.beliefs[e]).mean, p, self.columns, c, 1.0, 50.0, &self.sharpness[e], &self.curvature[e]
+            )
             p += self.columns
 
     cdef int reserve_slopes(self, Py_ssize_t size) except -1:
@@ -247,7 +264,8 @@ cdef class Processes:
         return 0
 
     cdef void learn_slopes(self, const Sample *x, const double *values, const double *weight) noexcept:
-        """The squared slope of the mixture's mean at x along each feature that x has, by differences of the kernel row."""
+        """The squared slope of the mixture's mean at x along each feature that x has, by differences of the kernel
+        row."""
         cdef Py_ssize_t i, j, o, r, n = self.n, room = (self.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
         cdef int b, m
         cdef Kernel kernel
@@ -347,7 +365,7 @@ cdef class Processes:
             self.n += 1
         return novel
 
-    # Points come and go ---------------------------------------------------------------------------------------------------
+    # Points come and go -----------------------------------------------------------------------------------------------
 
     cdef Py_ssize_t leave(self, const double *weight) noexcept:
         """The point that is missed least leaves; which it was, -1: the newcomer."""
@@ -398,10 +416,11 @@ cdef class Processes:
         if i != last and self.member[i] >= 0:
             self.position[self.member[i]] = <int32_t> i
 
-    # Kernels --------------------------------------------------------------------------------------------------------------
+    # Kernels ----------------------------------------------------------------------------------------------------------
 
     cdef int reserve_grams(self) except -1:
-        """Room for the Gram matrices of all kernels before and after they change, and for dot products: while it happens."""
+        """Room for the Gram matrices of all kernels before and after they change, and for dot products: while it
+        happens."""
         cdef Py_ssize_t i, ld = (<Basis> self.bases[0]).capacity
         for i in range(KERNELS):
             if self.before[i] == NULL:
@@ -473,7 +492,10 @@ cdef class Processes:
             for r in range(n):
                 for s in range(r):
                     self.dots[m][s] = dots[r * ld + s]
-                loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], dots[r * ld + r], (r + 7) // 8 * 8, grams[i] + r * ld)
+                loops.kernel_row(
+                    &kernel.program, self.dots[m], False, self.squares[m], dots[r * ld + r], (r + 7) // 8 * 8,
+                    grams[i] + r * ld
+                )
                 grams[i][r * ld + r] = kernel.self_similarity(dots[r * ld + r]) * (1.0 + self.jitter)
 
     def grams(self):
@@ -482,14 +504,17 @@ cdef class Processes:
         self.reserve_grams()
         self.fill_grams(self.after)
         found = [
-            np.array([[self.after[i][max(r, s) * ld + min(r, s)] for s in range(self.n)] for r in range(self.n)]).reshape(self.n, self.n)
+            np.array(
+                [[self.after[i][max(r, s) * ld + min(r, s)] for s in range(self.n)] for r in range(self.n)]
+            ).reshape(self.n, self.n)
             for i in range(KERNELS)
         ]
         self.free_grams()
         return found
 
     cdef bint move(self, const double *share, double *log_weight) noexcept:
-        """The kernel that had less than half of the largest share of the weight becomes a neighbour of the one that had it."""
+        """The kernel that had less than half of the largest share of the weight becomes a neighbour of the one that had
+        it."""
         cdef Py_ssize_t i, low = 0, high = 0, to, of
         cdef int b, m, t
         cdef double scale, other
@@ -504,8 +529,12 @@ cdef class Processes:
         if share[low] >= 0.5 * share[high]:
             return False
         other = 16.0 if self.residual[high * BELIEFS] > ASTRAY else 0.25
-        scales[0], scales[1], scales[2], scales[3] = 4.0 * self.scale[high], other * self.scale[high], self.scale[high], self.scale[high]
-        metrics[0], metrics[1], metrics[2], metrics[3] = self.metric[high], self.metric[high], self.metric[high] + 1, self.metric[high] - 1
+        scales[0], scales[1], scales[2], scales[3] = (
+            4.0 * self.scale[high], other * self.scale[high], self.scale[high], self.scale[high]
+        )
+        metrics[0], metrics[1], metrics[2], metrics[3] = (
+            self.metric[high], self.metric[high], self.metric[high] + 1, self.metric[high] - 1
+        )
         for t in range(4):
             scale, m = scales[t], metrics[t]
             there = False
@@ -521,7 +550,10 @@ cdef class Processes:
                 self.sharpness[to] = self.sharpness[of]
                 self.curvature[to] = self.curvature[of]
                 log_weight[to] = log_weight[of] - newcomer
-            memcpy(self.before[low], self.before[high], (<Basis> self.bases[0]).capacity * (<Basis> self.bases[0]).capacity * 8)
+            memcpy(
+                self.before[low], self.before[high],
+                (<Basis> self.bases[0]).capacity * (<Basis> self.bases[0]).capacity * 8
+            )
             return True
         return False
 
@@ -534,7 +566,8 @@ cdef class Processes:
             (<Kernel> self.kernels[i]).tune(self.metrics.mean_distance(m) / self.scale[i], self.metrics.mean_square(m))
 
     cdef void exchange(self) noexcept:
-        """Kernels are no longer what they were when ``before`` was their Gram matrices: what is believed at the points stays.
+        """Kernels are no longer what they were when ``before`` was their Gram matrices: what is believed at the points
+        stays.
 
         A regression is as sure of it as the kernel is still the same: what it had learned under another one it may have
         taken for what it is not, and being sure of it would not learn again.
@@ -547,17 +580,21 @@ cdef class Processes:
             return
         self.fill_grams(self.after)
         for i in range(KERNELS):
-            keep = fmax(cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity), least_kept) if self.regression else 1.0
+            keep = (
+                fmax(cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity), least_kept)
+                if self.regression else 1.0
+            )
             for b in range(BELIEFS):
                 belief = self.beliefs[i * BELIEFS + b]
                 belief.exchange(self.before[i], self.after[i])
                 belief.doubt(keep)
             (<Basis> self.bases[i]).rebuild(self.after[i])
 
-    # What there is --------------------------------------------------------------------------------------------------------
+    # What there is ----------------------------------------------------------------------------------------------------
 
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
-        """Add the coefficients of every point, by these weights of the processes; at the last sample, what they contribute there."""
+        """Add the coefficients of every point, by these weights of the processes; at the last sample, what they
+        contribute there."""
         cdef Py_ssize_t e, o, r
         cdef Belief belief
         for e in range(PROCESSES):
@@ -565,7 +602,9 @@ cdef class Processes:
             for o in range(self.columns):
                 belief.basis.solve(belief.means + o * belief.basis.capacity, self.alpha)
                 for r in range(self.n):
-                    out[self.position[r] * self.columns + o] += weight[e] * self.alpha[r] * (self.k[e // BELIEFS][r] if at_sample else 1.0)
+                    out[self.position[r] * self.columns + o] += weight[e] * self.alpha[r] * (
+                        self.k[e // BELIEFS][r] if at_sample else 1.0
+                    )
 
     cdef double norm2(self, const double *weight) noexcept:
         """‖E f‖² over all columns, averaged by these weights of the processes."""
@@ -617,12 +656,17 @@ cdef class Processes:
         n = positions.size
         checked_numbers("the kernels of a mixture", kernels, (KERNELS, 4), 0.0, LARGEST_SUM)
         scale, metric = kernels[:, 0], kernels[:, 1]
-        if not ((scale >= LEAST_SCALE).all() and (scale <= LARGEST_SCALE).all() and np.isin(metric, range(METRICS)).all()):
+        if not (
+            (scale >= LEAST_SCALE).all() and (scale <= LARGEST_SCALE).all() and np.isin(metric, range(METRICS)).all()
+        ):
             raise ValueError("the kernels of a mixture are out of range")
         checked_numbers("the fits of the processes", fits, (PROCESSES, 3), 1e-4)
         if len(state["bases"]) != KERNELS or len(state["beliefs"]) != PROCESSES:
             raise ValueError("the processes of a mixture do not match")
-        if any([basis["n"] != n for basis in state["bases"]]) or any([belief["means"].shape != (self.columns, n) for belief in state["beliefs"]]):
+        if (
+            any([basis["n"] != n for basis in state["bases"]])
+            or any([belief["means"].shape != (self.columns, n) for belief in state["beliefs"]])
+        ):
             raise ValueError("the beliefs of a mixture do not match its dictionary and its classes")
         self.reserve_points()
         for i in range(self.points.n):

@@ -1,5 +1,5 @@
-"""Kernel rows: κ(z_i, x) of a sample, or of one of the points, over all points.  One ``Rows`` for each pair of points and
-kernel; what the points are stands in ``points.pyx``, and what is done with a row in ``expansion.pyx``.
+"""Kernel rows: κ(z_i, x) of a sample, or of one of the points, over all points.  One ``Rows`` for each pair of points
+and kernel; what the points are stands in ``points.pyx``, and what is done with a row in ``expansion.pyx``.
 
 What is kept, for points i < n (``check`` recomputes it by brute force):
 
@@ -340,8 +340,8 @@ cdef class Rows:
         return self.collect(positions, False, np.empty((0, 0)))[0]
 
     def rows_among(self, positions, columns):
-        """``rows_of`` without the other points: K of these positions, and Σ_j columns[o, j] κ(z_i, z_j), j over all points,
-        for every o and position i: arrays (positions, positions) and (outputs, positions)."""
+        """``rows_of`` without the other points: K of these positions, and Σ_j columns[o, j] κ(z_i, z_j), j over all
+        points, for every o and position i: arrays (positions, positions) and (outputs, positions)."""
         return self.collect(positions, True, columns)
 
     cdef tuple collect(self, positions, bint among, const double[:, ::1] columns):
@@ -358,7 +358,7 @@ cdef class Rows:
         sums = np.empty((columns.shape[0], chosen.shape[0]))
         view, sums_view = out, sums
         self.prepare_points()
-        room = self.make_tile(&tile)
+        room = self.make_tile(&tile)  # no-cython-lint
         with nogil:
             while j + TILE <= chosen.shape[0] and self.kernel.has_distance:
                 for s in range(TILE):
@@ -377,7 +377,8 @@ cdef class Rows:
         return out, sums
 
     cdef void collect_row(
-        self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out, double[:, ::1] sums
+        self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out,
+        double[:, ::1] sums
     ) noexcept nogil:
         """What ``collect`` keeps of the row of position j of the chosen ones, which stands in ``other``."""
         cdef Py_ssize_t i, o
@@ -425,7 +426,9 @@ cdef class Rows:
                     if kind == DOT_POWER:
                         product *= (gamma * dot + coef0) ** degree
                     else:
-                        product *= math.exp(-gamma * (distance if kind == EXP_SQUARED_DISTANCE else math.sqrt(distance)))
+                        product *= math.exp(
+                            -gamma * (distance if kind == EXP_SQUARED_DISTANCE else math.sqrt(distance))
+                        )
                 total += product
             return total
 
@@ -433,8 +436,8 @@ cdef class Rows:
         for i, x in enumerate(numbered):
             for j in range(i + 1):
                 gram[i, j] = gram[j, i] = kappa(x, numbered[j])
-        # ‖x-z‖² comes from ‖x‖² + ‖z‖² - 2 x·z: it is wrong by up to a few ulp of the squares, its root by the root of that
-        # (only where posting lists are involved)
+        # ‖x-z‖² comes from ‖x‖² + ‖z‖² - 2 x·z: it is wrong by up to a few ulp of the squares, its root by the root of
+        # that (only where posting lists are involved)
         squares = [math.fsum(v * v for v in point.values()) for point in points]
         slack = 1e-14 * max(squares, default=0.0) * max((1.0,) + self.kernel.gammas)
         if any(kind == EXP_DISTANCE for _, fs in self.kernel.terms for kind, *_ in fs):

@@ -6,7 +6,8 @@ cdef extern from *:
     #define LARGEST 1e50         /* of a feature or target: squares and their sums stay far from overflow */
     #define LARGEST_SELF 1e100   /* of kappa(x, x) */
     #define LARGEST_SUM 1e120    /* of squares of features along a stream */
-    #define LARGEST_COUNT 9007199254740992  /* 2^53, of samples: no stream is as long, and so far a count is a double, too */
+    #define LARGEST_COUNT 9007199254740992  /* 2^53, of samples: no stream is as long, and so far a count is a double,
+    too */
 
     /* Whether two names are one, as far as can be seen without a call: they are one object, or equal strings. */
     static inline int okl_same_name(PyObject *a, PyObject *b) {

@@ -16,7 +16,8 @@ def shown(value):
     """What a value looks like in an error: one line, not long, and whatever its __repr__ does."""
     try:
         text = " ".join(repr(value).split())
-    except Exception as error:  # the integers of 4,300 digits, which Python does not write, are no reason for another error
+    # the integers of 4,300 digits, which Python does not write, are no reason for another error
+    except Exception as error:
         text = f"a {type(value).__name__} without repr ({type(error).__name__})"
     return text if len(text) <= 100 else f"{text[:97]}..."
 
@@ -124,12 +125,16 @@ cpdef double number(object key, object value) except? -1.0:
 
 
 cpdef object missing(object value):
-    """Whether a value is a gap for a model that takes them: what is NaN without being a number, say a complex one, is none."""
+    """Whether a value is a gap for a model that takes them: what is NaN without being a number, say a complex one, is
+    none."""
     if value is None:
         return True
     if isinstance(value, (float, int)):
         return value != value
-    return is_gap(value) and (is_number(value) or type(value).__name__ in ("NAType", "NaTType", "datetime64", "timedelta64"))
+    return (
+        is_gap(value)
+        and (is_number(value) or type(value).__name__ in ("NAType", "NaTType", "datetime64", "timedelta64"))
+    )
 
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1:

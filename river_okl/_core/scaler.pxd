@@ -44,7 +44,7 @@ cdef class Scaler:
     cdef Py_ssize_t items_allocated
     cdef int64_t *marks         # [allocated] the look that met the feature last, to find those that are absent
     cdef int64_t look
-    cdef Py_ssize_t size_before # ``prepare``
+    cdef Py_ssize_t size_before  # ``prepare``
 
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int find(self, const Sample *x) except -1

@@ -1,23 +1,24 @@
 """Scaling that is part of the model: what a feature's values are like, learned while the dict is read.
 
-A feature that (nearly) every sample has is centred and divided by its deviation.  One that is missing from some samples is
-divided by the root mean square of the values seen and never centred, so that what is missing stays 0 and a 0/1 feature 0/1.
-The statistics are those of the stream with the sample at hand included, as ``StandardScaler.learn_one`` and then
-``transform_one`` would have them; ``predict_one`` includes it, too, but keeps nothing of it.
+A feature that (nearly) every sample has is centred and divided by its deviation.  One that is missing from some samples
+is divided by the root mean square of the values seen and never centred, so that what is missing stays 0 and a 0/1
+feature 0/1. The statistics are those of the stream with the sample at hand included, as ``StandardScaler.learn_one``
+and then ``transform_one`` would have them; ``predict_one`` includes it, too, but keeps nothing of it.
 
 What is kept of each feature: mean and variance of the values seen, which after ``MEMORY`` values forget as an
-exponential average does; how often it was there.  Where ``BLOCK`` values together vary by less than ``UNIT`` of the deviation,
-but do vary, the unit has become a larger one: the statistics start again from these values.  They do so, too, where the ``FIRST``
-that follow the first ``KNOWN`` vary by less than ``FIRST_UNIT`` of it, as an outlier among those is not known as one.  A value that is more than
-``OUTLYING`` deviations from the mean counts as one at that distance, and is scaled to it, so that a sensor's 9999 is no catastrophe;
-after ``RUN`` such values one after another it is the level that has changed, and they count as they are.
+exponential average does; how often it was there.  Where ``BLOCK`` values together vary by less than ``UNIT`` of the
+deviation, but do vary, the unit has become a larger one: the statistics start again from these values.  They do so,
+too, where the ``FIRST`` that follow the first ``KNOWN`` vary by less than ``FIRST_UNIT`` of it, as an outlier among
+those is not known as one.  A value that is more than ``OUTLYING`` deviations from the mean counts as one at that
+distance, and is scaled to it, so that a sensor's 9999 is no catastrophe; after ``RUN`` such values one after another it
+is the level that has changed, and they count as they are.
 
-A feature counts as there in every sample while at least ``KEPT`` of the samples since its first had it.  Where it is absent
-all the same, it has the scaled 0, but not more than ``FARTHEST`` deviations from the mean: in sparse files what is absent is
-0, and where a sensor failed nothing is known.
+A feature counts as there in every sample while at least ``KEPT`` of the samples since its first had it.  Where it is
+absent all the same, it has the scaled 0, but not more than ``FARTHEST`` deviations from the mean: in sparse files what
+is absent is 0, and where a sensor failed nothing is known.
 
-The number of features is bounded: those that no point holds are forgotten, the longest unseen first, where there are more
-than ``SPARE`` of them and more than are held.
+The number of features is bounded: those that no point holds are forgotten, the longest unseen first, where there are
+more than ``SPARE`` of them and more than are held.
 """
 
 from cpython.object cimport PyObject
@@ -65,7 +66,9 @@ cdef double counted(const Running *numbers, double value) noexcept nogil:
 
 cdef double standing(const Running *numbers, double value) noexcept nogil:
     """A value that was taken in, as deviations from the mean."""
-    cdef double found = (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
+    cdef double found = (
+        (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
+    )
     cdef double most = LARGEST if numbers.run >= RUN else OUTLYING  # of a deviation of 1e-150 it may be anything
     return fmin(fmax(found, -most), most)
 
@@ -93,7 +96,9 @@ cdef bint take_in(Running *numbers, double value) noexcept nogil:
     elif numbers.block == FIRST and numbers.count == KNOWN + FIRST:
         again = 0.0 < numbers.block_square < FIRST_UNIT * FIRST_UNIT * FIRST * numbers.variance
     if again:
-        numbers.count, numbers.mean, numbers.variance = numbers.block, numbers.block_mean, numbers.block_square / <double> numbers.block
+        numbers.count, numbers.mean, numbers.variance = (
+            numbers.block, numbers.block_mean, numbers.block_square / <double> numbers.block
+        )
     if again or numbers.block == BLOCK:
         numbers.block, numbers.block_mean, numbers.block_square = 0, 0.0, 0.0
     return again
@@ -101,7 +106,10 @@ cdef bint take_in(Running *numbers, double value) noexcept nogil:
 
 cdef tuple numbers_of(const Running *numbers):
     """As ``NUMBERS`` names them; what ``running`` takes."""
-    return numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square, numbers.run
+    return (
+        numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square,
+        numbers.run
+    )
 
 
 cdef Running running(numbers) except *:
@@ -174,7 +182,10 @@ cdef class Scaler:
         cdef double there = <double> (feature.count + present), samples = <double> (self.seen + 2 - feature.first)
         if feature.word:
             return False
-        return there >= KEPT * samples if feature.centred else (feature.count >= GAINED_AFTER and there >= GAINED * samples)
+        return (
+            there >= KEPT * samples
+            if feature.centred else (feature.count >= GAINED_AFTER and there >= GAINED * samples)
+        )
 
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil:
         """The value of a feature, scaled as if it had been learned; place -1: a feature that is new."""
@@ -217,9 +228,11 @@ cdef class Scaler:
         return self.n_centred - there
 
     cdef int prepare(self, const Sample *x, Py_ssize_t size) except -1:
-        """Places for the first ``size`` items of a sample that is about to be learned.  If this raises, nothing has changed.
+        """Places for the first ``size`` items of a sample that is about to be learned.  If this raises, nothing has
+        changed.
 
-        ``find`` and ``absent`` were called for it.  A new feature has count 0 until ``learn``; ``withdraw`` takes it back.
+        ``find`` and ``absent`` were called for it.  A new feature has count 0 until ``learn``; ``withdraw`` takes it
+        back.
         """
         cdef Py_ssize_t i
         cdef Feature *feature
@@ -279,7 +292,10 @@ cdef class Scaler:
         if lacking:
             for j in range(self.size):
                 feature = &self.features[j]
-                if feature.key != NULL and feature.centred and self.marks[j] != self.look and not self.is_centred(feature, False):
+                if (
+                    feature.key != NULL and feature.centred and self.marks[j] != self.look
+                    and not self.is_centred(feature, False)
+                ):
                     feature.centred = False
                     self.n_centred -= 1
         self.seen += 1
@@ -338,7 +354,7 @@ cdef class Scaler:
         index, free = self.index, self.free_places
         if unlearned := [at for at in index.values() if self.features[<Py_ssize_t> at].count == 0]:
             index, free = {key: at for key, at in index.items() if at not in unlearned}, free + unlearned
-        for key, place in index.items():
+        for key, place in index.items():  # no-cython-lint
             feature = &self.features[<Py_ssize_t> place]
             rows.append((place, feature.first, feature.last, feature.count, bool(feature.centred)))
             numbers.append(numbers_of(&feature.values))
@@ -381,7 +397,9 @@ cdef class Scaler:
         for i in range(n):
             self.index[names[i]] = int(place[i])
         for i, name in enumerate(self.index):
-            self.features[<Py_ssize_t> place[i]] = Feature(<PyObject *> name, first[i], last[i], count[i], values[i], centred[i], is_word(name))
+            self.features[<Py_ssize_t> place[i]] = Feature(
+                <PyObject *> name, first[i], last[i], count[i], values[i], centred[i], is_word(name)
+            )
         self.free_places = [int(at) for at in free]
         self.n_centred = int(centred.sum())
         self.seen = seen

@@ -133,8 +133,12 @@ cdef class Stack:
     def restore(self, dict state):
         """Go on from a state, every number of which is checked: it may come from anywhere."""
         cdef Py_ssize_t i, j
-        coefficients = checked_numbers("the coefficients of a stack", state["coefficients"], (STACKED,), -LARGEST, LARGEST)
-        covariance = checked_numbers("the covariance of a stack", state["covariance"], (STACKED, STACKED), -LARGEST_VARIANCE, LARGEST_VARIANCE)
+        coefficients = checked_numbers(
+            "the coefficients of a stack", state["coefficients"], (STACKED,), -LARGEST, LARGEST
+        )
+        covariance = checked_numbers(
+            "the covariance of a stack", state["covariance"], (STACKED, STACKED), -LARGEST_VARIANCE, LARGEST_VARIANCE
+        )
         check_positive("the covariance of a stack", covariance)
         for i in range(STACKED):
             self.coefficients[i] = coefficients[i]
