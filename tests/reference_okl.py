@@ -25,7 +25,7 @@ BELIEFS = {  # λ, a, σ²
 FIRST = 4.0, 1  # scale, metric
 EXPERTS = (
     6 + 1 + 3 + 1 + 2
-)  # Gaussian processes, the first-order learner, linear models, neighbours, forests; the stack, or naive Bayes and the stack
+)  # Gaussian processes, the first-order learner, linear models, neighbours, forests; then (naive Bayes and) the stack
 TREES = ((3, 1), (4, 2))  # of every forest, and of how many features one is a candidate
 RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
 
