@@ -553,8 +553,8 @@ class Merging:
     def forests(self, new: Any) -> list[State]:
         """Those of the donor.
 
-        Where its features cannot keep their places, its trees begin new statistics; where its targets are of another unit
-        altogether, new trees."""
+        Where its features cannot keep their places, its trees begin new statistics; where its targets are of another
+        unit altogether, new trees."""
         own = np.full(1 + max([-1, *self.donor.places.tolist()]), GONE, dtype=np.int32)
         own[self.donor.places] = self.donor.columns
         forests = [dict(forest) for forest in self.donor.state["forests"]]
