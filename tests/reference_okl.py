@@ -460,7 +460,7 @@ class Bayes:
 
 
 class Trees:
-    """A forest of the core, over the scaled features by the order in which they came."""
+    """A forest of the core, over the scaled features in the order in which they came, those of one sample by name."""
 
     def __init__(self, seed, n_trees, one_in, regression=False):
         self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression), {}
@@ -473,7 +473,7 @@ class Trees:
         return self.forest.predict(*self.items(x))
 
     def learn(self, x, y, w):
-        for name in x:
+        for name in sorted(x, key=repr):
             self.places.setdefault(name, len(self.places))
         self.forest.train(*self.items(x), y, min(w, 1.0 if self.forest.regression else 10.0))
 
