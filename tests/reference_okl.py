@@ -25,7 +25,7 @@ BELIEFS = {  # λ, a, σ²
 FIRST = 4.0, 1  # scale, metric
 EXPERTS = (
     6 + 1 + 3 + 1 + 2
-)  # Gaussian processes, the first-order learner, linear models, neighbours, forests; the stack, or naive Bayes and the stack
+)  # Gaussian processes, the first-order learner, linear models, neighbours, forests; then (naive Bayes and) the stack
 TREES = ((3, 1), (4, 2))  # of every forest, and of how many features one is a candidate
 RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
 
@@ -460,7 +460,7 @@ class Bayes:
 
 
 class Trees:
-    """A forest of the core, over the scaled features by the order in which they came."""
+    """A forest of the core, over the scaled features in the order in which they came, those of one sample by name."""
 
     def __init__(self, seed, n_trees, one_in, regression=False):
         self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression), {}
@@ -473,7 +473,7 @@ class Trees:
         return self.forest.predict(*self.items(x))
 
     def learn(self, x, y, w):
-        for name in x:
+        for name in sorted(x, key=repr):
             self.places.setdefault(name, len(self.places))
         self.forest.train(*self.items(x), y, min(w, 1.0 if self.forest.regression else 10.0))
 

@@ -237,8 +237,13 @@ cdef class Scaler:
         cdef Py_ssize_t i
         cdef Feature *feature
         self.size_before = self.size
+        new = [i for i in range(size) if self.places[i] < 0]
+        if not new:
+            return 0
         try:
-            for i in range(size):
+            if len(new) > 1:  # by name, so that it does not matter in which order a sample has its features
+                new = [i for _, i in sorted([(repr(<object> x.keys[i]), i) for i in new])]
+            for i in new:
                 if self.places[i] < 0:
                     self.places[i] = self.place_of(<object> x.keys[i])
                     feature = &self.features[self.places[i]]

@@ -113,7 +113,7 @@ class Mixed:
 
     def error_of_trees(self) -> float:
         """The running error of its trees, in the mean of all."""
-        running = [error for forest in self.state["forests"] for error in forest["running"][:, 1].tolist()]
+        running: list[float] = [error for forest in self.state["forests"] for error in forest["running"][:, 1].tolist()]
         return sum(running) / max(1, len(running))
 
     def of_kernel(self, i: int) -> slice:
@@ -557,8 +557,10 @@ class Merging:
         return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
     def forests(self, new: Any) -> list[State]:
-        """Those of the donor.  Where its features cannot keep their places, its trees do without their statistics at first;
-        where its targets are of another unit altogether, new ones."""
+        """Those of the donor.
+
+        Where its features cannot keep their places, its trees begin new statistics; where its targets are of another
+        unit altogether, new trees."""
         own = np.full(1 + max([-1, *self.donor.places.tolist()]), GONE, dtype=np.int32)
         own[self.donor.places] = self.donor.columns
         forests = [dict(forest) for forest in self.donor.state["forests"]]
