@@ -104,7 +104,7 @@ def set_in_basis(f: Expansion, basis: NDArray[np.float64], W: NDArray[np.float64
 
 
 def check_basis(f: Expansion, basis: NDArray[np.float64]) -> None:
-    """ValueError if features are larger than any made of a Gram matrix.  (The next step makes f wᵀz, whatever it is.)"""
+    """ValueError if features are larger than any made of a Gram matrix.  (The next step sets f to wᵀz.)"""
     if not len(basis):
         return
     if not (abs(basis) * np.sqrt(abs(f.self_similarities))[:, None] <= LARGEST_FEATURE).all():

@@ -257,7 +257,7 @@ def test_random_features_for_other_models_are_the_same_for_all():
     assert merged.transform_one(stream[0]) == given.transform_one(stream[0])
     gammas = [model.kernel_in_use.gamma for model in models]
     assert min(gammas) < merged.kernel_in_use.gamma < max(gammas), "the bandwidth is the pooled one"
-    with pytest.raises(ValueError, match=r"other random features.* same seed"):
+    with pytest.raises(ValueError, match=r"different random features.* same seed"):
         river_okl.merge([river_okl.RandomFourierFeatures() for _ in range(2)])
 
 
@@ -540,7 +540,7 @@ BPA = river_okl.BPAClassifier
     ("models", "options", "error", "text"),
     [
         ([], {}, ValueError, "no models"),
-        ([3], {}, TypeError, r"models\[0\] is a int"),
+        ([3], {}, TypeError, r"models\[0\] is an int"),
         ([BPA(), river_okl.RBPClassifier()], {}, TypeError, r"models\[1\] is a RBPClassifier"),
         ([BPA(), BPA(), BPA(budget=50)], {}, ValueError, r"models\[2\] has budget=50 and models\[0\] budget=500"),
         ([BPA(kernels.RBF(0.5)), BPA(kernels.RBF(0.6))], {}, ValueError, r"kernel=RBF\(gamma=0.6\)"),

@@ -107,7 +107,7 @@ def test_what_cannot_be_drawn_says_why():
     three.learn_one({"a": 1.0, "b": 2.0, "c": 3.0}, False)
     with pytest.raises(ValueError, match="2 features; the support vectors have 3"):
         plot.decision_surface(three)
-    with pytest.raises(TypeError, match="no model of river_okl"):
+    with pytest.raises(TypeError, match="not a model of river_okl"):
         plot.decision_surface(preprocessing.StandardScaler())
 
 
