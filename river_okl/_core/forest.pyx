@@ -1,22 +1,28 @@
 """A small forest of Hoeffding trees: concepts that are boxes along the axes, on streams that are long.
 
-Hoeffding trees (Domingos and Hulten 2000) over the scaled features, each of which learns a sample with a weight of its own, drawn from
-Poisson(6) (adaptive random forests, Gomes et al. 2017).  All answer with the mean of their leaves' predictions.
+Hoeffding trees (Domingos and Hulten 2000) over the scaled features, each of which learns a sample with a weight of its
+own, drawn from Poisson(6) (adaptive random forests, Gomes et al. 2017).  All answer with the mean of their leaves'
+predictions.
 
-* A leaf of a classifier has a weight for each class.  A block of statistics adds, for each candidate feature and class, weight, mean and
-  sum of squared deviations.  It splits at one of ten cuts between the extremes if the best feature's information gain exceeds the
-  second's by ε = √(ln(1/δ) / 2n), or if ε < τ.  It predicts by naive Bayes if that has been right more often there than its counts.
-* A leaf of a regressor has a mean, and its block 16 bins of (weight, sum of targets) for each candidate feature.  It splits where that
-  reduces the squared error most, if the second best feature's reduction is less than 1 - ε of the best (FIMT-DD, Ikonomovska et al. 2011).
+* A leaf of a classifier has a weight for each class.  A block of statistics adds, for each candidate feature and class,
+weight, mean and
+  sum of squared deviations.  It splits at one of ten cuts between the extremes if the best feature's information gain
+  exceeds the second's by ε = √(ln(1/δ) / 2n), or if ε < τ.  It predicts by naive Bayes if that has been right more
+  often there than its counts.
+* A leaf of a regressor has a mean, and its block 16 bins of (weight, sum of targets) for each candidate feature.  It
+splits where that
+  reduces the squared error most, if the second best feature's reduction is less than 1 - ε of the best (FIMT-DD,
+  Ikonomovska et al. 2011).
 * The leaves of a split start from what their parent's statistics predict.
 
-Memory is bounded.  Blocks take at most ``bytes`` for all trees together, whatever the number of features and classes: a leaf without one
-waits, and takes over the block of a leaf that has had fewer errors lately.  If more features come than fit, a block's candidates are one of
-every 3, 4, ... adjacent features, drawn for each block.  A tree whose error rises (an average over 100 samples against one over 1,000)
-restarts.
+Memory is bounded.  Blocks take at most ``bytes`` for all trees together, whatever the number of features and classes: a
+leaf without one waits, and takes over the block of a leaf that has had fewer errors lately.  If more features come than
+fit, a block's candidates are one of every 3, 4, ... adjacent features, drawn for each block.  A tree whose error rises
+(an average over 100 samples against one over 1,000) restarts.
 
-A feature that a sample lacks is 0, and 0 is a feature that it lacks: statistics are of other values, and what samples without them
-weigh is the block's weight less theirs.  A place that a feature leaves is that of a feature which was always absent.
+A feature that a sample lacks is 0, and 0 is a feature that it lacks: statistics are of other values, and what samples
+without them weigh is the block's weight less theirs.  A place that a feature leaves is that of a feature which was
+always absent.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, isfinite, sqrt
@@ -33,13 +39,26 @@ cdef extern from "forest.h":
     enum: LANES
     enum: BINS
     const float UNSEEN
-    void take_in "okl_take_in"(const float *x, float w, Py_ssize_t m, float *n, float *mean, float *square) noexcept nogil
+    void take_in "okl_take_in"(
+        const float *x, float w, Py_ssize_t m, float *n, float *mean, float *square
+    ) noexcept nogil
     void widen "okl_widen"(const float *x, Py_ssize_t m, float *low, float *high) noexcept nogil
-    void priors_of "okl_priors"(const float *low, const float *high, Py_ssize_t m, float least, float *prior) noexcept nogil
-    double log_joint "okl_log_joint"(const float *x, float total, Py_ssize_t m, const float *n, const float *mean, const float *square, const float *prior, float *terms, float *factors) noexcept nogil
+    void priors_of "okl_priors"(
+        const float *low, const float *high, Py_ssize_t m, float least, float *prior
+    ) noexcept nogil
+    double log_joint "okl_log_joint"(
+        const float *x, float total, Py_ssize_t m, const float *n, const float *mean, const float *square,
+        const float *prior, float *terms, float *factors
+    ) noexcept nogil
     float below "okl_below"(float cut, float zero, float n, float mean, float square) noexcept nogil
-    float best_cut "okl_best_cut"(const float *rows, const float *totals, Py_ssize_t n_classes, Py_ssize_t m, Py_ssize_t k, float low, float high, float weight, float least_branch, float *cut) noexcept nogil
-    float best_edge "okl_best_edge"(const float *bins, float low, float step, float weight, float total, float least_branch, float *cut, float *left_weight, float *left_sum) noexcept nogil
+    float best_cut "okl_best_cut"(
+        const float *rows, const float *totals, Py_ssize_t n_classes, Py_ssize_t m, Py_ssize_t k, float low, float high,
+        float weight, float least_branch, float *cut
+    ) noexcept nogil
+    float best_edge "okl_best_edge"(
+        const float *bins, float low, float step, float weight, float total, float least_branch, float *cut,
+        float *left_weight, float *left_sum
+    ) noexcept nogil
 
 cdef enum:
     LEAF = -1
@@ -75,7 +94,9 @@ cdef double MOST_SUM = 1e30
 cdef uint32_t[POISSON] thresholds
 cdef int _k
 for _k in range(POISSON):
-    thresholds[_k] = <uint32_t> min(2**32 - 1, round(2**32 * sum(math.exp(-RATE) * RATE**i / math.factorial(i) for i in range(_k + 1))))
+    thresholds[_k] = <uint32_t> min(
+        2**32 - 1, round(2**32 * sum(math.exp(-RATE) * RATE**i / math.factorial(i) for i in range(_k + 1)))
+    )
 
 
 def _array(dict state, name, dtype, shape, low, high):
@@ -111,7 +132,9 @@ cdef class Forest:
         Of the weights and candidates that are drawn.
     """
 
-    def __cinit__(self, int n_trees, *, Py_ssize_t one_in=1, Py_ssize_t bytes=1 << 18, bint regression=False, uint64_t seed=1):
+    def __cinit__(
+        self, int n_trees, *, Py_ssize_t one_in=1, Py_ssize_t bytes=1 << 18, bint regression=False, uint64_t seed=1
+    ):
         if not (0 < n_trees <= 1000 and 0 < one_in <= 1000 and 0 < bytes <= 1 << 40):
             raise ValueError(f"a forest of {n_trees} trees with one in {one_in} features and {bytes} bytes")
         self.n_trees, self.one_in, self.bytes, self.regression, self.random = n_trees, one_in, bytes, regression, seed
@@ -145,15 +168,18 @@ cdef class Forest:
 
     def __sizeof__(self):
         cdef int t
-        total = object.__sizeof__(self) + self.n_trees * (sizeof(Tree) + 16) + self.n_blocks * (self.block_floats * 4 + 4)
+        total = object.__sizeof__(self) + self.n_trees * (sizeof(Tree) + 16) + self.n_blocks * (
+            self.block_floats * 4 + 4
+        )
         for t in range(self.n_trees):
             total += self.trees[t].room * (2 * sizeof(Node) + sizeof(Leaf) + 4 * self.width)
         return total + 16 * self.places + 36 * self.m + 8 * (self.n_trees + 1) * self.n_classes
 
-    # Room -----------------------------------------------------------------------------------------------------------------
+    # Room -------------------------------------------------------------------------------------------------------------
 
     cdef int reserve(self, Py_ssize_t places) except -1:
-        """Room for so many features, and for all that one sample may change.  What is predicted stays, also if this raises."""
+        """Room for so many features, and for all that one sample may change.  What is predicted stays, also if this
+        raises."""
         cdef int t
         self.abandon()
         for t in range(self.n_trees):
@@ -263,7 +289,9 @@ cdef class Forest:
         """Move into what was prepared; blocks keep what they have, unless fewer features of all are candidates now."""
         cdef Room *new = &self.next
         cdef Py_ssize_t before = self.m, m = new.m, b, c, t, leaf, k
-        cdef Py_ssize_t head = sizeof(Block) // 4 + (0 if self.regression else (new.n_classes + LANES - 1) // LANES * LANES)
+        cdef Py_ssize_t head = sizeof(Block) // 4 + (
+            0 if self.regression else (new.n_classes + LANES - 1) // LANES * LANES
+        )
         cdef int32_t next_block = 0
         cdef float *block
         cdef Block *old
@@ -330,7 +358,7 @@ cdef class Forest:
             self.choose_candidates(old)
         self.fresh = False
 
-    # Blocks ---------------------------------------------------------------------------------------------------------------
+    # Blocks -----------------------------------------------------------------------------------------------------------
 
     cdef uint64_t draw(self) noexcept nogil:
         """A random number (SplitMix64, Steele et al. 2014)."""
@@ -344,7 +372,13 @@ cdef class Forest:
         for k in range(self.m):
             size = min(self.group, self.places - k * self.group)
             if feature[k] < 0 and size > 0:
-                feature[k] = <int32_t> (k * self.group + (0 if size == 1 else <Py_ssize_t> (scrambled((<uint64_t> block.seed << 32) + <uint64_t> k) % <uint64_t> size)))
+                feature[k] = <int32_t> (
+                    k * self.group + (
+                        0 if size == 1 else <Py_ssize_t> (
+                            scrambled((<uint64_t> block.seed << 32) + <uint64_t> k) % <uint64_t> size
+                        )
+                    )
+                )
 
     cdef void open_block(self, int t, int32_t leaf, int32_t b) noexcept nogil:
         """Block b is that leaf's, and knows nothing yet.  The last sample is in it, or in the leaf beside it."""
@@ -416,20 +450,24 @@ cdef class Forest:
         return True
 
     cdef void challenge(self, int t, int32_t leaf) noexcept nogil:
-        """A leaf that waits takes a block that is free, or that of the next leaf of its tree that has had less than half as many errors."""
+        """A leaf that waits takes a block that is free, or that of the next leaf of its tree that has had less than
+        half as many errors."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t i, b
         if self.take_block(t, leaf):
             return
-        for i in range(CHALLENGED):
+        for i in range(CHALLENGED):  # no-cython-lint
             tree.hand = 0 if tree.hand + 1 >= tree.n_leaves else tree.hand + 1
             b = tree.leaves[tree.hand].block
-            if b >= 0 and 2.0 * tree.leaves[tree.hand].errors + (0.0 if self.regression else 1.0) < tree.leaves[leaf].errors:
+            if (
+                b >= 0
+                and 2.0 * tree.leaves[tree.hand].errors + (0.0 if self.regression else 1.0) < tree.leaves[leaf].errors
+            ):
                 self.close_block(b)
                 self.take_block(t, leaf)
                 return
 
-    # A sample -------------------------------------------------------------------------------------------------------------
+    # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef void look(self, const int32_t *places, const double *values, Py_ssize_t size) noexcept nogil:
         """Features that there is no room for are absent."""
@@ -503,14 +541,19 @@ cdef class Forest:
         cdef Py_ssize_t i, k, m = self.m
         cdef float *n = self.terms + 2 * m
         if self.n_chosen < 0:
-            return log_joint(self.x, self.totals(block)[c], m, row, row + m, row + 2 * m, self.prior, self.terms, self.terms + m)
+            return log_joint(
+                self.x, self.totals(block)[c], m, row, row + m, row + 2 * m, self.prior, self.terms, self.terms + m
+            )
         for i in range(self.n_chosen):
             k = self.chosen[i]
             n[i], n[m + i], n[2 * m + i] = row[k], row[m + k], row[2 * m + k]
         for i in range(self.n_chosen, (self.n_chosen + LANES - 1) // LANES * LANES):
             n[i] = n[m + i] = n[2 * m + i] = 0.0
             self.prior[i] = 1.0
-        return log_joint(self.x, self.totals(block)[c], (self.n_chosen + LANES - 1) // LANES * LANES, n, n + m, n + 2 * m, self.prior, self.terms, self.terms + m)
+        return log_joint(
+            self.x, self.totals(block)[c], (self.n_chosen + LANES - 1) // LANES * LANES, n, n + m, n + 2 * m,
+            self.prior, self.terms, self.terms + m
+        )
 
     cdef void answer(self, int t, double *p) noexcept nogil:
         """What a tree's leaf predicts: the probabilities of every class, or the mean of a target."""
@@ -569,8 +612,11 @@ cdef class Forest:
             out[0] = self.scale * out[0] + self.offset
         self.fresh = True
 
-    cdef void learn(self, const int32_t *places, const double *values, Py_ssize_t size, double target, double w) noexcept nogil:
-        """The sample that was asked about last, all of whose features have places now, has this class or target and weight.
+    cdef void learn(
+        self, const int32_t *places, const double *values, Py_ssize_t size, double target, double w
+    ) noexcept nogil:
+        """The sample that was asked about last, all of whose features have places now, has this class or target and
+        weight.
 
         ``reserve`` has been called since the last sample was learned.
         """
@@ -651,7 +697,7 @@ cdef class Forest:
         cdef float *low = body + m
         cdef float *high = body + 2 * m
         cdef float *row
-        cdef float *n = self.terms + 2 * m
+        cdef float *n = self.terms + 2 * m  # no-cython-lint
         cdef float at
         self.gather(block)
         block.weight += w
@@ -677,7 +723,7 @@ cdef class Forest:
             take_in(self.x + i, w, 1, row + k, row + m + k, row + 2 * m + k)
             widen(self.x + i, 1, low + k, high + k)
 
-    # Splits ---------------------------------------------------------------------------------------------------------------
+    # Splits -----------------------------------------------------------------------------------------------------------
 
     cdef void try_split(self, int t) noexcept nogil:
         """The leaf of the last sample splits if its best feature is clearly better than the second."""
@@ -700,12 +746,18 @@ cdef class Forest:
             if feature[k] < 0:
                 continue
             if self.regression:
-                gain = best_edge(body + 3 * m + 2 * BINS * k, low[k], high[k], block.weight, block.sum, LEAST_BRANCH, &at, &left, &total)
+                gain = best_edge(
+                    body + 3 * m + 2 * BINS * k, low[k], high[k], block.weight, block.sum, LEAST_BRANCH, &at, &left,
+                    &total
+                )
             else:
-                gain = best_cut(body + 3 * m, self.totals(block), self.n_classes, m, k, low[k], high[k], block.weight, LEAST_BRANCH, &at)
+                gain = best_cut(
+                    body + 3 * m, self.totals(block), self.n_classes, m, k, low[k], high[k], block.weight, LEAST_BRANCH,
+                    &at
+                )
             if gain > first:
                 second, first = first, gain
-                best, cut, left_weight, left_sum = k, at, left, total
+                best, cut, left_weight, left_sum = k, at, left, total  # no-cython-lint
             elif gain > second:
                 second = gain
         if best < 0:
@@ -728,7 +780,8 @@ cdef class Forest:
         cdef float *two = tree.counts + other * self.width
         cdef const float *totals = self.totals(block)
         cdef const float *row
-        cdef float errors = tree.leaves[leaf].errors, mean, left = 0.0, total = 0.0, most = 0.0, of_one = 0.0, of_two = 0.0, at
+        cdef float errors = tree.leaves[leaf].errors, mean, left = 0.0, total = 0.0, most = 0.0
+        cdef float of_one = 0.0, of_two = 0.0, at
         cdef float missed_left, missed_right, missed
         cdef Py_ssize_t c, m = self.m
         if self.regression:
@@ -736,7 +789,9 @@ cdef class Forest:
             row = body + 3 * m + 2 * BINS * k
             best_edge(row, body[m + k], body[2 * m + k], block.weight, block.sum, LEAST_BRANCH, &at, &left, &total)
             two[0] = block.weight - left + SHRINKING
-            two[1] = <float> fmin(fmax((block.sum - total + SHRINKING * mean) / two[0], -LARGEST_TARGET), LARGEST_TARGET)
+            two[1] = <float> fmin(
+                fmax((block.sum - total + SHRINKING * mean) / two[0], -LARGEST_TARGET), LARGEST_TARGET
+            )
             one[0] = left + SHRINKING
             one[1] = <float> fmin(fmax((total + SHRINKING * mean) / one[0], -LARGEST_TARGET), LARGEST_TARGET)
             tree.leaves[leaf].errors = errors * (left / block.weight)
@@ -765,7 +820,8 @@ cdef class Forest:
             self.give_blocks(t, leaf, other)
 
     cdef void give_blocks(self, int t, int32_t one, int32_t other) noexcept nogil:
-        """Of two new leaves the first takes over the block; the second takes one that is free, or that of the fewest errors if it has more."""
+        """Of two new leaves the first takes over the block; the second takes one that is free, or that of the fewest
+        errors if it has more."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t i, least = -1
         cdef float fewest = 0.5 * tree.leaves[other].errors
@@ -780,7 +836,7 @@ cdef class Forest:
             self.close_block(tree.leaves[least].block)
             self.take_block(t, other)
 
-    # Change ---------------------------------------------------------------------------------------------------------------
+    # Change -----------------------------------------------------------------------------------------------------------
 
     cdef bint judge(self, int t, double error) noexcept nogil:
         """A tree's running errors take in one more; whether they have risen so far that it had better restart."""
@@ -852,7 +908,9 @@ cdef class Forest:
             tree.square *= self.scale * self.scale
             for leaf in range(tree.n_leaves):
                 tree.leaves[leaf].errors = <float> fmin(tree.leaves[leaf].errors * self.scale * self.scale, 1e30)
-                tree.counts[2 * leaf + 1] = <float> fmin(fmax(self.scale * tree.counts[2 * leaf + 1] + self.offset, -LARGEST_TARGET), LARGEST_TARGET)
+                tree.counts[2 * leaf + 1] = <float> fmin(
+                    fmax(self.scale * tree.counts[2 * leaf + 1] + self.offset, -LARGEST_TARGET), LARGEST_TARGET
+                )
         for b in range(self.n_blocks):
             block = self.block_at(b)
             if block.tree < 0:
@@ -860,7 +918,9 @@ cdef class Forest:
             block.sum = <float> fmin(fmax(self.scale * block.sum + self.offset * block.weight, -1e30), 1e30)
             bins = self.body(block) + 3 * self.m
             for i in range(BINS * self.m):
-                bins[2 * i + 1] = <float> fmin(fmax(self.scale * bins[2 * i + 1] + self.offset * bins[2 * i], -1e30), 1e30)
+                bins[2 * i + 1] = <float> fmin(
+                    fmax(self.scale * bins[2 * i + 1] + self.offset * bins[2 * i], -1e30), 1e30
+                )
         self.scale, self.offset = 1.0, 0.0
 
     cdef void forget(self, list places) noexcept:
@@ -901,7 +961,7 @@ cdef class Forest:
                     body[(3 + c) * m + k] = 0.0
         self.fresh = False
 
-    # For tests and measurements -------------------------------------------------------------------------------------------
+    # For tests and measurements ---------------------------------------------------------------------------------------
 
     def predict(self, const int32_t[::1] places, const double[::1] values):
         """The probabilities of every class, or the mean of the target."""
@@ -909,7 +969,9 @@ cdef class Forest:
         cdef double[::1] view = out
         if places.shape[0] != values.shape[0]:
             raise ValueError("places and values do not match")
-        self.ask(&places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], &view[0])
+        self.ask(
+            &places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], &view[0]
+        )
         return float(out[0]) if self.regression else out
 
     def train(self, const int32_t[::1] places, const double[::1] values, double target, double w=1.0):
@@ -922,12 +984,20 @@ cdef class Forest:
         while not self.regression and target >= self.n_classes:
             self.act("add_class")
         self.reserve(size)
-        self.learn(&places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], target, w)
+        self.learn(
+            &places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], target, w
+        )
 
-    def replay(self, const int64_t[::1] starts, const int32_t[::1] places, const double[::1] values, const double[::1] targets):
-        """What is predicted of each sample before it is learned; sample i has the items from starts[i] to starts[i + 1]."""
+    def replay(
+        self, const int64_t[::1] starts, const int32_t[::1] places, const double[::1] values, const double[::1] targets
+    ):
+        """What is predicted of each sample before it is learned; sample i has the items from starts[i] to starts[i +
+        1]."""
         cdef Py_ssize_t i, size = 0, items = places.shape[0], samples = targets.shape[0]
-        if starts.shape[0] != samples + 1 or values.shape[0] != items or starts[0] != 0 or starts[samples] != items or (np.diff(starts) < 1).any():
+        if (
+            starts.shape[0] != samples + 1 or values.shape[0] != items or starts[0] != 0 or starts[samples] != items
+            or (np.diff(starts) < 1).any()
+        ):
             raise ValueError("places, values and targets do not match")
         for i in range(items):
             size = max(size, places[i] + 1)
@@ -951,7 +1021,7 @@ cdef class Forest:
         else:
             self.rescale(one, other)
 
-    # What there is --------------------------------------------------------------------------------------------------------
+    # What there is ----------------------------------------------------------------------------------------------------
 
     @property
     def sizes(self):
@@ -973,7 +1043,9 @@ cdef class Forest:
         nodes, leaves, counts, running, ages, heads, bodies, seeds = [], [], [], [], [], [], [], []
         for t in range(self.n_trees):
             tree = &self.trees[t]
-            nodes += [(tree.nodes[i].feature, tree.nodes[i].cut, tree.nodes[i].child) for i in range(2 * tree.n_leaves - 1)]
+            nodes += [
+                (tree.nodes[i].feature, tree.nodes[i].cut, tree.nodes[i].child) for i in range(2 * tree.n_leaves - 1)
+            ]
             leaves += [(tree.leaves[i].block, tree.leaves[i].errors) for i in range(tree.n_leaves)]
             counts += [[tree.counts[i * self.width + c] for c in range(self.width)] for i in range(tree.n_leaves)]
             running.append((tree.fast, tree.slow, tree.square))
@@ -984,7 +1056,9 @@ cdef class Forest:
                 heads.append((block.weight, block.next_test, block.by_bayes, block.by_counts, block.sum))
                 bodies.append(self.body_of(b))
                 seeds.append(block.seed)
-        bodies = np.array(bodies, dtype=np.float32).reshape(len(heads), max(0, self.block_floats - <Py_ssize_t> sizeof(Block) // 4))
+        bodies = np.array(bodies, dtype=np.float32).reshape(
+            len(heads), max(0, self.block_floats - <Py_ssize_t> sizeof(Block) // 4)
+        )
         totals = 0 if self.regression else (self.n_classes + LANES - 1) // LANES * LANES
         return {
             "features": np.array([node[0] for node in nodes], dtype=np.int32),
@@ -1018,7 +1092,10 @@ cdef class Forest:
         n_classes, seen, random = [state[name] for name in ("n_classes", "seen", "random")]
         if any([type(number) is not int for number in (n_classes, seen, random)]):
             raise ValueError("the counts of a forest are no integers")
-        if not (n_classes == 1 if self.regression else 2 <= n_classes <= 2**20) or not (0 <= seen < 2**62 and 0 <= random < 2**64):
+        if (
+            not (n_classes == 1 if self.regression else 2 <= n_classes <= 2**20)
+            or not (0 <= seen < 2**62 and 0 <= random < 2**64)
+        ):
             raise ValueError("the counts of a forest are out of range")
         width = 2 if self.regression else n_classes
         ages = _array(state, "ages", np.int64, (self.n_trees, 4), 0, 2**62)
@@ -1034,11 +1111,16 @@ cdef class Forest:
         low, high = [_array(state, name, np.float32, (places,), -LARGEST, LARGEST) for name in ("low", "high")]
         if (low > 0.0).any() or (high < 0.0).any():
             raise ValueError("the ranges of a forest's features do not match")
-        counts = _array(state, "counts", np.float32, (n, width), -2.0 * LARGEST_TARGET if self.regression else 0.0, MOST_WEIGHT)
+        counts = _array(
+            state, "counts", np.float32, (n, width), -2.0 * LARGEST_TARGET if self.regression else 0.0, MOST_WEIGHT
+        )
         if self.regression and (counts[:, 0].min() < 0.0 or counts[:, 1].max() > 2.0 * LARGEST_TARGET):
             raise ValueError("the leaves of a forest are out of range")
         errors = _array(state, "errors", np.float32, (n,), 0.0, MOST_SUM)
-        features, children = [_array(state, name, np.int32, (2 * n - self.n_trees,), low, places - 1) for name, low, places in (("features", GONE, places), ("children", 0, 2 * n + 1))]
+        features, children = [
+            _array(state, name, np.int32, (2 * n - self.n_trees,), low, places - 1) for name, low,
+            places in (("features", GONE, places), ("children", 0, 2 * n + 1))
+        ]
         cuts = _array(state, "cuts", np.float32, (2 * n - self.n_trees,), -LARGEST, LARGEST)
         units = _array(state, "units", np.float64, (2,), -1e5, 1e5)
         if not 1e-4 < units[0] < 1e4 or (not self.regression and tuple(units) != (1.0, 0.0)):
@@ -1050,7 +1132,10 @@ cdef class Forest:
             child = children[start:end][~leaf]
             if not np.array_equal(np.sort(children[start:end][leaf]), np.arange(count)):
                 raise ValueError("the leaves of a tree do not match")
-            if not np.array_equal(np.sort(child), np.arange(1, 2 * count - 1, 2)) or not (child > np.flatnonzero(~leaf)).all():
+            if (
+                not np.array_equal(np.sort(child), np.arange(1, 2 * count - 1, 2))
+                or not (child > np.flatnonzero(~leaf)).all()
+            ):
                 raise ValueError("the nodes of a tree do not match")
             start = end
         group, m, size, most = self.layout(places, n_classes)
@@ -1075,11 +1160,16 @@ cdef class Forest:
         lows, highs = statistics[:, :m], statistics[:, m:2 * m]
         if self.regression:
             bins = statistics[:, 2 * m:(2 + 2 * BINS) * m]
-            sound = (np.abs(lows) <= LARGEST).all() and (highs >= 1e-6 * (1 - 1e-6)).all() and (highs <= LARGEST).all() and (bins[:, ::2] >= 0.0).all() and (bins[:, ::2] <= MOST_WEIGHT).all()
+            sound = (
+                (np.abs(lows) <= LARGEST).all() and (highs >= 1e-6 * (1 - 1e-6)).all() and (highs <= LARGEST).all()
+                and (bins[:, ::2] >= 0.0).all() and (bins[:, ::2] <= MOST_WEIGHT).all()
+            )
         else:
             rows = statistics[:, 2 * m:(2 + CLASS_ROWS * n_classes) * m].reshape(owned, n_classes, CLASS_ROWS, m)
             sound = (
-                (((lows == UNSEEN) & (highs == -UNSEEN)) | ((np.abs(lows) <= LARGEST) & (np.abs(highs) <= LARGEST))).all()
+                (
+                    ((lows == UNSEEN) & (highs == -UNSEEN)) | ((np.abs(lows) <= LARGEST) & (np.abs(highs) <= LARGEST))
+                ).all()
                 and (rows[:, :, 0] >= 0.0).all() and (rows[:, :, 0] <= MOST_WEIGHT).all()
                 and (np.abs(rows[:, :, 1]) <= 2.0 * LARGEST).all()
                 and (rows[:, :, 2] >= 0.0).all() and (rows[:, :, 2] <= 1e13 * rows[:, :, 0].astype(np.float64)).all()
@@ -1143,29 +1233,53 @@ cdef class Forest:
         cdef float *body
         cdef float n
         owned = set()
-        assert self.n_blocks <= self.most_blocks and self.n_blocks * self.block_floats * 4 <= self.bytes, "statistics are bounded"
+        assert (
+            self.n_blocks <= self.most_blocks
+            and self.n_blocks * self.block_floats * 4 <= self.bytes
+        ), "statistics are bounded"
         for t in range(self.n_trees):
             tree = &self.trees[t]
             assert 1 <= tree.n_leaves <= tree.room and tree.n_leaves <= self.most_leaves, "leaves are bounded"
             splits = [i for i in range(2 * tree.n_leaves - 1) if tree.nodes[i].feature != LEAF]
-            assert sorted([tree.nodes[i].child for i in splits]) == [*range(1, 2 * tree.n_leaves - 1, 2)], "every node has one parent"
-            assert all([tree.nodes[i].child > i and (tree.nodes[i].feature == GONE or 0 <= tree.nodes[i].feature < self.places) for i in splits])
-            assert sorted([tree.nodes[i].child for i in range(2 * tree.n_leaves - 1) if tree.nodes[i].feature == LEAF]) == [*range(tree.n_leaves)]
+            assert sorted(
+                [tree.nodes[i].child for i in splits]
+            ) == [*range(1, 2 * tree.n_leaves - 1, 2)], "every node has one parent"
+            assert all(
+                [
+                    tree.nodes[i].child > i and (
+                        tree.nodes[i].feature == GONE or 0 <= tree.nodes[i].feature < self.places
+                    ) for i in splits
+                ]
+            )
+            assert sorted(
+                [tree.nodes[i].child for i in range(2 * tree.n_leaves - 1) if tree.nodes[i].feature == LEAF]
+            ) == [*range(tree.n_leaves)]
             for i in range(tree.n_leaves):
                 assert tree.leaves[i].errors >= 0.0
-                assert all([isfinite(tree.counts[i * self.width + k]) for k in range(self.width)]) and tree.counts[i * self.width] >= 0.0
+                assert (
+                    all([isfinite(tree.counts[i * self.width + k]) for k in range(self.width)])
+                    and tree.counts[i * self.width] >= 0.0
+                )
                 if tree.leaves[i].block >= 0:
                     block = self.block_at(tree.leaves[i].block)
                     assert block.tree == t and block.leaf == i, "a leaf owns its block"
                     owned.add(tree.leaves[i].block)
-            assert tree.n_blocks == sum([tree.leaves[i].block >= 0 for i in range(tree.n_leaves)]) <= self.share, "every tree has its share"
-        assert len(owned) + self.n_unowned == self.n_blocks and owned | {self.unowned[i] for i in range(self.n_unowned)} == {*range(self.n_blocks)}
+            assert tree.n_blocks == sum(
+                [tree.leaves[i].block >= 0 for i in range(tree.n_leaves)]
+            ) <= self.share, "every tree has its share"
+        assert (
+            len(owned) + self.n_unowned == self.n_blocks
+            and owned | {self.unowned[i] for i in range(self.n_unowned)} == {*range(self.n_blocks)}
+        )
         for b in owned:
             block = self.block_at(b)
             body = self.body(block)
             for k in range(m):
                 j = (<int32_t *> body)[k]
-                assert j == -1 if k * self.group >= self.places else j // self.group == k, "a candidate is one of its group"
+                assert (
+                    j == -1
+                    if k * self.group >= self.places else j // self.group == k
+                ), "a candidate is one of its group"
                 if self.regression:
                     n = sum([(body + (3 + 2 * BINS * 0) * m + 2 * BINS * k)[2 * i] for i in range(BINS)])
                     assert body[2 * m + k] > 0.0 and n <= block.weight * 1.001
@@ -1174,4 +1288,6 @@ cdef class Forest:
                     n = body[(3 + CLASS_ROWS * c) * m + k]
                     assert 0.0 <= n <= self.totals(block)[c] * 1.001 and body[(5 + CLASS_ROWS * c) * m + k] >= 0.0
             if not self.regression:
-                assert abs(sum([self.totals(block)[c] for c in range(self.n_classes)]) - block.weight) <= 1e-3 * block.weight
+                assert abs(
+                    sum([self.totals(block)[c] for c in range(self.n_classes)]) - block.weight
+                ) <= 1e-3 * block.weight

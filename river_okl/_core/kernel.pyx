@@ -1,7 +1,6 @@
 """Kernels as the vector loops want them, and which variant of the loops is in use."""
 
 cimport cython
-from cpython.object cimport PyObject
 from libc.math cimport fmin, sqrt
 
 from river_okl._core.loops cimport (

@@ -104,8 +104,8 @@ cdef class Lock:
                 return 0
             self.refused += 1
             raise RuntimeError(
-                "this model is in the middle of a call of the same thread: a feature name's __hash__ or __eq__, a loss or a "
-                "signal handler may not call it"
+                "this model is in the middle of a call of this thread: a feature name's __hash__ or __eq__, a loss or "
+                "a signal handler may not call it"
             )
         if self.owner and self.generation != forks:
             raise RuntimeError(

@@ -15,7 +15,6 @@ from river_okl._core.calibration cimport Calibration, sigmoid, softmax
 from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.metrics cimport Metrics
-from river_okl._core.points cimport Points
 from river_okl._core.sample cimport LARGEST_SUM
 
 from river_okl._core.states import check_positions, checked_numbers
