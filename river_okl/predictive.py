@@ -41,7 +41,8 @@ class PredictiveModel(KernelModel):
 
     def _point(self, i: int) -> dict[Hashable, float]:
         """A point in the user's feature names."""
-        return self._f.points.point(i)
+        found: dict[Hashable, float] = self._f.points.point(i)
+        return found
 
     @property
     @locked

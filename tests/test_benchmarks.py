@@ -12,7 +12,7 @@ from river import linear_model, preprocessing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
-from benchmarks import defaults, rare, runner, streams, timing, untuned
+from benchmarks import defaults, rare, runner, streams, timing, untuned, words
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import growth
 from river_okl import AhpatronClassifier, BPAClassifier
@@ -187,6 +187,18 @@ def test_untuned(small, tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match=r"not measured .*: OKL on Bananas, OKL on LED, OKL on Friedman;"):
         untuned.main([*options, "tables", "--models", "PA", "OKL"])
     assert (tmp_path / "untuned.md").read_text() == text
+
+
+def test_words(tmp_path, monkeypatch, capsys):
+    """A table of accuracies and one of times; a stream whose file is not there is left out."""
+    monkeypatch.setattr(words, "ROWS", 300)
+    monkeypatch.delenv("RIVER_DATA", raising=False)
+    words.load.cache_clear()
+    words.main(["--streams", "adult", "STAGGER", "Agrawal(2)", "--output", str(tmp_path)])
+    text = (tmp_path / "words.md").read_text()
+    assert "adult: not in RIVER_DATA" in capsys.readouterr().out
+    assert text.count("| STAGGER |") == text.count("| Agrawal(2) |") == 2 and "| adult |" not in text
+    words.load.cache_clear()
 
 
 def test_rare(tmp_path, monkeypatch):

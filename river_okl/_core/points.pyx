@@ -28,7 +28,7 @@ from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport NAN, fabs
+from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -146,8 +146,8 @@ cdef class Points:
         return 0
 
     cdef Py_ssize_t encode_word(self, object name, object word, Py_ssize_t i, Sample *x) except -1:
-        """How many items x has with a string, or None for a gap, under this name: its indicator if it is a feature, and
-        NaN where numbers are known by this name."""
+        """How many items x has with a string, or None for a gap, under this name: infinity for its indicator if that is a
+        feature, and NaN if numbers are known by this name (scaler.pyx)."""
         self.check_name(name)
         if self.words.knows(name):
             self.look_up(x, i, name)
@@ -157,7 +157,7 @@ cdef class Points:
         if key is not None:
             if x.keys[i] != <PyObject *> key:
                 self.look_up(x, i, key)
-            x.numbers[i] = 1.0
+            x.numbers[i] = INFINITY
             i += 1
         return i
 

@@ -125,16 +125,13 @@ cpdef double number(object key, object value) except? -1.0:
 
 
 cpdef object missing(object value):
-    """Whether a value is a gap for a model that takes them: what is NaN without being a number, say a complex one, is
-    none."""
+    """Whether a value is a gap for a model that takes them; a complex NaN, for one, is none."""
     if value is None:
         return True
     if isinstance(value, (float, int)):
         return value != value
-    return (
-        is_gap(value)
-        and (is_number(value) or type(value).__name__ in ("NAType", "NaTType", "datetime64", "timedelta64"))
-    )
+    kinds = ("NAType", "NaTType", "datetime64", "timedelta64")
+    return is_gap(value) and (is_number(value) or type(value).__name__ in kinds)
 
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1:

@@ -17,13 +17,17 @@ A feature counts as there in every sample while at least ``KEPT`` of the samples
 absent all the same, it has the scaled 0, but not more than ``FARTHEST`` deviations from the mean: in sparse files what
 is absent is 0, and where a sensor failed nothing is known.
 
+Two numbers of a sample stand for other values.  Infinity is the indicator of a string (words.pyx): scaled it is
+``INDICATOR``, however rare the string is, and never centred.  NaN is a gap, scaled 0: the feature counts as there.
+Neither changes the mean or variance of a feature.
+
 The number of features is bounded: those that no point holds are forgotten, the longest unseen first, where there are
 more than ``SPARE`` of them and more than are held.
 """
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport copysign, fmax, fmin, sqrt
+from libc.math cimport copysign, fmax, fmin, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -46,6 +50,7 @@ cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
 cdef double FARTHEST = 3.0
 cdef Py_ssize_t SPARE = 40
+cdef double INDICATOR = sqrt(2.0)   # two equally frequent strings are as far apart as numbers are in the mean
 
 COLUMNS = ("place", "first", "last", "count", "centred")
 NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "run")
@@ -191,9 +196,9 @@ cdef class Scaler:
         """The value of a feature, scaled as if it had been learned; place -1: a feature that is new."""
         cdef Feature *feature
         cdef double gain, delta, mean, variance
-        if value != value:  # a gap
-            return 0.0 if self.active else self.features[place].values.mean
-        if not self.active or (place >= 0 and self.features[place].word):
+        if not isfinite(value):  # a gap or a word
+            return INDICATOR if value > 0.0 else 0.0 if self.active else self.features[place].values.mean
+        if not self.active:
             return value
         if place < 0 or self.features[place].values.count == 0:
             if self.seen == 0:
@@ -292,7 +297,7 @@ cdef class Scaler:
             feature.centred = centred
             feature.last = self.seen + 1
             feature.count += 1
-            if x.numbers[i] == x.numbers[i]:  # no gap
+            if isfinite(x.numbers[i]):
                 take_in(&feature.values, x.numbers[i])
         if lacking:
             for j in range(self.size):

@@ -7,8 +7,7 @@ cdef class Words:
     cdef Scaler scaler
     cdef dict keys              # name -> {string, or None for a gap: key}: the words that are features
     cdef list fresh             # keys that the sample encoded last has made
-    # [SETS · WAYS] hashes of words seen once, each set from the newest to the oldest; 0: none
-    cdef int64_t *once
+    cdef int64_t *once          # [SETS · WAYS] hashes of words seen once, the newest of each set first; 0: none
     cdef int64_t *unknown       # [allocated] hashes of the words of that sample that are no features
     cdef Py_ssize_t n_unknown, allocated
 

@@ -146,7 +146,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
         """Learn the rows of a frame one after another, exactly as ``learn_one`` would; w: a weight for each row, or one."""
         frame = rows_of(frame_of(X))
         for row, weight in zip(frame, check_weights(1.0 if w is None else w, len(frame)), strict=True):
-            self.learn_one(row, weight)  # type: ignore[arg-type]  # a row of a frame is as good as a dict
+            self.learn_one(row, weight)  # a row of a frame is as good as a dict
 
     def learn_stream(self, samples: Iterable[dict[Hashable, Any]]) -> None:
         """Learn samples one after another."""

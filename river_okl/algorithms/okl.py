@@ -108,6 +108,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     Notes
     -----
+    - Samples may have strings, None and NaN. A string is an indicator feature, however rare of one value, from the second
+      time on that it is learned; strings that come once cost a fixed 32 KB together. None and NaN count as the feature's
+      mean and are an indicator, too. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
     - `experts` has the mixture weights, `feature_weights` the weights of the features.
     - Sample weights are relative to those of the stream so far: weights of 100 and 1 are the same as 1 and .01, equal ones the same as 1.
       A single step counts a sample at most ten times, except in the Gaussian processes and the passive-aggressive learner.
@@ -176,6 +179,9 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     Notes
     -----
+    - Samples may have strings, None and NaN. A string is an indicator feature, however rare of one value, from the second time on
+      that it is learned; strings that come once cost a fixed 32 KB together. None and NaN count as the feature's mean and are an indicator,
+      too. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
     - `predict_one(x, with_dist=True)` is the predictive distribution, a `river.proba.Gaussian`: mean and variance of the mixture, noise
       included, rescaled so that 90 % of the past targets were within its 90 % interval.
     - `experts` has the mixture weights, `feature_weights` the weights of the features.
