@@ -146,8 +146,8 @@ cdef class Points:
         return 0
 
     cdef Py_ssize_t encode_word(self, object name, object word, Py_ssize_t i, Sample *x) except -1:
-        """How many items x has with a string, or None for a gap, under this name: infinity for its indicator if that is a
-        feature, and NaN if numbers are known by this name (scaler.pyx)."""
+        """How many items x has with a string, or None for a gap, under this name: infinity for its indicator if that is
+        a feature, and NaN if numbers are known by this name (scaler.pyx)."""
         self.check_name(name)
         if self.words.knows(name):
             self.look_up(x, i, name)

@@ -1,7 +1,7 @@
 """Strings and gaps of samples as features: which words are one, and under which key.
 
-A word is a string, or a gap (None), under a feature name.  Its indicator, which samples with the word have and others lack,
-is the feature ``("=", name, word)``, a key like any other name of points, scaler, states and checkpoints.
+A word is a string, or a gap (None), under a feature name.  Its indicator, which samples with the word have and others
+lack, is the feature ``("=", name, word)``, a key like any other name of points, scaler, states and checkpoints.
 
 A word becomes a feature the second time that it is learned.  Of one seen once a hash of 8 bytes is kept, in a table of
 fixed size, in which the newest words replace the oldest of their set: identifiers that never come again cost neither
