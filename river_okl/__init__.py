@@ -58,7 +58,7 @@ else:
         if name == "__all__":
             return globals().setdefault(name, sorted(_modules()))
         if not name.startswith("__"):
-            if importlib.util.find_spec(f"{__name__}.{name}"):
+            if name.isidentifier() and importlib.util.find_spec(f"{__name__}.{name}"):
                 return importlib.import_module(f"{__name__}.{name}")
             if module := _modules().get(name):
                 return globals().setdefault(name, getattr(importlib.import_module(module), name))
