@@ -79,7 +79,7 @@ def test_regressors_behind_a_scaler_that_has_learned_nothing(cls):
 
 
 def test_a_feature_that_min_max_scaler_has_not_learned_is_explained():
-    pipeline = preprocessing.MinMaxScaler() | river_okl.OKLClassifier()
+    pipeline = preprocessing.MinMaxScaler() | river_okl.SOGPClassifier()
     pipeline.learn_one({"a": 1.0}, True)
     with pytest.raises(ValueError, match=r"feature 'b' is nan: .*MinMaxScaler"):
         pipeline.predict_one({"a": 1.0, "b": 2.0})
