@@ -99,7 +99,7 @@ def main() -> None:
         step, lock = price(name)
         prices.append((f"`{name}`", f"{1e6 * step:.2f}", f"{1e6 * lock:.3f}", f"{100 * lock / step:.1f} %"))
     about = (
-        f"`python -m benchmarks.threads`; {machine()}. Calls a second: one thread learns Agrawal (9 features) and "
+        f"`python -m benchmarks.threads`; {machine()} Calls a second: one thread learns Agrawal (9 features) and "
         f"{READERS} predict, for {SECONDS:g} s each."
     )
     head = ("class", "learner alone", "one reader alone", "learner beside readers", "all readers", "slowest reader")
