@@ -4,13 +4,11 @@ Uncontended it is one comparison and one assignment under the GIL, a few nanosec
 costs several times as much, and a model has steps of a microsecond.  It differs from those in three more ways:
 
 - It is not reentrant.  A thread that comes back while it is inside was called by its own step: by a feature name's
-  ``__hash__``, by a user's loss, by a signal handler.  There is no state between two samples to show it, so it gets an
-  error.
-- It is fair enough.  A thread that learns in a loop would take the lock again before a woken reader has the GIL.  After
+  ``__hash__``, a user's loss or a signal handler.  No state between two samples exists then, so it gets an error.
+- It is roughly fair.  A thread that learns in a loop would take the lock again before a woken reader has the GIL.  After
   ``TURNS`` such calls it has to queue; handing over at each call would cost a context switch a sample.
-- ``release`` does nothing in a thread that does not own it.  So ``try: lock.acquire() ... finally: lock.release()``
-survives a
-  signal between any two bytecodes, unlike ``acquire`` before ``try``, at half the price of ``with``.
+- ``release`` does nothing in a thread that does not own it.  So ``try: lock.acquire() ... finally: lock.release()`` is
+  safe if a signal arrives between any two bytecodes, unlike ``acquire`` before ``try``, at half the price of ``with``.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -43,10 +41,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _is_inside(lock, frame):
-    """Whether a method of this lock's model has called, in the end, the one in the innermost frame.
+    """Whether an outer frame of this thread is in a method of this lock's model.
 
-    Asked only in a thread that comes back.  Debuggers, profilers and tests may raise between any two instructions,
-    where no signal handler runs; then ``release`` is never called, and nobody is inside.
+    Called only if a thread requests a lock that it holds.  Debuggers, profilers and tests may raise between any two
+    instructions, where no signal handler runs; then ``release`` was never called, and no method is running.
     """
     while (frame := frame.f_back) is not None:
         owner = frame.f_locals.get("self")
