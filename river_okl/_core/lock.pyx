@@ -5,7 +5,7 @@ costs several times as much, and a model has steps of a microsecond.  It differs
 
 - It is not reentrant.  A thread that comes back while it is inside was called by its own step: by a feature name's
   ``__hash__``, a user's loss or a signal handler.  No state between two samples exists then, so it gets an error.
-- It is roughly fair.  A thread that learns in a loop would take the lock again before a woken reader has the GIL.  After
+- It is nearly fair.  A thread that learns in a loop would take the lock again before a woken reader has the GIL.  After
   ``TURNS`` such calls it has to queue; handing over at each call would cost a context switch a sample.
 - ``release`` does nothing in a thread that does not own it.  So ``try: lock.acquire() ... finally: lock.release()`` is
   safe if a signal arrives between any two bytecodes, unlike ``acquire`` before ``try``, at half the price of ``with``.
