@@ -154,6 +154,34 @@ class Cache:
         return self.rows[key]
 
 
+class Store:
+    """Results by stream and model, in a file of the repository: what takes hours is measured once.
+
+    A line for each, in order, so that a change shows which were measured again; each has the key of what it depends on
+    and the commit that it was measured at.
+    """
+
+    def __init__(self, path: pathlib.Path):
+        self.path = path
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        self.rows: dict[tuple[str, str], Row] = {
+            (row["stream"], row["model"]): row for row in (json.loads(line) for line in lines)
+        }
+
+    def current(self, stream: str, model: str, key: str, of: int, limit: float) -> bool:
+        """Whether this was measured, as it is now, over all its samples or for as long as `limit` allows."""
+        row = self.rows.get((stream, model), {})
+        return row.get("key") == key and (row["rows"] == of or row["limit"] >= limit)
+
+    def keep(self, stream: str, model: str, **row: Any) -> None:
+        self.rows[stream, model] = {"stream": stream, "model": model, "commit": commit(), **row}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = "".join(f"{json.dumps(self.rows[pair])}\n" for pair in sorted(self.rows))
+        half = self.path.with_suffix(".part")
+        half.write_text(text, encoding="utf-8")
+        half.replace(self.path)  # an interrupted command loses nothing
+
+
 # Tables ---------------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,7 @@ from river import dummy, ensemble, forest, linear_model, multiclass, naive_bayes
 
 import river_okl
 from benchmarks import runner
-from benchmarks.streams import STREAMS, Sample, load
+from benchmarks.streams import STREAMS, Sample, Stream, load
 
 WARM = 2_000  # samples after which intervals are judged
 Z90 = 1.6448536269514722
@@ -80,9 +80,8 @@ def models(name: str) -> dict[str, Model]:
     return CLASSIFIERS if STREAMS[name].classes else REGRESSORS
 
 
-def build(name: str, model: str) -> Any:
-    """The model as it meets the stream of this name."""
-    what, how = STREAMS[name], models(name)[model]
+def build(what: Stream, how: Model) -> Any:
+    """The model as it meets this stream."""
     out = how.make()
     if how.linear and what.classes > 2:
         out = multiclass.OneVsRestClassifier(out)
@@ -94,8 +93,10 @@ def build(name: str, model: str) -> Any:
 # Accuracy -------------------------------------------------------------------------------------------
 
 
-def classify(model: Any, samples: Sequence[Sample], classes: int, limit: float) -> runner.Row:
-    """Mistakes and log-loss of the model's own probabilities, clipped as `CLIPS` say."""
+def classify(
+    model: Any, samples: Sequence[Sample], classes: int, limit: float, seen: Callable[[bool], object] = bool
+) -> runner.Row:
+    """Accuracy, and log-loss of the model's own probabilities, clipped at `CLIPS`; `seen` is told each hit or miss."""
     last = model[-1] if hasattr(model, "steps") else model
     derived = type(last).predict_one.__module__.startswith("river.base")  # the label of the greatest probability
     right = n = 0
@@ -108,6 +109,7 @@ def classify(model: Any, samples: Sequence[Sample], classes: int, limit: float) 
         for clip in CLIPS:
             losses[clip] -= math.log(min(max(true, clip), 1.0 - clip) if true == true else clip)
         right += label == y
+        seen(label == y)
         model.learn_one(x, y)
         n += 1
         if time.thread_time() - start > limit:
@@ -150,7 +152,7 @@ def samples_digest(name: str, raw: bool) -> str:
 
 def key(name: str, model: str) -> str:
     raw = models(name)[model].raw and STREAMS[name].features > 0
-    return runner.digest(samples_digest(name, raw), runner.content(build(name, model)), MEASURE)
+    return runner.digest(samples_digest(name, raw), runner.content(build(STREAMS[name], models(name)[model])), MEASURE)
 
 
 def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
@@ -164,7 +166,7 @@ def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str], li
             if known and (known["rows"] == len(samples) or known["limit"] >= limit):
                 continue
             measure = classify if STREAMS[name].classes else regress
-            candidate = build(name, model)
+            candidate = build(STREAMS[name], models(name)[model])
             try:
                 result = measure(candidate, samples, STREAMS[name].classes, limit)
                 result["bytes"] = candidate._raw_memory_usage
@@ -184,7 +186,7 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], row
     """
     measured: dict[str, Any] = {"commit": runner.commit(), "rows": rows, "machine": runner.machine(), "streams": {}}
     for name in streams:
-        contenders = {model: build(name, model) for model in models(name) if model in wanted}
+        contenders = {model: build(STREAMS[name], how) for model, how in models(name).items() if model in wanted}
         turns: dict[str, list[tuple[float, int]]] = {model: [] for model in contenders}
         for start in range(0, min(rows, len(load(name, True))), 100):
             for model, contender in list(contenders.items()):
