@@ -1,8 +1,8 @@
 """100,000 samples: ``python -m benchmarks.long``.
 
-The streams on which a bounded model could stop learning, in the protocol of `benchmarks.untuned`: defaults, test-then-train,
-River's models behind a StandardScaler except on a9a, which is sparse.  elec2 and a9a (both files) are shorter, and whole.
-Concepts in turn take a quarter of the stream each.  Writes `results/long.md` and docs/long.png.
+Streams on which a bounded model could stop learning, in the protocol of `benchmarks.untuned`: defaults,
+test-then-train, River's models behind a StandardScaler except on a9a, which is sparse.  elec2 and a9a (both files) are
+shorter, and whole.  Concepts in turn take a quarter of the stream each.  Writes `results/long.md` and docs/long.png.
 
 Results are kept in `results/long.jsonl`: River's models take hours and do not change, so ``--models OKL`` measures ours
 again (if its code has changed) and takes theirs from there.  A pair of a stream and a model that takes longer than

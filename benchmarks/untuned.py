@@ -8,8 +8,10 @@ zeros, these are put back before it, and on a9a and w8a, which are wide and spar
 stream as it comes.  Linear models and bagging learn more than two classes one against the rest; linear regressors are
 behind a TargetStandardScaler, too.  Seeds are 1.
 
-A pair of a stream and a model is measured once and kept by its content (`runner.py`); one that takes longer than
-`--limit` seconds of the processor's time counts as far as it came, and the tables say so.
+Results are kept in `results/untuned.jsonl` and `untuned-times.json`.  Our models are measured again if their code has
+changed, with all models' times beside theirs; River's, which take hours and do not change, only if `--models` names
+them.  A pair of a stream and a model that takes longer than `--limit` seconds of the processor's time counts as far as
+it came, and the tables say so.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from benchmarks.streams import STREAMS, Sample, Stream, load
 WARM = 2_000  # samples after which intervals are judged
 Z90 = 1.6448536269514722
 CLIPS = (1e-4, 1e-15)
+TIMED = 1_000  # samples of a stream
 
 
 # Models ---------------------------------------------------------------------------------------------
@@ -74,6 +77,7 @@ REGRESSORS = {
 
 
 ALL = list(CLASSIFIERS | REGRESSORS)
+OURS = ["OKL", "Ahpatron"]
 
 
 def models(name: str) -> dict[str, Model]:
@@ -155,15 +159,14 @@ def key(name: str, model: str) -> str:
     return runner.digest(samples_digest(name, raw), runner.content(build(STREAMS[name], models(name)[model])), MEASURE)
 
 
-def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
+def cells(store: runner.Store, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
     """Measure what is not known: the cheap models on all streams first."""
     for model in wanted:
         for name in streams:
             if model not in models(name):
                 continue
-            known = cache.rows.get(k := key(name, model))
             samples = load(name, models(name)[model].raw)
-            if known and (known["rows"] == len(samples) or known["limit"] >= limit):
+            if store.current(name, model, k := key(name, model), len(samples), limit):
                 continue
             measure = classify if STREAMS[name].classes else regress
             candidate = build(STREAMS[name], models(name)[model])
@@ -172,23 +175,26 @@ def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str], li
                 result["bytes"] = candidate._raw_memory_usage
             except Exception as error:  # a model that a stream breaks has its cell, too
                 result = {"rows": 0, "seconds": 0.0, "failed": repr(error)}
-            cache.keep(k, stream=name, model=model, of=len(samples), limit=limit, **result)
+            store.keep(name, model, key=k, of=len(samples), limit=limit, **result)
             print(f"{model} on {name}: {result}", flush=True)
 
 
 # Time -----------------------------------------------------------------------------------------------
 
 
-def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], rows: int, limit: float) -> None:
+def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
     """µs of predict_one and learn_one from raw dicts: all models in turns of 100 samples over the start of a stream.
 
     The median of the turns, as a shared machine stalls now and then. A model that has used `limit` seconds stops there.
+    Models that are not wanted keep the times that they had.
     """
-    measured: dict[str, Any] = {"commit": runner.commit(), "rows": rows, "machine": runner.machine(), "streams": {}}
+    measured: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {"commits": {}, "streams": {}}
+    measured |= {"rows": TIMED, "machine": runner.machine()}
+    measured["commits"] |= dict.fromkeys(wanted, runner.commit())
     for name in streams:
         contenders = {model: build(STREAMS[name], how) for model, how in models(name).items() if model in wanted}
         turns: dict[str, list[tuple[float, int]]] = {model: [] for model in contenders}
-        for start in range(0, min(rows, len(load(name, True))), 100):
+        for start in range(0, min(TIMED, len(load(name, True))), 100):
             for model, contender in list(contenders.items()):
                 if sum(seconds for seconds, _ in turns[model]) > limit:
                     continue
@@ -203,12 +209,11 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], row
                     del contenders[model]
                     continue
                 turns[model].append((time.thread_time() - before, len(block)))
-        measured["streams"][name] = {
-            "features": statistics.fmean(len(x) for x, _ in load(name, True)[:rows]),
-            "us": {model: 1e6 * statistics.median(s / n for s, n in turns[model]) for model in contenders},
-        }
-        print(name, measured["streams"][name], flush=True)
-        path.write_text(json.dumps(measured))
+        entry = measured["streams"].setdefault(name, {"us": {}})
+        entry["features"] = statistics.fmean(len(x) for x, _ in load(name, True)[:TIMED])
+        entry["us"] |= {model: 1e6 * statistics.median(s / n for s, n in turns[model]) for model in contenders}
+        print(name, entry, flush=True)
+        path.write_text(json.dumps(measured, indent=1) + "\n")
 
 
 # Tables ---------------------------------------------------------------------------------------------
@@ -216,16 +221,20 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], row
 Results = dict[tuple[str, str], runner.Row]  # by stream and model
 
 
-def results(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str]) -> Results:
-    keys = {(name, model): key(name, model) for name in streams for model in models(name) if model in wanted}
-    return {pair: cache.rows[k] for pair, k in keys.items() if k in cache.rows}
+def complete(store: runner.Store, streams: Sequence[str], wanted: Sequence[str]) -> Results:
+    """What is known of these streams: of the wanted models as the code is now, of all others as they were measured.
 
-
-def complete(found: Results, streams: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse to write what lacks a pair: what code has changed is unknown, and tables would be without its model."""
-    lost = [f"{m} on {name}" for name in streams for m in models(name) if m in wanted and (name, m) not in found]
+    Refuse to write what lacks a pair: what code has changed is unknown, and tables would be without its model.
+    """
+    pairs = [(name, m) for name in streams for m in models(name)]
+    lost = [
+        f"{m} on {name}"
+        for name, m in pairs
+        if m in wanted and store.rows.get((name, m), {}).get("key") != key(name, m)
+    ]
     if lost:
         raise SystemExit(f"not measured as the code is now: {', '.join(lost)}; measure them with --only cells")
+    return {pair: store.rows[pair] for pair in pairs if pair in store.rows}
 
 
 def ranks(values: dict[str, float]) -> dict[str, float]:
@@ -278,7 +287,7 @@ def short(found: Results) -> str:
 def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -> None:
     classified = [name for name in STREAMS if STREAMS[name].classes and any(s == name for s, _ in found)]
     regressed = [name for name in STREAMS if not STREAMS[name].classes and any(s == name for s, _ in found)]
-    commits = ", ".join(sorted({row["commit"] for row in found.values()}))
+    commits = ", ".join(sorted({commit for row in found.values() for commit in row["commit"].split(", ")}))
     for heading, streams, field, shown in (
         ("1. Accuracy, %", classified, "accuracy", "{:.1f}".format),
         ("2. Log-loss", classified, "loss", "{:.3f}".format),
@@ -299,7 +308,8 @@ def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -
     ]
     report.write("6. Memory at the end of the stream, kB by River's meter", runner.table(["model", *classified], sizes))
     if timed:
-        text = f"The first {timed['rows']:,} rows, at {timed['commit']}, {timed['machine']}\n\n"
+        at = ", ".join(sorted(set(timed["commits"].values())))
+        text = f"The first {timed['rows']:,} rows, at {at}, {timed['machine']}\n\n"
         report.write("7. Time of predict_one and learn_one, µs", text + of_time(timed["streams"]))
 
 
@@ -320,23 +330,20 @@ def of_time(streams: dict[str, Any]) -> str:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("untuned", __doc__.splitlines()[0])
     runner.choice(parser, "--streams", list(STREAMS))
-    runner.choice(parser, "--models", ALL)
+    parser.add_argument("--models", nargs="+", choices=ALL, metavar="NAME", help=f"{', '.join(ALL)}; default: ours")
     about = "seconds of a pair of stream and model at most (20 where times are taken)"
     parser.add_argument("--limit", type=float, default=360.0, help=about)
-    parser.add_argument("--rows", type=int, default=3_000, help="of a stream that are timed")
     runner.choice(parser, "--only", ["cells", "times", "tables", "pictures"])
     options = parser.parse_args(argv)
-    cache = runner.Cache(options.cache / "untuned.jsonl")
-    path = options.cache / "untuned-times.json"
+    store, path = runner.Store(options.output / "untuned.jsonl"), options.output / "untuned-times.json"
     if "cells" in options.only:
-        cells(cache, options.streams, options.models, options.limit)
+        cells(store, options.streams, options.models or OURS, options.limit)
     if "times" in options.only:
-        options.cache.mkdir(parents=True, exist_ok=True)
-        times(path, options.streams, options.models, options.rows, min(20.0, options.limit))
+        times(path, options.streams, options.models or ALL, min(20.0, options.limit))
+    if not {"tables", "pictures"} & set(options.only):
+        return
     timed = json.loads(path.read_text()) if path.is_file() else None
-    found = results(cache, options.streams, options.models)
-    if {"tables", "pictures"} & set(options.only):
-        complete(found, options.streams, options.models)
+    found = complete(store, options.streams, options.models or OURS)
     if "tables" in options.only:
         title = "Everything with its defaults: `python -m benchmarks.untuned`"
         write(found, timed, runner.Report(options.output / "untuned.md", title))

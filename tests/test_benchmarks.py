@@ -159,9 +159,9 @@ def small(monkeypatch):
 
 def test_untuned(small, tmp_path, monkeypatch):
     options = ["--streams", "Bananas", "LED", "Friedman", "--models", "LogisticRegression", "PA", "Ahpatron"]
-    options += ["--cache", str(tmp_path / "cache"), "--output", str(tmp_path), "--only"]
+    options += ["--output", str(tmp_path), "--only"]
     untuned.main([*options, "cells"])
-    lines = (tmp_path / "cache" / "untuned.jsonl").read_text().splitlines()
+    lines = (tmp_path / "untuned.jsonl").read_text().splitlines()
     assert {(row["stream"], row["model"]) for row in map(json.loads, lines)} == {
         ("Bananas", "LogisticRegression"),
         ("Bananas", "PA"),
