@@ -34,8 +34,10 @@ cdef class Estimates:
     cdef double log_weight[ESTIMATES]   # the processes', the linear one's, the stack's
     cdef double weight[ESTIMATES]
     cdef double residual[ESTIMATES]     # running squared residuals
+    cdef bint silent[STACK_INPUTS + 1]  # of the stack's inputs, and the stack itself: see Mixture.silence
 
     cdef void ask(self, const Sample *x, const double *values, double of_neighbours, double of_trees) noexcept
+    cdef void ask_stack(self) noexcept
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
     cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept

@@ -145,7 +145,22 @@ cdef class Estimates:
         self.stack.inputs[PROCESSES] = self.linear.mean
         self.stack.inputs[PROCESSES + 1] = 1.0
         self.stack.inputs[PROCESSES + 2], self.stack.inputs[PROCESSES + 3] = of_neighbours, of_trees
+        self.ask_stack()
+
+    cdef void ask_stack(self) noexcept:
+        cdef Py_ssize_t i
+        for i in range(STACK_INPUTS):
+            if self.silent[i]:
+                self.stack.inputs[i] = 0.0
         self.stack.ask(STACK_INPUTS)
+
+    def silence(self, silent):
+        """Which inputs of the stack say nothing, and whether it itself does; see ``Mixture.silence``."""
+        cdef Py_ssize_t i
+        for i in range(STACK_INPUTS + 1):
+            self.silent[i] = silent[i]
+            if i < STACK_INPUTS and silent[i]:
+                self.stack.coef[i] = 0.0
 
     cdef void mix(self, double *mean, double *variance) noexcept:
         """The processes' mean and variance become those of all three."""
@@ -186,6 +201,10 @@ cdef class Estimates:
                 fmin(off[i] * off[i], FARTHEST * FARTHEST * self.residual[i]) - self.residual[i]
             )
             self.residual[i] = fmax(self.residual[i], 1e-4)
+        if self.silent[PROCESSES]:
+            self.log_weight[1] = -1e6
+        if self.silent[STACK_INPUTS]:
+            self.log_weight[2] = -1e6
         self.linear.learn(off[1], fmax(self.residual[1], 0.01) / w)
         self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
         weigh(self.log_weight, ESTIMATES, self.weight)
@@ -197,7 +216,7 @@ cdef class Estimates:
             self.stack.inputs[i] = (<Belief> self.processes.beliefs[i]).mean[0]
         self.stack.inputs[PROCESSES] = linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n)
         self.stack.inputs[PROCESSES + 2] = of_neighbours
-        self.stack.ask(STACK_INPUTS)
+        self.ask_stack()
         self.stack.learn(target - self.stack.mean, fmax(self.residual[2], 0.003) / rest)
 
     cdef void rescale(self, double ratio, double shift) noexcept:

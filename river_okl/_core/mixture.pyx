@@ -140,6 +140,11 @@ cdef class Mixture:
     cdef int64_t next_update
     cdef int updates
 
+    # for benchmarks.ablation alone; never pickled
+    cdef tuple silenced
+    cdef bint silent[MOST_EXPERTS]
+    cdef bint still, unweighted
+
     # scratch: the last sample; never pickled
     cdef Sample samples[2]
     cdef int last
@@ -162,6 +167,7 @@ cdef class Mixture:
             LATEST * beside
         )
         self.lock = Lock()
+        self.silenced = ()
         self.terms = terms
         self.memo = True
         self.points = Points(budget + 2)
@@ -221,6 +227,8 @@ cdef class Mixture:
     cdef int count_classes(self, Py_ssize_t n_classes) except -1:
         self.n_classes = n_classes
         self.n_experts = PROCESSES if self.regression else MOST_EXPERTS - (n_classes == 2)
+        if self.silenced:
+            self.silence(*self.silenced)
         self.weigh()
         return 0
 
@@ -268,6 +276,23 @@ cdef class Mixture:
         self.stack.n_classes = n_classes
         self.count_classes(n_classes)
 
+    def silence(self, *parts):
+        """For ``benchmarks.ablation``: from now on experts with one of these in their name predict nothing.
+
+        "moves" keeps the kernels as they are, "feature weights" all features alike; a regression has "neighbours" and
+        "forest" beside those of ``experts``.
+        """
+        cdef Py_ssize_t e
+        self.silenced = parts
+        self.still, self.unweighted = "moves" in parts, "feature weights" in parts
+        for e, (name, _) in enumerate(self.experts):
+            self.silent[e] = any([part in name for part in parts])
+        if self.regression:
+            self.estimates.silence([*[self.silent[e] for e in range(PROCESSES + 1)], *[
+                part in parts for part in ("", "neighbours", "forest", "stack")
+            ]])
+        self.weigh()
+
     # Predicting -------------------------------------------------------------------------------------------------------
 
     cdef int look(self, object sample) except -1:
@@ -310,19 +335,29 @@ cdef class Mixture:
         self.processes.ask(self.p)
         if self.regression:
             self.neighbours.look()
-            (<Forest> self.forests[0]).ask(self.scaler.places, self.values, x.size, &of_trees)
+            of_trees = 0.0
+            if not self.estimates.silent[PROCESSES + 3]:
+                (<Forest> self.forests[0]).ask(self.scaler.places, self.values, x.size, &of_trees)
             self.estimates.ask(x, self.values, self.neighbours.mean() if self.neighbours.most else 0.0, of_trees)
         else:
-            self.pool.ask(self.p + POOL * self.n_classes)
-            self.linears.ask(x, self.values, self.p + FIRST_LINEAR * self.n_classes)
-            self.neighbours.ask(self.n_classes, self.p + NEIGHBOURS * self.n_classes)
-            if self.n_classes > 2:
+            if not self.silent[POOL]:
+                self.pool.ask(self.p + POOL * self.n_classes)
+            if not (self.silent[FIRST_LINEAR] and self.silent[FIRST_LINEAR + LINEARS - 1]):
+                self.linears.ask(x, self.values, self.p + FIRST_LINEAR * self.n_classes)
+            if not self.silent[NEIGHBOURS]:
+                self.neighbours.ask(self.n_classes, self.p + NEIGHBOURS * self.n_classes)
+            if self.n_classes > 2 and not self.silent[BAYES]:
                 self.bayes.ask(x, self.values, self.p + BAYES * self.n_classes)
             for i in range(FORESTS):
-                (<Forest> self.forests[i]).ask(
-                    self.scaler.places, self.values, x.size, self.p + (FIRST_FOREST + i) * self.n_classes
-                )
-            self.stack.ask(self.p, self.weight)
+                if not self.silent[FIRST_FOREST + i]:
+                    (<Forest> self.forests[i]).ask(
+                        self.scaler.places, self.values, x.size, self.p + (FIRST_FOREST + i) * self.n_classes
+                    )
+            for i in range(self.n_experts * self.n_classes):
+                if self.silent[i // self.n_classes]:
+                    self.p[i] = 1.0 / self.n_classes
+            if not self.silent[self.n_experts - 1]:
+                self.stack.ask(self.p, self.weight)
             self.mix()
         self.fresh = True
         return 0
@@ -484,12 +519,17 @@ cdef class Mixture:
             1.0 if self.regression else 1.0 - SURE
         )
         for i in range(1 if self.regression else FORESTS):
-            (<Forest> self.forests[i]).learn(self.scaler.places, self.values, x.size, target, counts)
+            if not (self.estimates.silent[PROCESSES + 3] if self.regression else self.silent[FIRST_FOREST + i]):
+                (<Forest> self.forests[i]).learn(self.scaler.places, self.values, x.size, target, counts)
         if not self.regression:
-            self.neighbours.learn(self.n_classes, c, counts)
-            self.linears.learn(x, self.values, c, counts, self.p + FIRST_LINEAR * self.n_classes)
-            self.bayes.learn(x, self.values, c, counts)
-            needed = self.pool.learn(c, w)
+            if not self.silent[NEIGHBOURS]:
+                self.neighbours.learn(self.n_classes, c, counts)
+            if not (self.silent[FIRST_LINEAR] and self.silent[FIRST_LINEAR + LINEARS - 1]):
+                self.linears.learn(x, self.values, c, counts, self.p + FIRST_LINEAR * self.n_classes)
+            if self.n_classes == 2 or not self.silent[BAYES]:
+                self.bayes.learn(x, self.values, c, counts)
+            if not self.silent[POOL]:
+                needed = self.pool.learn(c, w)
         if not foreseen:
             self.neighbours.tell_apart(x, self.values, target)
         if self.processes.n > 1 and (self.seen % SLOPE_EVERY == 0 or (self.regression and self.seen < SLOPES_AT_FIRST)):
@@ -539,7 +579,7 @@ cdef class Mixture:
             if not self.regression:
                 p = fmin(fmax(p, CLIP), 1.0 - CLIP)
             self.log_weight[e] = DISCOUNT * self.log_weight[e] + counts * log(p)
-        if not self.regression:
+        if not self.regression and not self.silent[self.n_experts - 1]:
             self.stack.learn(c, counts, self.p)
         if self.n_classes > 2:
             self.processes.sharpen(c, self.p)
@@ -551,6 +591,9 @@ cdef class Mixture:
         """The weights of all experts, and of the processes among themselves."""
         cdef Py_ssize_t e
         cdef double total = 1e-290
+        for e in range(self.n_experts):
+            if self.silent[e]:
+                self.log_weight[e] = -1e6
         weigh(self.log_weight, self.n_experts, self.weight)
         for e in range(PROCESSES):
             total += self.weight[e]
@@ -599,11 +642,17 @@ cdef class Mixture:
         else:
             self.next_update = self.seen + min(LONGEST, self.seen // (4 if self.regression else 2))
             self.updates += 1
-            if self.updates > 1 and self.processes.move(self.share, self.log_weight):
+            for i in range(KERNELS):
+                if self.silent[i * BELIEFS] and self.silent[i * BELIEFS + 1]:  # then it is not the one that moves
+                    self.share[i] = 0.9 * max(self.share[0], self.share[1], self.share[2])
+            if (
+                self.updates > 1 and not self.still and self.processes.move(self.share, self.log_weight)
+            ):
                 self.weigh()
             for i in range(KERNELS):
                 self.share[i] = 0.0
-            self.metrics.learn()
+            if not self.unweighted:
+                self.metrics.learn()
         self.processes.tune()
         if not self.regression:
             self.pool.tune()
