@@ -19,7 +19,7 @@ import os
 import pathlib
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import river
@@ -35,6 +35,7 @@ PACKAGE = pathlib.Path(river_okl.__file__).parent
 OURS = ("river_okl.", "benchmarks.")
 
 Row = dict[str, Any]
+Results = dict[tuple[str, str], Row]  # by stream and model
 
 
 # What a result depends on ---------------------------------------------------------------------------
@@ -164,9 +165,7 @@ class Store:
     def __init__(self, path: pathlib.Path):
         self.path = path
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        self.rows: dict[tuple[str, str], Row] = {
-            (row["stream"], row["model"]): row for row in (json.loads(line) for line in lines)
-        }
+        self.rows: Results = {(row["stream"], row["model"]): row for row in (json.loads(line) for line in lines)}
 
     def current(self, stream: str, model: str, key: str, of: int, limit: float) -> bool:
         """Whether this was measured, as it is now, over all its samples or for as long as `limit` allows."""
@@ -180,6 +179,23 @@ class Store:
         half = self.path.with_suffix(".part")
         half.write_text(text, encoding="utf-8")
         half.replace(self.path)  # an interrupted command loses nothing
+
+    def complete(
+        self, pairs: Iterable[tuple[str, str]], wanted: Sequence[str], key: Callable[[str, str], str]
+    ) -> Results:
+        """What is known of these pairs: of the wanted models as the code is now, of all others as it was measured.
+
+        Refuse to go on without one of the former: what code has changed is unknown, and tables would lack its model.
+        """
+        pairs = list(pairs)
+        lost = [
+            f"{model} on {stream}"
+            for stream, model in pairs
+            if model in wanted and self.rows.get((stream, model), {}).get("key") != key(stream, model)
+        ]
+        if lost:
+            raise SystemExit(f"not measured as the code is now: {', '.join(lost)}; measure them with --only cells")
+        return {pair: self.rows[pair] for pair in pairs if pair in self.rows}
 
 
 # Tables ---------------------------------------------------------------------------------------------

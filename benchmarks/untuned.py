@@ -186,10 +186,12 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], lim
     """µs of predict_one and learn_one from raw dicts: all models in turns of 100 samples over the start of a stream.
 
     The median of the turns, as a shared machine stalls now and then. A model that has used `limit` seconds stops there.
-    Models that are not wanted keep the times that they had.
+    Models that are not wanted keep the times that they had; on another machine all are timed.
     """
-    measured: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {"commits": {}, "streams": {}}
-    measured |= {"rows": TIMED, "machine": runner.machine()}
+    measured: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
+    if measured and measured["machine"] != runner.machine():
+        measured, wanted = {}, ALL
+    measured = {"commits": {}, "streams": {}} | measured | {"rows": TIMED, "machine": runner.machine()}
     measured["commits"] |= dict.fromkeys(wanted, runner.commit())
     for name in streams:
         contenders = {model: build(STREAMS[name], how) for model, how in models(name).items() if model in wanted}
@@ -218,24 +220,6 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], lim
 
 # Tables ---------------------------------------------------------------------------------------------
 
-Results = dict[tuple[str, str], runner.Row]  # by stream and model
-
-
-def complete(store: runner.Store, streams: Sequence[str], wanted: Sequence[str]) -> Results:
-    """What is known of these streams: of the wanted models as the code is now, of all others as they were measured.
-
-    Refuse to write what lacks a pair: what code has changed is unknown, and tables would be without its model.
-    """
-    pairs = [(name, m) for name in streams for m in models(name)]
-    lost = [
-        f"{m} on {name}"
-        for name, m in pairs
-        if m in wanted and store.rows.get((name, m), {}).get("key") != key(name, m)
-    ]
-    if lost:
-        raise SystemExit(f"not measured as the code is now: {', '.join(lost)}; measure them with --only cells")
-    return {pair: store.rows[pair] for pair in pairs if pair in store.rows}
-
 
 def ranks(values: dict[str, float]) -> dict[str, float]:
     """1 for the least; equals share the mean of their places."""
@@ -246,7 +230,7 @@ def ranks(values: dict[str, float]) -> dict[str, float]:
 
 
 def compare(
-    found: Results, streams: Sequence[str], those: Iterable[str], field: str, shown: Callable[[float], str]
+    found: runner.Results, streams: Sequence[str], those: Iterable[str], field: str, shown: Callable[[float], str]
 ) -> str:
     """One column a model: its numbers, bold where it is the best, and below them the mean rank and how often."""
     sign = -1.0 if field == "accuracy" else 1.0
@@ -277,14 +261,14 @@ def compare(
     return runner.table(["stream", *those], lines)
 
 
-def short(found: Results) -> str:
+def short(found: runner.Results) -> str:
     """Which pairs did not see the whole stream."""
     those = [f"{m} on {name} {row['rows']:,}" for (name, m), row in found.items() if row["rows"] < row["of"]]
     stopped = f"\\* stopped by the limit of time, after so many rows: {'; '.join(those)}. " if those else ""
     return f"\n\n{stopped}"
 
 
-def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -> None:
+def write(found: runner.Results, timed: dict[str, Any] | None, report: runner.Report) -> None:
     classified = [name for name in STREAMS if STREAMS[name].classes and any(s == name for s, _ in found)]
     regressed = [name for name in STREAMS if not STREAMS[name].classes and any(s == name for s, _ in found)]
     commits = ", ".join(sorted({commit for row in found.values() for commit in row["commit"].split(", ")}))
@@ -343,7 +327,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not {"tables", "pictures"} & set(options.only):
         return
     timed = json.loads(path.read_text()) if path.is_file() else None
-    found = complete(store, options.streams, options.models or OURS)
+    pairs = [(name, model) for name in options.streams for model in models(name)]
+    found = store.complete(pairs, options.models or OURS, key)
     if "tables" in options.only:
         title = "Everything with its defaults: `python -m benchmarks.untuned`"
         write(found, timed, runner.Report(options.output / "untuned.md", title))

@@ -24,6 +24,7 @@ PICTURES = {
     "features.png": "Feature weights on Agrawal, before and after a drift",
     "band.png": "The mean and the 90 % interval of OKLRegressor on a stream that changes",
 }
+LONG = "![Accuracy along each of the streams, a line for each model](long.png)"
 MATH = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 GENERATED = re.compile(r"^<!-- (\w+) -->$", re.M)
 
@@ -53,6 +54,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         "findings": findings,
         "benchmarks": benchmarks,
         "leaderboard": leaderboard,
+        "long": long,
+        "ablation": ablation,
         "scale": scale,
     }
     markdown = MATH.sub(formulas, markdown)
@@ -124,8 +127,23 @@ def benchmarks() -> str:
 
 
 def scale() -> str:
-    """What several workers cost and gain, as ``python -m benchmarks.scale`` found it; headings a level deeper."""
-    return re.sub(r"^## ", "### ", tables(ROOT / "benchmarks" / "results" / "scale.md"), flags=re.M)
+    """What several workers cost and gain, as ``python -m benchmarks.scale`` found it."""
+    return deeper(tables(ROOT / "benchmarks" / "results" / "scale.md"))
+
+
+def long() -> str:
+    """The tables and the picture of ``python -m benchmarks.long``."""
+    return f"{LONG}\n\n{deeper(tables(ROOT / 'benchmarks' / 'results' / 'long.md'))}"
+
+
+def ablation() -> str:
+    """What ``python -m benchmarks.ablation`` found."""
+    return tables(ROOT / "benchmarks" / "results" / "ablation.md")
+
+
+def deeper(text: str) -> str:
+    """Headings a level deeper."""
+    return re.sub(r"^## ", "### ", text, flags=re.M)
 
 
 def leaderboard() -> str:
