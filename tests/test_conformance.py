@@ -651,7 +651,7 @@ NONSENSE = {
     "averaged": [None, 2, "no", []],
     "mode": [3, -1, "I", None, 1.5, math.nan],
     "forgetting": [*NUMBERS, 0.0, 1.5, math.inf],
-    "amplitude": [*NUMBERS, 0.0, math.inf],
+    "prior_variance": [*NUMBERS, 0.0, math.inf],
     "noise": [*NUMBERS, 0.0, math.inf],
     "scale": [None, 1, "yes"],
 }

@@ -23,7 +23,8 @@ from river_okl import algorithms
 
 HERE = pathlib.Path(__file__).parent
 PACKAGE = pathlib.Path(river_okl.__file__).parent
-COMPILED = sorted(path.stem for path in (PACKAGE / "_core").glob("*.pyi"))
+CORE = PACKAGE / "_core"
+COMPILED = sorted(path.relative_to(CORE).with_suffix("").as_posix() for path in CORE.rglob("*.pyi"))
 
 
 def python(code, **environment):
@@ -128,8 +129,8 @@ def test_a_checkout_that_is_not_compiled_says_how_to(statement, tmp_path):
 
 @pytest.mark.parametrize("module", COMPILED)
 def test_stubs_have_the_names_of_what_is_compiled(module):
-    compiled = importlib.import_module(f"river_okl._core.{module}")
-    stub = ast.parse((PACKAGE / "_core" / f"{module}.pyi").read_text(encoding="utf-8"))
+    compiled = importlib.import_module(f"river_okl._core.{module.replace('/', '.')}")
+    stub = ast.parse((CORE / f"{module}.pyi").read_text(encoding="utf-8"))
     for node in stub.body:
         if not isinstance(node, ast.ClassDef):
             continue
@@ -150,7 +151,7 @@ def test_stubs_have_the_names_of_what_is_compiled(module):
 @pytest.mark.parametrize("module", COMPILED)
 def test_what_is_compiled_has_useful_hover_text(module):
     """Cython puts the signature first (embedsignature); a sentence must follow it."""
-    compiled = importlib.import_module(f"river_okl._core.{module}")
+    compiled = importlib.import_module(f"river_okl._core.{module.replace('/', '.')}")
     for cls_name, cls in vars(compiled).items():
         if not inspect.isclass(cls) or cls.__module__ != compiled.__name__:
             continue
@@ -163,9 +164,9 @@ def test_what_is_compiled_has_useful_hover_text(module):
 
 def test_types_are_marked_and_installed():
     assert (PACKAGE / "py.typed").is_file()
-    assert {"expansion", "gram"} <= set(COMPILED)
-    for path in (PACKAGE / "_core").glob("*.pyx"):
-        assert path.stem in COMPILED
+    assert {"points", "function/expansion"} <= set(COMPILED)
+    for path in CORE.rglob("*.pyx"):
+        assert path.relative_to(CORE).with_suffix("").as_posix() in COMPILED
 
 
 def test_the_table_of_classes_has_every_class_and_its_tasks():

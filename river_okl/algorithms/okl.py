@@ -1,7 +1,7 @@
 """The class to start with: a mixture of Gaussian processes, first-order and linear learners, weighted by performance.
 
 It needs no parameters: features are scaled inside, kernels find their bandwidths and feature weights, and experts are weighted by
-recent performance. The parts are in ``_core/mixture.pyx``, every constant beside its part.
+recent performance. The parts are in ``_core/mixture/mixture.pyx``, every constant beside its part.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import utils
 
-from river_okl._core.mixture import Mixture
+from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.words import named
 from river_okl.checks import check_dictionary, check_flag, check_kernel, check_whole
 from river_okl.kernels import RBF, Kernel, Linear

@@ -255,11 +255,11 @@ def _with_classes(f: Any, order: list[int] | None) -> Any:
     def turned(a: Any) -> Any:
         return -a if order is None else a[order]
 
-    for belief in state["processes"]["beliefs"] if "processes" in state else [state["belief"]]:
-        belief["means"] = turned(belief["means"])
+    for posterior in state["processes"]["posteriors"] if "processes" in state else [state["posterior"]]:
+        posterior["means"] = turned(posterior["means"])
     if "pool" in state:
         places = [1, 0] if order is None else order
-        for part, name in ("pool", "coef"), ("linears", "coef"), ("linears", "bias"):
+        for part, name in ("pool", "coef"), ("linear", "coef"), ("linear", "bias"):
             state[part][name] = turned(state[part][name])
         for name in "gaussians", "counts":
             state["bayes"][name] = state["bayes"][name][places]

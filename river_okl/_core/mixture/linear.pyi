@@ -1,0 +1,16 @@
+"""Types of the linear models; the documentation is in linear.pyx."""
+
+from typing import Any
+
+from river_okl._core.scaler import Scaler
+
+RATES: tuple[float, ...]
+
+class LinearModels:
+    @property
+    def scaler(self) -> Scaler: ...
+    @property
+    def columns(self) -> int: ...
+    def __init__(self, scaler: Scaler) -> None: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...
