@@ -1,0 +1,3 @@
+"""Types of the owner of buffers, which only the compiled core uses."""
+
+class Owner: ...
