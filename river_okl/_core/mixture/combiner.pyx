@@ -14,8 +14,10 @@ import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.linalg cimport linalg, packed, unpack
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.gaussian.posterior cimport Posterior
+from river_okl._core.memory cimport Owner
 
 from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import check_positive, checked_numbers, symmetric
@@ -28,7 +30,7 @@ cdef double FARTHEST = 5.0      # deviations by which one sample moves a running
 cdef double LARGEST = 1e6
 
 
-cdef class Ridge:
+cdef class Ridge(Owner):
     """Bayesian linear regression, by recursive least squares: coefficients of at most ``most`` inputs and their
     covariance.
 
@@ -39,21 +41,12 @@ cdef class Ridge:
         cdef Py_ssize_t i
         self.room = (most + 7) // 8 * 8
         self.prior, self.drift = prior, drift
-        self.coef = <double *> aligned_resize(NULL, 0, self.room, 8)
-        self.inputs = <double *> aligned_resize(NULL, 0, self.room, 8)
-        self.h = <double *> aligned_resize(NULL, 0, self.room, 8)
-        self.covariance = <double *> aligned_resize(NULL, 0, self.room * self.room, 8)
+        self.coef = self.doubles(NULL, 0, self.room)
+        self.inputs = self.doubles(NULL, 0, self.room)
+        self.h = self.doubles(NULL, 0, self.room)
+        self.covariance = self.doubles(NULL, 0, self.room * self.room)
         for i in range(self.room):
             self.reset(i)
-
-    def __dealloc__(self):
-        okl_free(self.coef)
-        okl_free(self.inputs)
-        okl_free(self.h)
-        okl_free(self.covariance)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 8 * self.room * (self.room + 3)
 
     cdef void reset(self, Py_ssize_t i) noexcept:
         """Nothing is known of input i."""
@@ -112,13 +105,15 @@ cdef class Ridge:
             self.coef[i] = coef[i]
 
 
-cdef class Combiner:
+cdef class Combiner(Expert):
     """The estimates and their weights, for a target in units of its deviation."""
 
-    def __init__(self, Scaler scaler, Processes processes):
+    def __init__(self, Scaler scaler, Processes processes, Neighbours neighbours):
         cdef Py_ssize_t i
+        self.name = "combiner"
         self.scaler = scaler
         self.processes = processes
+        self.neighbours = neighbours
         self.linear = Ridge(LINEAR_INPUTS, *LINEAR)
         self.stack = Ridge(STACK_INPUTS, *STACK)
         for i in range(PROCESSES):
@@ -128,23 +123,24 @@ cdef class Combiner:
             self.log_weight[i] = 0.0 if i == 0 else -NEWCOMER
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
-    cdef void ask(self, const Sample *x, const double *values, double of_neighbours, double of_trees) noexcept:
-        """The linear estimate of a sample that the processes have been asked about, and the stack's, of whose inputs
-        these are two."""
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        """The linear estimate, and the stack's of all predictions, which precede ``p``."""
         cdef Py_ssize_t i, j
-        cdef const int32_t *places = self.scaler.places
+        cdef double *inputs = self.stack.inputs
+        p -= self.first
         memset(self.linear.inputs, 0, LINEAR_INPUTS * 8)
         self.linear.inputs[0] = 1.0
         for j in range(x.size):
-            if 0 <= places[j] < LINEAR_INPUTS - 1:
-                self.linear.inputs[1 + places[j]] = fmin(fmax(values[j], -LARGEST), LARGEST)
+            if 0 <= x.places[j] < LINEAR_INPUTS - 1:
+                self.linear.inputs[1 + x.places[j]] = fmin(fmax(x.scaled[j], -LARGEST), LARGEST)
         self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
         for i in range(PROCESSES):
-            self.stack.inputs[i] = (<Posterior> self.processes.posteriors[i]).mean[0]
-        self.stack.inputs[PROCESSES] = self.linear.mean
-        self.stack.inputs[PROCESSES + 1] = 1.0
-        self.stack.inputs[PROCESSES + 2], self.stack.inputs[PROCESSES + 3] = of_neighbours, of_trees
+            inputs[i] = p[i]
+        inputs[PROCESSES] = self.linear.mean
+        inputs[PROCESSES + 1] = 1.0
+        inputs[PROCESSES + 2], inputs[PROCESSES + 3] = p[PROCESSES], p[PROCESSES + 1]
         self.stack.ask(STACK_INPUTS)
+        return 0
 
     cdef void mix(self, double *mean, double *variance) noexcept:
         """The processes' mean and variance become those of all three."""
@@ -189,18 +185,20 @@ cdef class Combiner:
         self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
-    cdef void learn_rest(self, double target, double rest, double of_neighbours) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """The stack learns the weight beyond 1 last, from the predictions of experts that have already learned it."""
         cdef Py_ssize_t i
+        if y.w <= 1.0:
+            return False
         for i in range(PROCESSES):
             self.stack.inputs[i] = (<Posterior> self.processes.posteriors[i]).mean[0]
         self.stack.inputs[PROCESSES] = linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n)
-        self.stack.inputs[PROCESSES + 2] = of_neighbours
+        self.stack.inputs[PROCESSES + 2] = self.neighbours.mean_with(y.target) if self.neighbours.most else 0.0
         self.stack.ask(STACK_INPUTS)
-        self.stack.learn(target - self.stack.mean, fmax(self.residual[2], 0.003) / rest)
+        self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / (y.w - 1.0))
+        return False
 
     cdef void rescale(self, double ratio, double shift) noexcept:
-        """The units of the target change, and the means of the processes have followed: so do all others."""
         cdef Py_ssize_t i
         cdef double of_means = self.stack.coef[PROCESSES + 2] + self.stack.coef[PROCESSES + 3]
         for i in range(self.linear.room):
@@ -215,7 +213,6 @@ cdef class Combiner:
             self.residual[i] = fmax(ratio * ratio * self.residual[i], 1e-4)
 
     cdef void forget(self, list places) noexcept:
-        """The features at these places are forgotten."""
         cdef Py_ssize_t place
         for place in places:
             if place < LINEAR_INPUTS - 1:
@@ -226,7 +223,6 @@ cdef class Combiner:
         self.stack._check()
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i
         return {
             "linear": self.linear.state(),
@@ -236,7 +232,6 @@ cdef class Combiner:
         }
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked."""
         cdef Py_ssize_t i
         weights, residuals = state["log_weights"], state["residuals"]
         checked_numbers("the weights of the estimates", weights, (ESTIMATES,), high=0.0)

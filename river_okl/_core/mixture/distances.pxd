@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
@@ -8,7 +9,7 @@ cdef enum:
     METRICS = 3
 
 
-cdef class Distances:
+cdef class Distances(Owner):
     cdef readonly Points points
     cdef readonly Scaler scaler
     # of features, by their place in the scaler
@@ -40,12 +41,12 @@ cdef class Distances:
 
     cdef int reserve_places(self, Py_ssize_t size) except -1
     cdef int reserve_points(self) except -1
-    cdef int measure(self, const Sample *x, const double *values, bint plain) except -1
+    cdef int measure(self, const Sample *x, bint plain) except -1
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept
     cdef void stored(self, const Sample *x) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept
     cdef int prepare(self, Py_ssize_t size) except -1
-    cdef void observe(self, const Sample *x, const double *values) noexcept
+    cdef void observe(self, const Sample *x) noexcept
     cdef double mean_distance(self, int m) noexcept
     cdef double mean_square(self, int m) noexcept
     cdef double sum_slopes(self) noexcept
