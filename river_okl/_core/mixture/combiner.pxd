@@ -26,7 +26,7 @@ cdef class Ridge(Owner):
 
     cdef void reset(self, Py_ssize_t i) noexcept
     cdef void ask(self, Py_ssize_t n) noexcept
-    cdef void learn(self, double off, double noise) noexcept
+    cdef void learn(self, double residual, double noise) noexcept
 
 
 cdef class Combiner(Expert):

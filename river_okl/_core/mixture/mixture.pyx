@@ -196,8 +196,8 @@ cdef class Mixture(Owner):
         self.step(&self.samples[self.last], target, w)
 
     cdef int step(self, Sample *x, double target, double w) except -1:
-        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and
-        nothing in the middle of a change is Python's, where a signal could interrupt it."""
+        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and no
+        Python code runs in the middle of a change, so that no signal can interrupt it."""
         self.prepare(x, w)
         self.commit(x, target, w)
         return self.tidy()
@@ -243,8 +243,7 @@ cdef class Mixture(Owner):
             self.update()
 
     cdef int tidy(self) except -1:
-        """Features that nobody needs any more are forgotten.  If this raises, it is done before the next step, or by
-        ``state``."""
+        """Drop features that are no longer needed.  If this raises, the next step does it first, or ``state``."""
         self.points.forget_emptied()
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
@@ -493,7 +492,7 @@ cdef class Mixture(Owner):
             expert.restore(state[expert.name])
         for i in range(self.points.n):
             if not self.held(i):
-                raise ValueError("a point that nobody holds")
+                raise ValueError("an unreferenced point")
         for e in range(self.n_weighted):
             self.log_weight[e] = weights[e]
         for i in range(KERNELS):

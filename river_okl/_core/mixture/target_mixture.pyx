@@ -17,8 +17,8 @@ import numpy as np
 from river_okl._core.scaler import NUMBERS
 
 cdef double DISCOUNT = 0.99
-# One tree has all of the forest's memory, as it needs more of it for a leaf; with two it learns Mv slower, and elsewhere
-# the stack leaves nothing for a second one to do.
+# One tree has all of the forest's memory, as it needs more of it for a leaf; with two it learns Mv slower, and
+# elsewhere a second one adds nothing to the stack.
 cdef int TREES = 1
 
 
