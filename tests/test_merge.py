@@ -13,7 +13,7 @@ from river import compose, ensemble, feature_extraction, preprocessing, stats
 
 import river_okl
 from river_okl import distributed, kernels
-from river_okl.shards.statistics import Moments
+from river_okl.merging.statistics import Moments
 from tests import reference, streams
 from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
 

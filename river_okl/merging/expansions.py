@@ -25,9 +25,9 @@ from river_okl.averaging import AveragedExpansion
 from river_okl.errors import kind_of
 from river_okl.labels import Labels
 from river_okl.maintenance import DEPENDENT, TIE
+from river_okl.merging.shards import Shards
+from river_okl.merging.statistics import follow, pooled_kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Part
-from river_okl.shards.shards import Shards
-from river_okl.shards.statistics import follow, pooled_kernel
 from river_okl.solvers import solve_with_ridge
 
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from river_okl.shards.shards import Shards, not_from_start
+from river_okl.merging.shards import Shards, not_from_start
 
 BANDWIDTH_SAMPLES = 200  # as in _core/kernel.pyx
 
