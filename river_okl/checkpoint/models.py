@@ -24,7 +24,6 @@ from collections import deque
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from river import base, optim
 
 import river_okl
@@ -248,23 +247,9 @@ def _restore_expansion(f: Expansion, state: dict[str, Any], read: Reader) -> Non
     inverse = fields["gram"] is not None
     read.may_allocate(capacity * (8 * (norms.size + 9 + int((ranks >= 0).sum())) + 16 * (1 + inverse * capacity)))
     f.__setstate__((kernel, fields))
-    own = _self_similarities(f, state["square"])
-    require(np.allclose(own, state["self"], rtol=1e-9, atol=0.0), "similarities of points with themselves")
     for name in ("coef", "values", "norms", "peaks"):
         require(bool((abs(state[name]) <= LARGEST_NUMBER).all()), f"{name} has numbers out of range")
     if norms.any() and not state["stale"]:  # they are kept, and up to date
         K, columns = f.gram(), f.columns
         squares, sizes = ((a * (b @ a)).sum(axis=0) for a, b in ((columns, K), (abs(columns), abs(K))))
         require(bool((abs(norms - squares) <= 1e-4 * sizes).all()), "norms that are not those of the coefficients")
-
-
-def _self_similarities(f: Expansion, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """κ(z, z) for points with these ‖z‖²."""
-    gammas, total = iter(f.kernel.gammas), np.zeros(len(squares))
-    for weight, factors in f.kernel.terms:
-        product = np.full(len(squares), weight)
-        for (kind, degree, _, coef0, _), gamma in zip(factors, gammas, strict=False):
-            if kind == kernels.DOT_POWER:
-                product *= (gamma * squares + coef0) ** degree
-        total += product
-    return total

@@ -635,7 +635,6 @@ cdef class Expansion:
 
     def __getstate__(self):
         return self.points.state() | self.norms.state() | {
-            "self": self.self_similarities.tobytes(),
             "coef": self.alpha.state(self.points.n),
             "scale": self.alpha.scale,
             "n_classes": self.alpha.n_classes,
@@ -650,9 +649,6 @@ cdef class Expansion:
         self.share_budget(checked_whole(state, "n_classes", 0, 2**20))
         checked = checked_points(state, self.points.most, LANES, SPARSE_BELOW)
         n = len(checked["birth"])
-        checked_functions(
-            state, n, self.alpha.n_outputs, values=self.norms.keeps_values, inverse=self.gram_ is not None
-        )
         self.rows.kernel.__setstate__(kernel)
         if state["n_classes"]:
             self.reserve_columns(self.alpha.n_outputs * <Py_ssize_t> state["n_classes"])
@@ -661,8 +657,11 @@ cdef class Expansion:
         while self.points.capacity < state["capacity"]:
             self.grow()
         self.points.restore(state, checked)
-        if n:
-            fill(self.rows.self_, state["self"], n * 8)
+        self.rows.kernel_moved()
+        checked_functions(
+            state, self.self_similarities, self.alpha.n_outputs, values=self.norms.keeps_values,
+            inverse=self.gram_ is not None
+        )
         self.alpha.restore(state["coef"], state["scale"], n)
         self.norms.restore(state)
         if self.gram_ is not None:
