@@ -1,7 +1,6 @@
 """Objects of river_okl in a document: what they were made with, and their state by name.
 
-A model is its parameters and its other attributes, except what follows from the parameters (``_derived``, names of
-attributes).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
+A model is its parameters and its other attributes, except what follows from the parameters (see ``_merging``).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
 the file, which must be of the same types (numbers no less than 0 where the constructor's are not negative), and
 ``_check_state()`` of the model says what must hold between them.
 
@@ -119,15 +118,17 @@ def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) ->
         raise CheckpointError(
             f"{type(model).__name__} has attributes that its constructor does not make: {', '.join(sorted(unknown))}"
         )
+    skipped = parameters.keys() | _derived(model)
     return {
         name: _part(value, name, write) if _is_part(value) else write(value, name)
         for name, value in vars(model).items()
-        if name not in parameters and name not in _derived(model)
+        if name not in skipped
     }
 
 
-def _derived(model: Any) -> tuple[str, ...]:
-    return getattr(model, "_derived", ())
+def _derived(model: Any) -> set[str]:
+    """The attributes that follow from the parameters."""
+    return {name for name, rule in model._rules().items() if rule == "parameters"}
 
 
 def _part(part: Any, where: str, write: Writer) -> dict[str, Any]:
@@ -180,7 +181,7 @@ def _check_numbers(cls: type, parameters: dict[str, Any]) -> None:
 def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read: Reader) -> None:
     """The attributes of a new model as the file has them."""
     attributes = vars(model)
-    expected = attributes.keys() - parameters.keys() - {*_derived(model)}
+    expected = attributes.keys() - parameters.keys() - _derived(model)
     require(state.keys() == expected, f"other attributes than {', '.join(sorted(expected)):.100}")
     for name, value in state.items():
         made = attributes[name]
