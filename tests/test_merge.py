@@ -96,8 +96,8 @@ def test_every_attribute_declares_how_it_merges(cls, options, name):
 
 def test_an_attribute_that_declares_nothing_does_not_merge():
     class Counting(river_okl.RBPClassifier):
-        def __init__(self):
-            super().__init__()
+        def __init__(self, kernel=None, *, budget=100, seed=None):
+            super().__init__(kernel, budget=budget, seed=seed)
             self._counter = 0
 
     with pytest.raises(TypeError, match=r"^Counting does not merge: nothing is said of its _counter$"):
