@@ -181,13 +181,11 @@ def checked_points(state: dict[str, Any], most: int | None, lanes: int, sparse_b
     }
 
 
-def checked_functions(state: dict[str, Any], own: Arrays, n_outputs: int, *, values: bool, inverse: bool) -> None:
-    """What an ``Expansion`` keeps of points with these κ(z, z): coefficients, norms and values, and the Gram matrix."""
-    n = len(own)
-    if not (abs(own) <= LARGEST_SELF).all():
-        raise ValueError("similarities of points with themselves are out of range")
+def checked_functions(state: dict[str, Any], n: int, n_outputs: int, *, values: bool, inverse: bool) -> None:
+    """What an ``Expansion`` keeps of n points: their κ(z, z), coefficients, norms and values, and the Gram matrix."""
     if type(state["scale"]) is not float or not 1e-100 < abs(state["scale"]) < 1e100:
         raise ValueError(f"scale is {state['scale']!r}")
+    own = checked_array(state, "self", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
     checked_whole(state, "moves", 0, LARGEST_COUNT)
     checked_flag("stale", state["stale"])
     n_classes = checked_whole(state, "n_classes", 0, 2**20)

@@ -1,6 +1,7 @@
 """Objects of river_okl in a document: what they were made with, and their state by name.
 
-A model is its parameters and its other attributes, except what follows from the parameters (see ``_merging``).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
+A model is its parameters and its other attributes, except what follows from the parameters (see ``_merging`` in
+model.py).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
 the file, which must be of the same types (numbers no less than 0 where the constructor's are not negative), and
 ``_check_state()`` of the model says what must hold between them.
 
@@ -23,6 +24,7 @@ from collections import deque
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base, optim
 
 import river_okl
@@ -118,16 +120,14 @@ def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) ->
         raise CheckpointError(
             f"{type(model).__name__} has attributes that its constructor does not make: {', '.join(sorted(unknown))}"
         )
-    skipped = parameters.keys() | _derived(model)
     return {
         name: _part(value, name, write) if _is_part(value) else write(value, name)
         for name, value in vars(model).items()
-        if name not in skipped
+        if name not in parameters and name not in _derived(model)
     }
 
 
 def _derived(model: Any) -> set[str]:
-    """The attributes that follow from the parameters."""
     return {name for name, rule in model._rules().items() if rule == "parameters"}
 
 
@@ -181,7 +181,7 @@ def _check_numbers(cls: type, parameters: dict[str, Any]) -> None:
 def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read: Reader) -> None:
     """The attributes of a new model as the file has them."""
     attributes = vars(model)
-    expected = attributes.keys() - parameters.keys() - _derived(model)
+    expected = attributes.keys() - parameters.keys() - {*_derived(model)}
     require(state.keys() == expected, f"other attributes than {', '.join(sorted(expected)):.100}")
     for name, value in state.items():
         made = attributes[name]
@@ -248,9 +248,23 @@ def _restore_expansion(f: Expansion, state: dict[str, Any], read: Reader) -> Non
     inverse = fields["gram"] is not None
     read.may_allocate(capacity * (8 * (norms.size + 9 + int((ranks >= 0).sum())) + 16 * (1 + inverse * capacity)))
     f.__setstate__((kernel, fields))
+    own = _self_similarities(f, state["square"])
+    require(np.allclose(own, state["self"], rtol=1e-9, atol=0.0), "similarities of points with themselves")
     for name in ("coef", "values", "norms", "peaks"):
         require(bool((abs(state[name]) <= LARGEST_NUMBER).all()), f"{name} has numbers out of range")
     if norms.any() and not state["stale"]:  # they are kept, and up to date
         K, columns = f.gram(), f.columns
         squares, sizes = ((a * (b @ a)).sum(axis=0) for a, b in ((columns, K), (abs(columns), abs(K))))
         require(bool((abs(norms - squares) <= 1e-4 * sizes).all()), "norms that are not those of the coefficients")
+
+
+def _self_similarities(f: Expansion, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """κ(z, z) for points with these ‖z‖²."""
+    gammas, total = iter(f.kernel.gammas), np.zeros(len(squares))
+    for weight, factors in f.kernel.terms:
+        product = np.full(len(squares), weight)
+        for (kind, degree, _, coef0, _), gamma in zip(factors, gammas, strict=False):
+            if kind == kernels.DOT_POWER:
+                product *= (gamma * squares + coef0) ** degree
+        total += product
+    return total

@@ -635,6 +635,7 @@ cdef class Expansion:
 
     def __getstate__(self):
         return self.points.state() | self.norms.state() | {
+            "self": self.self_similarities.tobytes(),
             "coef": self.alpha.state(self.points.n),
             "scale": self.alpha.scale,
             "n_classes": self.alpha.n_classes,
@@ -649,6 +650,9 @@ cdef class Expansion:
         self.share_budget(checked_whole(state, "n_classes", 0, 2**20))
         checked = checked_points(state, self.points.most, LANES, SPARSE_BELOW)
         n = len(checked["birth"])
+        checked_functions(
+            state, n, self.alpha.n_outputs, values=self.norms.keeps_values, inverse=self.gram_ is not None
+        )
         self.rows.kernel.__setstate__(kernel)
         if state["n_classes"]:
             self.reserve_columns(self.alpha.n_outputs * <Py_ssize_t> state["n_classes"])
@@ -657,11 +661,8 @@ cdef class Expansion:
         while self.points.capacity < state["capacity"]:
             self.grow()
         self.points.restore(state, checked)
-        self.rows.kernel_moved()
-        checked_functions(
-            state, self.self_similarities, self.alpha.n_outputs, values=self.norms.keeps_values,
-            inverse=self.gram_ is not None
-        )
+        if n:
+            fill(self.rows.self_, state["self"], n * 8)
         self.alpha.restore(state["coef"], state["scale"], n)
         self.norms.restore(state)
         if self.gram_ is not None:
