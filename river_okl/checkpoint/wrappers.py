@@ -1,9 +1,9 @@
 """River's transformers and wrappers in a document, one by one.
 
-Each has a ``Spec``: its parameters and its other attributes by name, and of what kind each value is.  River's
-constructors believe what they are given, so that every value is checked here, by type and range; then the constructor
-gets the parameters, and the attributes that it makes are filled.  What River makes of these (bound methods, the plan of
-a pipeline) is not written.  An object with an attribute that no spec knows is refused, not written without it.
+Each has a ``Spec``: its parameters and its other attributes by name, and the kind of each value.  River's constructors
+check little, so each value is checked here, by type and range; then the constructor gets the parameters, and the
+attributes that it makes are filled.  What River derives from these (bound methods, the plan of a pipeline) is not
+written.  An object with an attribute that no spec names is rejected.
 """
 
 from __future__ import annotations
@@ -306,10 +306,16 @@ class Spec(NamedTuple):
     read: Callable[[Any, str], Any] = getattr
 
 
-DETECTOR = {"_drift_detected": FLAG}
-WARNING = {"_warning_detected": FLAG}
+def _by_position(cls: Any, parameters: dict[str, Any]) -> Any:
+    return cls(*parameters.values())
+
+
+def _unpacked(cls: Any, parameters: dict[str, Any]) -> Any:
+    (values,) = parameters.values()
+    return cls(*values)
+
+
 BAGGING = {"model": CLASSIFIER, "n_models": _whole(1), "seed": _maybe(_whole(-(2**63)))}
-CATEGORIES = _dict(_of(set, list))
 
 SPECS: dict[type, Spec] = {
     compose.Pipeline: Spec(
@@ -320,7 +326,7 @@ SPECS: dict[type, Spec] = {
     ),
     compose.TransformerUnion: Spec({}, {"transformers": _dict(TRANSFORMER)}, check=_check_union),
     compose.Select: Spec({}, {"keys": _of(set)}),
-    compose.SelectType: Spec({"types": SELECTED}, {}, make=lambda cls, parameters: cls(*parameters["types"])),
+    compose.SelectType: Spec({"types": SELECTED}, {}, make=_unpacked),
     compose.Discard: Spec({}, {"keys": _of(set)}),
     compose.Renamer: Spec({"mapping": _dict(_of(str))}, {}),
     compose.Prefixer: Spec({"prefix": _of(str)}, {}),
@@ -335,7 +341,7 @@ SPECS: dict[type, Spec] = {
         {"imputers": IMPUTERS},
         {"stats": _dict(_maybe(STATISTIC))},
         check=_check_imputer,
-        make=lambda cls, parameters: cls(*parameters["imputers"]),
+        make=_unpacked,
         read=lambda imputer, name: _own_statistics(imputer) if name == "stats" else getattr(imputer, name),
     ),
     preprocessing.Normalizer: Spec({"order": _number(0.0, infinite=True)}, {}),
@@ -344,18 +350,20 @@ SPECS: dict[type, Spec] = {
     ),
     preprocessing.TargetStandardScaler: Spec({"regressor": REGRESSOR}, {"var": VAR}, ("func", "inverse_func")),
     preprocessing.OneHotEncoder: Spec(
-        {"categories": _maybe(CATEGORIES), "drop_zeros": FLAG, "drop_first": FLAG},
+        {"categories": _maybe(_dict(_of(set, list))), "drop_zeros": FLAG, "drop_first": FLAG},
         {"values": _dict(_of(set)), "_zero_dict": _dict(_only(0))},
         absent=lambda encoder: () if encoder.categories is None else ("values", "_zero_dict"),
     ),
     feature_extraction.BagOfWords: Spec(
         {
-            **{"on": _maybe(_of(str)), "strip_accents": FLAG, "lowercase": FLAG, "preprocessor": _only(None)},
-            **{
-                "stop_words": _maybe(_of(set)),
-                "tokenizer_pattern": _only(feature_extraction.BagOfWords().tokenizer_pattern),
-            },
-            **{"tokenizer": _only(None), "ngram_range": NGRAMS},
+            "on": _maybe(_of(str)),
+            "strip_accents": FLAG,
+            "lowercase": FLAG,
+            "preprocessor": _only(None),
+            "stop_words": _maybe(_of(set)),
+            "tokenizer_pattern": _only(feature_extraction.BagOfWords().tokenizer_pattern),
+            "tokenizer": _only(None),
+            "ngram_range": NGRAMS,
         },
         {},
         ("processing_steps",),
@@ -365,11 +373,11 @@ SPECS: dict[type, Spec] = {
         {"_groups": _dict(STATISTIC)},
         ("_feature_name",),
         check=_check_groups,
-        make=lambda cls, parameters: cls(parameters["by"], parameters["how"], target_name=parameters["on"]),
+        make=_by_position,
     ),
     preprocessing.FeatureHasher: Spec(
-        {"n_features": _whole(1, 2**31 - 1), "seed": _maybe(_whole(0, 2**32 - 1)), "alternate_sign": FLAG},
-        {"_seed": _whole(0, 2**32 - 1)},
+        {"n_features": _whole(1, 2**31 - 1), "seed": _maybe(SEED), "alternate_sign": FLAG},
+        {"_seed": SEED},
     ),
     multiclass.OneVsRestClassifier: Spec(
         {"classifier": CLASSIFIER},
@@ -388,22 +396,22 @@ SPECS: dict[type, Spec] = {
     ensemble.AdaBoostClassifier: Spec(
         BAGGING,
         {
-            **{"data": _list(CLASSIFIER), "_rng": RANDOM},
-            **{"wrong_weight": _dict(_number(0.0)), "correct_weight": _dict(_number(0.0))},
+            "data": _list(CLASSIFIER),
+            "_rng": RANDOM,
+            "wrong_weight": _dict(_number(0.0)),
+            "correct_weight": _dict(_number(0.0)),
         },
         clones=True,
     ),
     ensemble.VotingClassifier: Spec(
         {"data": _list(CLASSIFIER), "use_probabilities": FLAG},
         {},
-        make=lambda cls, parameters: cls(parameters["data"], parameters["use_probabilities"]),
+        make=_by_position,
     ),
     ensemble.StackingClassifier: Spec(
         {"data": _list(CLASSIFIER), "meta_classifier": CLASSIFIER, "include_features": FLAG},
         {},
-        make=lambda cls, parameters: cls(
-            parameters["data"], parameters["meta_classifier"], parameters["include_features"]
-        ),
+        make=_by_position,
     ),
     drift.DriftRetrainingClassifier: Spec(
         {"model": CLASSIFIER, "drift_detector": _of(drift.binary.DDM), "train_in_background": FLAG},
@@ -416,9 +424,9 @@ SPECS: dict[type, Spec] = {
     ),
     drift.binary.DDM: Spec(
         {"warm_start": _whole(0), "warning_threshold": _number(0.0), "drift_threshold": _number(0.0)},
-        DETECTOR
-        | WARNING
-        | {
+        {
+            "_drift_detected": FLAG,
+            "_warning_detected": FLAG,
             "_p": MEAN,
             "_p_min": _maybe(_number(0.0, 1.0)),
             "_s_min": _maybe(_number(0.0)),
@@ -475,8 +483,8 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
     parameters = read.named(content["parameters"], "parameters")
     state = read.named(content["state"], "state")
     read.nested -= 1
-    require(parameters.keys() <= spec.parameters.keys(), f"the parameters of a {cls.__name__}")
-    parameters = {name: spec.parameters[name].into(value) for name, value in parameters.items()}
+    require(parameters.keys() == spec.parameters.keys(), f"the parameters of a {cls.__name__}")
+    parameters = {name: kind.into(parameters[name]) for name, kind in spec.parameters.items()}
     if "data" in spec.state:
         require(type(state.get("data")) is list and len(state["data"]) == parameters.get("n_models"), "its models")
     thing = spec.make(cls, parameters | {"model": _StandIn()} if spec.clones else parameters)
