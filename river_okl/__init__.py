@@ -19,7 +19,7 @@ The map of the house::
     maintenance.py  what several papers do to stay within a budget
     solvers.py      linear systems and quadratic programs of a budget's size
     averaging.py    averages over the past of f
-    shards/         what several models learned side by side becomes one model; how far models are apart
+    merging/        what several models learned side by side becomes one model; how far models are apart
     distributed.py  learning on several workers of Ray, in rounds
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets

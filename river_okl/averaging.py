@@ -58,6 +58,8 @@ class SuffixAverage(Composite):
     L by one at most, so only what joined at L or left at L + 1 is touched: O(1) a step.
     """
 
+    _merging = {"_g": "the average over the last part of one stream is none of several; suffix=0 merges"}
+
     suffix: float
     _t: int
 

@@ -85,7 +85,9 @@ class KernelEstimator(base.Estimator):
     """What every public class has: an expansion ``_f``, and what can be seen of it."""
 
     _f: Expansion
-    _derived: ClassVar[tuple[str, ...]] = ("_derivative",)  # attributes that follow from the parameters
+    _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
+    """How an attribute merges, beside the class that has it: a name of ``river_okl.merging.expansions.RULES``, "own" by
+    the rule of its kind of model, "parameters" where it follows from them; or why no model that has it merges."""
 
     def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
         check_kernel(kernel)
@@ -126,6 +128,11 @@ class KernelEstimator(base.Estimator):
     def norm(self) -> float:
         """The norm of f in the kernel's Hilbert space."""
         return math.sqrt(self._f.norm2)
+
+    @classmethod
+    def _rules(cls) -> dict[str, str]:
+        """``_merging`` of the class and of its bases."""
+        return {name: rule for each in reversed(cls.__mro__) for name, rule in vars(each).get("_merging", {}).items()}
 
     def _check_state(self) -> None:
         """ValueError where attributes that come from a checkpoint do not belong together."""
@@ -417,6 +424,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     """
 
     _default_loss: optim.losses.Loss = optim.losses.Hinge()
+    _merging = {"_labels": "own", "_calibration": "own"}
 
     def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
         super().__init__(kernel, **expansion)

@@ -137,6 +137,7 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
     """A classifier whose probabilities are the predictive ones."""
 
     _multiclass = True
+    _merging = {"_labels": "own"}
 
     def _start(self) -> None:
         self._labels = Labels()

@@ -108,6 +108,7 @@ class RandomFourierFeatures(KernelFeatures):
 
     __slots__ = ("_z",)  # and so neither copied nor saved: it follows from the rest
     _z: RandomFeatures
+    _merging = {"_key": "own"}
 
     def __init__(self, kernel: Kernel | None = None, *, n_components: int = 25, seed: int | None = None):
         check_gaussian(kernel, "RandomFourierFeatures")
@@ -166,6 +167,10 @@ class NystroemFeatures(KernelFeatures):
     [^2]: [Orabona, F., Keshet, J. and Caputo, B., 2009. Bounded kernel-based online learning. Journal of Machine Learning Research, 10, pp.2643-2666.](https://www.jmlr.org/papers/v10/orabona09a.html)
 
     """
+
+    _merging = {
+        "_inverse": "its features are coordinates on samples of one stream; RandomFourierFeatures(seed=...) merges"
+    }
 
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 50, tolerance: float = 0.1):
         check_between("tolerance", tolerance, 0.0, 1.0)

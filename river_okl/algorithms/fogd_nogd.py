@@ -64,6 +64,7 @@ class FOGD(KernelModel):
 
     __slots__ = ("_z",)  # and so neither copied nor saved: it follows from the rest
     _z: RandomFeatures
+    _merging = {"_key": "own", "_w": "own"}
 
     def __init__(
         self,
@@ -151,6 +152,8 @@ class FOGD(KernelModel):
 
 class NOGD(KernelModel):
     """Nyström online gradient descent for both tasks."""
+
+    _merging = dict.fromkeys(("_basis", "_w", "_gammas"), "new")
 
     def __init__(
         self,

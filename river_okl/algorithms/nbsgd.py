@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., None])
 class SGD(KernelModel):
     """Algorithms 1, 2 and 3 for both tasks: they differ in ``_maintain``."""
 
-    _derived = (*KernelModel._derived, "_in_ball")
+    _merging = {"_y_max": "max", "_in_ball": "parameters"}
 
     def __init__(self, kernel: Kernel | None, loss: optim.losses.Loss | None, l2: float, **expansion: Any):
         check_positive("l2", l2)

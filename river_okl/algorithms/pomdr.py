@@ -63,6 +63,8 @@ class POMDRClassifier(Composite, KernelClassifier):
 
     """
 
+    _merging = {"_hints": "its predictions lean on the last samples of one stream, which several do not have"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
