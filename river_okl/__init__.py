@@ -27,7 +27,7 @@ The map of the house::
     progress.py     a progress bar
     errors.py       errors in what a user wrote, and what was probably meant
     cli/            the command: names of a user, the race, pictures
-    _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock; and in its rooms
+    _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock; in its rooms
         loops/      C: the vector loops
         function/   the expansion f = Σ α_i κ(z_i, ·), random features, the dual of TVM
         gaussian/   the posterior of a Gaussian process on a dictionary, and a single process

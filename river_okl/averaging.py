@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.states import LARGEST_NUMBER
-from river_okl.model import Composite, KernelModel, Part
+from river_okl.model import KernelModel, Summand
 
 
 class AveragedExpansion(KernelModel):
@@ -32,18 +31,11 @@ class AveragedExpansion(KernelModel):
         if self.averaged:
             f.shift(len(f) - 1, c * self._t, 1)
 
-    def _weights(self) -> tuple[float, ...]:
-        return (1.0, -1.0 / (self._t + 1)) if self.averaged else (1.0,)
-
-    def _decision(self, x: Any) -> float:
-        value: float = self._f.evaluate(x, self._weights())
-        return value
-
-    def _predicted(self, p: float) -> float:
-        return self._f.value(self._weights()) if self.averaged else p
+    def _summands(self) -> list[Summand]:
+        return [(self._f, (1.0, -1.0 / (self._t + 1)) if self.averaged else (1.0,))]
 
 
-class SuffixAverage(Composite):
+class SuffixAverage(KernelModel):
     """The mean of the last n = ⌈suffix · T⌉ of w_1, ..., w_T, for models w_{t+1} = (1/t) Σ_{i ∈ S_t} c_i κ_i.
 
     The c_i are constants, and points join S at a step and leave it at a step, for good. After t steps T = t + 1,
@@ -164,18 +156,7 @@ class SuffixAverage(Composite):
         _swap_remove(self._steps_left, self._positions_left, i)
         del self._constants_left[a]
 
-    def _look(self, x: Any, number: int = -1) -> tuple[Expansion, float]:
-        if self.suffix:
-            self._g.observe(x)
-        return self._f, self._f.observe(x, number)
-
-    def _decision(self, x: Any) -> float:
-        return super()._decision(x) if self.suffix else self._f.evaluate(x)
-
-    def _predicted(self, p: float) -> float:
-        return super()._predicted(p) if self.suffix else p
-
-    def _parts(self) -> list[Part]:
+    def _summands(self) -> list[Summand]:
         if not self.suffix:
             return [(self._f, (1.0,))]
         n = self._t + 1.0 - self._low

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from river import utils
 
 from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.words import named
-from river_okl.checks import check_dictionary, check_flag, check_kernel, check_whole
+from river_okl.checks import check_dictionary, check_flag, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
@@ -30,23 +28,16 @@ class OKL(PredictiveModel):
     """What both tasks share."""
 
     _f: Mixture
+    _make = Mixture
+    _default_kernel = DEFAULT_KERNEL
     _takes_words = True
 
     def __init__(self, kernel: Kernel | None, *, budget: int, scale: bool, dictionary: int, regression: bool) -> None:
-        check_kernel(kernel)
         check_flag("scale", scale)
-        self.kernel = kernel
         self.budget = budget
         self.scale = scale
-        terms = (kernel or DEFAULT_KERNEL)._terms()
         points = dictionary + LATEST * dictionary if regression else budget
-        self._f = Mixture(terms, budget=points, dictionary=dictionary, scale=scale, regression=regression)
-
-    def _coefficients(self) -> NDArray[np.float64]:
-        return self._f.coefficients()
-
-    def _contributions(self, x: Any) -> NDArray[np.float64]:
-        return self._f.contributions(x)
+        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale, regression=regression)
 
     def _point(self, i: int) -> dict[Hashable, float]:
         return named(self._f.points.point(i))
@@ -55,7 +46,7 @@ class OKL(PredictiveModel):
     @locked
     def kernel_in_use(self) -> Kernel:
         """The highest-weighted kernel, with every gamma filled in; distances are weighted by `feature_weights`."""
-        return (self.kernel or DEFAULT_KERNEL)._resolved(*self._f.most_believed())
+        return (self.kernel or self._default_kernel)._resolved(*self._f.most_believed())
 
     @property
     @locked
@@ -151,7 +142,6 @@ class OKLClassifier(OKL, PredictiveClassifier):
             raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,}")
         dictionary = min(DICTIONARY, budget // 2)
         super().__init__(kernel, budget=budget, scale=scale, dictionary=dictionary, regression=False)
-        self._start()
 
     def _probabilities(self, x: Any) -> list[float]:
         return self._f.probabilities(x)
