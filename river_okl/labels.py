@@ -12,7 +12,7 @@ import numpy as np
 
 from river_okl._core.function.protocol import set_labels
 from river_okl._core.sample import plain, shown
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 
 MOST_LABELS = 10_000  # each costs a column of coefficients, and a part of the time of every sample
 REGRESSOR = "OKLRegressor"  # what errors recommend for a target that is a quantity

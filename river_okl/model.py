@@ -47,7 +47,6 @@ from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.function.protocol import learn_labels, learn_targets, observe_label
 from river_okl._core.sample import Frame, plain
-from river_okl.budgets import of_expansion
 from river_okl.checks import (
     LARGEST_TARGET,
     LARGEST_WEIGHT,
@@ -55,6 +54,7 @@ from river_okl.checks import (
     check_target,
     check_weight,
     check_weights,
+    of_expansion,
 )
 from river_okl.frames import frame_of, label_frame, label_series, learned, rows_of
 from river_okl.labels import Labels

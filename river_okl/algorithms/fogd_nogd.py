@@ -9,11 +9,10 @@ from river import optim
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import eigen, transposed_times
-from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole
+from river_okl.algorithms.support import check_basis, move_in_basis, set_in_basis
+from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole, rate
 from river_okl.kernels import Kernel
-from river_okl.maintenance import check_basis, move_in_basis, set_in_basis
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
-from river_okl.rates import rate
 
 NEGLIGIBLE = 1e-10  # of the largest eigenvalue: what is below is rounding, and its eigenvector noise
 

@@ -13,9 +13,10 @@ from river import optim
 
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.states import LARGEST_NUMBER
-from river_okl.budgets import PerClass
+from river_okl.algorithms.support import merge, project_on_nearest, project_on_others
 from river_okl.checks import (
     LARGEST_TARGET,
+    Budget,
     check_between,
     check_choice,
     check_gaussian,
@@ -24,7 +25,6 @@ from river_okl.checks import (
     check_whole,
 )
 from river_okl.kernels import Kernel
-from river_okl.maintenance import merge, project_on_nearest, project_on_others
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -80,7 +80,7 @@ class BSGD(SGD):
         *,
         loss: optim.losses.Loss | None = None,
         l2: float = 1e-3,
-        budget: int | PerClass = 500,
+        budget: Budget = 500,
         maintenance: str = "removal",
     ):
         check_choice("maintenance", maintenance, ("removal", "projection", "merging"))

@@ -21,15 +21,13 @@ from river_okl._core.function.expansion import Expansion
 from river_okl._core.function.fourier import FourierExpansion
 from river_okl.algorithms.features import KernelFeatures
 from river_okl.algorithms.novelty import KernelOneClassSVM
+from river_okl.algorithms.support import DEPENDENT, TIE, AveragedExpansion, solve_with_ridge
 from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.averaging import AveragedExpansion
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 from river_okl.labels import Labels
-from river_okl.maintenance import DEPENDENT, TIE
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
 from river_okl.shards.shards import Shards
 from river_okl.shards.statistics import follow, pooled_kernel
-from river_okl.solvers import solve_with_ridge
 
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
 

@@ -16,8 +16,7 @@ from river import base, compose
 from river_okl._core.sample import shown
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.checks import as_float, check_whole
-from river_okl.errors import kind_of
+from river_okl.checks import as_float, check_whole, kind_of
 from river_okl.kernels import Kernel
 from river_okl.labels import Labels
 from river_okl.model import KernelClassifier, LabelModel, SupervisedModel
