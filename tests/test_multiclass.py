@@ -14,7 +14,7 @@ from river import datasets, evaluate, metrics, preprocessing
 
 import river_okl
 from river_okl import PerClass, kernels
-from river_okl._core.function.fourier import frequencies
+from river_okl._core.function.frequencies import frequencies
 from tests import reference
 from tests.discovery import CLASSES, parameters, small
 from tests.streams import CLASSIFICATION, dense

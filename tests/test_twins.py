@@ -11,7 +11,7 @@ import pytest
 from river import optim
 
 from river_okl import kernels, losses
-from river_okl._core.function.fourier import frequencies
+from river_okl._core.function.frequencies import frequencies
 from tests import reference, streams
 from tests.discovery import CLASSES, decision, parameters, task
 

@@ -16,7 +16,7 @@ from river import anomaly, base, checks, datasets, linear_model, metrics, optim,
 
 import river_okl
 from river_okl import checkpoint, kernels
-from river_okl._core.function.fourier import frequencies
+from river_okl._core.function.frequencies import frequencies
 from tests import reference, streams
 from tests.discovery import CLASSES, parameters, small, snapshot
 from tests.test_conformance import BAD_VALUES, EXTREMES, NONSENSE, NUMBERS, anew, size

@@ -121,6 +121,11 @@ class RandomFourierFeatures(KernelFeatures):
     def _names(self, n: int) -> list[str]:
         return numbered(n // 2, "cos", "sin")
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._f or self._f.n_classes:
+            raise ValueError("features with weights of a model")
+
 
 class NystroemFeatures(KernelFeatures):
     """Coordinates of a sample on samples selected from the stream, for any model of River and any kernel.

@@ -30,7 +30,7 @@ import numpy as np
 import pytest
 
 from river_okl import kernels
-from river_okl._core.function.fourier import frequencies
+from river_okl._core.function.frequencies import frequencies
 from tests.core.expansions import OPTIONS, act, expand
 from tests.discovery import EVERY_VARIANT, bounded, decision, parameters, task
 from tests.streams import REGRESSION

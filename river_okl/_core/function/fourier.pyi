@@ -1,6 +1,5 @@
 """Types of the compiled random features."""
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from river_okl._core.function.protocol import Function, Sample
 from river_okl._core.kernel import Kernel, Term
 from river_okl._core.sample import Frame
-
-def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.float64]: ...
-def canonical(name: Hashable) -> Hashable: ...
 
 class FourierExpansion(Function):
     memo: bool

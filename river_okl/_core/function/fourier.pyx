@@ -5,10 +5,6 @@ latest names, ``KEPT`` to twice as many, so that names which never come again do
 full it becomes ``old``, and names still in use are taken over from there.
 """
 
-import hashlib
-import math
-import numbers
-
 import numpy as np
 
 from cpython.object cimport PyObject
@@ -24,6 +20,7 @@ from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Frame, Sample, same_name
 
+from river_okl._core.function.frequencies import frequencies
 from river_okl._core.kernel import SIMD
 from river_okl._core.states import checked_numbers, checked_whole
 
@@ -63,28 +60,6 @@ cdef struct Item:
 cdef int by_frequency(const void *a, const void *b) noexcept nogil:
     cdef double x = (<const Item *> a).column[0], y = (<const Item *> b).column[0]
     return (x > y) - (x < y)
-
-
-def frequencies(seed, name, n_components):
-    """The column of U of one feature for γ = 1/2: standard normal numbers that follow from the seed and the name alone.
-
-    By Box and Muller from the bits of PCG64, which NumPy promises to keep as they are.
-    """
-    key = hashlib.blake2b(repr((seed, canonical(name))).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    bits = np.random.PCG64(int.from_bytes(key, "little")).random_raw(2 * n_components)
-    u, v = ((bits >> np.uint64(11)).astype(np.float64) + 0.5).reshape(2, n_components) * 2.0**-53
-    return np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * math.pi * v)
-
-
-def canonical(name):
-    """The same for names that are equal as keys of a dict: 1, 1.0 and True; "a" and a string subclass."""
-    if isinstance(name, str):
-        return str(name)
-    if isinstance(name, tuple):
-        return tuple(map(canonical, name))
-    if isinstance(name, numbers.Real | np.bool_):
-        return int(name) if math.isfinite(name) and name == int(name) else float(name)
-    return name
 
 
 cdef class Column(Owner):
@@ -388,6 +363,8 @@ cdef class FourierExpansion(Function):
         """Go on from a state, every number of which is checked: it may come from anywhere."""
         key, weights = checked_whole(state, "key", 0, 2**53), state["weights"]
         n_classes = checked_whole(state, "n_classes", 0, 2**20)
+        if n_classes in (1, 2):
+            raise ValueError(f"n_classes is {n_classes}")
         if weights is not None:
             weights = checked_numbers("the weights of features", weights, (max(1, n_classes), self.size))
         self.rows.kernel.__setstate__(state["kernel"])
