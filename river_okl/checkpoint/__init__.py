@@ -30,7 +30,7 @@ from river_okl.checkpoint.file import (
     write_file,
 )
 from river_okl.checkpoint.values import Reader, Writer, require
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 
 __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 from river_okl.merging import expansions, gaussian, mixture, wrappers
 from river_okl.merging.shards import Shards, gathered
 
