@@ -63,6 +63,7 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
     "detector": ("KernelOneClassSVM", (DETECTOR,), "score_one score_many learn_one learn_many learn_stream"),
     "transformer": ("Transformers", (KernelFeatures,), "transform_one transform_many learn_one learn_many"),
 }
+FORMULAS = "glossary.md", "how-okl-works.md", "papers.md"  # with formulas within sentences
 MATH = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 GENERATED = re.compile(r"^<!-- (\w+) -->$", re.M)
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.M)
@@ -73,7 +74,7 @@ def on_config(config: Any) -> Any:
     """The classes join the navigation, by family."""
     index = [{"API by family": "api/index.md"}, {"Common interface": "api/interface.md"}]
     pages = [{family: [{name: f"api/{name}.md"} for name in names if paged(name)]} for family, names in families()]
-    config.nav.insert(2, {"API": index + pages})
+    config.nav.insert(3, {"API": index + pages})
     return config
 
 
@@ -105,7 +106,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if not source.startswith("api/") and source not in ("contributing.md", "changelog.md"):
         markdown = linked(markdown)
     markdown = MATH.sub(formulas, markdown)
-    if "$" in markdown and (source in ("papers.md", "how-okl-works.md") or source.startswith("api/")):
+    if source in FORMULAS or source.startswith("api/"):
         markdown = re.sub(r"\$([^$\n]+)\$", inline, markdown)
     return GENERATED.sub(lambda match: makers.get(match[1], lambda: match[0])(), markdown)
 
@@ -303,9 +304,9 @@ def linked(text: str) -> str:
 
     def link(match: re.Match[str]) -> str:
         name = match[2] if match[2] in names else f"{match[2]}Classifier"
-        if name not in names or name in met:
+        if name not in names or match[2] in met:
             return match[0]
-        met.add(name)
+        met.add(match[2])
         return f"[{match[0]}](api/{name}.md)"
 
     def line(text: str) -> str:
