@@ -44,9 +44,10 @@ MODULES = {"kernels": "kernels.md", "losses": "kernels.md#losses", "datasets": "
 KERNELS = "RBF", "Laplacian", "Polynomial", "Linear", "Sum", "Product"
 DETECTOR = river_okl.KernelOneClassSVM
 INTRODUCTION = """\
-Every class has these attributes and methods. x is a feature dict, y a label or target, w a sample weight, X a frame of pandas, polars
-or another library that narwhals knows. Predicting never changes a model; any number of threads may call any of these. [`save`](save.md), [`load`](load.md),
-[`merge`](merge.md) and [`distance`](distance.md) are functions."""
+Every class has these attributes and methods. x is a feature dict, y a label or target, w a sample weight, X a frame
+of pandas, polars or another library that narwhals knows. Predicting never changes a model; any number of threads may
+call any of these. [`save`](save.md), [`load`](load.md), [`merge`](merge.md) and [`distance`](distance.md) are
+functions."""
 # of the common interface: title, classes and members; the first class documents them, and of two sections that a
 # member of a class is in the last
 INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
@@ -101,14 +102,14 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         "leaderboard": leaderboard,
         "losses": losses,
         "scale": scale,
+        "summary": headline,
     }
-    source = page.file.src_uri
-    if not source.startswith("api/") and source not in ("contributing.md", "changelog.md"):
-        markdown = linked(markdown)
+    source, of_api = page.file.src_uri, page.file.src_uri.startswith("api/")
+    markdown = GENERATED.sub(lambda match: makers.get(match[1], lambda: match[0])(), markdown)
+    if source not in ("contributing.md", "changelog.md"):
+        markdown = linked(markdown, "" if of_api else "api/", own=pathlib.PurePath(source).stem)
     markdown = MATH.sub(formulas, markdown)
-    if source in FORMULAS or source.startswith("api/"):
-        markdown = re.sub(r"\$([^$\n]+)\$", inline, markdown)
-    return GENERATED.sub(lambda match: makers.get(match[1], lambda: match[0])(), markdown)
+    return re.sub(r"\$([^$\n]+)\$", inline, markdown) if source in FORMULAS or of_api else markdown
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
@@ -191,11 +192,17 @@ def index() -> str:
 
 
 def page(name: str) -> str:
-    """A class or function: summary, formulas, import path and signature, parameters, members, notes, example, papers."""
+    """A class or function: summary, formulas, signature, parameters, members, notes, example, papers."""
     value, rule = public()[name], next((text for names, text in rules().items() if name in names), "")
     module, found = ("river_okl.distributed" if name == "train" else "river_okl"), sections(value)
     first, _, rest = found.pop("").partition("\n\n")
-    out = [f"# {name}", first, rule, rest, f"```python\nfrom {module} import {name}\n\n{broken(signature(name, value))}\n```"]
+    out = [
+        f"# {name}",
+        first,
+        rule,
+        rest,
+        f"```python\nfrom {module} import {name}\n\n{broken(signature(name, value))}\n```",
+    ]
     if "Parameters" in found:
         out += ["## Parameters", parameters(value, found.pop("Parameters"))]
     if inspect.isclass(value) and issubclass(value, KernelEstimator):
@@ -258,9 +265,7 @@ def called(name: str, cls: Any) -> str:
 
 def anchor(cls: Any, name: str) -> str:
     """Where the common interface says what a member of this class is."""
-    found = [
-        slug for slug, (_, kinds, names) in INTERFACE.items() if name in names.split() and issubclass(cls, kinds)
-    ]
+    found = [slug for slug, (_, kinds, names) in INTERFACE.items() if name in names.split() and issubclass(cls, kinds)]
     return f"{found[-1]}-{name}"
 
 
@@ -298,16 +303,16 @@ def losses() -> str:
     return f"### `{signature(value.__name__, value)}`\n\n{described(value)}"
 
 
-def linked(text: str) -> str:
-    """The first mention of each public name on a page links its page; in a drawing each does."""
-    names, met = {name for name in public() if paged(name)}, set()
+def linked(text: str, folder: str, own: str) -> str:
+    """The first mention of each other public name on a page links its page; in a drawing each does."""
+    names, met = {name for name in public() if paged(name)}, {own}
 
     def link(match: re.Match[str]) -> str:
         name = match[2] if match[2] in names else f"{match[2]}Classifier"
         if name not in names or match[2] in met:
             return match[0]
         met.add(match[2])
-        return f"[{match[0]}](api/{name}.md)"
+        return f"[{match[0]}]({folder}{name}.md)"
 
     def line(text: str) -> str:
         if text.startswith("#"):
@@ -382,3 +387,11 @@ def leaderboard() -> str:
     text = tables(path) if path.exists() else "The table is not measured yet."
     shown = [f"![{what}]({name})" for name, what in PICTURES.items() if (ROOT / "docs" / name).exists()]
     return "\n\n".join([text, *shown])
+
+
+def headline() -> str:
+    """The table of README.md as a phone shows it: model, accuracy and time."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = text.partition("<!-- table -->\n")[2].partition("<!-- /table -->")[0].splitlines()
+    cells = [row.strip("|").split("|") for row in rows]
+    return "\n".join(f"|{row[0].replace('linear_model.', '')}|{row[1]}|{row[3]}|" for row in cells)
