@@ -235,12 +235,9 @@ def test_accuracies_in_prose_are_those_of_the_leaderboard():
     from benchmarks import readme
 
     accuracies, errors = readme.section(1), readme.section(4)
+    hyperplane = accuracies["Hyperplane"]
     claims = [
-        (
-            "README.md",
-            "on Hyperplane River's `LogisticRegression` has {}",
-            hyperplane["LogisticRegression"],
-        ),
+        ("README.md", "on Hyperplane River's `LogisticRegression` has {}", hyperplane["LogisticRegression"]),
         ("README.md", "`OKLClassifier` {} %.\n* Samples", hyperplane["OKL"]),
         ("docs/which-class.md", "has\n{} %, `OKLClassifier`", hyperplane["LogisticRegression"]),
         ("docs/which-class.md", "one has {} %", accuracies["elec2"]["NoChange"]),
