@@ -494,7 +494,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The score of the positive label, larger if the model is more certain; with more than two labels, the score of each."""
+        """The score of the positive label, larger if the model is more certain; with more than two labels, of each."""
         scores = self._scores(x)
         return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=False))
 
