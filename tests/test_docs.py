@@ -82,7 +82,7 @@ def test_code_blocks_are_of_a_kind_that_is_run(path):
 
 @pytest.mark.parametrize(
     "command",
-    [line for path in PAGES if path.parent.name == "docs" for b in blocks(path, "sh") for line in b.splitlines()],
+    [line for path in PAGES if path.parent == HERE / "docs" for b in blocks(path, "sh") for line in b.splitlines()],
 )
 def test_commands_of_the_pages_run(command, monkeypatch, capsys):
     """As ``python -m`` does, in this process, which has imported all that takes long."""
