@@ -2,7 +2,7 @@
 
 The map of the house::
 
-    river pipeline ──dict──▶ algorithms/*.py ──▶ _core.Expansion ──▶ rows.h (vector loops)
+    river pipeline ──dict──▶ algorithms/*.py ──▶ Expansion ──▶ rows.h (vector loops)
                     ◀─float─
 
     api.py          the public names; this file shows them at their first use
@@ -27,10 +27,11 @@ The map of the house::
     progress.py     a progress bar
     errors.py       errors in what a user wrote, and what was probably meant
     cli/            the command: names of a user, the race, pictures
-    _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
-                    triangle, posterior, and the process made of them; scaler, metrics, and the mixture made of
-                    processes, pool, linears, neighbours, stack, bayes and estimates;
-                    samples, loops over frames, calibration, linear algebra, the dual of TVM, what a state must be
+    _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock; and the rooms
+        loops/      C: the vector loops
+        function/   the expansion f = Σ α_i κ(z_i, ·), random features, the dual of TVM
+        gaussian/   the posterior of a Gaussian process on a dictionary, and a single process
+        mixture/    OKL: one expert a file, and the mixture of them
 """
 
 import ast

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.states import LARGEST_NUMBER
 from river_okl.model import Composite, KernelModel, Part
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from river import base
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.kernel import FACTOR_KINDS, MOST_FACTORS, MOST_TERMS
 
 __all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum"]

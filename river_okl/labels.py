@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from river_okl._core.driver import set_labels
+from river_okl._core.function.driver import set_labels
 from river_okl._core.sample import plain, shown
 from river_okl.errors import kind_of
 

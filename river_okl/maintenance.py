@@ -7,7 +7,7 @@ import random
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import eigen, moved, times, transposed_times
 
 DEPENDENT = 1e-12  # of κ(x, x), or of two such: a δ² or a determinant below it is rounding, and breaks an inverse Gram

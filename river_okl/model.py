@@ -23,7 +23,7 @@ Where predictions are made of more than f(x), an algorithm is a ``Composite`` an
 
 A third label makes a classifier multi-class where its algorithm allows it (``_multiclass``): its expansion gets one
 function per class and shows each sample along the direction between its class and the strongest rival, so that the
-algorithm stays as it is written, with y = +1 and p the margin.  See the head of ``_core/expansion.pyx``.
+algorithm stays as it is written, with y = +1 and p the margin.  See the head of ``_core/function/expansion.pyx``.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from scipy import special
 
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
-from river_okl._core.driver import learn_labels, learn_targets
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.driver import learn_labels, learn_targets
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.sample import Frame, plain
 from river_okl.budgets import of_expansion
 from river_okl.checks import (

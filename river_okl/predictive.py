@@ -16,7 +16,7 @@ from river import base, proba
 from river.utils.dataframe import to_native_series
 from scipy import special
 
-from river_okl._core.driver import learn_new_label
+from river_okl._core.function.driver import learn_new_label
 from river_okl.checks import LARGEST_WEIGHT, check_between, check_target, check_weight
 from river_okl.frames import frame_of, label_frame, label_series, rows_of
 from river_okl.labels import Labels
@@ -35,7 +35,7 @@ class PredictiveModel(KernelModel):
 
     def _contributions(self, x: Any) -> NDArray[np.float64]:
         """What every point adds to the mean at x: an array (points, columns)."""
-        self._f.look(x)
+        self._f.predict(x)
         found: NDArray[np.float64] = self._coefficients() * self._f.row[:, None]
         return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import cholesky, dot, solve_factored_rows, symmetric_times
 
 RIDGE = 1e-8  # of the Gram's diagonal, where its solution is clipped: that makes it unique

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from river_okl._core.forest import Forest
-from tests import reference_forest
+from river_okl._core.mixture.forest import Forest
+from tests.reference import forest as reference
 
 
 def encoded(sample):
@@ -50,7 +50,7 @@ def compare(forest, twin, samples, weights=(1.0,), atol=2e-5):
 
 def both(n_trees, **options):
     core = {"bytes" if name == "size" else name: value for name, value in options.items()}
-    return Forest(n_trees, **core), reference_forest.Forest(n_trees, **options)
+    return Forest(n_trees, **core), reference.Forest(n_trees, **options)
 
 
 # The reference implementation -----------------------------------------------------------------------------------------

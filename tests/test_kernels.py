@@ -14,7 +14,7 @@ import pytest
 
 import river_okl
 from river_okl import kernels
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 
 ALL = [
     kernels.RBF(),

@@ -122,7 +122,7 @@ def test_residuals_are_averaged_in_one_unit():
 
     def squares(model):
         state = model._f.state()
-        return state["estimates"]["residuals"] * state["target"][2]  # times the target's variance
+        return state["combiner"]["residuals"] * state["target"][2]  # times the target's variance
 
     a, b = learned(1), learned(10)
     close(squares(river_okl.merge([a, b])), (squares(a) + squares(b)) / 2.0)

@@ -20,7 +20,7 @@ from river_okl import (
     kernels,
     losses,
 )
-from river_okl._core.merging import losses_of, merge_of
+from river_okl._core.function.choice import losses_of, merge_of
 from river_okl.maintenance import merge, project_on_nearest, project_on_others
 from tests import streams
 

@@ -18,8 +18,8 @@ from tests.discovery import CLASSES, decision, parameters, task
 WITHOUT_TWIN = {
     "ALMAClassifier": "its twin stands in test_alma.py",
     "BudgetPerceptronClassifier": "its twin stands in test_budget_perceptron.py",
-    "OKLClassifier": "its twin stands in reference_okl.py and meets it in test_okl_twin.py",
-    "OKLRegressor": "its twin stands in reference_okl.py and meets it in test_okl_twin.py",
+    "OKLClassifier": "its twin stands in reference/okl.py and meets it in test_okl_twin.py",
+    "OKLRegressor": "its twin stands in reference/okl.py and meets it in test_okl_twin.py",
     "SOGPClassifier": "its twin, for both tasks, meets it in test_sogp.py",
     "SOGPRegressor": "its twin, for both tasks, meets it in test_sogp.py",
 }

@@ -1,6 +1,6 @@
 cimport cython
 
-from river_okl._core.expansion cimport Expansion
+from river_okl._core.function.expansion cimport Expansion
 
 
 @cython.final
@@ -15,8 +15,8 @@ cdef class Calibration:
 
 cpdef double sigmoid(double z)
 cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out) noexcept nogil
-cdef void weigh(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil
-cdef void sharpen(
-    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness,
+cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil
+cdef void fit_inverse_temperature(
+    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *inverse_temperature,
     double *curvature
 ) noexcept nogil

@@ -1,6 +1,6 @@
 from typing import Any
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 
 class Calibration:
     """Probabilities from margins: a sigmoid whose slope is fitted to the stream, in O(1) per sample."""

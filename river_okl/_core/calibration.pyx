@@ -8,7 +8,7 @@ chosen on nine classes and three streams.
 
 from libc.math cimport exp, fmax, fmin, sqrt
 
-from river_okl._core.expansion cimport Expansion
+from river_okl._core.function.expansion cimport Expansion
 from river_okl._core.sample cimport LARGEST_COUNT, LARGEST_SELF
 
 cdef double MEMORY = 0.995      # of the fit: about the last 200 samples count
@@ -97,7 +97,7 @@ cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out
         out[o] /= total
 
 
-cdef void weigh(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil:
+cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil:
     """Weights from their logarithms, the largest of which becomes 0."""
     cdef Py_ssize_t e
     cdef double largest = log_weight[0]
@@ -108,8 +108,8 @@ cdef void weigh(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil
     softmax(log_weight, 1.0, n, weight)
 
 
-cdef void sharpen(
-    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness,
+cdef void fit_inverse_temperature(
+    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *inverse_temperature,
     double *curvature
 ) noexcept nogil:
     """A step of Newton's method for κ of p = softmax(κ · scores), where the class is c."""
@@ -119,4 +119,4 @@ cdef void sharpen(
         mean += p[o] * scores[o]
         square += p[o] * scores[o] * scores[o]
     curvature[0] = MEMORY * curvature[0] + fmax(square - mean * mean, 0.0) + (1.0 - MEMORY)
-    sharpness[0] = fmin(fmax(sharpness[0] + (scores[c] - mean) / curvature[0], least), most)
+    inverse_temperature[0] = fmin(fmax(inverse_temperature[0] + (scores[c] - mean) / curvature[0], least), most)

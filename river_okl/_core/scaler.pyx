@@ -226,10 +226,10 @@ cdef class Scaler:
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
         """How many of the centred features this sample lacks; those that it has are marked with ``look``."""
         cdef Py_ssize_t i, there = 0
-        self.look += 1
+        self.stamp += 1
         for i in range(x.size):
             if self.places[i] >= 0:
-                self.marks[self.places[i]] = self.look
+                self.marks[self.places[i]] = self.stamp
                 there += self.features[self.places[i]].centred
         return self.n_centred - there
 
@@ -256,7 +256,7 @@ cdef class Scaler:
                     memset(feature, 0, sizeof(Feature))
                     feature.key = x.keys[i]
                     feature.word = is_word(<object> x.keys[i])
-                    self.marks[self.places[i]] = self.look
+                    self.marks[self.places[i]] = self.stamp
         except BaseException:
             self.withdraw(x, size)
             raise
@@ -304,7 +304,7 @@ cdef class Scaler:
             for j in range(self.size):
                 feature = &self.features[j]
                 if (
-                    feature.key != NULL and feature.centred and self.marks[j] != self.look
+                    feature.key != NULL and feature.centred and self.marks[j] != self.stamp
                     and not self.is_centred(feature, False)
                 ):
                     feature.centred = False

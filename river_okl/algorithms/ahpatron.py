@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import row_dots, symmetric_times_rows
 from river_okl.budgets import PerClass
 from river_okl.checks import check_between, check_learning_rate, check_positive

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.budgets import PerClass
 from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed, check_shrinkage
 from river_okl.kernels import Kernel

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.states import LARGEST_SELF
 from river_okl.budgets import PerClass
 from river_okl.checks import check_choice, check_positive

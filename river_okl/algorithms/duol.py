@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS

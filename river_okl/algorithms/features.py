@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import to_native_frame
 
-from river_okl._core.fourier import RandomFeatures
+from river_okl._core.function.fourier import RandomFeatures
 from river_okl._core.linalg import dot, times, transposed_times
 from river_okl.algorithms.fogd_nogd import random_features
 from river_okl.checks import check_between, check_gaussian, check_seed, check_weight, check_weights, check_whole

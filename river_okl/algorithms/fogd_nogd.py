@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl._core.expansion import Expansion
-from river_okl._core.fourier import RandomFeatures
+from river_okl._core.function.expansion import Expansion
+from river_okl._core.function.fourier import RandomFeatures
 from river_okl._core.linalg import eigen, transposed_times
 from river_okl._core.sample import Frame
 from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from river import optim
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.averaging import SuffixAverage
 from river_okl.budgets import PerClass
 from river_okl.checks import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from river import base, optim
 from river.utils.dataframe import to_native_series
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.checks import LARGEST_WEIGHT, check_between, check_learning_rate, check_weight, check_weights
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel

@@ -1,7 +1,7 @@
 """The class to start with: a mixture of Gaussian processes, first-order and linear learners, weighted by performance.
 
 It needs no parameters: features are scaled inside, kernels find their bandwidths and feature weights, and experts are weighted by
-recent performance. The parts are in ``_core/mixture.pyx``, every constant beside its part.
+recent performance. The parts are in ``_core/mixture/mixture.pyx``, every constant beside its part.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from river import utils
 
-from river_okl._core.mixture import Mixture
+from river_okl._core.mixture.class_mixture import ClassMixture
+from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.words import named
 from river_okl.checks import check_dictionary, check_flag, check_kernel, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
@@ -29,24 +30,33 @@ LATEST = 3  # samples for each point of a regression's dictionary
 class OKL(PredictiveModel):
     """What both tasks share."""
 
-    _f: Mixture
     _takes_words = True
 
-    def __init__(self, kernel: Kernel | None, *, budget: int, scale: bool, dictionary: int, regression: bool) -> None:
+    def __init__(
+        self,
+        mixture: type[ClassMixture | TargetMixture],
+        kernel: Kernel | None,
+        *,
+        budget: int,
+        scale: bool,
+        points: int,
+        dictionary: int,
+    ) -> None:
         check_kernel(kernel)
         check_flag("scale", scale)
         self.kernel = kernel
         self.budget = budget
         self.scale = scale
         terms = (kernel or DEFAULT_KERNEL)._terms()
-        points = dictionary + LATEST * dictionary if regression else budget
-        self._f = Mixture(terms, budget=points, dictionary=dictionary, scale=scale, regression=regression)
+        self._f = mixture(terms, budget=points, dictionary=dictionary, scale=scale)
 
     def _coefficients(self) -> NDArray[np.float64]:
-        return self._f.coefficients()
+        found: NDArray[np.float64] = self._f.coefficients()
+        return found
 
     def _contributions(self, x: Any) -> NDArray[np.float64]:
-        return self._f.contributions(x)
+        found: NDArray[np.float64] = self._f.contributions(x)
+        return found
 
     def _point(self, i: int) -> dict[Hashable, float]:
         return named(self._f.points.point(i))
@@ -55,13 +65,13 @@ class OKL(PredictiveModel):
     @locked
     def kernel_in_use(self) -> Kernel:
         """The highest-weighted kernel, with every gamma filled in; distances are weighted by `feature_weights`."""
-        return (self.kernel or DEFAULT_KERNEL)._resolved(*self._f.most_believed())
+        return (self.kernel or DEFAULT_KERNEL)._resolved(*self._f.highest_weighted())
 
     @property
     @locked
     def experts(self) -> dict[str, float]:
         """The mixture weights of the experts in the next prediction; they sum to 1."""
-        return dict(self._f.experts)
+        return dict(self._f.expert_weights)
 
     @property
     @locked
@@ -78,10 +88,10 @@ class OKL(PredictiveModel):
         return self._debugged(x, decimals)
 
     def _debugged(self, x: Any, decimals: int) -> str:
-        believed = sorted(self._f.experts, key=lambda item: -item[1])[:5]
+        highest = sorted(self._f.expert_weights, key=lambda item: -item[1])[:5]
         table = utils.pretty.print_table(
             headers=["Expert", "Weight"],
-            columns=[[name for name, _ in believed], [f"{weight:.{decimals}f}" for _, weight in believed]],
+            columns=[[name for name, _ in highest], [f"{weight:.{decimals}f}" for _, weight in highest]],
         )
         return f"{super()._debugged(x, decimals)}\n\n{table}"
 
@@ -150,11 +160,12 @@ class OKLClassifier(OKL, PredictiveClassifier):
         if budget > MOST_POINTS:
             raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,}")
         dictionary = min(DICTIONARY, budget // 2)
-        super().__init__(kernel, budget=budget, scale=scale, dictionary=dictionary, regression=False)
+        super().__init__(ClassMixture, kernel, budget=budget, scale=scale, points=budget, dictionary=dictionary)
         self._start()
 
     def _probabilities(self, x: Any) -> list[float]:
-        return self._f.probabilities(x)
+        found: list[float] = self._f.probabilities(x)
+        return found
 
 
 class OKLRegressor(OKL, PredictiveRegressor):
@@ -216,7 +227,9 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 96, scale: bool = True):
         check_dictionary(budget)
-        super().__init__(kernel, budget=budget, scale=scale, dictionary=budget, regression=True)
+        points = budget + LATEST * budget
+        super().__init__(TargetMixture, kernel, budget=budget, scale=scale, points=points, dictionary=budget)
 
     def _prediction(self, x: Any) -> tuple[float, float]:
-        return self._f.predict(x)
+        mean, deviation = self._f.predict(x)
+        return mean, deviation

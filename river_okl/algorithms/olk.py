@@ -9,7 +9,7 @@ import math
 
 from river import optim
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.budgets import PerClass
 from river_okl.checks import check_between, check_choice, check_learning_rate, check_positive, check_seed, check_whole
 from river_okl.kernels import Kernel

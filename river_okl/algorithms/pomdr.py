@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.checks import check_between, check_positive, check_whole
 from river_okl.kernels import Kernel
 from river_okl.maintenance import TIE

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import dot, eigen, transposed_times
 from river_okl.checks import check_learning_rate, check_seed, check_whole
 from river_okl.kernels import Kernel

@@ -5,7 +5,7 @@ label y that it has taken up. After every sample f is the solution of
 
     min  ½‖f‖² + C Σ_j [s_j^+ (1 - f(x_j))_+ + s_j^- (1 + f(x_j))_+],    f = Σ_j β_j κ(x_j, ·)
 
-which ``_core/dual.pyx`` finds from the solution before. With more than two labels there is one such function for each, its own
+which ``_core/function/dual.pyx`` finds from the solution before. With more than two labels there is one such function for each, its own
 weight against that of all others, over the same prototypes.
 """
 
@@ -16,8 +16,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.dual import bordered, cheapest_pair, residual, solve_dual
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.dual import bordered, cheapest_pair, residual, solve_dual
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import symmetric_times_rows
 from river_okl.checks import check_choice, check_dictionary, check_positive
 from river_okl.kernels import Kernel

@@ -29,7 +29,7 @@ from river import base, optim
 
 import river_okl
 from river_okl import algorithms, budgets, kernels, losses
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Part, Reader, Writer, is_name, require

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.features import KernelFeatures
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier

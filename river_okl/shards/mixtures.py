@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.estimates import LINEAR, STACK
-from river_okl._core.pool import METRIC, SCALE
-from river_okl._core.processes import BELIEFS_OF, LEAST_KEPT, NEWCOMER, alike
+from river_okl._core.mixture.combiner import LINEAR, STACK
+from river_okl._core.mixture.pool import METRIC, SCALE
+from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.sample import shown
 from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
@@ -38,9 +38,9 @@ from river_okl.labels import Labels
 from river_okl.predictive import PredictiveClassifier
 from river_okl.shards.expansions import pursued
 from river_okl.shards.posteriors import (
-    Belief,
     Ends,
     Places,
+    Posterior,
     added,
     heaviest,
     importance_of,
@@ -66,7 +66,7 @@ LEAF, GONE = -1, -2  # of a forest's nodes: instead of the feature of a split
 STEPS = 12  # of conjugate gradients: what is left is 1 to 2 %, of what the lightest points said
 # Of a kernel that a mixture has, when kernels are compared: what few samples believe is no reason to give up one that
 # many have only not needed.
-LEAST_BELIEF = 0.01
+LEAST_WEIGHT = 0.01
 
 
 @dataclasses.dataclass
@@ -99,13 +99,13 @@ class Mixed:
         self.names: dict[Hashable, int] = {name: i for i, name in enumerate(scaler["names"])}
         self.places: NDArray[np.int32] = scaler["place"]  # of these features in its metrics and linear models
         self.kernels = [Kernel(m, int(metric), *means) for m, metric, *means in self.processes["kernels"].tolist()]
-        beliefs = np.exp(self.state["log_weights"])
-        self.beliefs: Arrays = beliefs / beliefs.sum()
-        self.target = _moments(self.state["target"][:-1])
+        weights = np.exp(self.state["log_weights"])
+        self.mixture_weights: Arrays = weights / weights.sum()
+        self.target = _moments(self.state["target"][:-1]) if "target" in self.state else Moments()
         count, mean, square = self.state["weights"].tolist()
         self.sample_weights = Moments(count, mean, max(0.0, square - mean**2), MEMORY)
         self.seen = int(self.state["counts"][0])
-        self.n_processes = len(self.processes["beliefs"])
+        self.n_processes = len(self.processes["posteriors"])
 
     def in_order(self) -> list[Hashable]:
         """Its features by their places: the first ones are in a linear regression."""
@@ -113,17 +113,18 @@ class Mixed:
 
     def error_of_trees(self) -> float:
         """The running error of its trees, in the mean of all."""
-        running: list[float] = [error for forest in self.state["forests"] for error in forest["running"][:, 1].tolist()]
+        forests = [self.state[name] for name in ("forest", "random_forest") if name in self.state]
+        running: list[float] = [error for forest in forests for error in forest["running"][:, 1].tolist()]
         return sum(running) / max(1, len(running))
 
     def of_kernel(self, i: int) -> slice:
         """The processes with kernel i."""
-        n = len(BELIEFS_OF[self.task])
+        n = len(POSTERIORS_OF[self.task])
         return slice(n * i, n * (i + 1))
 
     def believed(self, i: int) -> float:
         """The weight of the experts with kernel i."""
-        return float(self.beliefs[self.of_kernel(i)].sum())
+        return float(self.mixture_weights[self.of_kernel(i)].sum())
 
     def source(self, kernel: Kernel) -> int:
         """The own kernel that is of this kind, or the one that is believed most."""
@@ -137,7 +138,7 @@ class Mixed:
         self.rows = rows
         self.columns = np.array([at[name] for name in self.names], dtype=np.int64)
         self.weights = np.ones((len(at), METRICS))
-        self.weights[self.columns, 1:] = self.state["metrics"]["weights"][self.places]
+        self.weights[self.columns, 1:] = self.state["distances"]["weights"][self.places]
 
     def counted(self) -> list[tuple[int, int]]:
         """Of every feature the sample that had it first, and how many had it."""
@@ -266,15 +267,15 @@ class Merging:
         found[:, 0] = 1.0
         return found
 
-    def metrics(self, rows: Rows) -> State:
+    def distances(self, rows: Rows) -> State:
         """Sums over the stream: of the start what the most halved has left of it, and of each what it has added."""
-        before = self.start.state["metrics"]
+        before = self.start.state["distances"]
         kept = [_halvings(before["samples"], each.seen - self.start.seen) for _, each in self.ends]
         of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
         parts = [*self.ends, (of_start, self.start)]
         sums: Any = sum(factor * self.known(each, "sums")[:, :2] for factor, each in parts)
-        samples = float(sum(factor * each.state["metrics"]["samples"] for factor, each in parts))
-        pairs = sum(factor * max(0.0, each.state["metrics"]["samples"] - 1.0) for factor, each in parts)
+        samples = float(sum(factor * each.state["distances"]["samples"] for factor, each in parts))
+        pairs = sum(factor * max(0.0, each.state["distances"]["samples"] - 1.0) for factor, each in parts)
         sums[:, 0] *= max(0.0, samples - 1.0) / pairs if pairs > 0.0 else 0.0
         while samples >= 2.0 * MEMORY:
             samples *= 0.5
@@ -289,7 +290,7 @@ class Merging:
             factor * self.known(each, "evidence") for factor, each in (*self.ends, (of_start, self.start))
         )
         evidence[:, 1] = np.maximum(evidence[:, 1], 0.0)
-        first = self.first.state["metrics"]
+        first = self.first.state["distances"]
         column = dict(zip(self.first.places.tolist(), self.first.columns.tolist(), strict=True))
         X = self.space.X[rows]
         return {
@@ -300,12 +301,12 @@ class Merging:
             "previous": np.array([column[p] for p in first["previous"].tolist() if p in column], dtype=np.int32),
             "square": np.ascontiguousarray(((X * X) @ self.weights).T),
             "samples": samples,
-            "learned": any(each.state["metrics"]["learned"] for each in self.all),
+            "learned": any(each.state["distances"]["learned"] for each in self.all),
         }
 
     def known(self, each: Mixed, name: str) -> Arrays:
         """What the metrics of a mixture have for each feature, 0 where it is not known."""
-        return self.placed(each, each.state["metrics"][name][each.places])
+        return self.placed(each, each.state["distances"][name][each.places])
 
     def placed(self, each: Mixed, values: Arrays) -> Arrays:
         """Values for the features of a mixture, at their places in the merged one."""
@@ -326,7 +327,7 @@ class Merging:
         support: dict[tuple[float, int], float] = {}
         for share, each in self.movers:
             for k, kernel in enumerate(each.kernels):
-                believed = max(LEAST_BELIEF, each.believed(k))
+                believed = max(LEAST_WEIGHT, each.believed(k))
                 support[kernel.kind] = support.get(kernel.kind, 0.0) + share * believed
         chosen = sorted(support, key=lambda kind: (-support[kind], kind))[: len(self.first.kernels)]
         slots = [kernel.kind if kernel.kind in chosen else None for kernel in self.first.kernels]
@@ -358,7 +359,7 @@ class Merging:
         def of(each: Mixed) -> Arrays:
             own = each.state["log_weights"]
             late = [NEWCOMER * (each.kernels[each.source(kernel)].kind != kernel.kind) for kernel in self.kernels]
-            processes = self.of_processes(each, own) - np.repeat(late, len(BELIEFS_OF[self.task]))
+            processes = self.of_processes(each, own) - np.repeat(late, len(POSTERIORS_OF[self.task]))
             return np.concatenate([processes, own[each.n_processes :]])
 
         found: Arrays = self.mean(of)
@@ -371,7 +372,7 @@ class Merging:
 
     # Processes --------------------------------------------------------------------------------------------------------
 
-    def beliefs(self, each: Mixed, rows: Rows, k: int, K: Arrays) -> list[Belief]:
+    def posteriors(self, each: Mixed, rows: Rows, k: int, K: Arrays) -> list[Posterior]:
         """Those with kernel k at its dictionary, in the units of the merged target, under the merged kernel K."""
         source, metric = each.source(self.kernels[k]), self.kernels[k].metric
         own = each.kernels[source]
@@ -384,31 +385,31 @@ class Merging:
             if self.task == "regression":
                 keep = max(LEAST_KEPT, alike(was, K))
         found = []
-        states = each.processes["beliefs"][each.of_kernel(source)]
-        for state, (_, amplitude, _) in zip(states, BELIEFS_OF[self.task], strict=True):
-            learned = keep * (state["factor"] * unpacked(state["learned"], len(rows)) + amplitude * changed)
+        states = each.processes["posteriors"][each.of_kernel(source)]
+        for state, (_, prior_variance, _) in zip(states, POSTERIORS_OF[self.task], strict=True):
+            learned = keep * (state["factor"] * unpacked(state["learned"], len(rows)) + prior_variance * changed)
             means = state["means"]
             if self.task == "regression":
                 ratio, shift = self.units(each)
                 means = ratio * means + shift
-            found.append(Belief(means, learned))
+            found.append(Posterior(means, learned))
         return found
 
     def dictionary(self, most: int) -> tuple[Rows, list[State], list[State], float]:
-        """The points that the processes share, K⁻¹ of every kernel, every belief, and what is lost of the means."""
+        """The points that the processes share, K⁻¹ of every kernel, every posterior, and what is lost of the means."""
         own = [each.rows[each.processes["points"]] for each in self.everyone]
         bases: list[list[Places]] = []
-        beliefs: list[list[list[Belief]]] = []
+        posteriors: list[list[list[Posterior]]] = []
         for k in range(len(self.kernels)):
             grams = [self.gram(k, rows, rows) for rows in own]
             bases.append([Places(rows, inverse(K)) for rows, K in zip(own, grams, strict=True)])
-            beliefs.append(
-                [self.beliefs(each, rows, k, K) for each, rows, K in zip(self.everyone, own, grams, strict=True)]
+            posteriors.append(
+                [self.posteriors(each, rows, k, K) for each, rows, K in zip(self.everyone, own, grams, strict=True)]
             )
         moved = [rows for share, rows in zip(self.shares, own[1:], strict=True) if share > 0.0]
         chosen, error = np.unique(np.concatenate(moved)), 0.0
         if len(chosen) > most:
-            chosen, error = self.chosen(chosen, beliefs, bases, most)
+            chosen, error = self.chosen(chosen, posteriors, bases, most)
         steps = [each.seen - self.start.seen for each in self.all]
         found, inverses = [], []
         for k in range(len(self.kernels)):
@@ -417,24 +418,24 @@ class Merging:
             views = [
                 of.seen_from(chosen, self.gram(k, chosen, of.at), self.space.same(chosen, of.at)) for of in bases[k]
             ]
-            for b, (forgetting, amplitude, _) in enumerate(BELIEFS_OF[self.task]):
-                start, *ends = (of[b].at(A) for of, A in zip(beliefs[k], views, strict=True))
-                end = added(amplitude, forgetting, K, Ends(start, ends, steps), self.evidence.tolist())
+            for b, (forgetting, prior_variance, _) in enumerate(POSTERIORS_OF[self.task]):
+                start, *ends = (of[b].at(A) for of, A in zip(posteriors[k], views, strict=True))
+                end = added(prior_variance, forgetting, K, Ends(start, ends, steps), self.evidence.tolist())
                 found.append({"means": end.means, "learned": packed(end.learned), "factor": 1.0})
         return chosen, inverses, found, error
 
     def chosen(
-        self, held: Rows, beliefs: list[list[list[Belief]]], bases: list[list[Places]], most: int
+        self, held: Rows, posteriors: list[list[list[Posterior]]], bases: list[list[Places]], most: int
     ) -> tuple[Rows, float]:
         """Of the points held those that explain most of all means, and what is lost of them."""
-        n, each = len(self.kernels), len(BELIEFS_OF[self.task])
-        weights = self.mean(lambda each: each.beliefs[: each.n_processes]).reshape(n, each)
+        n, each = len(self.kernels), len(POSTERIORS_OF[self.task])
+        weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(n, each)
         importance = np.zeros(len(self.space))
         moving = [i for i, share in enumerate(self.shares) if share > 0.0]
         for k, b in np.ndindex(n, each):
             for i in moving:
-                belief, basis = beliefs[k][1 + i][b], bases[k][1 + i]
-                lost = importance_of(belief, basis)
+                posterior, basis = posteriors[k][1 + i][b], bases[k][1 + i]
+                lost = importance_of(posterior, basis)
                 np.add.at(importance, basis.at, self.shares[i] * (weights[k, b] + 1e-3) * lost)
         candidates = heaviest(held, importance, most)
         values = []  # of the means of all processes at the candidates
@@ -442,7 +443,7 @@ class Merging:
             total: Any = 0.0
             for i in moving:
                 basis = bases[k][1 + i]
-                means = np.concatenate([belief.means for belief in beliefs[k][1 + i]])
+                means = np.concatenate([posterior.means for posterior in posteriors[k][1 + i]])
                 total = total + self.shares[i] * (self.gram(k, candidates, basis.at) @ (basis.inverse @ means.T))
             values.append(total)
         K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
@@ -547,51 +548,57 @@ class Merging:
             "fit": self.mean(lambda each: each.state["bayes"]["fit"]),
         }
 
-    def linear(self, each: Mixed) -> Arrays:
-        """The coefficients of the linear models, features in their places here."""
-        return self.along(2, each, each.state["linears"]["coef"])
+    def linear(self) -> State:
+        return {
+            "coef": self.mean(lambda each: self.along(2, each, each.state["linear"]["coef"])),
+            "bias": self.mean(lambda each: each.state["linear"]["bias"]),
+        }
+
+    def stack(self) -> State:
+        return {name: self.mean(lambda each: each.state["stack"][name]) for name in self.first.state["stack"]}  # noqa: B023
 
     def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
         """What a mixture has for each of its features, along this axis, at their places in the merged one."""
         moved = np.moveaxis(values, axis, 0)[each.places]
         return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
-    def forests(self, new: Any) -> list[State]:
-        """Those of the donor.
+    def forest(self, new: Any) -> State:
+        """That of the donor.
 
-        Where its features cannot keep their places, its trees begin new statistics; where its targets are of another
-        unit altogether, new trees."""
+        If its features cannot keep their places, its trees begin new statistics; if its targets are of another unit
+        altogether, new trees."""
         own = np.full(1 + max([-1, *self.donor.places.tolist()]), GONE, dtype=np.int32)
         own[self.donor.places] = self.donor.columns
-        forests = [dict(forest) for forest in self.donor.state["forests"]]
+        forest = dict(self.donor.state[new.name])
         if not (own == np.arange(len(own))).all():
-            forests = [relocated(forest, own) for forest in forests]
+            forest = relocated(forest, own)
         if self.task == "regression":
-            (ratio, shift), units = self.units(self.donor), forests[0]["units"]
-            forests[0]["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
+            (ratio, shift), units = self.units(self.donor), forest["units"]
+            forest["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
             if not (1e-3 < ratio * units[0] < 1e3 and abs(ratio * units[1] + shift) < 1e3):
-                return [forest.state() for forest in new.forests]
-        return forests
+                found: State = new.state()
+                return found
+        return forest
 
     # Estimates of a target --------------------------------------------------------------------------------------------
 
-    def estimates(self) -> State:
+    def combiner(self) -> State:
         """The linear regression by how sure each is of its coefficients."""
         regressions = [(share, *self.regression(each)) for share, each in self.movers]
         precisions = [share * inverse(covariance) for share, _, covariance in regressions]
         information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
         covariance = inverse(np.sum(precisions, axis=0))
-        weights: Arrays = self.mean(lambda each: each.state["estimates"]["log_weights"])
+        weights: Arrays = self.mean(lambda each: each.state["combiner"]["log_weights"])
         return {
             "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
-            "stack": self.stack(),
+            "stack": self.stacked(),
             "log_weights": weights - weights.max(),
-            "residuals": self.mean(lambda each: self.units(each)[0] ** 2 * each.state["estimates"]["residuals"]),
+            "residuals": self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]),
         }
 
     def regression(self, each: Mixed) -> tuple[Arrays, Arrays]:
         """The coefficients of its linear regression and their covariance, inputs and units those of the merged one."""
-        state, (prior, _), (ratio, shift) = each.state["estimates"]["linear"], LINEAR, self.units(each)
+        state, (prior, _), (ratio, shift) = each.state["combiner"]["linear"], LINEAR, self.units(each)
         n = len(state["coef"])
         here = (each.columns < n - 1) & (each.places < n - 1)
         to, of = np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
@@ -601,13 +608,13 @@ class Merging:
         covariance[np.ix_(to, to)] = unpacked(state["covariance"], n)[np.ix_(of, of)]
         return coef, covariance
 
-    def stack(self) -> State:
+    def stacked(self) -> State:
         """It knows how its processes err, but the merged ones err in other ways: at first it is the mixture's mean."""
         if len(self.movers) == 1:
-            own: State = self.first.state["estimates"]["stack"]
+            own: State = self.first.state["combiner"]["stack"]
             return own
         weights = np.exp(self.log_weights())
-        n = len(self.first.state["estimates"]["stack"]["coef"])
+        n = len(self.first.state["combiner"]["stack"]["coef"])
         coef = np.append(weights / weights.sum(), np.zeros(n - len(weights)))
         return {"coef": coef, "covariance": packed(STACK[0] * np.eye(n))}
 
@@ -615,40 +622,37 @@ class Merging:
 
     def state(self, f: Any) -> tuple[State, float]:
         """What a mixture with as much room as this one is to be, and the error of its processes."""
-        rows, bases, beliefs, error = self.dictionary(f.processes.most)
+        rows, bases, posteriors, error = self.dictionary(f.processes.most)
         processes = {
             "points": np.arange(len(rows), dtype=np.int32),
             "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
             "fits": self.mean(lambda each: self.of_processes(each, each.processes["fits"])),
             "bases": bases,
-            "beliefs": beliefs,
+            "posteriors": posteriors,
         }
-        pool = linears = stack = None
+        experts: State = {"processes": processes}
         if self.task != "regression":
-            rows, pool = self.pool(rows, f.pool.most)
-            linears = {"coef": self.mean(self.linear), "bias": self.mean(lambda each: each.state["linears"]["bias"])}
+            rows, experts["pool"] = self.pool(rows, f.pool.most)
         rows, latest = self.latest(rows, f.neighbours.most)
-        if self.task != "regression":
-            names = self.first.state["stack"]
-            stack = {name: sum(share * each.state["stack"][name] for share, each in self.movers) for name in names}
+        experts["neighbours"] = self.neighbours(rows, latest, f.neighbours.most)
+        for expert in f.experts:
+            if expert.name in ("forest", "random_forest"):
+                experts[expert.name] = self.forest(expert)
+            elif expert.name not in experts:
+                experts[expert.name] = getattr(self, expert.name)()
+        if self.task == "regression":
+            spread = float(self.mean(lambda each: each.state["target"][-1]))
+            experts["target"] = *_numbers(self.target), spread
         return {
             "points": stored(self.points(rows), f.budget + 2),
             "scaler": self.scaler(),
             "words": self.words(),
-            "metrics": self.metrics(rows),
-            "processes": processes,
-            "pool": pool,
-            "neighbours": self.neighbours(rows, latest, f.neighbours.most),
-            "linears": linears,
-            "stack": stack,
-            "bayes": self.bayes() if self.task != "regression" else None,
-            "estimates": self.estimates() if self.task == "regression" else None,
-            "forests": self.forests(f),
+            "distances": self.distances(rows),
+            **experts,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
             "weights": self.sample_weights(),
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
-            "target": (*_numbers(self.target), float(self.mean(lambda each: each.state["target"][-1]))),
             "counts": (
                 self.seen,
                 self.seen + min(max(1, each.state["counts"][1] - each.seen) for _, each in self.movers),
@@ -730,16 +734,16 @@ def distance(shards: Shards) -> float:
     square = mass = 0.0
     for k in range(len(merging.kernels)):
         K = merging.gram(k, rows, rows)
-        beliefs = []
+        posteriors = []
         for each, at in zip(merging.all, own, strict=True):
             among = merging.gram(k, at, at)
-            beliefs.append((at, inverse(among), merging.beliefs(each, at, k, among)))
+            posteriors.append((at, inverse(among), merging.posteriors(each, at, k, among)))
         K[np.diag_indices(len(K))] /= merging.space.diagonal
-        for b, e in enumerate(range(len(merging.first.processes["beliefs"]))[merging.first.of_kernel(k)]):
-            total = np.zeros((len(merging.space), beliefs[0][2][b].means.shape[0]))
-            for sign, (at, among, of) in zip((1.0, -1.0), beliefs, strict=True):
+        for b, e in enumerate(range(len(merging.first.processes["posteriors"]))[merging.first.of_kernel(k)]):
+            total = np.zeros((len(merging.space), posteriors[0][2][b].means.shape[0]))
+            for sign, (at, among, of) in zip((1.0, -1.0), posteriors, strict=True):
                 total[at] += sign * (among @ of[b].means.T)
-            weight = sum(each.beliefs[e] for each in merging.all) / 2.0
+            weight = sum(each.mixture_weights[e] for each in merging.all) / 2.0
             mass += weight
             square += weight * max(0.0, float((total[rows] * (K @ total[rows])).sum()))
     deviation = _deviation(merging.target) if merging.task == "regression" else 1.0

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from river_okl._core.expansion import Expansion
-from river_okl._core.process import Process
+from river_okl._core.function.expansion import Expansion
+from river_okl._core.gaussian.process import Process
 from river_okl._core.states import with_arrays
 from river_okl.algorithms.sogp import SOGP
 from river_okl.kernels import RBF
@@ -50,38 +50,38 @@ CANDIDATES = 4  # times the dictionary: the points of the union that are compare
 SAFE = 0.5  # of the shards' mean precision: a sum of evidence below it has lost more than it gained
 
 
-class Belief(NamedTuple):
+class Posterior(NamedTuple):
     """What one process believes of f at the points of a dictionary."""
 
     means: Arrays  # [columns, n]
     learned: Arrays  # D [n, n]
 
-    def at(self, A: Arrays) -> Belief:
-        """The belief about A f."""
-        return Belief(self.means @ A.T, A @ self.learned @ A.T)
+    def at(self, A: Arrays) -> Posterior:
+        """The posterior about A f."""
+        return Posterior(self.means @ A.T, A @ self.learned @ A.T)
 
 
 class Ends(NamedTuple):
-    """Where the beliefs of a process began, and where they were taken to."""
+    """Where the posteriors of a process began, and where they were taken to."""
 
-    start: Belief
-    ends: list[Belief]
+    start: Posterior
+    ends: list[Posterior]
     steps: list[int]  # of each, since the start
 
 
-def added(amplitude: float, forgetting: float, K: Arrays, ends: Ends, evidence: Sequence[float]) -> Belief:
+def added(prior_variance: float, forgetting: float, K: Arrays, ends: Ends, evidence: Sequence[float]) -> Posterior:
     """Λ_0 + Σ w_i (Λ_i - Λ_0) over a dictionary, K with its jitter."""
-    start, beliefs, steps = ends
+    start, posteriors, steps = ends
     moved = [
         i
-        for i, belief in enumerate(beliefs)
-        if evidence[i] > 0.0 and not all(map(np.array_equal, belief, _forgotten(start, forgetting, steps[i])))
+        for i, posterior in enumerate(posteriors)
+        if evidence[i] > 0.0 and not all(map(np.array_equal, posterior, _forgotten(start, forgetting, steps[i])))
     ]
     if not moved:
         return _forgotten(start, forgetting, max(steps))
     if len(moved) == 1 and evidence[moved[0]] == 1.0 and steps[moved[0]] == max(steps):
-        return beliefs[moved[0]]
-    L: Arrays = np.asarray(np.linalg.cholesky(amplitude * K), dtype=np.float64)
+        return posteriors[moved[0]]
+    L: Arrays = np.asarray(np.linalg.cholesky(prior_variance * K), dtype=np.float64)
     whiten: Arrays = np.tril(lapack.dtrtri(L, lower=1)[0])
     before = {k: _natural(_forgotten(start, forgetting, k), whiten) for k in {*steps}}
     total, linear = before[max(steps)]
@@ -89,7 +89,7 @@ def added(amplitude: float, forgetting: float, K: Arrays, ends: Ends, evidence: 
     average_linear: Any = 0.0
     mass = sum(evidence[i] * steps[i] for i in moved)
     for i in moved:
-        precision, term = _natural(beliefs[i], whiten)
+        precision, term = _natural(posteriors[i], whiten)
         total = total + evidence[i] * (precision - before[steps[i]][0])
         linear = linear + evidence[i] * (term - before[steps[i]][1])
         average = average + evidence[i] * steps[i] / mass * precision
@@ -97,19 +97,19 @@ def added(amplitude: float, forgetting: float, K: Arrays, ends: Ends, evidence: 
     if not _is_positive(total - SAFE * average):
         total, linear = average, average_linear
     covariance = inverse(total)
-    return Belief((L @ (covariance @ linear)).T.copy(), L @ (np.eye(len(K)) - covariance) @ L.T)
+    return Posterior((L @ (covariance @ linear)).T.copy(), L @ (np.eye(len(K)) - covariance) @ L.T)
 
 
-def _forgotten(belief: Belief, forgetting: float, steps: int) -> Belief:
+def _forgotten(posterior: Posterior, forgetting: float, steps: int) -> Posterior:
     keep = forgetting**steps
-    return Belief(math.sqrt(keep) * belief.means, keep * belief.learned) if keep < 1.0 else belief
+    return Posterior(math.sqrt(keep) * posterior.means, keep * posterior.learned) if keep < 1.0 else posterior
 
 
-def _natural(belief: Belief, whiten: Arrays) -> tuple[Arrays, Arrays]:
+def _natural(posterior: Posterior, whiten: Arrays) -> tuple[Arrays, Arrays]:
     """Precision and linear term, where the prior is 1; ``whiten`` is L⁻¹."""
-    covariance = np.eye(len(whiten)) - whiten @ belief.learned @ whiten.T
+    covariance = np.eye(len(whiten)) - whiten @ posterior.learned @ whiten.T
     precision = inverse((covariance + covariance.T) / 2.0)
-    return precision, precision @ (whiten @ belief.means.T)
+    return precision, precision @ (whiten @ posterior.means.T)
 
 
 def _is_positive(matrix: Arrays) -> bool:
@@ -148,9 +148,9 @@ def inverse(K: Arrays) -> Arrays:
     return symmetric
 
 
-def importance_of(belief: Belief, basis: Places) -> Arrays:
+def importance_of(posterior: Posterior, basis: Places) -> Arrays:
     """What the means would lose at each point without it, squared: KRLS-T's (α_i / K⁻¹_ii)²."""
-    found: Arrays = (((belief.means @ basis.inverse) / basis.inverse.diagonal()) ** 2).sum(axis=0)
+    found: Arrays = (((posterior.means @ basis.inverse) / basis.inverse.diagonal()) ** 2).sum(axis=0)
     return found
 
 
@@ -179,21 +179,21 @@ def merged(shards: Shards) -> tuple[Any, float]:
     model._f.kernel.__setstate__(kernel)
     means = model._f.kernel
     space = Space.with_points(points, means.terms)
-    amplitude, forgetting = _amplitude(shards.models[0]), model.forgetting
+    prior_variance, forgetting = _prior_variance(shards.models[0]), model.forgetting
     grams = [space.gram(means, None, at, at) for at in places]
-    beliefs = [_belief(each, K) for each, K in zip(everyone, grams, strict=True)]
+    posteriors = [_posterior(each, K) for each, K in zip(everyone, grams, strict=True)]
     bases = [Places(at, inverse(K)) for at, K in zip(places, grams, strict=True)]
     shares = shards.shares
     chosen = np.unique(np.concatenate([at for at, share in zip(places[1:], shares, strict=True) if share > 0.0]))
     error = 0.0
     if len(chosen) > model.budget:
         importance = np.zeros(len(points))
-        for share, basis, belief in zip(shares, bases[1:], beliefs[1:], strict=True):
-            np.add.at(importance, basis.at, share * importance_of(belief, basis))
+        for share, basis, posterior in zip(shares, bases[1:], posteriors[1:], strict=True):
+            np.add.at(importance, basis.at, share * importance_of(posterior, basis))
         candidates = heaviest(chosen, importance, model.budget)
         values = sum(
-            share * (space.gram(means, None, candidates, basis.at) @ basis.inverse @ belief.means.T)
-            for share, basis, belief in zip(shares, bases[1:], beliefs[1:], strict=True)
+            share * (space.gram(means, None, candidates, basis.at) @ basis.inverse @ posterior.means.T)
+            for share, basis, posterior in zip(shares, bases[1:], posteriors[1:], strict=True)
         )
         among = space.gram(means, None, candidates, candidates)
         picked = np.sort(pursued(lambda i: among[i], among.diagonal(), values, model.budget))
@@ -201,20 +201,20 @@ def merged(shards: Shards) -> tuple[Any, float]:
         error = math.sqrt(max(0.0, float((rest * np.linalg.solve(among, values)).sum())))
         chosen = candidates[picked]
     seen = [
-        belief.at(basis.seen_from(chosen, space.gram(means, None, chosen, basis.at), space.same(chosen, basis.at)))
-        for belief, basis in zip(beliefs, bases, strict=True)
+        posterior.at(basis.seen_from(chosen, space.gram(means, None, chosen, basis.at), space.same(chosen, basis.at)))
+        for posterior, basis in zip(posteriors, bases, strict=True)
     ]
     K = space.gram(means, None, chosen, chosen)
     steps = [each._f.seen - shards.start._f.seen for each in shards.models]
-    belief = added(amplitude, forgetting, K, Ends(seen[0], seen[1:], steps), shards.evidence.tolist())
+    posterior = added(prior_variance, forgetting, K, Ends(seen[0], seen[1:], steps), shards.evidence.tolist())
     model._f.restore(
         {
             "kernel": kernel,
             "points": stored([points[i] for i in chosen], model.budget + 1),
             "basis": {"n": len(K), "inverse": packed(inverse(K))},
-            "amplitude": amplitude,
+            "prior_variance": prior_variance,
             "seen": total,
-            "belief": {"means": belief.means, "learned": packed(belief.learned), "factor": 1.0},
+            "posterior": {"means": posterior.means, "learned": packed(posterior.learned), "factor": 1.0},
         }
     )
     return model, error
@@ -240,8 +240,8 @@ class _Mean:
         return len(self.births)
 
 
-def _amplitude(model: Any) -> float:
-    return float(model._f.belief.amplitude)
+def _prior_variance(model: Any) -> float:
+    return float(model._f.posterior.prior_variance)
 
 
 def _union(processes: Sequence[Any]) -> tuple[list[dict[Hashable, float]], list[NDArray[np.int64]]]:
@@ -285,10 +285,10 @@ def _points(terms: Any, kernel: Any, points: list[dict[Hashable, float]]) -> Exp
     return f
 
 
-def _belief(model: Any, K: Arrays) -> Belief:
+def _posterior(model: Any, K: Arrays) -> Posterior:
     """Where the kernel has moved, μ and S stay."""
     f = model._f
-    return Belief(f.means(), _amplitude(model) * K - f.covariance())
+    return Posterior(f.means(), _prior_variance(model) * K - f.covariance())
 
 
 def unpacked(triangle: Arrays, n: int) -> Arrays:

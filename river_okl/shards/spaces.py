@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from river_okl._core.process import DIAGONAL
+from river_okl._core.gaussian.process import DIAGONAL
 from river_okl.kernels import DOT_POWER, EXP_DISTANCE
 
 Arrays = NDArray[np.float64]

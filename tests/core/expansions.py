@@ -15,7 +15,7 @@ import pytest
 from river import base
 
 from river_okl import kernels
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # see benchmarks/README.md
 RBF = kernels.RBF(0.5)

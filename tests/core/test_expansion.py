@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.sample import Frame
 from tests.core.expansions import KERNELS, OPTIONS, RBF, act, expand, filled, point, state_of
 

@@ -66,7 +66,7 @@ OUT_OF_MEMORY = """
 import pickle, random, resource, sys
 from pathlib import Path
 from river_okl import kernels
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 
 def limited(megabytes, act):
     pages = int(Path("/proc/self/statm").read_text().split()[0])
