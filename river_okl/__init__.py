@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import river_okl._core  # noqa: F401  (an error that says what to do where it is not compiled)
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from river_okl.api import *  # noqa: F403

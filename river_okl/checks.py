@@ -182,18 +182,17 @@ def rate(
 
 
 class PerClass(base.Base):
-    """A budget for each label, where there are more than two: k labels share k times as many support vectors.
+    """A budget for each label if there are more than two: k labels share k times as many support vectors.
 
-    Two labels are told apart by one function, and k > 2 by k functions of the same support vectors. A model with
-    `budget=500` has 500 for all of them, however many come; with `budget=PerClass(50)` it has 50 for two labels, 150
-    for three, 1,300 for the letters of the alphabet. Take it where labels are many, and nobody knows how many. Its time
-    grows in proportion to the labels that come, and its memory with their square: each support vector has a coefficient
-    for each label.
+    A binary model has one function; a model of k > 2 labels has k functions over the same support vectors. With
+    `budget=500` all labels share 500 support vectors; with `budget=PerClass(50)` two labels have 50, three 150, and
+    the 26 letters 1,300. Use it if there are many labels, or if their number is unknown. Time is proportional to the
+    number of labels and memory to its square: each support vector has a coefficient for each label.
 
     Parameters
     ----------
     budget
-        The most support vectors for each label.
+        Maximum number of support vectors for each label.
 
     Examples
     --------

@@ -131,7 +131,7 @@ def train(
     checkpoint: Path | None = None,
     progress: bool = False,
 ) -> Result:
-    """Learn a stream on several workers of Ray, which is started on this machine where it does not run yet.
+    """Learn a stream on several workers of Ray, which is started on this machine if it is not running.
 
     Parameters
     ----------

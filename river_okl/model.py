@@ -175,6 +175,7 @@ class KernelEstimator(base.Estimator):
         return {plain(name): _plain(_snapshot(value)) for name, value in vars(self).items()}
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """A new model with these parameters, except those in ``new_params``, that has learned nothing."""
         with self._f.lock:
             return super().clone(new_params, include_attributes)
 
@@ -522,12 +523,12 @@ class KernelClassifier(KernelModel, LabelModel):
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The score of the positive label, larger where the model is surer; of more than two classes, that of each."""
+        """The score of the positive label, larger if the model is more certain; with more than two labels, of each."""
         scores = self._scores(x)
         return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=False))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """The predicted label: one that the stream has shown, or None where it has shown none."""
+        """The predicted label, one of those seen so far; None before the first."""
         f = self._f
         lock = f.lock
         try:
@@ -547,7 +548,7 @@ class KernelClassifier(KernelModel, LabelModel):
 
     @locked
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each label that the stream has shown.
+        """The probability of each label seen so far.
 
         With the log loss it is the sigmoid of the score, otherwise a sigmoid whose slope is fitted to the stream. A
         class for two labels has False and True from the start, as River asks of it, until other labels come.
@@ -573,7 +574,7 @@ class KernelClassifier(KernelModel, LabelModel):
 
     @locked
     def predict_many(self, X: Any) -> Any:
-        """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
+        """The predicted labels of the rows of a frame; all None before the first label."""
         frame = frame_of(X)
         scores = self._decisions(rows_of(frame))
         names = self._labels.names

@@ -126,7 +126,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
 
     @locked
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The predictive probability of each label that the stream has shown."""
+        """The predictive probability of each label seen so far."""
         return self._named(self._probabilities(x)) if self._labels.names else {}
 
     def _named(self, probabilities: list[float]) -> dict[Any, float]:
@@ -134,7 +134,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         return dict(zip(names, probabilities, strict=False)) if len(names) >= 2 else dict.fromkeys(names, 1.0)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """The predicted label: one that the stream has shown, or None where it has shown none."""
+        """The predicted label, one of those seen so far; None before the first."""
         with self._f.lock:
             names = self._labels.names
             if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
@@ -144,7 +144,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The log-odds of the positive label; of more than two classes, the log-probability of each."""
+        """The log-odds of the positive label; with more than two labels, the log-probability of each."""
         probabilities = [max(p, 1e-300) for p in self._probabilities(x)]
         if len(probabilities) == 2:
             return math.log(probabilities[1]) - math.log(probabilities[0])
@@ -152,7 +152,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
 
     @locked
     def predict_many(self, X: Any) -> Any:
-        """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
+        """The predicted labels of the rows of a frame; all None before the first label."""
         frame, names = frame_of(X), self._labels.names
         rows = [self._probabilities(row) for row in rows_of(frame, self._takes_words)]
         positions = np.array([_best(row) if len(names) >= 2 else 0 for row in rows], dtype=int) if names else None

@@ -49,13 +49,13 @@ class OKL(PredictiveModel):
     @property
     @locked
     def experts(self) -> dict[str, float]:
-        """How much every expert counts in the next prediction; together 1."""
+        """The mixture weights of the experts in the next prediction; they sum to 1."""
         return dict(self._f.expert_weights)
 
     @property
     @locked
     def feature_weights(self) -> dict[Hashable, float]:
-        """How much every feature counts in the distances between samples, learned from the predictions; in the mean 1.
+        """The weights of the features in the distances between samples, learned from the predictions; 1 on average.
 
         A weight is that of the squared difference of scaled values.
         """

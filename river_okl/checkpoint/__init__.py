@@ -36,7 +36,7 @@ __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 
 
 def save(model: Any, path: Path) -> None:
-    """Write a model to a file, from which ``load`` makes a model that goes on exactly as this one would.
+    """Write a model to a file; ``load`` returns a model that resumes exactly where this one was.
 
     The file is complete or not there at all: it is written beside the path, flushed to the disk and moved into place,
     so that an interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).

@@ -30,7 +30,7 @@ def merge(
     return_error: bool = False,
     start: Any = None,
 ) -> Any:
-    """One model of several that learned shards of a stream; it goes on learning, saving and predicting as they do.
+    """One model from several that learned shards of a stream; it can learn, predict and be saved as they can.
 
     Parameters
     ----------
