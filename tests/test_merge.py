@@ -10,6 +10,7 @@ import statistics
 import numpy as np
 import pytest
 from river import compose, ensemble, feature_extraction, preprocessing, stats
+from river.datasets import synth
 
 import river_okl
 from river_okl import distributed, kernels
@@ -493,6 +494,18 @@ def test_a_merged_mixture_has_counted_all_samples(name):
 
 
 # Distances --------------------------------------------------------------------------------------------------------
+
+
+def test_rounding_takes_no_average_beyond_its_bounds():
+    """Eleven shares of unequal samples add up to more than 1, and what every shard has at its bound was beyond it."""
+    stream = [(x, y) for x, y in synth.SEA(seed=1).take(2_700)]
+    start = river_okl.OKLClassifier(budget=64)
+    start.learn_stream(stream[:1_500])  # the neighbours count 1,000 samples at most
+    models = [copy.deepcopy(start) for _ in range(11)]
+    for k, model in enumerate(models):
+        model.learn_stream(stream[1_500 + 100 * k :][: 90 + k])
+    chances = river_okl.merge(models, start=start)._f.state()["neighbours"]["chances"]
+    assert chances[:, 1].max() == 1_000.0
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -190,8 +190,10 @@ class Merging:
                     raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
-        """The average over the shards."""
-        return sum(share * of(each) for share, each in self.movers)
+        """The average over the shards, which rounding takes beyond none of them: it has the bounds that they have."""
+        found = [of(each) for _, each in self.movers]
+        total = sum(share * value for (share, _), value in zip(self.movers, found, strict=True))
+        return np.clip(total, np.min(found, axis=0), np.max(found, axis=0))
 
     @property
     def ends(self) -> list[tuple[float, Mixed]]:
@@ -533,7 +535,7 @@ class Merging:
         """Of every class and feature what its values are like, whoever has seen them."""
         own = np.stack([self.along(1, each, each.state["bayes"]["gaussians"]) for _, each in self.movers])
         counts = np.array([share for share, _ in self.movers])[:, None, None] * own[..., 0]
-        count = counts.sum(axis=0)
+        count = np.minimum(counts.sum(axis=0), own[..., 0].max(axis=0))  # as in mean
 
         def averaged(values: Arrays) -> Arrays:
             total = (counts * values).sum(axis=0)

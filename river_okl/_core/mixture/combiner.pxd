@@ -38,6 +38,7 @@ cdef class Combiner(Expert):
     cdef double log_weight[ESTIMATES]   # the processes', the linear one's, the stack's
     cdef double weight[ESTIMATES]
     cdef double residual[ESTIMATES]     # running squared residuals
+    cdef bint silent[ESTIMATES]         # for benchmarks.ablation: estimates without weight
 
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept

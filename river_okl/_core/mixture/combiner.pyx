@@ -180,6 +180,8 @@ cdef class Combiner(Expert):
                 fmin(off[i] * off[i], OUTLYING * OUTLYING * self.residual[i]) - self.residual[i]
             )
             self.residual[i] = fmax(self.residual[i], 1e-4)
+            if self.silent[i]:
+                self.log_weight[i] = -1e6
         self.linear.learn(off[1], fmax(self.residual[1], 0.01) / w)
         self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
@@ -216,6 +218,10 @@ cdef class Combiner(Expert):
         for place in places:
             if place < LINEAR_INPUTS - 1:
                 self.linear.reset(1 + place)
+
+    def silence(self, parts):
+        """For ``benchmarks.ablation``: these estimates have no weight from now on."""
+        self.silent[1], self.silent[2] = "linear" in parts, "stack" in parts
 
     def _check(self):
         self.linear._check()

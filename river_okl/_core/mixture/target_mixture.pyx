@@ -98,6 +98,11 @@ cdef class TargetMixture(Mixture):
         weights = [self.combiner.weight[0] * self.weight[e] for e in range(PROCESSES)]
         return [*zip(names, weights), ("linear", self.combiner.weight[1]), ("stack", self.combiner.weight[2])]
 
+    def silence(self, *parts):
+        """The combiner's linear regression and its stack can be silent, too."""
+        self.combiner.silence(parts)
+        Mixture.silence(self, *parts)
+
     cdef object explained(self, bint at_sample):
         out = np.zeros((self.points.n, 1))
         cdef double[:, ::1] view = out
