@@ -38,8 +38,8 @@ def stream(n, d, classes, *, seed=0, absent=0.0, drift=None, noise=0.1):
             yield x, box % classes if rng.random() >= noise else int(rng.integers(classes))
 
 
-def compare(forest, twin, samples, weights=(1.0,), atol=2e-5):
-    """Every prediction; the core's normal distribution is a table, exact to 4e-6."""
+def compare(forest, twin, samples, weights=(1.0,), atol=1e-9):
+    """Every prediction."""
     for t, (x, y) in enumerate(samples):
         np.testing.assert_allclose(predict(forest, x), twin.predict(x), rtol=0.0, atol=atol, err_msg=f"sample {t}")
         train(forest, x, y, weights[t % len(weights)])

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+N_BINS: int
+
 class Forest:
     @property
     def n_trees(self) -> int: ...

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, compose
 
+from river_okl._core.forest import N_BINS
 from river_okl._core.sample import shown
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier
@@ -282,5 +283,5 @@ def _reorder_forest(state: dict[str, Any], order: list[int]) -> None:
     n, m = len(order), state["candidates"].shape[1]
     if m:  # otherwise there are no statistics: the classes are too many, or there were no features yet
         state["totals"][:, :n] = state["totals"][:, order]
-        of_classes = state["statistics"][:, 2 * m : (2 + 3 * n) * m]  # after the ranges, three rows for each class
-        of_classes[:] = of_classes.reshape(-1, n, 3 * m)[:, order].reshape(of_classes.shape)
+        of_classes = state["statistics"][:, 2 * m : (2 + N_BINS * n) * m]  # after the ranges, histograms of each class
+        of_classes[:] = of_classes.reshape(-1, n, N_BINS * m)[:, order].reshape(of_classes.shape)
