@@ -327,7 +327,7 @@ class Forest:
         second = ranked[1][0][0] if len(ranked) > 1 else 0.0
         bound = math.sqrt(math.log(100.0) / (2.0 * float(block.weight)))
         if self.regression:
-            clear = second < (1.0 - bound) * first or bound < 0.05
+            clear = second < (1.0 - bound) * first or bound < 0.2
         else:
             more_than_chance = first * float(block.weight) > 12.0 * (len(block.totals) + 3)
             clear = first - second > bound or (bound < 0.05 and more_than_chance) or bound < 0.025
