@@ -308,3 +308,21 @@ def test_boxes_are_learned():
         right += t >= 3000 and int(np.argmax(predict(forest, x))) == y
         train(forest, x, y)
     assert right / 3000 > 0.95
+
+
+def test_categories_that_alternate_are_learned():
+    """Twelve of them: histograms have a bin for each."""
+    forest, rng, right = Forest(1), np.random.default_rng(0), 0
+    for t in range(1100):
+        category = int(rng.integers(12))
+        x = {0: 0.4 * (category - 6) + 0.5, 1: float(rng.normal())}
+        right += t >= 600 and int(np.argmax(predict(forest, x))) == category % 2
+        train(forest, x, category % 2)
+    assert right > 495
+
+
+def test_features_that_say_nothing_do_not_split_a_leaf_early():
+    forest, rng = Forest(5), np.random.default_rng(0)
+    for _ in range(550):  # about 3,300 of weight; a feature that says as much as another splits at 921
+        train(forest, {j: float(rng.normal()) for j in range(4)}, int(rng.integers(2)))
+    assert [leaves for leaves, *_ in forest.sizes] == [1] * 5
