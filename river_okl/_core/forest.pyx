@@ -10,7 +10,7 @@ predictions.
   gives; or if ε < τ / 2.  It predicts by naive Bayes if that has been right more often there than its counts.
 * A leaf of a regressor has a mean, and its block the same bins of (weight, sum of targets).  It splits where that
   reduces the squared error most, if the second best feature's reduction is less than 1 - ε of the best (FIMT-DD,
-  Ikonomovska et al. 2011).
+  Ikonomovska et al. 2011) or ε is less than its own τ.
 * The leaves of a split start from what their parent's statistics predict.
 
 Memory is bounded.  Blocks take at most ``bytes`` for all trees together, whatever the number of features and classes: a
