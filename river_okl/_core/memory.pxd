@@ -33,7 +33,7 @@ cdef class Owner:
 
     cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL
     cdef double *doubles(self, double *old, size_t n, size_t capacity) except NULL
-    cdef void release(self, void *buffer) noexcept
+    cdef void release(self, void *buffer) noexcept nogil
 
 
 cdef inline void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:

@@ -44,7 +44,7 @@ cdef class Owner:
         """``resize`` of doubles."""
         return <double *> self.resize(old, n, capacity, sizeof(double))
 
-    cdef void release(self, void *buffer) noexcept:
+    cdef void release(self, void *buffer) noexcept nogil:
         """Free a buffer before the object goes; NULL is none."""
         cdef Block *block
         if buffer == NULL:

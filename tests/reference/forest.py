@@ -2,7 +2,7 @@
 
 Written from Domingos and Hulten 2000, Gomes et al. 2017 (online bagging with Poisson(6)) and Ikonomovska et al. 2011,
 with the bounds that the head of forest.pyx states. What the core keeps in single precision is kept so here, operation
-by operation; logarithms and the normal distribution, up to five standard deviations, are exact here.
+by operation; logarithms are exact here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
 
 F = np.float32
 MASK = 2**64 - 1
-CUTS, BINS, LANES = 10, 16, 4
+BINS, LANES = 16, 4
 THRESHOLDS = [
     min(2**32 - 1, round(2**32 * sum(math.exp(-6.0) * 6.0**i / math.factorial(i) for i in range(k + 1))))
     for k in range(24)
@@ -49,7 +48,7 @@ class Split:
 
 
 class Block:
-    """Statistics: of classes, feature -> class -> [weight, mean, sum of squares]; of a target, feature -> bins."""
+    """Histograms: of classes, feature -> class -> weights of bins; of a target, feature -> (weight, sum) of bins."""
 
     def __init__(self, seed):
         self.seed = seed
@@ -65,7 +64,7 @@ class Tree:
 class Forest:
     """One kind of tree."""
 
-    def __init__(self, n_trees, one_in=1, size=1 << 18, regression=False, seed=1, learning=100, most_leaves=None):
+    def __init__(self, n_trees, one_in=1, size=5 << 16, regression=False, seed=1, learning=100, most_leaves=None):
         self.n_trees, self.one_in, self.bytes, self.regression, self.random = n_trees, one_in, size, regression, seed
         self.learning = learning
         self.most_leaves = most_leaves or (500 if regression else 2000)
@@ -87,7 +86,7 @@ class Forest:
 
     def layout(self, places, n_classes):
         head = 8 + (0 if self.regression else up(n_classes, LANES))
-        each = 3 + (2 * BINS if self.regression else 3 * n_classes)
+        each = 3 + BINS * (2 if self.regression else n_classes)
         fit = max(0, self.bytes // (16 * self.n_trees) - head) // each // LANES * LANES
         if fit == 0:
             return places + 1, 0, 0
@@ -125,29 +124,27 @@ class Forest:
             places = [*range(k * self.group, min((k + 1) * self.group, self.places))]
             if places and k not in block.candidates:
                 block.candidates[k] = places[scrambled((block.seed << 32) + k) % len(places)]
-                if self.regression:
-                    block.range[block.candidates[k]] = [F(-2.5), F(5.0 / BINS)]
+                block.range[block.candidates[k]] = [F(-2.5), F(5.0 / BINS)]
 
     def take_block(self, tree, leaf, x=None):
         if self.blocks_of(tree) >= self.share:
             return False
         leaf.block = block = Block(self.draw() >> 32)
         self.choose(block)
-        if self.regression:
-            for feature in block.candidates.values():
-                low, high = self.low.get(feature, F(0.0)), self.high.get(feature, F(0.0))
-                block.range[feature] = [low, high] if high > low else [F(-2.5), F(2.5)]
-            node = tree.root
-            while node is not leaf:
-                side = int(x.get(node.feature, F(0.0)) > node.cut)
-                if leaf in node.children:
-                    side = node.children.index(leaf)
-                if node.feature in block.range:
-                    low, high = block.range[node.feature]
-                    block.range[node.feature] = [max(low, node.cut), high] if side else [low, min(high, node.cut)]
-                node = node.children[side]
-            for feature, (low, high) in block.range.items():
-                block.range[feature] = [low, max((high - low) / F(BINS), F(1e-6))]
+        for feature in block.candidates.values():
+            low, high = self.low.get(feature, F(0.0)), self.high.get(feature, F(0.0))
+            block.range[feature] = [low, high] if high > low else [F(-2.5), F(2.5)]
+        node = tree.root
+        while node is not leaf:
+            side = int(x.get(node.feature, F(0.0)) > node.cut)
+            if leaf in node.children:
+                side = node.children.index(leaf)
+            if node.feature in block.range:
+                low, high = block.range[node.feature]
+                block.range[node.feature] = [max(low, node.cut), high] if side else [low, min(high, node.cut)]
+            node = node.children[side]
+        for feature, (low, high) in block.range.items():
+            block.range[feature] = [low, max((high - low) / F(BINS), F(1e-6))]
         return True
 
     # A sample -------------------------------------------------------------------------------------------
@@ -162,18 +159,13 @@ class Forest:
         return node
 
     def joint(self, block, c, x):
-        one = F(1.0)
-        every = block.totals[c] + one
+        every = block.totals[c]
         total = math.log(every)
         for feature in block.candidates.values():
-            if feature not in x:
-                continue
-            low, high = block.range.get(feature, (F(1.0), F(0.0)))
-            width = high - low if high > low else F(0.0)
-            prior = width * width * F(0.0625) + F(1e-4)
-            n, mean, square = block.of.get(feature, {}).get(c, (F(0.0), F(0.0), F(0.0)))
-            variance, rarity, off = (square + prior) / (n + one), every / (n + one), x[feature] - mean
-            total -= 0.5 * (float(off * off / variance) + math.log(variance * rarity * rarity))
+            if feature in x:
+                bins = block.of.get(feature, {}).get(c, [F(0.0)] * BINS)
+                n = bins[self.bin_of(block, feature, x[feature])]
+                total += math.log(n + F(1.5)) - math.log(every + BINS * 1.5)
         return total
 
     def answer(self, leaf, x):
@@ -207,9 +199,9 @@ class Forest:
         self.seen += 1
         if self.regression:
             target = (target - self.offset) / self.scale
-            for feature, v in x.items():
-                self.low[feature] = min(self.low.get(feature, F(0.0)), v)
-                self.high[feature] = max(self.high.get(feature, F(0.0)), v)
+        for feature, v in x.items():
+            self.low[feature] = min(self.low.get(feature, F(0.0)), v)
+            self.high[feature] = max(self.high.get(feature, F(0.0)), v)
         for tree, votes in zip(self.trees, said, strict=True):
             u = self.draw() >> 32
             times = sum(u >= threshold for threshold in THRESHOLDS)
@@ -235,7 +227,7 @@ class Forest:
             if error > 0.0 or len(tree.leaves) == 1:
                 self.challenge(tree, leaf, x)
             return
-        if self.regression and self.seen == 50 and len(tree.leaves) == 1:
+        if self.seen == 50 and len(tree.leaves) == 1:
             leaf.block = None
             self.take_block(tree, leaf, x)
         block = leaf.block
@@ -254,51 +246,41 @@ class Forest:
             block.sum += w * F(target)
             for feature in there:
                 bins = block.of.setdefault(feature, [[F(0.0), F(0.0)] for _ in range(BINS)])
-                self.bin_of(block, bins, feature, x[feature])[0] += w
-                self.bin_of(block, bins, feature, x[feature])[1] += w * F(target)
+                found = bins[self.bin_of(block, feature, x[feature])]
+                found[0] += w
+                found[1] += w * F(target)
             return
         block.totals[target] = block.totals.get(target, F(0.0)) + w
         for feature in there:
-            v = x[feature]
-            n, mean, square = block.of.setdefault(feature, {}).get(target, (F(0.0), F(0.0), F(0.0)))
-            off = v - mean
-            moved = mean + off * (w / (n + w))
-            block.of[feature][target] = n + w, moved, square + w * off * (v - moved)
-            low, high = block.range.get(feature, (v, v))
-            block.range[feature] = [min(low, v), max(high, v)]
+            bins = block.of.setdefault(feature, {}).setdefault(target, [F(0.0)] * BINS)
+            bins[self.bin_of(block, feature, x[feature])] += w
 
-    def bin_of(self, block, bins, feature, v):
+    def bin_of(self, block, feature, v):
         low, step = block.range[feature]
-        at = (v - low) / step
-        return bins[0 if at < 0 else BINS - 1 if at >= BINS - 1 else int(at)]
+        return int(min(max((v - low) / step, F(0.0)), F(BINS - 1)))
 
     # Splits ---------------------------------------------------------------------------------------------
 
-    def below(self, block, feature, c, cut):
-        """The weight of class c that lies at or below a cut."""
-        n, mean, square = block.of.get(feature, {}).get(c, (F(0.0), F(0.0), F(0.0)))
-        zero = max(float(block.totals[c]) - float(n), 0.0) * (cut >= 0.0)
-        if n == 0.0:
-            return zero
-        off = float(cut) - float(mean)
-        z = math.copysign(9.0, off) if square <= 1e-12 * n else off / math.sqrt(square / n)
-        share = float(z > 0.0) if abs(z) >= 5.0 else special.ndtr(z)  # five standard deviations, where the table ends
-        return min(float(n) * share + zero, float(block.totals[c]))
+    def below(self, block, feature, c):
+        """The weight of class c up to each edge; samples without the feature are in the bin of 0."""
+        bins, total = [*block.of.get(feature, {}).get(c, [F(0.0)] * BINS)], block.totals[c]
+        missing = total - sum(bins, F(0.0))
+        if missing > F(1e-5) * total:
+            bins[self.bin_of(block, feature, F(0.0))] += missing
+        return [min(sum(bins[: i + 1], F(0.0)), total) for i in range(BINS - 1)]
 
     def best_cut(self, block, feature):
-        """(gain, cut)"""
-        of = block.of.get(feature, {})
-        if not of:
-            return 0.0, None
-        low, high = block.range[feature]
-        if sum(float(n) for n, *_ in of.values()) < 0.999999 * block.weight:
-            low, high = min(low, F(0.0)), max(high, F(0.0))
-        best = 0.0, None
-        total, entropy = float(block.weight), 0.0
+        """(gain, cut, class -> weight on the left); of edges between which nothing is, the one in the middle"""
+        low, step = block.range[feature]
+        below = {c: self.below(block, feature, c) for c in block.totals}
+        total = float(block.weight)
         entropy = x_log_x(total) - sum(x_log_x(float(n)) for n in block.totals.values())
-        for i in range(CUTS if high > low else 0):
-            cut = low + (high - low) * (F(i + 1) / F(CUTS + 1))
-            left = {c: self.below(block, feature, c, cut) for c in block.totals}
+        best, edges = 0.0, []
+        for i in range(BINS - 1):
+            left = {c: float(below[c][i]) for c in below}
+            if edges and all(below[c][i] == below[c][edges[-1]] for c in below):
+                edges += [i] if edges[-1] == i - 1 else []
+                continue
             sides = left, {c: float(n) - left[c] for c, n in block.totals.items()}
             sizes = [sum(side.values()) for side in sides]
             if min(sizes) < 0.01 * total:
@@ -306,9 +288,11 @@ class Forest:
             after = sum(
                 x_log_x(size) - sum(map(x_log_x, side.values())) for size, side in zip(sizes, sides, strict=True)
             )
-            if (entropy - after) / total > best[0]:
-                best = (entropy - after) / total, cut
-        return best
+            if (entropy - after) / total > best:
+                best, edges = (entropy - after) / total, [i]
+        if not edges:
+            return 0.0, None, None
+        return best, low + step * F((edges[0] + edges[-1]) // 2 + 1), {c: below[c][edges[0]] for c in below}
 
     def best_edge(self, block, feature):
         """(gain, cut, weight on the left, sum on the left)"""
@@ -318,7 +302,7 @@ class Forest:
         for n, s in bins:
             missing, lacking = missing - n, lacking - s
         if missing > F(1e-5) * block.weight:
-            zero = self.bin_of(block, bins, feature, F(0.0))
+            zero = bins[self.bin_of(block, feature, F(0.0))]
             zero[0], zero[1] = zero[0] + missing, zero[1] + lacking
         best = 0.0, None, None, None
         left = total = F(0.0)
@@ -342,8 +326,12 @@ class Forest:
         (first, *at), _, feature = ranked[0]
         second = ranked[1][0][0] if len(ranked) > 1 else 0.0
         bound = math.sqrt(math.log(100.0) / (2.0 * float(block.weight)))
-        clear = second < (1.0 - bound) * first if self.regression else first - second > bound
-        if first == 0.0 or not (clear or bound < 0.05):
+        if self.regression:
+            clear = second < (1.0 - bound) * first or bound < 0.2
+        else:
+            more_than_chance = first * float(block.weight) > 12.0 * (len(block.totals) + 3)
+            clear = first - second > bound or (bound < 0.05 and more_than_chance) or bound < 0.025
+        if first == 0.0 or not clear:
             return
         one, two = Leaf(len(leaf.counts)), Leaf(len(leaf.counts))
         if self.regression:
@@ -355,9 +343,9 @@ class Forest:
             one.errors = leaf.errors * (left / block.weight)
             two.errors = leaf.errors - one.errors
         else:
-            cut = at[0]
+            cut, left = at
             for c, n in block.totals.items():
-                one.counts[c] = F(self.below(block, feature, c, cut))
+                one.counts[c] = left[c]
                 two.counts[c] = n - one.counts[c]
             missed = block.weight - max(block.totals.values())
             for side in (one, two):
@@ -461,8 +449,6 @@ class Forest:
                 elif node.block:
                     for place in places:
                         node.block.of.pop(place, None)
-                        if not self.regression:
-                            node.block.range.pop(place, None)
         for place in places:
             self.low.pop(place, None)
             self.high.pop(place, None)

@@ -22,19 +22,7 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-enum { LANES = 4, CUTS = 10, PADDED_CUTS = 12, BINS = 16 };
-#define FARTHEST 5.0f  /* standard deviations, beyond which a normal distribution has nothing */
-#define UNSEEN 1e30f   /* the lower end of a range without values; the upper end is its negative */
-
-/* The standard normal distribution function (Abramowitz & Stegun 7.1.28); error below 1e-6. */
-static inline float okl_phi(float z) {
-    const float a = (z < -FARTHEST ? FARTHEST : z > FARTHEST ? FARTHEST : z < 0.0f ? -z : z) * 0.707106781f;
-    const float t = 1.0f + a * (0.0705230784f + a * (0.0422820123f + a * (0.0092705272f + a * (0.0001520143f +
-                    a * (0.0002765672f + a * 0.0000430638f)))));
-    const float t2 = t * t, t4 = t2 * t2, t8 = t4 * t4;
-    const float within = 0.5f / (t8 * t8), tail = a < FARTHEST * 0.707106781f ? within : 0.0f;
-    return z < 0.0f ? tail : 1.0f - tail;
-}
+enum { LANES = 4, BINS = 16 };
 
 /* x log2(x), 0 at 0: the series of the inverse hyperbolic tangent, relative error below 1e-6. */
 static inline float okl_x_log_x(float x) {
@@ -50,117 +38,94 @@ static inline float okl_x_log_x(float x) {
     return x * ((float)exponent + s * series);
 }
 
-/* Weight, mean and squared deviations of one class take in a sample. */
-static void okl_take_in(const float *x, float w, Py_ssize_t m, float *n, float *mean, float *square) {
-    for (Py_ssize_t k = 0; k < m; k++) {
-        const float wk = x[k] != 0.0f ? w : 0.0f;
-        const float total = n[k] + wk;
-        const float off = x[k] - mean[k];
-        const float moved = mean[k] + off * (wk / (total > 0.0f ? total : 1.0f));
-        square[k] += wk * off * (x[k] - moved);
-        mean[k] = moved;
-        n[k] = total;
-    }
+/* The bin of a value, of BINS that are `step` wide, from `low` on; the first and the last have no end. */
+static inline int okl_bin_of(float x, float low, float step) {
+    float at = (x - low) / step;
+    at = at > 0.0f ? at : 0.0f;
+    at = at < (float)(BINS - 1) ? at : (float)(BINS - 1);
+    return (int)at;
 }
 
-static void okl_widen(const float *x, Py_ssize_t m, float *low, float *high) {
+/* Of all features that are present: BINS times its number plus its bin.  Returns how many they are. */
+static Py_ssize_t okl_find_bins(const float *x, const float *low, const float *step, Py_ssize_t m, int32_t *found) {
+    Py_ssize_t n = 0;
+    for (Py_ssize_t k = 0; k < m; k++) found[k] = BINS * (int32_t)k + okl_bin_of(x[k], low[k], step[k]);
     for (Py_ssize_t k = 0; k < m; k++) {
-        const float from = x[k] != 0.0f ? x[k] : UNSEEN, to = x[k] != 0.0f ? x[k] : -UNSEEN;
-        low[k] = from < low[k] ? from : low[k];
-        high[k] = to > high[k] ? to : high[k];
+        found[n] = found[k];
+        n += x[k] != 0.0f;
     }
+    return n;
 }
 
-/* Prior variances of naive Bayes: a sixteenth of the squared range. */
-static void okl_priors(const float *low, const float *high, Py_ssize_t m, float least, float *prior) {
-    for (Py_ssize_t k = 0; k < m; k++) {
-        const float width = high[k] > low[k] ? high[k] - low[k] : 0.0f;
-        prior[k] = width * width * 0.0625f + least;
-    }
-}
-
-/* log of P(c) times the densities of the features that are present; `terms` and `factors` are scratch. */
-static double okl_log_joint(const float *x, float total, Py_ssize_t m, const float *n, const float *mean,
-                            const float *square, const float *prior, float *terms, float *factors) {
-    const float all = total + 1.0f;
-    double sum = 0.0, logs = 0.0;
-    for (Py_ssize_t k = 0; k < m; k++) {
-        const int present = x[k] != 0.0f;
-        const float variance = (square[k] + prior[k]) / (n[k] + 1.0f);
-        const float off = x[k] - mean[k];
-        const float rarity = all / (n[k] + 1.0f);
-        const float term = off * off / variance, factor = variance * rarity * rarity;
-        terms[k] = present ? term : 0.0f;
-        factors[k] = present ? factor : 1.0f;
-    }
-    for (Py_ssize_t k = 0; k < m; k += LANES) {
-        double product = 1.0, part = 0.0;
-        for (int i = 0; i < LANES; i++) product *= (double)factors[k + i];
-        for (int i = 0; i < LANES; i++) part += (double)terms[k + i];
-        sum += part;
-        if (k + LANES < m) {
-            k += LANES;
-            part = 0.0;
-            for (int i = 0; i < LANES; i++) product *= (double)factors[k + i];
-            for (int i = 0; i < LANES; i++) part += (double)terms[k + i];
-            sum += part;
+/* Sum of the logarithms of n smoothed counts. */
+static double okl_log_counts(const float *counts, const int32_t *bins, Py_ssize_t n, float smoothing) {
+    double sum = 0.0, product = 1.0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        product *= (double)(counts[bins[i]] + smoothing);
+        if (i % 16 == 15) {
+            sum += log(product);
+            product = 1.0;
         }
-        logs += log(product);
     }
-    return log((double)all) - 0.5 * (logs + sum);
+    return sum + log(product);
 }
 
-/* What of class c lies at or below a cut of feature k: `zero` is the weight of samples that lack the feature. */
-static inline float okl_below(float cut, float zero, float n, float mean, float square) {
-    const int narrow = square <= 1e-12f * n; /* values that are all the same */
-    const float z = (cut - mean) * (narrow ? 1e30f : sqrtf(n / square)) + (narrow ? FARTHEST : 0.0f);
-    return n * okl_phi(z) + (cut >= 0.0f ? zero : 0.0f);
+/* The weight of a class at or below each edge between bins. */
+static void okl_cumulate(const float *counts, float total, int zero, float *below) {
+    float present = 0.0f, sum = 0.0f, missing;
+    for (int i = 0; i < BINS; i++) present += counts[i];
+    missing = total - present > 1e-5f * total ? total - present : 0.0f;
+    for (int i = 0; i < BINS; i++) {
+        sum += counts[i];
+        if (i == zero) sum += missing;
+        below[i] = sum < total ? sum : total;
+    }
 }
 
-/* The greatest information gain, in bits, of CUTS cuts between the extremes of feature k, and that cut; 0 if there is
- * none.  Row c is n, mean and square of class c, each m numbers. */
-static float okl_best_cut(const float *rows, const float *totals, Py_ssize_t n_classes, Py_ssize_t m, Py_ssize_t k,
-                          float low, float high, float weight, float least_branch, float *best_cut) {
-    float cuts[PADDED_CUTS], left[PADDED_CUTS], left_logs[PADDED_CUTS], right_logs[PADDED_CUTS], below[PADDED_CUTS];
-    float present = 0.0f, before = 0.0f, best = 0.0f;
-    for (Py_ssize_t c = 0; c < n_classes; c++) present += rows[3 * m * c + k];
-    if (present <= 0.0f) return 0.0f;
-    if (present < weight * 0.999999f) {
-        low = low < 0.0f ? low : 0.0f;
-        high = high > 0.0f ? high : 0.0f;
-    }
-    if (!(high > low)) return 0.0f;
-    for (int i = 0; i < PADDED_CUTS; i++) {
-        cuts[i] = low + (high - low) * ((float)(i + 1) / (float)(CUTS + 1));
-        left[i] = left_logs[i] = right_logs[i] = 0.0f;
-    }
+/* The same at the edge that is `cut`. */
+static float okl_below(const float *counts, float total, float low, float step, float cut) {
+    float sums[BINS];
+    int i = 0;
+    okl_cumulate(counts, total, okl_bin_of(0.0f, low, step), sums);
+    while (i < BINS - 2 && low + step * (float)(i + 1) < cut) i++;
+    return sums[i];
+}
+
+/* The greatest information gain, in bits, of an edge between two bins, and that edge; 0 if there is none.  Of edges
+ * with the same gain, between which nothing is, it is the one in the middle.  Bins of class c are at counts + c stride.
+ */
+static float okl_best_cut(const float *counts, Py_ssize_t stride, const float *totals, Py_ssize_t n_classes, float low,
+                          float step, float weight, float least_branch, float *best_cut) {
+    float left[BINS], left_logs[BINS], right_logs[BINS], below[BINS], before = 0.0f, best = 0.0f;
+    const int zero = okl_bin_of(0.0f, low, step);
+    int first = 0, last = 0;
+    for (int i = 0; i < BINS; i++) left[i] = left_logs[i] = right_logs[i] = 0.0f;
     for (Py_ssize_t c = 0; c < n_classes; c++) {
-        const float *row = rows + 3 * m * c + k;
-        const float all = totals[c], zero = all > row[0] ? all - row[0] : 0.0f;
+        const float all = totals[c];
         if (all <= 0.0f) continue;
         before += okl_x_log_x(all);
-        for (int i = 0; i < PADDED_CUTS; i++) {
-            const float part = okl_below(cuts[i], zero, row[0], row[m], row[2 * m]);
-            below[i] = part < all ? part : all;
-        }
-        for (int i = 0; i < PADDED_CUTS; i++) {
+        okl_cumulate(counts + c * stride, all, zero, below);
+        for (int i = 0; i < BINS; i++) {
             left[i] += below[i];
             left_logs[i] += okl_x_log_x(below[i]);
             right_logs[i] += okl_x_log_x(all - below[i]);
         }
     }
     const float entropy = okl_x_log_x(weight) - before, least = least_branch * weight;
-    for (int i = 0; i < PADDED_CUTS; i++) {
+    for (int i = 0; i < BINS; i++) {
         const float right = weight - left[i], of_left = okl_x_log_x(left[i]) - left_logs[i];
         below[i] = (entropy - of_left - (okl_x_log_x(right) - right_logs[i])) / weight;
     }
-    for (int i = 0; i < CUTS; i++) {
-        const float gain = left[i] < least || weight - left[i] < least ? 0.0f : below[i];
-        if (gain > best) {
-            best = gain;
-            *best_cut = cuts[i];
+    for (int i = 0; i < BINS - 1; i++) {
+        if (left[i] < least || weight - left[i] < least) continue;
+        if (below[i] > best) {
+            best = below[i];
+            first = last = i;
+        } else if (below[i] == best && last == i - 1 && left[i] == left[i - 1]) {
+            last = i;
         }
     }
+    *best_cut = low + step * (float)((first + last) / 2 + 1);
     return best;
 }
 
@@ -176,8 +141,7 @@ static float okl_best_edge(const float *bins, float low, float step, float weigh
         lacking -= s[i];
     }
     if (missing > 1e-5f * weight) {
-        float at = (0.0f - low) / step;
-        const int i = at < 0.0f ? 0 : at >= BINS - 1 ? BINS - 1 : (int)at;
+        const int i = okl_bin_of(0.0f, low, step);
         n[i] += missing;
         s[i] += lacking;
     }

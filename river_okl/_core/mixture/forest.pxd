@@ -85,8 +85,8 @@ cdef class Forest(Expert):
     cdef bint fresh                         # leaves and votes are of that sample
     cdef int32_t *at                        # [n_trees] its leaves' nodes
     cdef float *x                           # [m] candidates' values
-    cdef float *prior                       # [m]
-    cdef float *terms                       # [6 m]
+    cdef int32_t *bins                      # [m] of those that are present, as positions in a class's histograms
+    cdef Py_ssize_t n_bins
     cdef double *votes                      # [n_trees, n_classes]
     cdef double *joint                      # [n_classes]
     cdef int32_t *by_counts                 # [n_trees] class of the greatest count, ...
@@ -119,8 +119,7 @@ cdef class Forest(Expert):
     cdef void place_values(self, const int32_t *places, const double *values, Py_ssize_t size) noexcept nogil
     cdef int32_t route(self, const Tree *tree) noexcept nogil
     cdef void gather(self, const Block *block) noexcept nogil
-    cdef void set_priors(self, const Block *block) noexcept nogil
-    cdef double joint_of(self, const Block *block, Py_ssize_t c) noexcept nogil
+    cdef void find_bins(self, const Block *block) noexcept nogil
     cdef void answer(self, int t, double *p) noexcept nogil
     cdef void learn_tree(self, int t, double target, float w) noexcept nogil
     cdef void learn_block(self, Block *block, double target, float w) noexcept nogil
