@@ -1,4 +1,4 @@
-"""Checkpoints: a model in one file, without pickle, so that a file from a stranger can at worst be refused.
+"""Checkpoints: a model in one file, without pickle, so that an untrusted file is rejected or loads a valid model.
 
     file.py       the bytes: head, document, arrays; how they get to the disk and back
     values.py     plain values in the document: numbers, names, lists, arrays; what is no notation of JSON
@@ -36,7 +36,7 @@ __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 
 
 def save(model: Any, path: Path) -> None:
-    """Write a model to a file, from which ``load`` makes a model that goes on exactly as this one would.
+    """Write a model to a file, from which ``load`` makes a model that resumes exactly as this one would.
 
     The file is complete or not there at all: it is written beside the path, flushed to the disk and moved into place,
     so that an interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).
