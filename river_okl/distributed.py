@@ -30,11 +30,10 @@ from river import base
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
 from river_okl.checks import check_whole
-from river_okl.files import MOST_LABELS, REGRESSION, read_file
+from river_okl.files import MOST_LABELS, REGRESSION, Progress, read_file
 from river_okl.labels import REGRESSOR
 from river_okl.merging import merge
 from river_okl.merging.shards import check_same
-from river_okl.progress import Progress
 
 __all__ = ["Predictor", "Result", "Round", "ShardError", "train"]
 
@@ -132,7 +131,7 @@ def train(
     checkpoint: Path | None = None,
     progress: bool = False,
 ) -> Result:
-    """Learn a stream on several workers of Ray, which is started on this machine unless it runs already.
+    """Learn a stream on several workers of Ray, which is started on this machine if it is not running.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Kernels: value objects that say what κ(x, z) is, and compose with ``+`` and ``*``.
+"""Kernels: value objects that define κ(x, z) and compose with ``+`` and ``*``.
 
 All of them start from the same dot products x · z, so that a sum or product of kernels costs one row of dot products
 plus its own element-wise part::

@@ -30,13 +30,13 @@ from river_okl.checkpoint.file import (
     write_file,
 )
 from river_okl.checkpoint.values import Reader, Writer, require
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 
 __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 
 
 def save(model: Any, path: Path) -> None:
-    """Write a model to a file, from which ``load`` makes a model that resumes exactly as this one would.
+    """Write a model to a file; ``load`` returns a model that resumes exactly where this one was.
 
     The file is complete or not there at all: it is written beside the path, flushed to the disk and moved into place,
     so that an interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).

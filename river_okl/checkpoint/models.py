@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 from river import base, optim
 
 import river_okl
-from river_okl import algorithms, budgets, kernels, losses
+from river_okl import algorithms, kernels, losses
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Part, Reader, Writer, is_name, require
+from river_okl.checks import PerClass
 
 KERNEL_STATE = (
     "adapting",
@@ -72,12 +73,16 @@ def model_classes() -> dict[str, Any]:
 @functools.cache
 def classes() -> dict[str, Any]:
     """Models, and what their parameters may be: budgets, kernels, losses and schedulers."""
-    return model_classes() | {
-        f"{module.__name__}.{name}": cls
-        for module in (budgets, kernels, losses, optim.losses, optim.schedulers)
-        for name in module.__all__
-        if inspect.isclass(cls := getattr(module, name)) and issubclass(cls, base.Base)
-    }
+    return (
+        model_classes()
+        | {"river_okl.PerClass": PerClass}
+        | {
+            f"{module.__name__}.{name}": cls
+            for module in (kernels, losses, optim.losses, optim.schedulers)
+            for name in module.__all__
+            if inspect.isclass(cls := getattr(module, name)) and issubclass(cls, base.Base)
+        }
+    )
 
 
 @functools.cache

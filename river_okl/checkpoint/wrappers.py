@@ -22,7 +22,7 @@ from river.preprocessing.impute import Constant
 from river_okl._core.sample import shown
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Reader, Writer, is_name, require
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 from river_okl.model import KernelClassifier
 
 # Kinds of values --------------------------------------------------------------------------------------------------

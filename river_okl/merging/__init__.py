@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 from river_okl.merging import expansions, gaussian, mixture, wrappers
 from river_okl.merging.shards import Shards, gathered
 
@@ -30,7 +30,7 @@ def merge(
     return_error: bool = False,
     start: Any = None,
 ) -> Any:
-    """Merge models that learned shards of a stream into one, which learns, predicts and is saved as they are.
+    """One model from several that learned shards of a stream; it can learn, predict and be saved as they can.
 
     Parameters
     ----------

@@ -18,17 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.function.expansion import Expansion
+from river_okl._core.function.fourier import FourierExpansion
 from river_okl.algorithms.features import KernelFeatures
 from river_okl.algorithms.novelty import KernelOneClassSVM
+from river_okl.algorithms.support import DEPENDENT, TIE, AveragedExpansion, solve_with_ridge
 from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.averaging import AveragedExpansion
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 from river_okl.labels import Labels
-from river_okl.maintenance import DEPENDENT, TIE
 from river_okl.merging.shards import Shards
 from river_okl.merging.statistics import follow, pooled_kernel
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Part
-from river_okl.solvers import solve_with_ridge
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
 
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
 
@@ -63,9 +62,10 @@ def merged(shards: Shards) -> tuple[Any, float]:
         follow(shards, lambda each: each._calibration, model._calibration)
         for _ in range(shards.models[0]._f.n_classes - 2):
             model._f.add_class()
+    if isinstance(model._f, FourierExpansion):
+        _average_features(shards, model._f)
     model._f.kernel.__setstate__(pooled_kernel(shards, lambda each: each._f.kernel))
-    if hasattr(model, "_key"):
-        _average_features(shards, model)
+    if isinstance(model._f, FourierExpansion):
         return model, 0.0
     if isinstance(model, TVMClassifier):
         return model, _solve_union(shards, model)
@@ -77,22 +77,23 @@ def merged(shards: Shards) -> tuple[Any, float]:
         needed = np.flatnonzero(total.any(axis=1))
         points, total = [points[i] for i in needed], total[needed]
     if len(points) > most:
-        outputs = np.array(model._weights() if model._f.n_outputs > 1 else (1.0,))
+        outputs = np.array(_summands(model)[0][1] if model._f.n_outputs > 1 else (1.0,))
         chosen, total, error = reduced(model, points, total, most, outputs)
         points = [points[i] for i in chosen]
     _fill(model._f, points, total)
     return model, error
 
 
-def _average_features(shards: Shards, model: Any) -> None:
+def _average_features(shards: Shards, f: FourierExpansion) -> None:
+    first: FourierExpansion = shards.models[0]._f
     if shards.budget is not None:
-        raise ValueError(f"budget is {shards.budget!r}; {kind_of(model)} has no support vectors")
+        raise ValueError(f"budget is {shards.budget!r}; {kind_of(shards.models[0])} has no support vectors")
     for i, each in enumerate(shards.models):
-        if each._key != shards.models[0]._key:
+        if each._f.key != first.key:
             raise ValueError(f"models[{i}] has different random features from models[0]; give both the same seed")
-    model._key = shards.models[0]._key
-    if hasattr(model, "_w"):
-        model._w = np.concatenate(shards.mean(lambda each: np.array(each._columns())))
+    f.restore(first.state())
+    if any(each._f for each in shards.models):
+        f.columns = shards.mean(lambda each: each._f.columns)
 
 
 def _solve_union(shards: Shards, model: TVMClassifier) -> float:
@@ -274,20 +275,20 @@ def norm(f: Expansion, columns: Arrays) -> float:
     return math.sqrt(max(0.0, square))
 
 
-def _parts(model: Any) -> list[Part]:
+def _summands(model: Any) -> list[Summand]:
     """What predictions are the sum of; of a model that scores samples by f it is f."""
-    return model._parts() if isinstance(model, KernelModel) else [(model._f, (1.0,))]
+    return model._summands() if isinstance(model, KernelModel) else [(model._f, (1.0,))]
 
 
 def distance(shards: Shards) -> float:
     """‖f_a - f_b‖ of what is predicted."""
     a, b = shards.models
-    if hasattr(a, "_key"):
-        _average_features(shards, shards.new())
-        if not hasattr(a, "_w"):
+    if isinstance(a._f, FourierExpansion):
+        _average_features(shards, shards.new()._f)
+        if isinstance(a, KernelFeatures):
             raise TypeError(f"{kind_of(a)} has no function to compare: its features are the same for all")
-        return float(np.linalg.norm(np.array(a._columns()) - np.array(b._columns())))
-    parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in _parts(model)]
+        return float(np.linalg.norm(a._f.columns - b._f.columns))
+    parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in _summands(model)]
     points, columns = union([f for _, f, _ in parts])
     total: Any = 0.0
     for (sign, f, weights), each in zip(parts, columns, strict=True):

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, compose
 
+from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.sample import shown
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.checks import as_float, check_whole
-from river_okl.errors import kind_of
+from river_okl.checks import as_float, check_whole, kind_of
 from river_okl.kernels import Kernel
 from river_okl.labels import Labels
-from river_okl.model import KernelClassifier, KernelModel
+from river_okl.model import KernelClassifier, LabelModel, SupervisedModel
 from river_okl.predictive import PredictiveClassifier
 
 Arrays = NDArray[np.float64]
@@ -179,9 +179,9 @@ def _alike(a: Any, b: Any) -> bool:
 def aligned(shards: Shards) -> Shards:
     """The same with all labels at the same positions in all of them."""
     kind = type(shards.models[0])  # River's pipelines pass for instances of their last step
-    if issubclass(kind, KernelModel | KernelOneClassSVM):
+    if issubclass(kind, SupervisedModel | KernelOneClassSVM):
         _check_start(shards)
-    if not issubclass(kind, KernelClassifier | PredictiveClassifier):
+    if not issubclass(kind, LabelModel):
         return shards
     everyone = [shards.start, *shards.models]
     names = joined([model._labels for model in everyone])
@@ -230,10 +230,9 @@ def _reorder(model: Any, order: list[int]) -> None:
     if isinstance(model, TVMClassifier):
         model._reorder(order)
         return
-    if hasattr(model, "_key"):
-        model._w = np.concatenate([model._columns()[c] for c in order])
-        return
-    f.columns = f.columns.reshape(len(f), f.n_classes, f.n_outputs)[:, order].reshape(f.columns.shape)
+    columns = f.columns
+    by_class = columns.reshape(len(columns), f.n_classes, columns.shape[1] // f.n_classes)
+    f.columns = by_class[:, order].reshape(columns.shape)
 
 
 def _negate(model: Any) -> None:
@@ -242,45 +241,16 @@ def _negate(model: Any) -> None:
         model._f = _with_classes(model._f, None)
     elif isinstance(model, TVMClassifier):
         model._reorder([1, 0])
-    elif hasattr(model, "_key"):
-        model._w = -model._w
     else:
         model._f.columns = -model._f.columns
 
 
 def _with_classes(f: Any, order: list[int] | None) -> Any:
     """A process or mixture whose classes have another order; None: whose two labels change places."""
+    if isinstance(f, Mixture):
+        return f.permuted(order or [1, 0])
     make, options, state = f.__reduce__()
-
-    def turned(a: Any) -> Any:
-        return -a if order is None else a[order]
-
-    for posterior in state["processes"]["posteriors"] if "processes" in state else [state["posterior"]]:
-        posterior["means"] = turned(posterior["means"])
-    if "pool" in state:
-        places = [1, 0] if order is None else order
-        for part, name in ("pool", "coef"), ("linear", "coef"), ("linear", "bias"):
-            state[part][name] = turned(state[part][name])
-        for name in "gaussians", "counts":
-            state["bayes"][name] = state["bayes"][name][places]
-        targets = state["neighbours"]["targets"]
-        state["neighbours"]["targets"] = np.argsort(places)[targets.astype(int)].astype(float)
-        for forest in state["forests"]:
-            _reorder_forest(forest, places)
-    if order is None and "stack" in state:  # log-odds change their signs together, the constant does not
-        state["stack"]["coefficients"][-1] *= -1.0
-        state["stack"]["covariance"][-1] *= -1.0
-        state["stack"]["covariance"][:, -1] *= -1.0
+    state["posterior"]["means"] = -state["posterior"]["means"] if order is None else state["posterior"]["means"][order]
     made = make(*options)
     made.restore(state)
     return made
-
-
-def _reorder_forest(state: dict[str, Any], order: list[int]) -> None:
-    """Class c of a forest's state is what class order[c] was."""
-    state["counts"] = state["counts"][:, order]
-    n, m = len(order), state["candidates"].shape[1]
-    if m:  # otherwise there are no statistics: the classes are too many, or there were no features yet
-        state["totals"][:, :n] = state["totals"][:, order]
-        of_classes = state["statistics"][:, 2 * m : (2 + 3 * n) * m]  # after the ranges, three rows for each class
-        of_classes[:] = of_classes.reshape(-1, n, 3 * m)[:, order].reshape(of_classes.shape)

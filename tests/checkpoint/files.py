@@ -267,7 +267,7 @@ def try_to_use(data):
             except (TypeError, ValueError, KeyError) as error:  # words, where the steps that took them out are gone
                 if model is last or not (str(error).startswith("feature ") or isinstance(error, KeyError)):
                     raise
-        if model is last and isinstance(model, river_okl.model.KernelModel):
+        if model is last and isinstance(model, river_okl.model.SupervisedModel):
             assert np.isfinite(np.array(list(as_dict(decision(model, x)).values())[:5])).all()
             assert math.isfinite(model.norm)
             if hasattr(model, "predict_proba_one"):
