@@ -14,7 +14,9 @@ from river.datasets import synth
 
 import river_okl
 from river_okl import distributed, kernels
+from river_okl._core.kernel import Kernel as CompiledKernel
 from river_okl.merging import expansions
+from river_okl.merging.spaces import Space
 from river_okl.merging.statistics import Moments
 from tests import reference, streams
 from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
@@ -290,6 +292,17 @@ def test_what_features_do_not_merge():
         river_okl.merge(models)
     with pytest.raises(TypeError, match="RandomFourierFeatures has no function to compare"):
         river_okl.distance(*[river_okl.RandomFourierFeatures(seed=1) for _ in range(2)])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_equal_points_are_at_distance_0(sparse):
+    rng = random.Random(5)
+    points = [{(i, j) if sparse else j: 1e3 * rng.gauss(1, 1) for j in range(7)} for i in range(60)]
+    terms = kernels.Laplacian(3.0)._terms()
+    space, rows = Space.with_points(points, terms), np.arange(60)
+    assert space.sparse == sparse
+    K = space.gram(CompiledKernel(terms), np.full(space.X.shape[1], 0.3), rows, rows[::-1])
+    assert (np.fliplr(K).diagonal() == space.diagonal).all(), "a rounding error of ‖x-x‖² would be 1e-3 of κ"
 
 
 # Bandwidths, labels, scalers --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Checkpoints: a model in one file, without pickle, so that a file from a stranger can at worst be refused.
+"""Checkpoints: a model in one file, without pickle, so that an untrusted file is rejected or loads a valid model.
 
     file.py       the bytes: head, document, arrays; how they get to the disk and back
     values.py     plain values in the document: numbers, names, lists, arrays; what is no notation of JSON

@@ -208,7 +208,7 @@ class Reader:
         return found
 
     def may_allocate(self, n_bytes: int) -> None:
-        """An error where this, with all before, is too much for a file of this size."""
+        """An error if this, with all before, is too much for a file of this size."""
         self.allocated += n_bytes
         most = max(ALLOCATED_AT_LEAST, ALLOCATED_PER_BYTE * self.size)
         require(self.allocated <= most, f"it asks for {self.allocated:,} bytes of memory")

@@ -57,10 +57,10 @@ def merge(
     - Gaussian processes (`SOGP…`, and all that are in `OKL…`): posteriors are products of evidence, so that precisions and
       linear terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), streaming variational Bayes. With dictionaries that differ, each
       posterior is taken at the points of the union that explain most of the means.
-    - A bandwidth that is taken from the stream becomes the pooled one; coefficients stay, as they do where it moves in one
+    - A bandwidth that is taken from the stream becomes the pooled one; coefficients stay, as they do if it moves in one
       stream, and the values of a process at its points.
     - Counters (and with them learning rates) go on as if one model had seen all samples; labels are joined.
-    - The result does not depend on the order of the models, but for rounding and for random states, which are those of the first.
+    - The result does not depend on the order of the models, except for rounding and random states, which are the first model's.
 
     Examples
     --------
@@ -91,9 +91,9 @@ def merge(
 def distance(a: Any, b: Any) -> float:
     """‖f_a - f_b‖, how far two models are from each other in the space of their kernel.
 
-    For whoever decides when shards should be merged: models that agree need no messages (Kamp et al. 2016). Of Gaussian
-    processes it is the distance of their means, of mixtures the root of the mean square over the processes, as they are believed; of many
-    classes the sum over them is meant. Where a bandwidth is taken from the stream, the pooled one measures.
+    It tells when to merge shards: models that agree need no messages (Kamp et al. 2016). For Gaussian processes it is
+    the distance of their means, for mixtures the root mean square over their processes by weight; over many classes it
+    is a sum. If bandwidths are data-driven, the pooled one measures.
 
     Parameters
     ----------

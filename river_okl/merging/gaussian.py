@@ -1,22 +1,22 @@
-"""Gaussian processes that learned side by side: what each has learned adds up.
+"""Gaussian processes trained in parallel: their evidence adds up.
 
-Of the values f(Z) at a dictionary every process believes N(μ_i, S_i), S_i = a K - D_i.  Streaming variational Bayes
-(Broderick et al. 2013) multiplies the evidence, each shard's posterior over what it started from:
+The posterior of process i for the values f(Z) at its dictionary is N(μ_i, S_i), S_i = a K - D_i.  Streaming variational
+Bayes (Broderick et al. 2013) multiplies the evidence, each shard's posterior divided by that of the start:
 
     Λ = Λ_0 + Σ w_i (Λ_i - Λ_0)      Λ μ = Λ_0 μ_0 + Σ w_i (Λ_i μ_i - Λ_0 μ_0)      Λ = S⁻¹
 
-Where processes forget, (Λ_0, μ_0) stands for what is left of the start after as many samples; the merged process has
-forgotten as much of it as the shard that forgot most.
+With forgetting, (Λ_0, μ_0) is what is left of the start after as many samples; the merged process forgets as much of
+it as the shard that forgot most.
 
 Dictionaries that differ: Z are the points of the union, or if they are too many those that explain most of the means.
-With A = κ(Z, Z_i) K_i⁻¹ a process believes μ = A μ_i and D = A D_i Aᵀ of any points.  The jitter of K belongs to the
-points: equal points share it, so that A picks what Z and Z_i have in common, and nothing is lost there.
+With A = κ(Z, Z_i) K_i⁻¹ the posterior of a process at any points has μ = A μ_i and D = A D_i Aᵀ.  The jitter of K
+belongs to the points: equal points share it, so A is exact at the points that Z and Z_i have in common.
 
-Where kernels moved or points left, a shard may know less than its start in some direction, and a sum would count that
-loss for each of them.  If the sum is not at least ``SAFE`` times as sure as the shards are in the mean, precisions and
-linear terms are averaged.
+After kernels moved or points were evicted, a shard may be less certain than its start in some direction, and a sum
+would count that loss once per shard.  If the summed precision is below ``SAFE`` times the shards' mean precision,
+precisions and linear terms are averaged.
 
-Precisions are in the coordinates where the prior a K = L Lᵀ is 1: S = L P⁻¹ Lᵀ, and P = 1 where nothing is known.
+Precisions are in the coordinates where the prior a K = L Lᵀ is 1: S = L P⁻¹ Lᵀ, and P = 1 without evidence.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SAFE = 0.5  # of the shards' mean precision: a sum of evidence below it has lost
 
 
 class Posterior(NamedTuple):
-    """What one process believes of f at the points of a dictionary."""
+    """The posterior of f at the points of a dictionary."""
 
     means: Arrays  # [columns, n]
     learned: Arrays  # D [n, n]
@@ -62,7 +62,7 @@ class Posterior(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Where the posteriors of a process began, and where they were taken to."""
+    """The posterior of a process at the start, and those of the shards."""
 
     start: Posterior
     ends: list[Posterior]
@@ -106,7 +106,7 @@ def _forgotten(posterior: Posterior, forgetting: float, steps: int) -> Posterior
 
 
 def _natural(posterior: Posterior, whiten: Arrays) -> tuple[Arrays, Arrays]:
-    """Precision and linear term, where the prior is 1; ``whiten`` is L⁻¹."""
+    """Precision and linear term in the coordinates in which the prior is 1; ``whiten`` is L⁻¹."""
     covariance = np.eye(len(whiten)) - whiten @ posterior.learned @ whiten.T
     precision = inverse((covariance + covariance.T) / 2.0)
     return precision, precision @ (whiten @ posterior.means.T)
@@ -155,7 +155,7 @@ def importance_of(posterior: Posterior, basis: Places) -> Arrays:
 
 
 def heaviest(held: NDArray[np.int64], importance: Arrays, most: int) -> NDArray[np.int64]:
-    """The points that are compared, where so many may stay; ``importance`` is that of all points."""
+    """The candidates if at most ``most`` points may stay; ``importance`` is that of all points."""
     order = np.argsort(-importance[held].astype(np.float32), kind="stable")  # equal ones are equal for any order
     found: NDArray[np.int64] = held[np.sort(order[: CANDIDATES * most])]
     return found
@@ -174,7 +174,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
             model._f.add_class()
         model._labels = Labels(names)
     everyone = [shards.start, *shards.models]
-    points, places = _union([each._f for each in everyone])
+    points, places = places_of([_Mean(each._f) for each in everyone], twins=True)
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
     model._f.kernel.__setstate__(kernel)
     means = model._f.kernel
@@ -222,49 +222,35 @@ def merged(shards: Shards) -> tuple[Any, float]:
 
 def distance(shards: Shards) -> float:
     """‖E f_a - E f_b‖, over all columns."""
-    points, columns = union([_Mean(each) for each in shards.models])
+    points, columns = union([_Mean(each._f) for each in shards.models])
     f = _points(shards.models[0]._f.kernel.terms, pooled_kernel(shards, lambda each: each._f.kernel), points)
     total = columns[0] - columns[1]
     return math.sqrt(max(0.0, float((total * (f.gram() @ total)).sum()))) if points else 0.0
-
-
-class _Mean:
-    """E f of a process as an expansion has it."""
-
-    def __init__(self, model: Any) -> None:
-        self.births = model._f.points.births
-        self.point = model._f.points.point
-        self.columns = model._f.alpha().T
-
-    def __len__(self) -> int:
-        return len(self.births)
 
 
 def _prior_variance(model: Any) -> float:
     return float(model._f.posterior.prior_variance)
 
 
-def _union(processes: Sequence[Any]) -> tuple[list[dict[Hashable, float]], list[NDArray[np.int64]]]:
-    """All points, equal ones once, the youngest last, and where each process has its own.
-
-    The n-th copy of a point in one is the n-th in another.
-    """
-    return places_of([_Points(each) for each in processes], twins=True)
-
-
-class _Points:
-    """The points of a process as an expansion has them."""
+class _Mean:
+    """E f of a process as an expansion has it."""
 
     def __init__(self, f: Any) -> None:
+        self.f = f
         self.births = f.points.births
         self.point = f.points.point
 
     def __len__(self) -> int:
         return len(self.births)
 
+    @property
+    def columns(self) -> Arrays:
+        found: Arrays = self.f.alpha().T
+        return found
+
 
 def stored(points: list[dict[Hashable, float]], most: int) -> dict[str, Any]:
-    """The state of ``Points``, of which there may be so many, that hold these."""
+    """The state of ``Points`` of this capacity that hold these."""
     f = Expansion(RBF(1.0)._terms(), budget=most)
     _add(f, points)
     reduced: Any = f.__reduce__()

@@ -17,7 +17,7 @@ Arrays = NDArray[np.float64]
 
 Positions = NDArray[np.int64]
 
-SPARSE_BELOW = 20  # where fewer than one in so many cells are filled, they are kept as a sparse matrix
+SPARSE_BELOW = 20  # a matrix with fewer than one in so many cells filled is sparse
 BLOCK = 2**15  # numbers of a Gram matrix that are computed together
 
 
@@ -49,7 +49,7 @@ class Space:
         return int(self.X.shape[0])
 
     def gram(self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions) -> Arrays:
-        """κ of these points with those, jitter included, where features have these weights (None: 1 for all)."""
+        """κ of these points with those, jitter included, under these feature weights (None: 1 for all)."""
         found: Arrays = np.empty((len(rows), len(columns)))
         for at, block in self.blocks(kernel, weights, rows, columns):
             found[at] = block

@@ -37,7 +37,7 @@ class Moments:
         centre = self.mean if self.count > 0.0 or not streams else streams[0][1].mean  # squares are taken from here
         for weight, end in streams:
             k = end.count - self.count
-            if k < 0.0:  # forgotten meanwhile, and begun anew
+            if k < 0.0:  # forgotten meanwhile, and restarted
                 k, kept = end.count, 0.0
             else:
                 kept = self.kept(k)
