@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -61,6 +62,8 @@ class POMDRClassifier(KernelClassifier):
     [^1]: [Li, J. and Liao, S., 2023. Improved kernel alignment regret bound for online kernel learning. In Proceedings of the AAAI Conference on Artificial Intelligence, 37(7), pp.8597-8604.](https://doi.org/10.1609/aaai.v37i7.26035)
 
     """
+
+    _alone = False
 
     def __init__(
         self,
@@ -144,5 +147,5 @@ class POMDRClassifier(KernelClassifier):
         self._projecting = False
         self._sum_delta = 0.0
 
-    def _summands(self) -> list[Summand]:
-        return [(self._f, (1.0,)), (self._hints, (self._rate() / max(1, len(self._hints)),))]
+    def _others(self) -> Sequence[Summand]:
+        return [(self._hints, (self._rate() / max(1, len(self._hints)),))]
