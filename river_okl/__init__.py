@@ -14,7 +14,7 @@ The map of the house::
     checks.py       what parameters (budgets and learning rates among them), weights and targets may be
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
-    shards/         merging models that learned side by side, and their distance
+    merging/        merging models that learned side by side, and their distance
     distributed.py  learning on several workers of Ray, in rounds
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets

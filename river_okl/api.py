@@ -40,7 +40,7 @@ from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checkpoint import load, save
 from river_okl.checks import PerClass
-from river_okl.shards import distance, merge
+from river_okl.merging import distance, merge
 
 __all__ = [
     "ALMAClassifier",

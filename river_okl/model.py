@@ -98,6 +98,9 @@ class KernelEstimator(base.Estimator):
     _f: Any
     _make: ClassVar[Any] = Expansion  # what makes ``_f``
     _default_kernel: ClassVar[kernels.Kernel] = kernels.RBF()
+    _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
+    """How an attribute merges, beside the class that has it: a name of ``river_okl.merging.expansions.RULES``, "own" by
+    the rule of its kind of model, "parameters" if it follows from them; or why no model that has it merges."""
 
     def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         check_kernel(kernel)
@@ -157,6 +160,11 @@ class KernelEstimator(base.Estimator):
     def norm(self) -> float:
         """The norm of f in the kernel's Hilbert space."""
         return math.sqrt(self._f.norm2)
+
+    @classmethod
+    def _rules(cls) -> dict[str, str]:
+        """``_merging`` of the class and of its bases."""
+        return {name: rule for each in reversed(cls.__mro__) for name, rule in vars(each).get("_merging", {}).items()}
 
     def _check_state(self) -> None:
         """ValueError if attributes that come from a checkpoint contradict each other."""
@@ -281,6 +289,8 @@ class TargetModel(SupervisedModel, base.MiniBatchRegressor):
 class LabelModel(SupervisedModel, base.MiniBatchClassifier):
     """A classifier, and the labels that it has seen."""
 
+    _merging = {"_labels": "own"}
+
     def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         super().__init__(kernel, **options)
         self._labels = Labels()
@@ -297,7 +307,6 @@ class LabelModel(SupervisedModel, base.MiniBatchClassifier):
 class KernelModel(SupervisedModel):
     """A model that predicts f(x), or a sum of functions, and steps over f."""
 
-    _derived: ClassVar[tuple[str, ...]] = ("_derivative",)  # attributes that follow from the parameters
     _default_loss: optim.losses.Loss
     _alone: Any = True  # whether f(x) is the prediction; a property if that depends on a parameter
 
@@ -452,6 +461,7 @@ class KernelClassifier(KernelModel, LabelModel):
     """
 
     _default_loss: optim.losses.Loss = optim.losses.Hinge()
+    _merging = {"_calibration": "own"}
 
     def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         super().__init__(kernel, **options)

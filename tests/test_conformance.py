@@ -753,7 +753,8 @@ def test_the_memory_that_river_sees_holds_the_support_vectors(cls):
 
 def of_trees(model):
     """What the trees of a mixture take: they grow, up to a bound that test_forest.py tests."""
-    return sum(sys.getsizeof(forest) for forest in getattr(getattr(model, "_f", None), "forests", ()))
+    experts = getattr(getattr(model, "_f", None), "experts", ())
+    return sum(sys.getsizeof(expert) for expert in experts if "forest" in expert.name)
 
 
 @each_bounded

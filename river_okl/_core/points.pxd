@@ -74,8 +74,8 @@ cdef class Points:
     cdef Py_ssize_t next_capacity(self) noexcept
     cdef int grow(self, Py_ssize_t capacity) except -1
     cdef int store(self, Sample *x) except -1
-    cdef int prepare(self, Sample *x) except -1
-    cdef void write(self, Sample *x) noexcept
+    cdef int prepare(self, Sample *x, const double *values) except -1
+    cdef void write(self, const Sample *x, const double *values, double square) noexcept
     cdef void drop(self, Py_ssize_t p) noexcept
     cdef int forget_emptied(self, Py_ssize_t before=*) except -1
     # How that is done

@@ -316,14 +316,14 @@ cdef class Points:
         Requires a sample that these points have encoded; its numbers and square may have changed since.
         """
         cdef Py_ssize_t before = self.n_emptied
-        self.prepare(x)
+        self.prepare(x, x.numbers)
         self.n_emptied = before  # new features are about to have a point
-        self.write(x)
+        self.write(x, x.numbers, x.square)
         return 0
 
-    cdef int prepare(self, Sample *x) except -1:
+    cdef int prepare(self, Sample *x, const double *values) except -1:
         """Everything of ``store`` that may raise: memory, and names with a __hash__ of their own.  If it does, nothing
-        has changed.
+        has changed.  The point will have these values of the features of x.
 
         Points may be dropped between this and ``write``, at most three.  A new feature is an emptied one until then.
         """
@@ -337,7 +337,7 @@ cdef class Points:
         slots = self.n_slots
         try:
             for i in range(x.size):
-                if x.numbers[i] == 0.0:
+                if values[i] == 0.0:
                     continue
                 if x.slots[i] < 0:
                     x.slots[i] = self.new_slot(<object> x.keys[i])
@@ -391,8 +391,8 @@ cdef class Points:
             self.n_ready -= 1
             okl_free(self.ready[self.n_ready])
 
-    cdef void write(self, Sample *x) noexcept:
-        """Z[:, n] = x, for which all is prepared."""
+    cdef void write(self, const Sample *x, const double *values, double square) noexcept:
+        """Z[:, n] = these values of the features of x, for which all is prepared."""
         cdef Py_ssize_t i, n = self.n
         cdef Owned *own = &self.owned[n]
         cdef Owned other
@@ -404,7 +404,7 @@ cdef class Points:
         self.spare.size = own.size = 0
         self.sparse_square[n] = 0.0
         for i in range(x.size):
-            if x.numbers[i] == 0.0:
+            if values[i] == 0.0:
                 continue
             feature = &self.features[x.slots[i]]
             if feature.dense == NULL and (feature.count + 1) * SPARSE_BELOW >= self.capacity:
@@ -414,17 +414,17 @@ cdef class Points:
                 feature.dense != NULL
                 and (feature.count > 0 or SPARSE_BELOW >= self.capacity or not self.make_sparse(x.slots[i]))
             ):
-                feature.dense[n] = x.numbers[i]
+                feature.dense[n] = values[i]
                 feature.count += 1
                 continue
             feature.owners[feature.count] = <int32_t> n
-            feature.amounts[feature.count] = x.numbers[i]
+            feature.amounts[feature.count] = values[i]
             feature.count += 1
-            self.sparse_square[n] += x.numbers[i] * x.numbers[i]
+            self.sparse_square[n] += values[i] * values[i]
             own.slots[own.size] = x.slots[i]
             own.size += 1
         self.free_ready()
-        self.square[n] = x.square
+        self.square[n] = square
         self.birth[n] = self.born
         self.settle_sparse_squares()
         self.born += 1

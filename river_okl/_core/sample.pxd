@@ -33,6 +33,9 @@ cdef struct Sample:
     double *numbers
     Py_ssize_t version          # of the vocabulary when `slots` was looked up
     double square               # of its norm
+    # what a mixture knows of it beside that, borrowed:
+    const int32_t *places       # of its features in the scaler; -1: unknown
+    const double *scaled        # values
 
 
 cdef class Frame:

@@ -70,6 +70,7 @@ class AVPClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _merging = {"_mistakes": "sum"}
 
     def __init__(
         self,

@@ -33,6 +33,8 @@ NEARLY_DEPENDENT = 1e-7  # the same where δ² comes from an inverse Gram, which
 class BPA(KernelModel):
     """Algorithm 1 for both tasks."""
 
+    _merging = {"_neighbours": "new"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,

@@ -166,6 +166,10 @@ class NystroemFeatures(KernelFeatures):
 
     """
 
+    _merging = {
+        "_inverse": "its features are coordinates on samples of one stream; RandomFourierFeatures(seed=...) merges"
+    }
+
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 50, tolerance: float = 0.1):
         check_between("tolerance", tolerance, 0.0, 1.0)
         self.budget = budget

@@ -61,6 +61,8 @@ class FOGD(KernelModel):
 class NOGD(KernelModel):
     """Nyström online gradient descent for both tasks."""
 
+    _merging = dict.fromkeys(("_basis", "_w", "_gammas"), "new")
+
     def __init__(
         self,
         kernel: Kernel | None = None,

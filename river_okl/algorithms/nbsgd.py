@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., None])
 class SGD(KernelModel):
     """Algorithms 1, 2 and 3 for both tasks: they differ in ``_maintain``."""
 
-    _derived = (*KernelModel._derived, "_in_ball")
+    _merging = {"_y_max": "max", "_in_ball": "parameters"}
 
     def __init__(self, kernel: Kernel | None, loss: optim.losses.Loss | None, l2: float, **expansion: Any):
         check_positive("l2", l2)
@@ -119,6 +119,8 @@ class SuffixAverage(KernelModel):
     of the expansion f of S and another, g, of the points that left S and are still in the window (L < r). A step moves
     L by one at most, so only what joined at L or left at L + 1 is touched: O(1) a step.
     """
+
+    _merging = {"_g": "the average over the last part of one stream is none of several; suffix=0 merges"}
 
     suffix: float
     _t: int

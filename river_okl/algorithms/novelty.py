@@ -76,6 +76,8 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
 
     """
 
+    _merging = {"_rho": "mean", "_weight": "sum"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,

@@ -11,7 +11,8 @@ from typing import Any
 
 from river import utils
 
-from river_okl._core.mixture.mixture import Mixture
+from river_okl._core.mixture.class_mixture import ClassMixture
+from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.words import named
 from river_okl.checks import check_dictionary, check_flag, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
@@ -27,17 +28,14 @@ LATEST = 3  # samples for each point of a regression's dictionary
 class OKL(PredictiveModel):
     """What both tasks share."""
 
-    _f: Mixture
-    _make = Mixture
     _default_kernel = DEFAULT_KERNEL
     _takes_words = True
 
-    def __init__(self, kernel: Kernel | None, *, budget: int, scale: bool, dictionary: int, regression: bool) -> None:
+    def __init__(self, kernel: Kernel | None, *, budget: int, scale: bool, points: int, dictionary: int) -> None:
         check_flag("scale", scale)
         self.budget = budget
         self.scale = scale
-        points = dictionary + LATEST * dictionary if regression else budget
-        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale, regression=regression)
+        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale)
 
     def _point(self, i: int) -> dict[Hashable, float]:
         return named(self._f.points.point(i))
@@ -46,13 +44,13 @@ class OKL(PredictiveModel):
     @locked
     def kernel_in_use(self) -> Kernel:
         """The highest-weighted kernel, with every gamma filled in; distances are weighted by `feature_weights`."""
-        return (self.kernel or self._default_kernel)._resolved(*self._f.most_believed())
+        return (self.kernel or self._default_kernel)._resolved(*self._f.highest_weighted())
 
     @property
     @locked
     def experts(self) -> dict[str, float]:
         """How much every expert counts in the next prediction; together 1."""
-        return dict(self._f.experts)
+        return dict(self._f.expert_weights)
 
     @property
     @locked
@@ -69,10 +67,10 @@ class OKL(PredictiveModel):
         return self._debugged(x, decimals)
 
     def _debugged(self, x: Any, decimals: int) -> str:
-        believed = sorted(self._f.experts, key=lambda item: -item[1])[:5]
+        highest = sorted(self._f.expert_weights, key=lambda item: -item[1])[:5]
         table = utils.pretty.print_table(
             headers=["Expert", "Weight"],
-            columns=[[name for name, _ in believed], [f"{weight:.{decimals}f}" for _, weight in believed]],
+            columns=[[name for name, _ in highest], [f"{weight:.{decimals}f}" for _, weight in highest]],
         )
         return f"{super()._debugged(x, decimals)}\n\n{table}"
 
@@ -136,15 +134,18 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     """
 
+    _make = ClassMixture
+
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 1024, scale: bool = True):
         check_whole("budget", budget, 2)
         if budget > MOST_POINTS:
             raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,}")
         dictionary = min(DICTIONARY, budget // 2)
-        super().__init__(kernel, budget=budget, scale=scale, dictionary=dictionary, regression=False)
+        super().__init__(kernel, budget=budget, scale=scale, points=budget, dictionary=dictionary)
 
     def _probabilities(self, x: Any) -> list[float]:
-        return self._f.probabilities(x)
+        found: list[float] = self._f.probabilities(x)
+        return found
 
 
 class OKLRegressor(OKL, PredictiveRegressor):
@@ -204,9 +205,13 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     """
 
+    _make = TargetMixture
+
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 96, scale: bool = True):
         check_dictionary(budget)
-        super().__init__(kernel, budget=budget, scale=scale, dictionary=budget, regression=True)
+        points = budget + LATEST * budget
+        super().__init__(kernel, budget=budget, scale=scale, points=points, dictionary=budget)
 
     def _prediction(self, x: Any) -> tuple[float, float]:
-        return self._f.predict(x)
+        mean, deviation = self._f.predict(x)
+        return mean, deviation

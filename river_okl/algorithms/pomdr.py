@@ -64,6 +64,7 @@ class POMDRClassifier(KernelClassifier):
     """
 
     _alone = False
+    _merging = {"_hints": "its predictions lean on the last samples of one stream, which several do not have"}
 
     def __init__(
         self,

@@ -65,6 +65,7 @@ class SkeGDClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _merging = {"_sketch": "its features are a random sketch of the points of one stream"}
 
     def __init__(
         self,

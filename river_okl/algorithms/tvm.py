@@ -83,6 +83,7 @@ class TVMClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _merging = dict.fromkeys(("_mass", "_births", "_gram", "_gammas", "_settled"), "new")
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Objects of river_okl in a document: what they were made with, and their state by name.
 
-A model is its parameters and its other attributes, except what follows from the parameters (``_derived``, names of
-attributes).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
+A model is its parameters and its other attributes, except what follows from the parameters (see ``_merging`` in
+model.py).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
 the file, which must be of the same types (numbers no less than 0 where the constructor's are not negative), and
 ``_check_state()`` of the model says what must hold between them.
 
@@ -132,8 +132,8 @@ def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) ->
     }
 
 
-def _derived(model: Any) -> tuple[str, ...]:
-    return getattr(model, "_derived", ())
+def _derived(model: Any) -> set[str]:
+    return {name for name, rule in model._rules().items() if rule == "parameters"}
 
 
 def _part(part: Any, where: str, write: Writer) -> dict[str, Any]:

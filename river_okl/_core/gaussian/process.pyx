@@ -162,7 +162,7 @@ cdef class Process:
                 capacity = self.points.next_capacity()
                 self.rows.reserve(capacity)
                 self.points.grow(capacity)
-            self.points.prepare(x)
+            self.points.prepare(x, x.numbers)
         return 0
 
     cdef void commit(self, double target, double w) noexcept:
@@ -170,6 +170,7 @@ cdef class Process:
         cdef Basis basis = self.basis
         cdef Posterior posterior = self.posterior
         cdef double *k = self.rows.row
+        cdef Sample *x
         cdef double b
         cdef bint novel
         self.fresh = False
@@ -185,7 +186,8 @@ cdef class Process:
         posterior.learn(self.steps, b, k, novel)           # μ ← μ + c h, S ← S - b h hᵀ
         if not novel:
             return
-        self.points.write(&self.rows.samples[self.rows.last])
+        x = &self.rows.samples[self.rows.last]
+        self.points.write(x, x.numbers, x.square)
         basis.add()
         self.rows.added()
         if self.points.n > self.budget:

@@ -1,4 +1,4 @@
-from river_okl._core.sample cimport Sample
+from river_okl._core.mixture.expert cimport Expert
 from river_okl._core.scaler cimport Scaler
 
 
@@ -7,7 +7,7 @@ cdef struct Gaussian:
     double mean, variance
 
 
-cdef class Bayes:
+cdef class Bayes(Expert):
     cdef readonly Scaler scaler
     cdef readonly Py_ssize_t n_classes
     cdef Py_ssize_t places              # of features, that there is room for
@@ -19,8 +19,3 @@ cdef class Bayes:
     cdef double *score                  # [n_classes] log p(x, c)
 
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1
-    cdef int reserve_places(self) except -1
-    cdef void ask(self, const Sample *x, const double *values, double *p) noexcept
-    cdef void fit_inverse_temperature(self, Py_ssize_t c, const double *p) noexcept
-    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double counts) noexcept
-    cdef void forget(self, list places) noexcept

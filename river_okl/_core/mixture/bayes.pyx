@@ -1,12 +1,11 @@
-"""Naive Bayes: a normal distribution of every feature in every class; asked where there are more than two.
+"""Naive Bayes: a normal distribution of each feature in each class; it predicts when there are more than two classes.
 
-What classes are like, rather than what tells them apart: a few samples of each say enough, however many classes there
-are.
+A generative model of the classes needs few samples of each, however many classes there are.
 
     log p(x, c) = log P(c) + Σ_j log N(x_j; μ_cj, σ_cj²)        P(c | x) = softmax(κ log p(x, c))
 
-over the scaled features that x has.  Of a string the factor is the share of the class's samples that have it; a gap has
-none.  Features that say the same count more than once; κ, which makes up for it, follows the
+over the scaled features that x has.  The factor of a string is the share of the class's samples that have it; a gap has
+none.  Correlated features are counted more than once; the inverse temperature κ compensates for it and follows the
 stream by Newton's method.
 """
 
@@ -16,64 +15,58 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
 from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef double MEMORY = 1000.0         # values, after which a normal distribution forgets
-cdef double LEAST = 0.01            # of a variance; those of scaled features are 1, which one value more stands for
-cdef double FARTHEST = 50.0         # squared deviations that one feature counts for
+cdef double LEAST = 0.01            # of a variance; the prior is one value with the variance of scaled features, 1
+cdef double LARGEST_TERM = 50.0         # squared standard deviations: bound of one feature's term
 
 
-cdef class Bayes:
+cdef class Bayes(Expert):
     """Over the features that a scaler counts."""
 
     def __init__(self, Scaler scaler):
+        self.name = "bayes"
         self.scaler = scaler
         self.inverse_temperature = self.curvature = 1.0
         self.reserve_classes(2)
         self.n_classes = 2
 
-    def __dealloc__(self):
-        cdef Py_ssize_t o
-        for o in range(self.reserved):
-            okl_free(self.gaussians[o])
-        okl_free(self.gaussians)
-        okl_free(self.counts)
-        okl_free(self.score)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.n_classes * (sizeof(Gaussian) * self.places + 24)
-
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
         """Room for more classes, of which nothing is known yet."""
         cdef Py_ssize_t o
-        self.gaussians = <Gaussian **> aligned_resize(
+        self.gaussians = <Gaussian **> self.resize(
             self.gaussians, self.reserved, max(n_classes, self.reserved), sizeof(Gaussian *)
         )
-        self.counts = <double *> aligned_resize(self.counts, self.n_classes, n_classes, 8)
-        self.score = <double *> aligned_resize(self.score, 0, n_classes, 8)
+        self.counts = self.doubles(self.counts, self.n_classes, n_classes)
+        self.score = self.doubles(self.score, 0, n_classes)
         for o in range(self.reserved, n_classes):
-            self.gaussians[o] = <Gaussian *> aligned_resize(NULL, 0, self.places, sizeof(Gaussian))
+            self.gaussians[o] = <Gaussian *> self.resize(NULL, 0, self.places, sizeof(Gaussian))
             self.reserved = o + 1
         return 0
 
-    cdef int reserve_places(self) except -1:
-        """Room for as many features as the scaler counts."""
-        cdef Py_ssize_t o, places
-        if self.scaler.size > self.places:
-            places = max(8, self.scaler.size, 2 * self.places)
+    cdef int reserve_class(self) except -1:
+        return self.reserve_classes(self.n_classes + 1)
+
+    cdef int reserve_places(self, Py_ssize_t places) except -1:
+        cdef Py_ssize_t o
+        if places > self.places:
+            places = max(8, places, 2 * self.places)
             for o in range(self.reserved):
-                self.gaussians[o] = <Gaussian *> aligned_resize(
-                    self.gaussians[o], self.places, places, sizeof(Gaussian)
-                )
+                self.gaussians[o] = <Gaussian *> self.resize(self.gaussians[o], self.places, places, sizeof(Gaussian))
             self.places = places
         return 0
 
-    cdef void ask(self, const Sample *x, const double *values, double *p) noexcept:
-        """The probabilities of every class, for a sample whose places the scaler has found."""
+    cdef void add_class(self) noexcept:
+        """With the third class it begins to predict."""
+        self.n_classes += 1
+        self.rows = 1
+
+    cdef int ask(self, const Sample *x, double *p) except -1:
         cdef Py_ssize_t o, j
         cdef double total, off, variance
         cdef int32_t place
@@ -81,50 +74,53 @@ cdef class Bayes:
         for o in range(self.n_classes):
             total = log(self.counts[o] + 1.0)
             for j in range(x.size):
-                place = self.scaler.places[j]
+                place = x.places[j]
                 if 0 <= place < self.places and x.numbers[j] == x.numbers[j]:
                     g = &self.gaussians[o][place]
                     if self.scaler.features[place].word:
                         total += log((g.count + 0.5) / (self.counts[o] + 1.0))
                         continue
-                    off = values[j] - g.mean
+                    off = x.scaled[j] - g.mean
                     variance = fmax((g.count * g.variance + 1.0) / (g.count + 1.0), LEAST)
-                    total -= 0.5 * (log(variance) + fmin(off * off / variance, FARTHEST))
+                    total -= 0.5 * (log(variance) + fmin(off * off / variance, LARGEST_TERM))
             self.score[o] = total
         softmax(self.score, self.inverse_temperature, self.n_classes, p)
+        return 0
 
-    cdef void fit_inverse_temperature(self, Py_ssize_t c, const double *p) noexcept:  # no-cython-lint
-        """A step for κ: the sample asked about last is of class c; p is what ``ask`` said."""
-        fit_inverse_temperature(self.score, p, self.n_classes, c, 0.01, 2.0, &self.inverse_temperature, &self.curvature)
-
-    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double counts) noexcept:
-        """A sample of class c that counts so often, all features of which the scaler has learned."""
-        cdef Py_ssize_t j
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        cdef Py_ssize_t j, c = <Py_ssize_t> y.target
         cdef double gain, off
         cdef Gaussian *g
-        self.counts[c] += counts
+        if self.rows:
+            fit_inverse_temperature(
+                self.score, y.p + self.first * self.n_classes, self.n_classes, c, 0.01, 2.0, &self.inverse_temperature,
+                &self.curvature
+            )
+        self.counts[c] += y.counts
         for j in range(x.size):
             if x.numbers[j] != x.numbers[j]:
                 continue
-            g = &self.gaussians[c][self.scaler.places[j]]
-            if self.scaler.features[self.scaler.places[j]].word:
-                g.count += counts
+            g = &self.gaussians[c][x.places[j]]
+            if self.scaler.features[x.places[j]].word:
+                g.count += y.counts
                 continue
-            g.count = fmin(g.count + counts, MEMORY)
-            gain = counts / g.count
-            off = values[j] - g.mean
+            g.count = fmin(g.count + y.counts, MEMORY)
+            gain = y.counts / g.count
+            off = x.scaled[j] - g.mean
             g.mean += gain * off
             g.variance = (1.0 - gain) * (g.variance + gain * off * off)
+        return False
 
     cdef void forget(self, list places) noexcept:
-        """The scaler has forgotten the features of these places."""
         cdef Py_ssize_t o, place
         for place in places:
             for o in range(self.n_classes):
                 self.gaussians[o][place].count = self.gaussians[o][place].mean = self.gaussians[o][place].variance = 0.0
 
+    def names(self):
+        return ["bayes"] if self.rows else []
+
     def state(self):
-        """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t o, j, size = self.scaler.size
         rows = [
             [
@@ -140,7 +136,6 @@ cdef class Bayes:
         }
 
     def restore(self, dict state):
-        """Go on from a state, when the scaler has its own, and this as many classes as it had."""
         cdef Py_ssize_t o, j
         gaussians, counts, fit = state["gaussians"], state["counts"], state["fit"]
         checked_numbers("the distributions of features", gaussians, (self.n_classes, self.scaler.size, 3))
@@ -149,9 +144,12 @@ cdef class Bayes:
         most = np.array([LARGEST_COUNT if self.scaler.features[j].word else MEMORY for j in range(self.scaler.size)])
         if (gaussians[..., [0, 2]] < 0.0).any() or (gaussians[..., 0] > most).any():
             raise ValueError("the distributions of features are out of range")
-        self.reserve_places()
+        self.reserve_places(self.scaler.size)
         self.inverse_temperature, self.curvature = fit
         for o in range(self.n_classes):
             self.counts[o] = counts[o]
             for j in range(self.scaler.size):
                 self.gaussians[o][j].count, self.gaussians[o][j].mean, self.gaussians[o][j].variance = gaussians[o, j]
+
+    def permuted(self, dict state, list order):
+        return state | {name: state[name][order] for name in ("gaussians", "counts")}

@@ -1,3 +1,6 @@
+from river_okl._core.memory cimport Owner
+from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
@@ -9,7 +12,7 @@ cdef enum:
     ESTIMATES = 3
 
 
-cdef class Ridge:
+cdef class Ridge(Owner):
     cdef Py_ssize_t room            # of inputs
     cdef double prior
     cdef double drift
@@ -23,22 +26,19 @@ cdef class Ridge:
 
     cdef void reset(self, Py_ssize_t i) noexcept
     cdef void ask(self, Py_ssize_t n) noexcept
-    cdef void learn(self, double off, double noise) noexcept
+    cdef void learn(self, double residual, double noise) noexcept
 
 
-cdef class Combiner:
+cdef class Combiner(Expert):
     cdef Scaler scaler
     cdef Processes processes
+    cdef Neighbours neighbours
     cdef Ridge linear
     cdef Ridge stack
     cdef double log_weight[ESTIMATES]   # the processes', the linear one's, the stack's
     cdef double weight[ESTIMATES]
     cdef double residual[ESTIMATES]     # running squared residuals
 
-    cdef void ask(self, const Sample *x, const double *values, double of_neighbours, double of_trees) noexcept
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
     cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept
-    cdef void learn_rest(self, double target, double rest, double of_neighbours) noexcept
-    cdef void rescale(self, double ratio, double shift) noexcept
-    cdef void forget(self, list places) noexcept

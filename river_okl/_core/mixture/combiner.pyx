@@ -1,34 +1,35 @@
-"""Three estimates of a target: what the Gaussian processes say together, a linear regression, and a linear regression
-on all that these, the nearest points and the trees say.
+"""The regression combiner: three estimates of a target, that of the Gaussian processes together, a linear regression on
+the features, and a stacked one on the predictions of all experts.
 
-Real targets are noisy, and largely linear; processes of one small noise follow the noise there, and each of them errs
-in its own way, which averages.  All three are judged by their squared residuals, as processes that vary in how sure
-they are win by their likelihood where their means are no better.
+Real targets are noisy and largely linear.  Processes with one small fixed noise overfit; averaging cancels part of
+their errors.  The estimates are weighted by their squared residuals and not by likelihood: processes, whose predicted
+variance changes from sample to sample, would win by it even if their means were no better.
 """
 
 from libc.math cimport exp, fmax, fmin, log, sqrt
-from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.linalg cimport linalg, packed, unpack
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.gaussian.posterior cimport Posterior
+from river_okl._core.memory cimport Owner
 
 from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import check_positive, checked_numbers, symmetric
 
-LINEAR = 0.1, 1e-6              # prior and drift of a regression's coefficients
+LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth a sample
 STACK = 0.03, 1e-4
-cdef double MEMORY = 0.99       # of log-weights and running residuals
-cdef double FARTHEST = 5.0      # deviations by which one sample moves a running residual
-# that an input counts for: where features are not scaled, squares of more would leave nothing of a covariance
+cdef double DISCOUNT = 0.99     # of log-weights and running residuals
+cdef double OUTLYING = 5.0      # standard deviations by which one sample moves a running residual
+# bound of an input: if features are not scaled, larger ones would cancel all digits of a covariance
 cdef double LARGEST = 1e6
 
 
-cdef class Ridge:
+cdef class Ridge(Owner):
     """Bayesian linear regression, by recursive least squares: coefficients of at most ``most`` inputs and their
     covariance.
 
@@ -39,24 +40,15 @@ cdef class Ridge:
         cdef Py_ssize_t i
         self.room = (most + 7) // 8 * 8
         self.prior, self.drift = prior, drift
-        self.coef = <double *> aligned_resize(NULL, 0, self.room, 8)
-        self.inputs = <double *> aligned_resize(NULL, 0, self.room, 8)
-        self.h = <double *> aligned_resize(NULL, 0, self.room, 8)
-        self.covariance = <double *> aligned_resize(NULL, 0, self.room * self.room, 8)
+        self.coef = self.doubles(NULL, 0, self.room)
+        self.inputs = self.doubles(NULL, 0, self.room)
+        self.h = self.doubles(NULL, 0, self.room)
+        self.covariance = self.doubles(NULL, 0, self.room * self.room)
         for i in range(self.room):
             self.reset(i)
 
-    def __dealloc__(self):
-        okl_free(self.coef)
-        okl_free(self.inputs)
-        okl_free(self.h)
-        okl_free(self.covariance)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 8 * self.room * (self.room + 3)
-
     cdef void reset(self, Py_ssize_t i) noexcept:
-        """Nothing is known of input i."""
+        """The coefficient of input i has its prior again."""
         cdef Py_ssize_t j
         self.coef[i] = 0.0
         memset(self.covariance + i * self.room, 0, i * 8)
@@ -65,17 +57,17 @@ cdef class Ridge:
         self.covariance[i * self.room + i] = self.prior
 
     cdef void ask(self, Py_ssize_t n) noexcept:
-        """What is said of the first n inputs."""
+        """The prediction from the first n inputs."""
         self.n = n
         linalg.symmetric_times(self.covariance, self.room, n, 1.0, self.inputs, 0.0, self.h)
         self.mean = linalg.dot(self.coef, self.inputs, n)
 
-    cdef void learn(self, double off, double noise) noexcept:
-        """The target was so far from what was said last, with a noise of this variance."""
+    cdef void learn(self, double residual, double noise) noexcept:
+        """A step, given the residual of the last prediction and the variance of the noise."""
         cdef double gain = 1.0 / (noise + fmax(0.0, linalg.dot(self.h, self.inputs, self.n)))
         cdef Py_ssize_t i
         for i in range(self.n):
-            self.coef[i] += gain * off * self.h[i]
+            self.coef[i] += gain * residual * self.h[i]
         linalg.rank_one(self.covariance, self.room, self.n, -gain, self.h)
         for i in range(self.n):
             if self.covariance[i * self.room + i] < self.prior:
@@ -112,13 +104,15 @@ cdef class Ridge:
             self.coef[i] = coef[i]
 
 
-cdef class Combiner:
+cdef class Combiner(Expert):
     """The estimates and their weights, for a target in units of its deviation."""
 
-    def __init__(self, Scaler scaler, Processes processes):
+    def __init__(self, Scaler scaler, Processes processes, Neighbours neighbours):
         cdef Py_ssize_t i
+        self.name = "combiner"
         self.scaler = scaler
         self.processes = processes
+        self.neighbours = neighbours
         self.linear = Ridge(LINEAR_INPUTS, *LINEAR)
         self.stack = Ridge(STACK_INPUTS, *STACK)
         for i in range(PROCESSES):
@@ -128,26 +122,27 @@ cdef class Combiner:
             self.log_weight[i] = 0.0 if i == 0 else -NEWCOMER
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
-    cdef void ask(self, const Sample *x, const double *values, double of_neighbours, double of_trees) noexcept:
-        """The linear estimate of a sample that the processes have been asked about, and the stack's, of whose inputs
-        these are two."""
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        """The linear estimate, and the stack's of all predictions, which precede ``p``."""
         cdef Py_ssize_t i, j
-        cdef const int32_t *places = self.scaler.places
+        cdef double *inputs = self.stack.inputs
+        p -= self.first
         memset(self.linear.inputs, 0, LINEAR_INPUTS * 8)
         self.linear.inputs[0] = 1.0
         for j in range(x.size):
-            if 0 <= places[j] < LINEAR_INPUTS - 1:
-                self.linear.inputs[1 + places[j]] = fmin(fmax(values[j], -LARGEST), LARGEST)
+            if 0 <= x.places[j] < LINEAR_INPUTS - 1:
+                self.linear.inputs[1 + x.places[j]] = fmin(fmax(x.scaled[j], -LARGEST), LARGEST)
         self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
         for i in range(PROCESSES):
-            self.stack.inputs[i] = (<Posterior> self.processes.posteriors[i]).mean[0]
-        self.stack.inputs[PROCESSES] = self.linear.mean
-        self.stack.inputs[PROCESSES + 1] = 1.0
-        self.stack.inputs[PROCESSES + 2], self.stack.inputs[PROCESSES + 3] = of_neighbours, of_trees
+            inputs[i] = p[i]
+        inputs[PROCESSES] = self.linear.mean
+        inputs[PROCESSES + 1] = 1.0
+        inputs[PROCESSES + 2], inputs[PROCESSES + 3] = p[PROCESSES], p[PROCESSES + 1]
         self.stack.ask(STACK_INPUTS)
+        return 0
 
     cdef void mix(self, double *mean, double *variance) noexcept:
-        """The processes' mean and variance become those of all three."""
+        """Turn mean and variance of the processes into those of the three estimates."""
         cdef double together
         cdef double off = mean[0] - self.linear.mean, of_stack = mean[0] - self.stack.mean
         together = mean[0] - self.weight[1] * off - self.weight[2] * of_stack
@@ -160,47 +155,49 @@ cdef class Combiner:
         mean[0] = together
 
     cdef void count(self, const double *weight, double *out) noexcept:
-        """What every process counts for in the mean of all three, where these are their weights."""
+        """The coefficient of each process in the mean of the three estimates, given their mixture weights."""
         cdef Py_ssize_t e
         for e in range(PROCESSES):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
     cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept:
-        """New mixture weights by a target, then a step of both regressions.  A running residual follows by 1 - MEMORY,
-        or ``most``.
+        """Weights of the estimates given a target, then a step of both regressions.  Running residuals follow at the
+        rate 1 - DISCOUNT, or faster at first: ``most``.
 
-        ``w`` is the weight of the sample and ``counts`` a bounded one for what combines estimates that learn ``w``
-        themselves: if it counted ``w`` again, their mean would move past the target, or to the one of them that
+        ``w`` is the weight of the sample, ``counts`` a bounded one for what combines estimates that learn ``w``
+        themselves: if it counted ``w`` once more, their mean would overshoot the target, or jump to the estimate that
         happened to be closest.
         """
         cdef double[ESTIMATES] off
-        cdef double rate = fmax(most, 1.0 - MEMORY)
+        cdef double rate = fmax(most, 1.0 - DISCOUNT)
         cdef Py_ssize_t i
         off[0], off[1], off[2] = target - of_processes, target - self.linear.mean, target - self.stack.mean
         for i in range(ESTIMATES):
-            self.log_weight[i] = MEMORY * self.log_weight[i] + counts * log(
+            self.log_weight[i] = DISCOUNT * self.log_weight[i] + counts * log(
                 exp(-0.5 * off[i] * off[i] / self.residual[i]) / sqrt(self.residual[i]) + 1e-6
             )
             self.residual[i] += rate * (
-                fmin(off[i] * off[i], FARTHEST * FARTHEST * self.residual[i]) - self.residual[i]
+                fmin(off[i] * off[i], OUTLYING * OUTLYING * self.residual[i]) - self.residual[i]
             )
             self.residual[i] = fmax(self.residual[i], 1e-4)
         self.linear.learn(off[1], fmax(self.residual[1], 0.01) / w)
         self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
-    cdef void learn_rest(self, double target, double rest, double of_neighbours) noexcept:
-        """The stack learns the weight beyond 1 last, from the predictions of experts that have already learned it."""
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        """The stack learns the part of a weight beyond 1 from predictions of experts that have learned it already."""
         cdef Py_ssize_t i
+        if y.w <= 1.0:
+            return False
         for i in range(PROCESSES):
             self.stack.inputs[i] = (<Posterior> self.processes.posteriors[i]).mean[0]
         self.stack.inputs[PROCESSES] = linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n)
-        self.stack.inputs[PROCESSES + 2] = of_neighbours
+        self.stack.inputs[PROCESSES + 2] = self.neighbours.mean_with(y.target) if self.neighbours.most else 0.0
         self.stack.ask(STACK_INPUTS)
-        self.stack.learn(target - self.stack.mean, fmax(self.residual[2], 0.003) / rest)
+        self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / (y.w - 1.0))
+        return False
 
     cdef void rescale(self, double ratio, double shift) noexcept:
-        """The units of the target change, and the means of the processes have followed: so do all others."""
         cdef Py_ssize_t i
         cdef double of_means = self.stack.coef[PROCESSES + 2] + self.stack.coef[PROCESSES + 3]
         for i in range(self.linear.room):
@@ -215,7 +212,6 @@ cdef class Combiner:
             self.residual[i] = fmax(ratio * ratio * self.residual[i], 1e-4)
 
     cdef void forget(self, list places) noexcept:
-        """The features at these places are forgotten."""
         cdef Py_ssize_t place
         for place in places:
             if place < LINEAR_INPUTS - 1:
@@ -226,7 +222,6 @@ cdef class Combiner:
         self.stack._check()
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i
         return {
             "linear": self.linear.state(),
@@ -236,7 +231,6 @@ cdef class Combiner:
         }
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked."""
         cdef Py_ssize_t i
         weights, residuals = state["log_weights"], state["residuals"]
         checked_numbers("the weights of the estimates", weights, (ESTIMATES,), high=0.0)

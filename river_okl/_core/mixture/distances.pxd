@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
@@ -8,7 +9,7 @@ cdef enum:
     METRICS = 3
 
 
-cdef class Distances:
+cdef class Distances(Owner):
     cdef readonly Points points
     cdef readonly Scaler scaler
     # of features, by their place in the scaler
@@ -16,7 +17,7 @@ cdef class Distances:
     cdef double *weights[METRICS]   # w_j²
     cdef double *slopes             # Σ (∂f/∂x_j)² since the weights were learned last
     cdef double *slope_counts
-    cdef double *evidence           # Σ s_j of neighbours.pyx, half of it forgotten where the weights are learned
+    cdef double *evidence           # Σ s_j of neighbours.pyx, halved when the weights are learned
     cdef double *evidence_squares   # Σ s_j²
     cdef double *differences        # Σ (x_j - x'_j)² of consecutive samples
     cdef double *squares            # Σ x_j²
@@ -27,12 +28,12 @@ cdef class Distances:
     cdef Py_ssize_t previous_size, previous_allocated
     # of the points' features, by their slot
     cdef Py_ssize_t slots           # allocated
-    cdef int32_t *place_of_slot     # where the scaler has the feature; -1: it never learned it
+    cdef int32_t *place_of_slot     # of the feature in the scaler; -1: it never learned it
     # of points
     cdef Py_ssize_t capacity
     cdef double *square[METRICS]    # ‖z_i‖²
     # scratch: the sample measured last
-    cdef double *dots[METRICS]      # x · z_i; under the plain metric where it was wanted
+    cdef double *dots[METRICS]      # x · z_i; under the plain metric only if a kernel uses it
     cdef double own[METRICS]        # ‖x‖²
     cdef const double **pointers
     cdef double *numbers
@@ -40,12 +41,12 @@ cdef class Distances:
 
     cdef int reserve_places(self, Py_ssize_t size) except -1
     cdef int reserve_points(self) except -1
-    cdef int measure(self, const Sample *x, const double *values, bint plain) except -1
+    cdef int measure(self, const Sample *x, bint plain) except -1
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept
     cdef void stored(self, const Sample *x) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept
     cdef int prepare(self, Py_ssize_t size) except -1
-    cdef void observe(self, const Sample *x, const double *values) noexcept
+    cdef void observe(self, const Sample *x) noexcept
     cdef double mean_distance(self, int m) noexcept
     cdef double mean_square(self, int m) noexcept
     cdef double sum_slopes(self) noexcept

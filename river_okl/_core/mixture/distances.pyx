@@ -1,18 +1,17 @@
-"""Three ways to measure distances between samples, learned from what a model's predictions depend on.
+"""Feature-weighted distances between samples, learned from the slopes of a model's own predictions.
 
-Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² and x · z.  The weights come from the slopes of the
-model,
+Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² and x · z.  The weights come from the slopes
 
     G_j = mean of (∂f/∂x_j)² over recent samples        w_j² = (G_j / Σ G)^p, divided by its mean, at least ``LEAST``
 
-the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), its diagonal, on a stream.
-The three metrics have p = 0, which weighs all features alike, ½ and 1.
+the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), estimated
+along a stream.  The three metrics have p = 0, which weights all features alike, ½ and 1.
 
-Under p = 1 a weight that has become small makes its own slope small: f hardly depends on x_j any more.  So a feature
-that tells neighbours apart (neighbours.pyx) significantly better than chance has at least the mean slope.
+Under p = 1 a small weight makes its own slope small, since f hardly depends on x_j any more.  A feature that separates
+neighbours of different targets (neighbours.pyx) significantly better than chance therefore has at least the mean slope.
 
-What is kept, for points i: square[m][i] = ‖z_i‖².  For features: sums over the stream, of which the mean of ‖x-x'‖² and
-‖x‖² under any weights can be had, so that bandwidths follow the weights; they forget after ``MEMORY`` samples.
+Stored for each point i: square[m][i] = ‖z_i‖².  For each feature: sums along the stream, which give the mean of ‖x-x'‖²
+and of ‖x‖² under any weights, so that bandwidths follow the weights; after ``MEMORY`` samples they forget.
 """
 
 from libc.math cimport fmax, sqrt
@@ -22,7 +21,7 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.kernel cimport loops
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Feature, Points, scatter
 from river_okl._core.sample cimport LARGEST, LARGEST_SUM, Sample
 from river_okl._core.scaler cimport Scaler
@@ -36,34 +35,12 @@ cdef double MEMORY = 10000.0
 POWERS = (0.0, 0.5, 1.0)
 
 
-cdef class Distances:
+cdef class Distances(Owner):
     """Weighted distances over points whose features a scaler counts."""
 
     def __init__(self, Points points, Scaler scaler):
         self.points = points
         self.scaler = scaler
-
-    def __dealloc__(self):
-        cdef int m
-        for m in range(METRICS):
-            okl_free(self.weights[m])
-            okl_free(self.square[m])
-            okl_free(self.dots[m])
-        okl_free(self.slopes)
-        okl_free(self.slope_counts)
-        okl_free(self.evidence)
-        okl_free(self.evidence_squares)
-        okl_free(self.differences)
-        okl_free(self.squares)
-        okl_free(self.previous)
-        okl_free(self.previous_places)
-        okl_free(self.place_of_slot)
-        okl_free(self.pointers)
-        okl_free(self.numbers)
-
-    def __sizeof__(self):
-        cdef Py_ssize_t of_places = self.places * 8 * (METRICS + 7) + (self.previous_allocated + self.slots) * 4
-        return object.__sizeof__(self) + of_places + self.capacity * 16 * METRICS + self.items_allocated * 32
 
     cdef int reserve_places(self, Py_ssize_t size) except -1:
         """Room for the features that the scaler counts."""
@@ -73,16 +50,16 @@ cdef class Distances:
             return 0
         places = max(8, size, 2 * self.places)
         for m in range(METRICS):
-            self.weights[m] = <double *> aligned_resize(self.weights[m], self.places, places, 8)
+            self.weights[m] = self.doubles(self.weights[m], self.places, places)
             for i in range(self.places, places):
                 self.weights[m][i] = 1.0
-        self.slopes = <double *> aligned_resize(self.slopes, self.places, places, 8)
-        self.slope_counts = <double *> aligned_resize(self.slope_counts, self.places, places, 8)
-        self.evidence = <double *> aligned_resize(self.evidence, self.places, places, 8)
-        self.evidence_squares = <double *> aligned_resize(self.evidence_squares, self.places, places, 8)
-        self.differences = <double *> aligned_resize(self.differences, self.places, places, 8)
-        self.squares = <double *> aligned_resize(self.squares, self.places, places, 8)
-        self.previous = <double *> aligned_resize(self.previous, self.places, places, 8)
+        self.slopes = self.doubles(self.slopes, self.places, places)
+        self.slope_counts = self.doubles(self.slope_counts, self.places, places)
+        self.evidence = self.doubles(self.evidence, self.places, places)
+        self.evidence_squares = self.doubles(self.evidence_squares, self.places, places)
+        self.differences = self.doubles(self.differences, self.places, places)
+        self.squares = self.doubles(self.squares, self.places, places)
+        self.previous = self.doubles(self.previous, self.places, places)
         self.places = places
         return 0
 
@@ -92,27 +69,27 @@ cdef class Distances:
         cdef int m
         if capacity > self.capacity:
             for m in range(METRICS):
-                self.square[m] = <double *> aligned_resize(self.square[m], self.capacity, capacity, 8)
-                self.dots[m] = <double *> aligned_resize(self.dots[m], self.capacity, capacity, 8)
+                self.square[m] = self.doubles(self.square[m], self.capacity, capacity)
+                self.dots[m] = self.doubles(self.dots[m], self.capacity, capacity)
             self.capacity = capacity
         return 0
 
-    cdef int measure(self, const Sample *x, const double *values, bint plain) except -1:
+    cdef int measure(self, const Sample *x, bint plain) except -1:
         """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places.
 
-        Products under the metric that weighs all features alike are formed where they are wanted: mostly no kernel has
-        it.
+        The products under the metric that weights all features alike are computed only if a kernel uses it.
         """
         cdef Points points = self.points
-        cdef const int32_t *places = self.scaler.places
+        cdef const int32_t *places = x.places
+        cdef const double *values = x.scaled
         cdef const Feature *feature
         cdef Py_ssize_t i, allocated, size = x.size, count = 0, n_dense, n = points.padded()
         cdef double weighted
         cdef int m, first = 0 if plain else 1
         if size > self.items_allocated:
             allocated = max(size, 2 * self.items_allocated, 8)
-            self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
-            self.numbers = <double *> aligned_resize(self.numbers, 0, METRICS * allocated, 8)
+            self.pointers = <const double **> self.resize(self.pointers, 0, allocated, sizeof(double *))
+            self.numbers = self.doubles(self.numbers, 0, METRICS * allocated)
             self.items_allocated = allocated
         for i in range(size):
             if x.slots[i] >= 0 and points.features[x.slots[i]].dense != NULL:
@@ -149,7 +126,7 @@ cdef class Distances:
         cdef int m
         for i in range(x.size):
             if x.slots[i] >= 0:
-                self.place_of_slot[x.slots[i]] = self.scaler.places[i]
+                self.place_of_slot[x.slots[i]] = x.places[i]
         for m in range(METRICS):
             self.square[m][self.points.n - 1] = self.own[m]
 
@@ -166,18 +143,19 @@ cdef class Distances:
         self.reserve_places(self.scaler.size)
         if size > self.previous_allocated:
             allocated = max(size, 2 * self.previous_allocated, 8)
-            self.previous_places = <int32_t *> aligned_resize(self.previous_places, self.previous_size, allocated, 4)
+            self.previous_places = <int32_t *> self.resize(self.previous_places, self.previous_size, allocated, 4)
             self.previous_allocated = allocated
         if self.points.n_slots > self.slots:
             allocated = max(self.points.n_slots, 2 * self.slots, 16)
-            self.place_of_slot = <int32_t *> aligned_resize(self.place_of_slot, self.slots, allocated, 4)
+            self.place_of_slot = <int32_t *> self.resize(self.place_of_slot, self.slots, allocated, 4)
             self.slots = allocated
         return 0
 
-    cdef void observe(self, const Sample *x, const double *values) noexcept:
+    cdef void observe(self, const Sample *x) noexcept:
         """A sample that is learned counts for the mean distances; all is prepared, and the scaler has learned its
         places."""
-        cdef const int32_t *places = self.scaler.places
+        cdef const int32_t *places = x.places
+        cdef const double *values = x.scaled
         cdef Py_ssize_t i
         cdef double difference
         cdef int32_t place
@@ -220,7 +198,7 @@ cdef class Distances:
         return total / self.samples if self.samples > 0.0 else 0.0
 
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept:
-        """What neighbours have said of a feature."""
+        """The evidence of neighbours for a feature."""
         self.evidence[place] += s
         self.evidence_squares[place] += s * s
 
@@ -364,7 +342,7 @@ cdef class Distances:
             self.slopes[i], self.slope_counts[i] = slopes[i]
             self.evidence[i], self.evidence_squares[i] = evidence[i]
             self.differences[i], self.squares[i], self.previous[i] = sums[i]
-        self.previous_places = <int32_t *> aligned_resize(self.previous_places, 0, max(8, previous.size), 4)
+        self.previous_places = <int32_t *> self.resize(self.previous_places, 0, max(8, previous.size), 4)
         self.previous_allocated = max(8, previous.size)
         self.previous_size = previous.size
         for i in range(previous.size):

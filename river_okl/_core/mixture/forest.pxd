@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from river_okl._core.mixture.expert cimport Expert
+
 
 cdef struct Node:
     # 12 bytes: a split, or a leaf.
@@ -47,7 +49,7 @@ cdef struct Room:
     float **counts              # [n_trees], NULL where classes are as many as before
 
 
-cdef class Forest:
+cdef class Forest(Expert):
     cdef readonly int n_trees
     cdef readonly Py_ssize_t one_in         # candidates of a leaf are one of so many features, if all fit
     cdef readonly Py_ssize_t bytes          # bound of the statistics
@@ -91,16 +93,10 @@ cdef class Forest:
     cdef int32_t *by_bayes                  # ... naive Bayes's, or -1, ...
     cdef int32_t *voted                     # ... and the one of the two that counted
 
-    cdef int reserve(self, Py_ssize_t places) except -1
-    cdef int reserve_class(self) except -1
-    cdef void add_class(self) noexcept
-    cdef void ask(self, const int32_t *places, const double *values, Py_ssize_t size, double *out) noexcept nogil
-    cdef void learn(
+    cdef void vote(self, const int32_t *places, const double *values, Py_ssize_t size, double *out) noexcept nogil
+    cdef void take_sample(
         self, const int32_t *places, const double *values, Py_ssize_t size, double target, double w
     ) noexcept nogil
-    cdef void rescale(self, double ratio, double shift) noexcept nogil
-    cdef void forget(self, list places) noexcept
-
     cdef int32_t leaves_that_fit(self, Py_ssize_t width) noexcept
     cdef tuple layout(self, Py_ssize_t places, Py_ssize_t n_classes)
     cdef object body_of(self, Py_ssize_t b)

@@ -34,6 +34,8 @@ import math
 import numpy as np
 
 from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.sample cimport Sample
 
 cdef extern from "forest.h":
     enum: LANES
@@ -115,7 +117,7 @@ cdef uint64_t scrambled(uint64_t z) noexcept nogil:
     return z ^ (z >> 31)
 
 
-cdef class Forest:
+cdef class Forest(Expert):
     """Trees of one kind.
 
     Parameters
@@ -138,6 +140,7 @@ cdef class Forest:
         if not (0 < n_trees <= 1000 and 0 < one_in <= 1000 and 0 < bytes <= 1 << 40):
             raise ValueError(f"a forest of {n_trees} trees with one in {one_in} features and {bytes} bytes")
         self.n_trees, self.one_in, self.bytes, self.regression, self.random = n_trees, one_in, bytes, regression, seed
+        self.name, self.rows = "forest" if one_in == 1 else "random_forest", 1
         self.trees = <Tree *> aligned_resize(NULL, 0, n_trees, sizeof(Tree))
         self.at = <int32_t *> aligned_resize(NULL, 0, 4 * n_trees, 4)
         self.by_counts, self.by_bayes, self.voted = self.at + n_trees, self.at + 2 * n_trees, self.at + 3 * n_trees
@@ -177,9 +180,7 @@ cdef class Forest:
 
     # Room -------------------------------------------------------------------------------------------------------------
 
-    cdef int reserve(self, Py_ssize_t places) except -1:
-        """Room for so many features, and for all that one sample may change.  What is predicted stays, also if this
-        raises."""
+    cdef int reserve_places(self, Py_ssize_t places) except -1:
         cdef int t
         self.abandon()
         for t in range(self.n_trees):
@@ -192,12 +193,10 @@ cdef class Forest:
         return 0
 
     cdef int reserve_class(self) except -1:
-        """Room for one class more.  What is predicted stays, also if this raises."""
         self.abandon()
         return self.prepare(self.places, self.n_classes + 1)
 
     cdef void add_class(self) noexcept:
-        """One class more, of which nothing is known yet; ``reserve_class`` has been called."""
         self.adopt()
 
     cdef int reserve_leaves(self, Tree *tree) except -1:
@@ -596,7 +595,15 @@ cdef class Forest:
         for c in range(n):
             p[c] = self.joint[c] / total
 
-    cdef void ask(self, const int32_t *places, const double *values, Py_ssize_t size, double *out) noexcept nogil:
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        self.vote(x.places, x.scaled, x.size, p)
+        return 0
+
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        self.take_sample(x.places, x.scaled, x.size, y.target, y.counts)
+        return False
+
+    cdef void vote(self, const int32_t *places, const double *values, Py_ssize_t size, double *out) noexcept nogil:
         """The probabilities of every class, or a mean, for a sample whose features have these places (-1: unknown)."""
         cdef int t
         cdef Py_ssize_t c
@@ -612,13 +619,13 @@ cdef class Forest:
             out[0] = self.scale * out[0] + self.offset
         self.fresh = True
 
-    cdef void learn(
+    cdef void take_sample(
         self, const int32_t *places, const double *values, Py_ssize_t size, double target, double w
     ) noexcept nogil:
         """The sample that was asked about last, all of whose features have places now, has this class or target and
         weight.
 
-        ``reserve`` has been called since the last sample was learned.
+        ``reserve_places`` has been called since the last sample was learned.
         """
         cdef int t, k
         cdef uint32_t u
@@ -886,8 +893,7 @@ cdef class Forest:
                 self.low[j] = min(self.low[j] + <float> 0.02 * width, <float> 0.0)
                 self.high[j] = max(self.high[j] - <float> 0.02 * width, <float> 0.0)
 
-    cdef void rescale(self, double ratio, double shift) noexcept nogil:
-        """Targets are in other units from now on: ratio times the old ones plus shift."""
+    cdef void rescale(self, double ratio, double shift) noexcept:
         self.scale *= ratio
         self.offset = ratio * self.offset + shift
         if not (1e-3 < self.scale < 1e3 and fabs(self.offset) < 10.0 * fmax(1.0, self.scale)):
@@ -969,7 +975,7 @@ cdef class Forest:
         cdef double[::1] view = out
         if places.shape[0] != values.shape[0]:
             raise ValueError("places and values do not match")
-        self.ask(
+        self.vote(
             &places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], &view[0]
         )
         return float(out[0]) if self.regression else out
@@ -983,8 +989,8 @@ cdef class Forest:
             size = max(size, places[i] + 1)
         while not self.regression and target >= self.n_classes:
             self.act("add_class")
-        self.reserve(size)
-        self.learn(
+        self.reserve_places(size)
+        self.take_sample(
             &places[0] if places.shape[0] else NULL, &values[0] if places.shape[0] else NULL, places.shape[0], target, w
         )
 
@@ -1006,9 +1012,9 @@ cdef class Forest:
         out = np.zeros((samples, self.n_classes))
         cdef double[:, ::1] view = out
         for i in range(samples):
-            self.reserve(size)
-            self.ask(&places[starts[i]], &values[starts[i]], starts[i + 1] - starts[i], &view[i, 0])
-            self.learn(&places[starts[i]], &values[starts[i]], starts[i + 1] - starts[i], targets[i], 1.0)
+            self.reserve_places(size)
+            self.vote(&places[starts[i]], &values[starts[i]], starts[i + 1] - starts[i], &view[i, 0])
+            self.take_sample(&places[starts[i]], &values[starts[i]], starts[i + 1] - starts[i], targets[i], 1.0)
         return out
 
     def act(self, action, one=None, other=None):
@@ -1034,8 +1040,10 @@ cdef class Forest:
         cdef Py_ssize_t start = sizeof(Block) // 4
         return np.asarray(<float[:self.block_floats - start]> (self.blocks + b * self.block_floats + start)).copy()
 
+    def names(self):
+        return [f"forest({self.n_trees} trees, {'all' if self.one_in == 1 else 'half of the'} features)"]
+
     def state(self):
-        """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t b, i
         cdef int t
         cdef Tree *tree
@@ -1083,7 +1091,6 @@ cdef class Forest:
         }
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked: it may come from anywhere."""
         cdef Py_ssize_t i, k, b, start, end
         cdef int t
         cdef Tree *tree
@@ -1224,8 +1231,17 @@ cdef class Forest:
         self.seen, self.random = seen, random
         self.fresh = False
 
+    def permuted(self, dict state, list order):
+        found = state | {"counts": state["counts"][:, order]}
+        n, m = len(order), state["candidates"].shape[1]
+        if m:  # otherwise there are no statistics: too many classes, or no features yet
+            found["totals"], found["statistics"] = state["totals"].copy(), state["statistics"].copy()
+            found["totals"][:, :n] = state["totals"][:, order]
+            rows = found["statistics"][:, 2 * m:(2 + CLASS_ROWS * n) * m]  # after the ranges
+            rows[:] = rows.reshape(-1, n, CLASS_ROWS * m)[:, order].reshape(rows.shape)
+        return found
+
     def _check(self):
-        """The invariants, by brute force."""
         cdef int t
         cdef Py_ssize_t b, i, k, c, j, m = self.m
         cdef Tree *tree

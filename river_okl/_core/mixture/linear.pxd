@@ -1,3 +1,4 @@
+from river_okl._core.mixture.expert cimport Expert
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
@@ -6,10 +7,10 @@ cdef enum:
     BLOCKS = LINEARS + 1        # of coefficients
 
 
-cdef class LinearModels:
+cdef class LinearModels(Expert):
     cdef readonly Scaler scaler
     cdef double rates[LINEARS]
-    cdef readonly Py_ssize_t columns    # of coefficients: 1, or the classes where there are more than two
+    cdef readonly Py_ssize_t columns    # of coefficients: 1, or the classes if there are more than two
     cdef Py_ssize_t places              # of features, that there is room for
     cdef Py_ssize_t reserved            # blocks that there is room for
     cdef double **coef                  # [BLOCKS · columns][places]
@@ -19,9 +20,4 @@ cdef class LinearModels:
     cdef Py_ssize_t allocated
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
-    cdef int reserve_places(self) except -1
-    cdef void add_class(self) noexcept
-    cdef int square(self, const Sample *x, const double *values) except -1
-    cdef int ask(self, const Sample *x, const double *values, double *p) except -1
-    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double counts, const double *p) noexcept
-    cdef void forget(self, list places) noexcept
+    cdef int square(self, const Sample *x) except -1

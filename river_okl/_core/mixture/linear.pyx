@@ -1,8 +1,8 @@
-"""Logistic regressions: what needs no points.
+"""Linear experts: logistic regressions, by stochastic gradient descent on the log loss over the scaled features.
 
-Stochastic gradient descent on the log loss over the scaled features, for two classes with one column of coefficients,
-for more with one for each class.  The last model has the squares of the features, too: an ellipsoid, or a class that is
-spread more widely than another, is a straight matter for it, and many points for a kernel.
+For two classes a model has one column of coefficients, for more one for each class.  The last model has quadratic
+features, too: an ellipsoid, or a class with a larger spread than another, is easy for it and costs a kernel many
+points.
 """
 
 from libc.math cimport fmin
@@ -11,18 +11,18 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from river_okl._core.calibration cimport sigmoid, softmax
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
 from river_okl._core.states import checked_numbers
 
 RATES = (0.01, 0.03, 0.03)
-cdef double OF_SQUARES = 0.15       # the rate of the squares' coefficients, as a part of the model's
+cdef double OF_SQUARES = 0.15       # learning rate of the quadratic features, relative to that of the model
 cdef double LARGEST_SQUARE = 16.0   # of a scaled value
 
 
-cdef class LinearModels:
+cdef class LinearModels(Expert):
     """``LINEARS`` models over the features that a scaler counts.
 
     Column o of model i is number o · BLOCKS + i, and of the last one's squares number o · BLOCKS + LINEARS.
@@ -30,48 +30,39 @@ cdef class LinearModels:
 
     def __init__(self, Scaler scaler):
         cdef Py_ssize_t i
+        self.name, self.rows = "linear", LINEARS
         self.scaler = scaler
         for i in range(LINEARS):
             self.rates[i] = RATES[i]
         self.reserve_columns(1)
         self.columns = 1
 
-    def __dealloc__(self):
-        cdef Py_ssize_t i
-        for i in range(self.reserved):
-            okl_free(self.coef[i])
-        okl_free(self.coef)
-        okl_free(self.bias)
-        okl_free(self.squares)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + (self.columns * (BLOCKS * (self.places + 1) + LINEARS) + self.allocated) * 8
-
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """Room for more columns of coefficients, which are zero."""
         cdef Py_ssize_t i
-        self.coef = <double **> aligned_resize(
+        self.coef = <double **> self.resize(
             self.coef, self.reserved, max(BLOCKS * columns, self.reserved), sizeof(double *)
         )
-        self.bias = <double *> aligned_resize(self.bias, LINEARS * self.columns, LINEARS * columns, 8)
+        self.bias = self.doubles(self.bias, LINEARS * self.columns, LINEARS * columns)
         for i in range(self.reserved, BLOCKS * columns):
-            self.coef[i] = <double *> aligned_resize(NULL, 0, self.places, 8)
+            self.coef[i] = self.doubles(NULL, 0, self.places)
             self.reserved = i + 1
         return 0
 
-    cdef int reserve_places(self) except -1:
-        """Room for as many features as the scaler counts."""
-        cdef Py_ssize_t i, places
-        if self.scaler.size > self.places:
-            places = max(8, self.scaler.size, 2 * self.places)
+    cdef int reserve_class(self) except -1:
+        return self.reserve_columns(max(2, self.columns) + 1)
+
+    cdef int reserve_places(self, Py_ssize_t places) except -1:
+        cdef Py_ssize_t i
+        if places > self.places:
+            places = max(8, places, 2 * self.places)
             for i in range(self.reserved):
-                self.coef[i] = <double *> aligned_resize(self.coef[i], self.places, places, 8)
+                self.coef[i] = self.doubles(self.coef[i], self.places, places)
             self.places = places
         return 0
 
     cdef void add_class(self) noexcept:
-        """One class more, for which there is room.  The score of two becomes a half for the one and against the
-        other."""
+        """The score of two classes becomes a half for the one and against the other."""
         cdef Py_ssize_t i, j
         if self.columns > 1:
             self.columns += 1
@@ -85,29 +76,28 @@ cdef class LinearModels:
             self.bias[LINEARS + i] = 0.5 * self.bias[i]
             self.bias[i] = -self.bias[LINEARS + i]
 
-    cdef int square(self, const Sample *x, const double *values) except -1:
-        """What the last model has of every value besides it: its square, less the mean of that where the feature is
-        centred."""
+    cdef int square(self, const Sample *x) except -1:
+        """The last model's quadratic features: squares of the values, less their mean if the feature is centred."""
         cdef Py_ssize_t j
         cdef int32_t place
         if x.size > self.allocated:
             self.allocated = max(8, x.size, 2 * self.allocated)
-            self.squares = <double *> aligned_resize(self.squares, 0, self.allocated, 8)
+            self.squares = self.doubles(self.squares, 0, self.allocated)
         for j in range(x.size):
-            place = self.scaler.places[j]
-            self.squares[j] = fmin(values[j] * values[j], LARGEST_SQUARE)
+            place = x.places[j]
+            self.squares[j] = fmin(x.scaled[j] * x.scaled[j], LARGEST_SQUARE)
             if place >= 0 and self.scaler.features[place].centred:
                 self.squares[j] -= 1.0
         return 0
 
-    cdef int ask(self, const Sample *x, const double *values, double *p) except -1:
-        """The probabilities of every class, model after model, for a sample whose places the scaler has found."""
+    cdef int ask(self, const Sample *x, double *p) except -1:
         cdef Py_ssize_t i, j, o
         cdef double total
         cdef const double *coef
         cdef const double *of_squares
-        cdef const int32_t *places = self.scaler.places
-        self.square(x, values)
+        cdef const int32_t *places = x.places
+        cdef const double *values = x.scaled
+        self.square(x)
         for i in range(LINEARS):
             for o in range(self.columns):
                 coef = self.coef[o * BLOCKS + i]
@@ -129,17 +119,18 @@ cdef class LinearModels:
             p += max(2, self.columns)
         return 0
 
-    cdef void learn(self, const Sample *x, const double *values, Py_ssize_t c, double counts, const double *p) noexcept:
-        """The sample asked about last is of class c, and counts so often; p is what ``ask`` said, and the scaler has
-        learned all its features."""
-        cdef Py_ssize_t i, j, o
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        """A step down the slope of the log loss, for every model."""
+        cdef Py_ssize_t i, j, o, c = <Py_ssize_t> y.target
         cdef double step
+        cdef const double *p = y.p + self.first * max(2, self.columns)
         cdef double *coef
         cdef double *of_squares
-        cdef const int32_t *places = self.scaler.places
+        cdef const int32_t *places = x.places
+        cdef const double *values = x.scaled
         for i in range(LINEARS):
             for o in range(self.columns):
-                step = self.rates[i] * counts * (c - p[1] if self.columns == 1 else (c == o) - p[o])
+                step = self.rates[i] * y.counts * (c - p[1] if self.columns == 1 else (c == o) - p[o])
                 coef = self.coef[o * BLOCKS + i]
                 self.bias[o * LINEARS + i] += step
                 for j in range(x.size):
@@ -149,16 +140,18 @@ cdef class LinearModels:
                     for j in range(x.size):
                         of_squares[places[j]] += OF_SQUARES * step * self.squares[j]
             p += max(2, self.columns)
+        return False
 
     cdef void forget(self, list places) noexcept:
-        """The scaler has forgotten the features of these places."""
         cdef Py_ssize_t i, place
         for place in places:
             for i in range(BLOCKS * self.columns):
                 self.coef[i][place] = 0.0
 
+    def names(self):
+        return [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
+
     def state(self):
-        """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i, j, places = self.scaler.size
         return {
             "coef": np.array(
@@ -168,15 +161,20 @@ cdef class LinearModels:
         }
 
     def restore(self, dict state):
-        """Go on from a state, when the scaler has its own, and this as many classes as it had."""
         cdef Py_ssize_t i, j, o
         coef, bias = state["coef"], state["bias"]
         checked_numbers("the coefficients of the linear models", coef, (self.columns, BLOCKS, self.scaler.size))
         checked_numbers("the biases of the linear models", bias, (self.columns, LINEARS))
-        self.reserve_places()
+        self.reserve_places(self.scaler.size)
         for o in range(self.columns):
             for i in range(LINEARS):
                 self.bias[o * LINEARS + i] = bias[o, i]
             for i in range(BLOCKS):
                 for j in range(self.scaler.size):
                     self.coef[o * BLOCKS + i][j] = coef[o, i, j]
+
+    def permuted(self, dict state, list order):
+        return state | {
+            name: state[name][order] if self.columns > 1 else -state[name] if order == [1, 0] else state[name]
+            for name in ("coef", "bias")
+        }

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t
 
 from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.mixture.expert cimport Expert
 from river_okl._core.points cimport Points
 from river_okl._core.sample cimport Sample
 
@@ -8,14 +9,14 @@ cdef enum:
     NEAREST = 4
 
 
-cdef class Neighbours:
+cdef class Neighbours(Expert):
     cdef readonly Points points
     cdef readonly Distances distances
-    cdef readonly bint regression
+    cdef readonly Py_ssize_t n_classes      # 1: a target
     cdef readonly Py_ssize_t most           # of the latest samples, which are points
     cdef readonly Py_ssize_t n
     cdef int32_t *latest                    # [most] a ring of their positions, ...
-    cdef Py_ssize_t first                   # which begins here
+    cdef Py_ssize_t start                   # which begins here
     cdef Py_ssize_t capacity                # of what follows, one for each point:
     cdef int32_t *place                     # in the ring, or -1
     cdef double *target                     # the number of its class, or a standardised one
@@ -26,22 +27,9 @@ cdef class Neighbours:
     cdef Py_ssize_t nearest[NEAREST]
     cdef Py_ssize_t found
 
-    cdef inline bint holds(self, Py_ssize_t i) noexcept:
-        return self.place[i] >= 0
-
     cdef int keep(self, Py_ssize_t most) except -1
-    cdef int reserve_points(self) except -1
-    # A sample
     cdef void search(self) noexcept
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept
-    cdef void ask(self, Py_ssize_t n_classes, double *p) noexcept
     cdef double mean(self) noexcept
     cdef double mean_with(self, double target) noexcept
-    cdef void learn(self, Py_ssize_t n_classes, Py_ssize_t c, double counts) noexcept
-    cdef void learn_relevance(self, const Sample *x, const double *values, double target) noexcept
-    cdef void rescale(self, double ratio, double shift) noexcept
-    # Points come and go
-    cdef Py_ssize_t evict(self) noexcept
-    cdef void hold(self, Py_ssize_t i) noexcept
-    cdef void stored(self, double target) noexcept
-    cdef void dropped(self, Py_ssize_t i) noexcept
+    cdef void learn_relevance(self, const Sample *x, double target) noexcept

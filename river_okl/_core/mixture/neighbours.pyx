@@ -1,17 +1,17 @@
-"""The points that are nearest to a sample, and what their targets say of its class and of the features.
+"""The nearest points to a sample: what their targets say of its own, and which features separate them.
 
-The nearest ``NEAREST`` of all points under the metric that believes most in features vote for its class; how much so
-many votes are worth is counted along the stream.  In a regression the mean of their targets is for the stack
-(combiner.pyx).  The latest samples are among the points, whoever else has learned them: where concepts move they know
-it first, and without them the points would be those alone that are hard to tell.
+The nearest ``NEAREST`` of all points, under the metric with p = 1, vote for the class of the sample; how reliable so
+many votes are is estimated along the stream.  In a regression the mean of their targets is an input of the stack
+(combiner.pyx).  The latest samples are among the points: after a drift they are the first of the new concept, and
+without them all points would be samples that are hard to predict.
 
-They also tell which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): of
-samples that the mixture did not foresee,
+They also show which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): for
+samples that the mixture did not predict confidently,
 
     s_j = Σ_i (|y - y_i| - mean) |x_j - z_ij|       |y - y_i|: 0 or 1 for classes
 
-is 0 in the mean where feature j says nothing about y that the neighbourhood does not say already.  The slopes of a
-model cannot tell: a feature that its metric has let go of has none.
+is 0 in the mean if feature j adds nothing to what the neighbourhood says of y.  The slopes of a model cannot show it: a
+feature whose weight has vanished has none.
 """
 
 from libc.math cimport INFINITY, fabs, fmax, fmin
@@ -20,11 +20,12 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from river_okl._core.kernel cimport loops
-from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.points cimport Feature
 from river_okl._core.sample cimport LARGEST, Sample
 
+from river_okl._core.mixture.distances import POWERS
 from river_okl._core.states import check_positions, checked_numbers
 
 cdef double MEMORY = 1000.0         # samples
@@ -35,46 +36,40 @@ METRIC = 2
 cdef int metric = METRIC
 
 
-cdef class Neighbours:
-    """Among the latest samples, and points that others hold."""
+cdef class Neighbours(Expert):
+    """Among the latest samples, and points that other experts hold."""
 
-    def __init__(self, Distances distances, Py_ssize_t most, bint regression):
+    def __init__(self, Distances distances, Py_ssize_t most, Py_ssize_t n_classes):
         cdef Py_ssize_t v
+        self.name, self.rows = "neighbours", 1
         self.points = distances.points
         self.distances = distances
-        self.regression = regression
+        self.n_classes = n_classes
         for v in range(NEAREST + 1):
             self.chance[v] = (v + 0.5) / (NEAREST + 1)
             self.count[v] = PRIOR
         self.keep(most)
 
-    def __dealloc__(self):
-        okl_free(self.latest)
-        okl_free(self.place)
-        okl_free(self.target)
-        okl_free(self.distance)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.capacity * 20 + self.most * 4
-
     cdef int keep(self, Py_ssize_t most) except -1:
         """From now on so many of the latest samples, none of which are there yet."""
         cdef Py_ssize_t i
-        self.latest = <int32_t *> aligned_resize(self.latest, 0, most, 4)
+        self.latest = <int32_t *> self.resize(self.latest, 0, most, 4)
         self.most = most
-        self.first = self.n = 0
+        self.start = self.n = 0
         for i in range(self.capacity):
             self.place[i] = -1
         return 0
 
     cdef int reserve_points(self) except -1:
-        """Room for as many points as ``points`` have room for."""
         if self.points.capacity > self.capacity:
-            self.target = <double *> aligned_resize(self.target, self.capacity, self.points.capacity, 8)
-            self.distance = <double *> aligned_resize(self.distance, 0, self.points.capacity, 8)
-            self.place = <int32_t *> aligned_resize(self.place, self.capacity, self.points.capacity, 4)
+            self.target = self.doubles(self.target, self.capacity, self.points.capacity)
+            self.distance = self.doubles(self.distance, 0, self.points.capacity)
+            self.place = <int32_t *> self.resize(self.place, self.capacity, self.points.capacity, 4)
             self.capacity = self.points.capacity
         return 0
+
+    cdef void add_class(self) noexcept:
+        self.n_classes += 1
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
@@ -99,16 +94,19 @@ cdef class Neighbours:
             total += self.target[self.nearest[i]] == o
         return total
 
-    cdef void ask(self, Py_ssize_t n_classes, double *p) noexcept:
-        """The probabilities of every class, for the sample that was measured last."""
+    cdef int ask(self, const Sample *x, double *p) except -1:
         cdef Py_ssize_t o
         cdef double total = 0.0
         self.search()
-        for o in range(n_classes):
+        if self.n_classes == 1:
+            p[0] = self.mean() if self.most else 0.0
+            return 0
+        for o in range(self.n_classes):
             p[o] = self.chance[self.votes(o)]
             total += p[o]
-        for o in range(n_classes):
+        for o in range(self.n_classes):
             p[o] /= total
+        return 0
 
     cdef double mean(self) noexcept:
         """Of the targets of the nearest, in units of the target's deviation."""
@@ -126,28 +124,30 @@ cdef class Neighbours:
             total += self.target[self.nearest[i]]
         return total / (others + 1)
 
-    cdef void learn(self, Py_ssize_t n_classes, Py_ssize_t c, double counts) noexcept:
-        """The sample of the last search is of class c, and counts so often."""
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        """What votes are worth; what neighbours say of the features, if the mixture was not confident of its
+        prediction."""
         cdef Py_ssize_t o, v
-        if self.found < NEAREST:
-            return
-        for o in range(n_classes):
-            v = self.votes(o)
-            self.count[v] = fmin(self.count[v] + counts, MEMORY)
-            self.chance[v] = fmax(self.chance[v] + ((o == c) - self.chance[v]) * counts / self.count[v], LEAST_CHANCE)
+        if self.found == NEAREST:
+            if not y.confident:
+                self.learn_relevance(x, y.target)
+            for o in range(self.n_classes if self.n_classes > 1 else 0):
+                v = self.votes(o)
+                self.count[v] = fmin(self.count[v] + y.counts, MEMORY)
+                self.chance[v] += ((o == y.target) - self.chance[v]) * y.counts / self.count[v]
+                self.chance[v] = fmax(self.chance[v], LEAST_CHANCE)
+        return self.most > 0
 
-    cdef void learn_relevance(self, const Sample *x, const double *values, double target) noexcept:
-        """What the sample of the last search, whose places the scaler has learned, says of its features: s of each."""
+    cdef void learn_relevance(self, const Sample *x, double target) noexcept:
+        """The evidence s of every feature of the sample of the last search."""
         cdef Py_ssize_t i, j, k
         cdef double mean = 0.0, square = 0.0, s
         cdef double difference[NEAREST]
         cdef double z[NEAREST]
         cdef const Feature *feature
-        if self.found < NEAREST:
-            return
         for i in range(NEAREST):
             difference[i] = fabs(target - self.target[self.nearest[i]])
-            if not self.regression:
+            if self.n_classes > 1:
                 difference[i] = difference[i] > 0.0
             mean += difference[i] / NEAREST
         for i in range(NEAREST):
@@ -171,38 +171,40 @@ cdef class Neighbours:
                             z[i] = feature.amounts[k]
             s = 0.0
             for i in range(NEAREST):
-                s += difference[i] * fabs(values[j] - z[i])
-            self.distances.add_evidence(self.distances.scaler.places[j], s)
+                s += difference[i] * fabs(x.scaled[j] - z[i])
+            self.distances.add_evidence(x.places[j], s)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
-        """The units of the targets change."""
         cdef Py_ssize_t i
         for i in range(self.points.n):
             self.target[i] = ratio * self.target[i] + shift
 
     # Points come and go -----------------------------------------------------------------------------------------------
 
-    cdef Py_ssize_t evict(self) noexcept:
-        """The first of the latest samples is none of them any more; which point it was."""
-        cdef Py_ssize_t i = self.latest[self.first]
+    cdef bint holds(self, Py_ssize_t i) noexcept:
+        return self.place[i] >= 0
+
+    cdef bint is_full(self) noexcept:
+        return self.n >= self.most
+
+    cdef Py_ssize_t evict(self, const double *among) noexcept:
+        """The first of the latest samples."""
+        cdef Py_ssize_t i = self.latest[self.start]
         self.place[i] = -1
-        self.first = (self.first + 1) % self.most
+        self.start = (self.start + 1) % self.most
         self.n -= 1
         return i
 
     cdef void hold(self, Py_ssize_t i) noexcept:
-        """The sample has become point i."""
-        cdef Py_ssize_t place = (self.first + self.n) % self.most
+        cdef Py_ssize_t place = (self.start + self.n) % self.most
         self.latest[place], self.place[i] = <int32_t> i, <int32_t> place
         self.n += 1
 
     cdef void stored(self, double target) noexcept:
-        """There is a new point at the end, which is none of the latest yet."""
         self.target[self.points.n - 1] = target
         self.place[self.points.n - 1] = -1
 
     cdef void dropped(self, Py_ssize_t i) noexcept:
-        """Point i, which is none of the latest, is no more, and the last has its position."""
         cdef Py_ssize_t last = self.points.n
         self.target[i], self.place[i] = self.target[last], self.place[last]
         if i != last and self.place[i] >= 0:
@@ -210,14 +212,19 @@ cdef class Neighbours:
 
     # What there is ----------------------------------------------------------------------------------------------------
 
+    cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
+        metrics[metric] += weight[0]
+
+    def names(self):
+        return [f"neighbours({NEAREST}, power={POWERS[METRIC]:g})"]
+
     @property
     def positions(self):
         """Of the latest samples, as they came."""
         cdef Py_ssize_t i
-        return [self.latest[(self.first + i) % self.most] for i in range(self.n)]
+        return [self.latest[(self.start + i) % self.most] for i in range(self.n)]
 
     def _check(self):
-        """The invariants, by brute force."""
         cdef Py_ssize_t i
         assert self.n <= self.most
         assert (
@@ -226,7 +233,6 @@ cdef class Neighbours:
         assert all([self.latest[self.place[i]] == i for i in self.positions])
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i
         return {
             "most": self.most,
@@ -235,14 +241,13 @@ cdef class Neighbours:
             "chances": np.array([[self.chance[i], self.count[i]] for i in range(NEAREST + 1)]),
         }
 
-    def restore(self, dict state, Py_ssize_t n_classes):
-        """Go on from a state, when the points have theirs."""
+    def restore(self, dict state):
         cdef Py_ssize_t i
         targets, chances, latest = state["targets"], state["chances"], state["latest"]
         check_positions(latest, self.points.n, self.most)
         checked_numbers("the targets of the points", targets, (self.points.n,), -LARGEST, LARGEST)
-        if not self.regression and not np.isin(targets, range(n_classes)).all():
-            raise ValueError(f"a point of a class that is none of {n_classes}")
+        if self.n_classes > 1 and not np.isin(targets, range(self.n_classes)).all():
+            raise ValueError(f"a point of a class that is none of {self.n_classes}")
         checked_numbers("the chances of neighbours", chances, (NEAREST + 1, 2), LEAST_CHANCE * (1.0 - 1e-9), MEMORY)
         if chances[:, 0].max() > 1.0:
             raise ValueError("the chances of neighbours are out of range")
@@ -253,3 +258,6 @@ cdef class Neighbours:
             self.hold(latest[i])
         for i in range(NEAREST + 1):
             self.chance[i], self.count[i] = chances[i]
+
+    def permuted(self, dict state, list order):
+        return state | {"targets": np.argsort(order)[state["targets"].astype(int)].astype(float)}

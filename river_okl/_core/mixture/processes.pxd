@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.mixture.distances cimport METRICS, Distances
+from river_okl._core.mixture.expert cimport Expert
 from river_okl._core.points cimport Points
 from river_okl._core.sample cimport Sample
 
@@ -10,21 +11,21 @@ cdef enum:
     PROCESSES = 6                       # KERNELS · POSTERIORS
 
 
-cdef class Processes:
+cdef class Processes(Expert):
     cdef readonly Points points
     cdef readonly Distances distances
     cdef readonly str task              # "regression", "binary", "multiclass"
     cdef bint regression
     cdef readonly double jitter         # of every K, a multiple of κ(z, z)
-    cdef double novel                   # the least residue of a point, likewise
-    cdef readonly Py_ssize_t columns    # of targets: 1, or the classes where there are more than two
+    cdef double novel                   # the smallest ALD residual of a point, likewise
+    cdef readonly Py_ssize_t columns    # of targets: 1, or the classes if there are more than two
     cdef list kernels                   # [KERNELS]
     cdef list bases                     # [KERNELS]
-    cdef list posteriors                   # [PROCESSES], those of a kernel side by side
+    cdef list posteriors                # [PROCESSES], those of a kernel side by side
     cdef double noise[POSTERIORS]
     cdef double scale[KERNELS]          # m
     cdef int metric[KERNELS]
-    cdef double inverse_temperature[PROCESSES]    # κ of softmax(κ m) where there are more than two classes
+    cdef double inverse_temperature[PROCESSES]  # κ of softmax(κ m) if there are more than two classes
     cdef double curvature[PROCESSES]
     cdef double residual[PROCESSES]     # running squared residual over its predicted variance
 
@@ -43,42 +44,30 @@ cdef class Processes:
     cdef double *work
     cdef double *slope                  # [slopes_allocated]
     cdef Py_ssize_t slopes_allocated
-    cdef list next_posteriors              # of more than two classes, until they are there
+    cdef list next_posteriors           # of more than two classes, until they are there
     # while kernels change: Gram matrices before and after, and dot products under every metric
     cdef double *before[KERNELS]
     cdef double *after[KERNELS]
     cdef double *products[METRICS]
 
     cdef list new_posteriors(self, str task, Py_ssize_t columns)
-    cdef int set_posteriors(self, str task, list posteriors) except -1
+    cdef void set_posteriors(self, str task, list posteriors) noexcept
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
-    cdef int reserve_points(self) except -1
-    cdef int add_class(self) except -1
     # A sample
     cdef bint has_metric(self, int m) noexcept
-    cdef int ask(self, double *p) except -1
     cdef void predict(self, const double *weight, double *mean, double *variance) noexcept
-    cdef void rescale(self, double ratio, double shift) noexcept
-    cdef double judge(self, double target, const double *weight, int64_t seen, double *p) noexcept
-    cdef void fit_inverse_temperature(self, Py_ssize_t c, const double *p) noexcept
+    cdef double judge(self, double target, const double *weight, int64_t seen, double *density) noexcept
     cdef int reserve_slopes(self, Py_ssize_t size) except -1
-    cdef void learn_slopes(self, const Sample *x, const double *values, const double *weight) noexcept
+    cdef void learn_slopes(self, const Sample *x, const double *weight) noexcept
     cdef double along(self, int32_t slot) noexcept
-    cdef bint learn(self, double target, bint confident, double w) noexcept
     # Points come and go
-    cdef Py_ssize_t evict(self, const double *weight) noexcept
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept
     cdef Py_ssize_t least(self, const double *weight) noexcept
-    cdef void hold(self, Py_ssize_t i) noexcept
-    cdef void stored(self) noexcept
-    cdef void dropped(self, Py_ssize_t i) noexcept
     # Kernels
     cdef int reserve_grams(self) except -1
     cdef void free_grams(self) noexcept
     cdef void fill_grams(self, double **grams) noexcept
     cdef bint move(self, const double *share, double *log_weight) noexcept
-    cdef void tune(self) noexcept
     cdef void exchange(self) noexcept
     # What there is
-    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
     cdef double norm2(self, const double *weight) noexcept

@@ -1,14 +1,14 @@
-"""The Gaussian processes of a mixture: a few kernels x a few posteriors, all over ONE dictionary of few points.
+"""The bank of Gaussian processes: a few kernels x a few posteriors, all over ONE dictionary of few points.
 
-A kernel is measured under one of three metrics (distances.pyx), at a scale m: m times the γ that a kernel alone would
-take from the stream.  Under each there are posteriors (posterior.pyx) of different prior_variance and forgetting: two classes
-by a probit, numbers and the 0/1 of many classes by a Gaussian likelihood.
+A kernel uses one of three metrics (distances.pyx), at a scale m: m times the γ that a single kernel would take from the
+stream.  Under each kernel there are posteriors (gaussian/posterior.pyx) of different prior variance and forgetting: two
+classes by a probit, numbers and the 0/1 of many classes by a Gaussian likelihood.
 
-A sample joins the dictionary where some kernel finds it novel, and, once that is full, where the mixture did not
-foresee it; the point goes that is missed least, over all processes by their weights.  Kernels move: the one that was
-believed least becomes a neighbour of the one that was believed most, m · 4, m / 4, p ± ½; m · 16 instead of m / 4 where
-its squared residuals are ``RESIDUAL_RATIO`` times what it expects, as then it is too wide already.  As posteriors are about f at
-the points, they stay when a kernel changes.
+A sample joins the dictionary if some kernel finds it novel and, once the dictionary is full, if the mixture did not
+predict it confidently; then the point with the lowest removal cost is evicted, summed over all processes by their
+weights.  Kernels move: the one with the lowest weight becomes a neighbour of the one with the highest, m · 4, m / 4,
+p ± ½; m · 16 instead of m / 4 if its squared residuals are ``RESIDUAL_RATIO`` times what it expects, as it is too wide
+then.  Posteriors are about f at the points, so they stay when a kernel changes.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
@@ -20,29 +20,31 @@ import numpy as np
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
 from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.linalg cimport linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.mixture.distances cimport METRICS, Distances
+from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.points cimport Feature
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
 from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
 
 from river_okl._core.states import check_positions, checked_numbers
 
-cdef double HARDLY = 1e-3           # believed: what such a kernel says of slopes is not worth its time
-cdef double FLOOR = 1e-3            # of a process's weight, where a point has to leave
+cdef double NEGLIGIBLE = 1e-3       # weight of a kernel whose slopes are not worth their time
+cdef int SLOPE_EVERY = 8            # samples, of which one gives slopes
+cdef int64_t SLOPES_AT_FIRST = 2000  # samples of a regression, each of which does: short streams need them all
+cdef double FLOOR = 1e-3            # of the weight of a process in the removal costs
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
-cdef double RESIDUAL_RATIO = 4.0            # times as large as expected are the squared residuals of a kernel that is too wide
+cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
-cdef double FARTHEST = 5.0          # deviations by which one sample moves the running scale
+cdef double OUTLYING = 5.0          # standard deviations by which one sample moves the running scale
 
-# Of κ(x, x): what is added to it, and the least residue of a sample that brings a point.  Numbers tell points apart
-# that are closer than classes can.
+# Relative to κ(x, x): the jitter, and the smallest ALD residual of a sample that becomes a point.  Numeric targets can
+# separate points too close for labels to separate.
 JITTER_AND_NOVELTY = {
     "binary": (JITTER, 1e-3),
     "regression": (1e-4, 3e-4),
 }
-LEAST_KEPT = 1e-3               # of what was learned under a kernel, where it is another one now
-NEWCOMER = 2.0                  # log-weight that a kernel which has moved starts behind
+LEAST_KEPT = 1e-3               # of what was learned under a kernel that has changed
+NEWCOMER = 2.0                  # by which the log-weight of a kernel that has moved starts lower
 cdef double least_kept = LEAST_KEPT, newcomer = NEWCOMER
 KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
 POSTERIORS_OF = {  # (λ, a, σ²)
@@ -52,11 +54,12 @@ POSTERIORS_OF = {  # (λ, a, σ²)
 }
 
 
-cdef class Processes:
-    """``PROCESSES`` Gaussian processes over points that others may hold, too.  Their weights are the mixture's."""
+cdef class Processes(Expert):
+    """``PROCESSES`` Gaussian processes over points that other experts may hold, too."""
 
     def __init__(self, Distances distances, tuple terms, Py_ssize_t most, str task):
         cdef Py_ssize_t i, room = (most + 1 + 7) // 8 * 8
+        self.name, self.rows = "processes", PROCESSES
         self.points = distances.points
         self.distances = distances
         self.most = most
@@ -65,94 +68,68 @@ cdef class Processes:
         self.bases = [Basis(most + 1, self.jitter) for _ in range(KERNELS)]
         for i in range(KERNELS):
             self.scale[i], self.metric[i] = KERNELS_AT_FIRST[i]
-            self.k[i] = <double *> aligned_resize(NULL, 0, room, 8)
+            self.k[i] = self.doubles(NULL, 0, room)
         for i in range(METRICS):
-            self.squares[i] = <double *> aligned_resize(NULL, 0, room, 8)
-            self.dots[i] = <double *> aligned_resize(NULL, 0, room, 8)
+            self.squares[i] = self.doubles(NULL, 0, room)
+            self.dots[i] = self.doubles(NULL, 0, room)
         for i in range(PROCESSES):
             self.inverse_temperature[i], self.curvature[i], self.residual[i] = 6.0, 1.0, 1.0
-        self.position = <int32_t *> aligned_resize(NULL, 0, room, 4)
-        self.alpha = <double *> aligned_resize(NULL, 0, room, 8)
-        self.work = <double *> aligned_resize(NULL, 0, 3 * room, 8)
+        self.position = <int32_t *> self.resize(NULL, 0, room, 4)
+        self.alpha = self.doubles(NULL, 0, room)
+        self.work = self.doubles(NULL, 0, 3 * room)
         self.set_posteriors(task, self.new_posteriors(task, 1))
         self.reserve_columns(1)
         self.columns = 1
 
-    def __dealloc__(self):
-        cdef Py_ssize_t i
-        for i in range(KERNELS):
-            okl_free(self.k[i])
-        for i in range(METRICS):
-            okl_free(self.squares[i])
-            okl_free(self.dots[i])
-        okl_free(self.position)
-        okl_free(self.member)
-        okl_free(self.slope)
-        self.free_grams()
-        okl_free(self.steps)
-        okl_free(self.alpha)
-        okl_free(self.work)
-
-    def __sizeof__(self):
-        cdef Py_ssize_t room = (self.most + 8) // 8 * 8
-        return object.__sizeof__(self) + room * (8 * (2 * METRICS + KERNELS + 4) + 4) + self.capacity * 4 + (
-            self.columns + self.slopes_allocated
-        ) * 8
-
     cdef list new_posteriors(self, str task, Py_ssize_t columns):
-        """Beliefs that know nothing, over the dictionary that there is."""
+        """Priors over the dictionary that there is."""
         return [
-            Posterior(basis, prior_variance, forgetting, columns) for basis in self.bases for forgetting, prior_variance,
-            _ in POSTERIORS_OF[task]
+            Posterior(basis, prior_variance, forgetting, columns)
+            for basis in self.bases for forgetting, prior_variance, _ in POSTERIORS_OF[task]
         ]
 
-    cdef int set_posteriors(self, str task, list posteriors) except -1:
-        """Go on with other posteriors."""
+    cdef void set_posteriors(self, str task, list posteriors) noexcept:
         cdef int i
         for i, (_, _, noise) in enumerate(POSTERIORS_OF[task]):
             self.noise[i] = noise
         self.posteriors, self.task, self.regression = posteriors, task, task == "regression"
-        return 0
 
     cdef int reserve_points(self) except -1:
-        """Room for as many points as ``points`` have room for."""
         if self.points.capacity > self.capacity:
-            self.member = <int32_t *> aligned_resize(self.member, self.capacity, self.points.capacity, 4)
+            self.member = <int32_t *> self.resize(self.member, self.capacity, self.points.capacity, 4)
             self.capacity = self.points.capacity
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
-        """Room for more columns of targets.  The posteriors of more than two classes are made here, beside those of
-        two."""
-        cdef Posterior posterior
-        cdef Py_ssize_t e
-        self.steps = <double *> aligned_resize(self.steps, 0, columns, 8)
-        if self.task == "binary" and columns > 1:
-            self.reserve_grams()
-            self.fill_grams(self.before)
-            self.next_posteriors = self.new_posteriors("multiclass", columns)
-            for e in range(PROCESSES):
-                posterior = self.next_posteriors[e]
-                posterior.to_multiclass(self.posteriors[e], self.before[e // POSTERIORS])
-            self.free_grams()
-            return 0
+        """Room for more columns of targets."""
+        self.steps = self.doubles(self.steps, 0, columns)
         for posterior in self.posteriors:
-            posterior.reserve_columns(columns)
+            (<Posterior> posterior).reserve_columns(columns)
         return 0
 
-    cdef int add_class(self) except -1:
-        """One class more, for which there is room.  What two classes were told apart by becomes a function for each of
-        them."""
-        cdef Posterior posterior
+    cdef int reserve_class(self) except -1:
+        """The posteriors of three classes are made here, beside those of two."""
+        cdef Py_ssize_t e
+        if self.task != "binary":
+            return self.reserve_columns(self.columns + 1)
+        self.steps = self.doubles(self.steps, 0, 3)
+        self.reserve_grams()
+        self.fill_grams(self.before)
+        self.next_posteriors = self.new_posteriors("multiclass", 3)
+        for e in range(PROCESSES):
+            (<Posterior> self.next_posteriors[e]).to_multiclass(self.posteriors[e], self.before[e // POSTERIORS])
+        self.free_grams()
+        return 0
+
+    cdef void add_class(self) noexcept:
         if self.columns == 1:
             self.set_posteriors("multiclass", self.next_posteriors)
             self.next_posteriors = None
             self.columns = 3
-            return 0
+            return
         self.columns += 1
         for posterior in self.posteriors:
-            posterior.columns = self.columns
-        return 0
+            (<Posterior> posterior).columns = self.columns
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
@@ -164,9 +141,8 @@ cdef class Processes:
                 return True
         return False
 
-    cdef int ask(self, double *p) except -1:
-        """Mean and variance of every process for the sample that was measured last, and the probabilities of every
-        class."""
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        """The probabilities of every class by every process, or the mean of the target; and its variance."""
         cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
         cdef int b, m
         cdef Kernel kernel
@@ -196,8 +172,8 @@ cdef class Processes:
                 posterior = self.posteriors[e]
                 posterior.predict(self.k[i])
                 if self.regression:
-                    continue
-                if self.columns == 1:
+                    p[e] = posterior.mean[0]
+                elif self.columns == 1:
                     p[2 * e + 1] = normal(posterior.mean[0] / sqrt(1.0 + posterior.variance))
                     p[2 * e] = 1.0 - p[2 * e + 1]
                 else:
@@ -215,10 +191,11 @@ cdef class Processes:
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
             off = posterior.mean[0] - mean[0]
-            variance[0] += weight[e] * (self.residual[e] * (posterior.variance + self.noise[e % POSTERIORS]) + off * off)
+            variance[0] += weight[e] * (
+                self.residual[e] * (posterior.variance + self.noise[e % POSTERIORS]) + off * off
+            )
 
     cdef void rescale(self, double ratio, double shift) noexcept:
-        """The units of the target change: what is believed is carried over into them."""
         cdef Py_ssize_t e, r
         cdef Posterior posterior
         for e in range(PROCESSES):
@@ -227,8 +204,8 @@ cdef class Processes:
             for r in range(self.n):
                 posterior.means[r] = ratio * posterior.means[r] + shift
 
-    cdef double judge(self, double target, const double *weight, int64_t seen, double *p) noexcept:
-        """How likely the target was to every process, into p; its squared residual over the variance, by these weights.
+    cdef double judge(self, double target, const double *weight, int64_t seen, double *density) noexcept:
+        """The density of the target by every process; its squared residual over the variance, by these weights.
 
         The running scale of a process, by which its variance is multiplied, follows its residuals.
         """
@@ -240,30 +217,21 @@ cdef class Processes:
             variance = posterior.variance + self.noise[e % POSTERIORS]
             residual = (target - posterior.mean[0]) * (target - posterior.mean[0]) / variance
             surprise += weight[e] * residual / self.residual[e]
-            p[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance) + 1e-6
+            density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance) + 1e-6
             self.residual[e] += (
-                fmin(residual, FARTHEST * FARTHEST) - self.residual[e]
+                fmin(residual, OUTLYING * OUTLYING) - self.residual[e]
             ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
             self.residual[e] = fmax(self.residual[e], 1e-4)
         return surprise
 
-    cdef void fit_inverse_temperature(self, Py_ssize_t c, const double *p) noexcept:  # no-cython-lint
-        """A step of Newton's method for κ of every process's softmax(κ m)."""
-        cdef Py_ssize_t e
-        for e in range(PROCESSES):
-            fit_inverse_temperature(
-                (<Posterior> self.posteriors[e]).mean, p, self.columns, c, 1.0, 50.0, &self.inverse_temperature[e], &self.curvature[e]
-            )
-            p += self.columns
-
     cdef int reserve_slopes(self, Py_ssize_t size) except -1:
         """Room for the slopes along so many features."""
         if self.columns * size > self.slopes_allocated:
-            self.slope = <double *> aligned_resize(self.slope, 0, max(8, 2 * self.columns * size), 8)
+            self.slope = self.doubles(self.slope, 0, max(8, 2 * self.columns * size))
             self.slopes_allocated = max(8, 2 * self.columns * size)
         return 0
 
-    cdef void learn_slopes(self, const Sample *x, const double *values, const double *weight) noexcept:
+    cdef void learn_slopes(self, const Sample *x, const double *weight) noexcept:
         """The squared slope of the mixture's mean at x along each feature that x has, by differences of the kernel
         row."""
         cdef Py_ssize_t i, j, o, r, n = self.n, room = (self.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
@@ -274,11 +242,11 @@ cdef class Processes:
         cdef double *by_dot = self.work
         cdef double *by_own = self.work + room
         cdef double *means = self.work + 2 * room
-        cdef const int32_t *places = self.distances.scaler.places
+        cdef const int32_t *places = x.places
         cdef double *slope = self.slope
         memset(slope, 0, self.columns * x.size * 8)
         for i in range(KERNELS):
-            if weight[i * POSTERIORS] + weight[i * POSTERIORS + 1] < HARDLY:
+            if weight[i * POSTERIORS] + weight[i * POSTERIORS + 1] < NEGLIGIBLE:
                 continue
             kernel, m = self.kernels[i], self.metric[i]
             own = self.distances.own[m]
@@ -306,7 +274,7 @@ cdef class Processes:
                     self.alpha[r] *= by_dot[r]
                 for j in range(x.size):
                     of_point = self.along(x.slots[j])
-                    slope[o * x.size + j] += self.distances.weights[m][places[j]] * (of_own * values[j] + of_point)
+                    slope[o * x.size + j] += self.distances.weights[m][places[j]] * (of_own * x.scaled[j] + of_point)
         for j in range(x.size):
             for o in range(self.columns):
                 self.distances.slopes[places[j]] += slope[o * x.size + j] * slope[o * x.size + j]
@@ -334,27 +302,41 @@ cdef class Processes:
                     a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
         return (a + b) + (c + d)
 
-    cdef bint learn(self, double target, bint confident, double w) noexcept:
-        """Every process learns the last sample; whether it joins the dictionary, which may have one too many then."""
-        cdef Py_ssize_t i, e, o, c = 0 if self.regression else <Py_ssize_t> target
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
+        cdef Py_ssize_t i, e, o, c = 0 if self.regression else <Py_ssize_t> y.target
         cdef Posterior posterior
         cdef bint novel = False
         cdef double b
+        cdef const double *p = y.p + self.first * self.columns
+        if self.columns > 1:
+            for e in range(PROCESSES):
+                fit_inverse_temperature(
+                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c, 1.0, 50.0,
+                    &self.inverse_temperature[e], &self.curvature[e]
+                )
+        if self.n > 1 and (y.seen % SLOPE_EVERY == 0 or (self.regression and y.seen < SLOPES_AT_FIRST)):
+            self.learn_slopes(x, y.among)
         for i in range(KERNELS):
             novel = novel or (<Basis> self.bases[i]).novelty() > self.novel
-        if self.n >= self.most and confident:
+        if self.n >= self.most and y.confident:
             novel = False
         for e in range(PROCESSES):
             i = e // POSTERIORS
             posterior = self.posteriors[e]
             posterior.forget(self.k[i])
             if self.regression:
-                gaussian(target - posterior.mean[0], posterior.variance, self.noise[e % POSTERIORS], w, self.steps, &b)
+                gaussian(
+                    y.target - posterior.mean[0], posterior.variance, self.noise[e % POSTERIORS], y.w, self.steps, &b
+                )
             elif self.columns == 1:
-                probit(2.0 * c - 1.0, posterior.mean[0], posterior.variance, w, self.steps, &b)
+                probit(2.0 * c - 1.0, posterior.mean[0], posterior.variance, y.w, self.steps, &b)
             else:
                 for o in range(self.columns):
-                    gaussian((o == c) - posterior.mean[o], posterior.variance, self.noise[e % POSTERIORS], w, &self.steps[o], &b)
+                    gaussian(
+                        (o == c) - posterior.mean[o], posterior.variance, self.noise[e % POSTERIORS], y.w,
+                        &self.steps[o], &b
+                    )
             posterior.learn(self.steps, b, self.k[i], novel)
             if self.regression:
                 posterior.mean[0] += self.steps[0] * posterior.variance  # of the sample, now that it is learned
@@ -367,12 +349,17 @@ cdef class Processes:
 
     # Points come and go -----------------------------------------------------------------------------------------------
 
-    cdef Py_ssize_t evict(self, const double *weight) noexcept:
-        """The point that is missed least leaves; which it was, -1: the newcomer."""
-        return self.remove(self.least(weight))
+    cdef bint holds(self, Py_ssize_t i) noexcept:
+        return self.member[i] >= 0
+
+    cdef bint is_full(self) noexcept:
+        return self.n > self.most
+
+    cdef Py_ssize_t evict(self, const double *among) noexcept:
+        return self.remove(self.least(among))
 
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept:
-        """Number r of the dictionary leaves, and the last gets its number; which point it was."""
+        """Remove number r of the dictionary, whose number the last one gets; which point it was."""
         cdef Py_ssize_t e, last = self.n - 1, at = self.position[r]
         for e in range(PROCESSES):
             (<Posterior> self.posteriors[e]).remove(r)
@@ -387,7 +374,7 @@ cdef class Processes:
         return at
 
     cdef Py_ssize_t least(self, const double *weight) noexcept:
-        """The number of the point that is missed least, over all processes."""
+        """The number of the point with the lowest removal cost, over all processes."""
         cdef Py_ssize_t r, e, best = 0
         cdef double *loss = self.work
         memset(loss, 0, self.n * 8)
@@ -399,18 +386,15 @@ cdef class Processes:
         return best
 
     cdef void hold(self, Py_ssize_t i) noexcept:
-        """The newcomer has become point i."""
         cdef Py_ssize_t r
         for r in range(self.n):
             if self.position[r] < 0:
                 self.position[r], self.member[i] = <int32_t> i, <int32_t> r
 
-    cdef void stored(self) noexcept:
-        """There is a new point at the end, which nobody holds yet."""
+    cdef void stored(self, double target) noexcept:
         self.member[self.points.n - 1] = -1
 
     cdef void dropped(self, Py_ssize_t i) noexcept:
-        """Point i, which was not held, is no more, and the last has its position."""
         cdef Py_ssize_t last = self.points.n
         self.member[i] = self.member[last]
         if i != last and self.member[i] >= 0:
@@ -424,22 +408,22 @@ cdef class Processes:
         cdef Py_ssize_t i, ld = (<Basis> self.bases[0]).capacity
         for i in range(KERNELS):
             if self.before[i] == NULL:
-                self.before[i] = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+                self.before[i] = self.doubles(NULL, 0, ld * ld)
             if self.after[i] == NULL:
-                self.after[i] = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+                self.after[i] = self.doubles(NULL, 0, ld * ld)
         for i in range(METRICS):
             if self.products[i] == NULL:
-                self.products[i] = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+                self.products[i] = self.doubles(NULL, 0, ld * ld)
         return 0
 
     cdef void free_grams(self) noexcept:
         cdef Py_ssize_t i
         for i in range(KERNELS):
-            okl_free(self.before[i])
-            okl_free(self.after[i])
+            self.release(self.before[i])
+            self.release(self.after[i])
             self.before[i] = self.after[i] = NULL
         for i in range(METRICS):
-            okl_free(self.products[i])
+            self.release(self.products[i])
             self.products[i] = NULL
 
     cdef void fill_grams(self, double **grams) noexcept:
@@ -499,7 +483,7 @@ cdef class Processes:
                 grams[i][r * ld + r] = kernel.self_similarity(dots[r * ld + r]) * (1.0 + self.jitter)
 
     def grams(self):
-        """K of the dictionary under every kernel, for whoever compares."""
+        """K of the dictionary under every kernel."""
         cdef Py_ssize_t i, r, s, ld = (<Basis> self.bases[0]).capacity
         self.reserve_grams()
         self.fill_grams(self.after)
@@ -558,19 +542,19 @@ cdef class Processes:
         return False
 
     cdef void tune(self) noexcept:
-        """Every γ from today's mean distances."""
         cdef Py_ssize_t i
         cdef int m
         for i in range(KERNELS):
             m = self.metric[i]
-            (<Kernel> self.kernels[i]).tune(self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m))
+            (<Kernel> self.kernels[i]).tune(
+                self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m)
+            )
 
     cdef void exchange(self) noexcept:
-        """Kernels are no longer what they were when ``before`` was their Gram matrices: what is believed at the points
-        stays.
+        """Kernels have changed since ``before`` was filled with their Gram matrices; the posteriors at the points stay.
 
-        A regression is as sure of it as the kernel is still the same: what it had learned under another one it may have
-        taken for what it is not, and being sure of it would not learn again.
+        In regression, confidence shrinks with the similarity of old and new kernel: evidence gathered under another
+        kernel may be wrong, and a confident process would not learn again.
         """
         cdef Py_ssize_t i
         cdef int b
@@ -593,8 +577,6 @@ cdef class Processes:
     # What there is ----------------------------------------------------------------------------------------------------
 
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
-        """Add the coefficients of every point, by these weights of the processes; at the last sample, what they
-        contribute there."""
         cdef Py_ssize_t e, o, r
         cdef Posterior posterior
         for e in range(PROCESSES):
@@ -619,6 +601,21 @@ cdef class Processes:
                 total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.basis.capacity, self.n)
         return fmax(0.0, total) / mass if mass > 0.0 else 0.0
 
+    cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
+        cdef Py_ssize_t e
+        for e in range(PROCESSES):
+            metrics[self.metric[e // POSTERIORS]] += weight[e]
+
+    def names(self):
+        found = []
+        for i in range(KERNELS):
+            for forgetting, prior_variance, noise in POSTERIORS_OF[self.task]:
+                of_noise = f", noise={noise:g}" if noise else ""
+                found.append(
+                    f"process(kernel={i + 1}, forgetting={forgetting:g}, prior_variance={prior_variance:g}{of_noise})"
+                )
+        return found
+
     @property
     def positions(self):
         """Of the dictionary's points."""
@@ -626,7 +623,6 @@ cdef class Processes:
         return [self.position[r] for r in range(self.n)]
 
     def _check(self):
-        """The invariants, by brute force."""
         cdef Py_ssize_t i, r, n = self.points.n
         assert self.n <= self.most
         assert all([self.member[self.position[r]] == r for r in range(self.n)])
@@ -637,19 +633,19 @@ cdef class Processes:
                 assert residual < 1e-5, "K⁻¹ is the inverse of K"
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i, e
         means = [(kernel.mean_distance, kernel.mean_square) for kernel in self.kernels]
         return {
             "points": np.array(self.positions, dtype=np.int32),
             "kernels": np.array([[self.scale[i], self.metric[i], *means[i]] for i in range(KERNELS)]),
-            "fits": np.array([[self.inverse_temperature[e], self.curvature[e], self.residual[e]] for e in range(PROCESSES)]),
+            "fits": np.array(
+                [[self.inverse_temperature[e], self.curvature[e], self.residual[e]] for e in range(PROCESSES)]
+            ),
             "bases": [basis.state() for basis in self.bases],
             "posteriors": [posterior.state() for posterior in self.posteriors],
         }
 
     def restore(self, dict state):
-        """Go on from a state, when points and metrics have their own, and this as many classes as it had."""
         cdef Py_ssize_t i, e, n
         positions, kernels, fits = state["points"], state["kernels"], state["fits"]
         check_positions(positions, self.points.n, self.most)
@@ -685,6 +681,12 @@ cdef class Processes:
             basis.restore(saved, gram)
         for e in range(PROCESSES):
             self.posteriors[e].restore(state["posteriors"][e], grams[e // POSTERIORS])
+
+    def permuted(self, dict state, list order):
+        def permuted(means):
+            return means[order] if self.columns > 1 else -means if order == [1, 0] else means
+
+        return state | {"posteriors": [each | {"means": permuted(each["means"])} for each in state["posteriors"]]}
 
 
 cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:

@@ -1,22 +1,27 @@
-cdef enum:
-    # thirteen experts and a constant, or fourteen experts where there are more than two classes
-    STACKED = 14
+from river_okl._core.mixture.expert cimport Expert
 
 
-cdef class Stack:
+cdef class Stack(Expert):
     # Coefficients beyond the mixture's weights, and their covariance.
-    cdef double coefficients[STACKED]
-    cdef double *covariance         # [STACKED · STACKED], the lower triangle
+    cdef const double *weight       # of the experts, the mixture's
+    cdef Py_ssize_t n_classes, of_many
+    cdef Py_ssize_t n               # inputs: log-odds of the others and a constant, or their log-probabilities
+    cdef double *coefficients       # [n]
+    cdef double *covariance         # [n, n], the lower triangle
     # scratch: the last sample
-    cdef Py_ssize_t n_classes
-    cdef double log_odds[STACKED]   # of the experts, which the stack of two classes is a function of
-    cdef double *log_chances        # [n_classes · STACKED], that of many
-    cdef double h[STACKED]          # the covariance times these
+    cdef double *log_odds           # [n] with two classes
+    cdef double *log_chances        # [n_classes, n] with many
+    cdef double *h                  # [n] the covariance times these
+    cdef double *mean               # [n]
+    cdef double *off                # [n]
+    # what ``restart`` moves into
+    cdef Py_ssize_t next_n
+    cdef double *next_covariance
+    cdef double *next_numbers
 
-    cdef int reserve_classes(self, Py_ssize_t n_classes) except -1
-    cdef void ask(self, double *p, const double *weight) noexcept
+    cdef int reserve_inputs(self, Py_ssize_t n) except -1
+    cdef void restart(self) noexcept
     cdef void ask_two(self, double *p, const double *weight) noexcept
     cdef void ask_many(self, double *p, const double *weight) noexcept
-    cdef void learn(self, Py_ssize_t c, double counts, const double *p) noexcept
     cdef void learn_two(self, Py_ssize_t c, double counts, double own) noexcept
     cdef void learn_many(self, Py_ssize_t c, double counts, const double *own) noexcept

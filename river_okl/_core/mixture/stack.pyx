@@ -1,8 +1,8 @@
-"""A logistic regression on what all other experts say: it learns what their weights cannot say.
+"""A stacked logistic regression on the predictions of all other experts: it learns what their weights cannot express.
 
-Its coefficients are the mixture's weights of the experts and what it has learned beyond them, with a covariance: a step
-is one of Kalman's.  Of two classes it is a function of the experts' log-odds, and the variance draws a prediction
-closer to 1/2 as MacKay has it.  Of many it is p(c) ∝ Π_e p_e(c)^β_e, a softmax of their logarithms.
+Its coefficients are the mixture weights of the experts plus a correction with a covariance; a step is one of a Kalman
+filter.  For two classes the inputs are the log-odds of the experts, and the variance draws a prediction towards 1/2 as
+in MacKay's approximation.  For many classes p(c) ∝ Π_e p_e(c)^β_e, a softmax of their log-probabilities.
 """
 
 from libc.math cimport M_PI, fmax, fmin, log, sqrt
@@ -11,66 +11,100 @@ import numpy as np
 
 from river_okl._core.calibration cimport sigmoid, softmax
 from river_okl._core.linalg cimport linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport LARGEST
+from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.sample cimport LARGEST, Sample
 
 from river_okl._core.states import check_positive, checked_numbers
 
-LARGEST_VARIANCE = 1e6              # of a coefficient that hardly counts: it grows by 1e-5 a sample
-cdef double LEAST = 1e-3            # probability that an expert can give, and at which a class is learned from
+LARGEST_VARIANCE = 1e6              # of a coefficient without influence: it grows by 1e-5 a sample
+cdef double LEAST = 1e-3            # probability of an expert; a class of less is not learned from
 
 
-cdef class Stack:
-    """What is learned beyond the weights of the experts, which the stack is the last of."""
+cdef class Stack(Expert):
+    """What is learned beyond the weights of the experts, which the stack is the last of.
 
-    def __cinit__(self):
-        cdef Py_ssize_t i
-        self.covariance = <double *> aligned_resize(NULL, 0, STACKED * STACKED, 8)
-        for i in range(STACKED):
-            self.covariance[i * STACKED + i] = 1.0
+    Parameters
+    ----------
+    of_two
+        How many predictions there are beside its own with two classes,
+    of_many
+        and with more.
+    """
+
+    def __init__(self, Py_ssize_t of_two, Py_ssize_t of_many):
+        self.name, self.rows = "stack", 1
+        self.of_many = of_many
         self.n_classes = 2
+        self.reserve_inputs(of_two + 1)
+        self.restart()
 
-    def __dealloc__(self):
-        okl_free(self.covariance)
-        okl_free(self.log_chances)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + STACKED * 8 * (STACKED + (self.n_classes if self.n_classes > 2 else 0))
-
-    cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
-        """So many, more than two."""
-        self.log_chances = <double *> aligned_resize(self.log_chances, 0, n_classes * STACKED, 8)
-        self.n_classes = n_classes
+    cdef int reserve_inputs(self, Py_ssize_t n) except -1:
+        """Room to restart with so many inputs."""
+        self.next_n = n
+        self.next_covariance = self.doubles(NULL, 0, n * n)
+        self.next_numbers = self.doubles(NULL, 0, 5 * n)
         return 0
 
-    cdef void ask(self, double *p, const double *weight) noexcept:
-        """The probabilities of every class follow those of the others, who count by these weights."""
-        if self.n_classes == 2:
-            self.ask_two(p, weight)
-        else:
-            self.ask_many(p, weight)
+    cdef void restart(self) noexcept:
+        """It knows nothing."""
+        cdef Py_ssize_t i, n = self.next_n
+        self.release(self.covariance)
+        self.release(self.coefficients)
+        self.n = n
+        self.covariance, self.next_covariance = self.next_covariance, NULL
+        self.coefficients, self.next_numbers = self.next_numbers, NULL
+        self.log_odds, self.h = self.coefficients + n, self.coefficients + 2 * n
+        self.mean, self.off = self.coefficients + 3 * n, self.coefficients + 4 * n
+        for i in range(n):
+            self.covariance[i * n + i] = 1.0
 
-    cdef void learn(self, Py_ssize_t c, double counts, const double *p) noexcept:
-        """The last sample is of class c, and counts so often."""
-        cdef Py_ssize_t i
+    cdef int reserve_class(self) except -1:
+        cdef Py_ssize_t n = self.of_many
         if self.n_classes == 2:
-            self.learn_two(c, counts, p[2 * (STACKED - 1) + 1])
+            self.release(self.next_covariance)
+            self.release(self.next_numbers)
+            self.next_covariance = self.next_numbers = NULL
+            self.reserve_inputs(n)
+        self.log_chances = self.doubles(self.log_chances, 0, (self.n_classes + 1) * n)
+        return 0
+
+    cdef void add_class(self) noexcept:
+        """With the third class it restarts, as a function of probabilities instead of log-odds."""
+        if self.n_classes == 2:
+            self.restart()
+        self.n_classes += 1
+
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        """The probabilities of every class follow those of the other experts."""
+        p -= self.first * self.n_classes
+        if self.n_classes == 2:
+            self.ask_two(p, self.weight)
         else:
-            self.learn_many(c, counts, p + STACKED * self.n_classes)
-        for i in range(STACKED):
-            self.covariance[i * STACKED + i] += 1e-5  # so that it goes on learning
+            self.ask_many(p, self.weight)
+        return 0
+
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        cdef Py_ssize_t i, c = <Py_ssize_t> y.target
+        cdef const double *own = y.p + self.first * self.n_classes
+        if self.n_classes == 2:
+            self.learn_two(c, y.counts, own[1])
+        else:
+            self.learn_many(c, y.counts, own)
+        for i in range(self.n):
+            self.covariance[i * self.n + i] += 1e-5  # so that it goes on learning
+        return False
 
     cdef void ask_two(self, double *p, const double *weight) noexcept:
         cdef double clipped, total = 0.0
-        cdef Py_ssize_t i, e = STACKED - 1
+        cdef Py_ssize_t i, n = self.n, e = n - 1
         for i in range(e):
             clipped = fmin(fmax(p[2 * i + 1], LEAST), 1.0 - LEAST)
             self.log_odds[i] = log(clipped / (1.0 - clipped))
         self.log_odds[e] = 1.0
-        linalg.symmetric_times(self.covariance, STACKED, STACKED, 1.0, self.log_odds, 0.0, self.h)
-        for i in range(STACKED):
+        linalg.symmetric_times(self.covariance, self.n, self.n, 1.0, self.log_odds, 0.0, self.h)
+        for i in range(self.n):
             total += (self.coefficients[i] + (weight[i] if i < e else 0.0)) * self.log_odds[i]
-        total /= sqrt(1.0 + M_PI / 8.0 * fmax(0.0, linalg.dot(self.h, self.log_odds, STACKED)))
+        total /= sqrt(1.0 + M_PI / 8.0 * fmax(0.0, linalg.dot(self.h, self.log_odds, self.n)))
         p[2 * e + 1] = sigmoid(total)
         p[2 * e] = 1.0 - p[2 * e + 1]
 
@@ -78,19 +112,19 @@ cdef class Stack:
         """``own`` was the probability of class 1."""
         cdef double curvature = fmax(own * (1.0 - own), 0.01) * counts, gain
         cdef Py_ssize_t i
-        gain = 1.0 / (1.0 / curvature + linalg.dot(self.h, self.log_odds, STACKED))
-        for i in range(STACKED):
+        gain = 1.0 / (1.0 / curvature + linalg.dot(self.h, self.log_odds, self.n))
+        for i in range(self.n):
             self.coefficients[i] += self.h[i] * gain * (c - own) * counts / curvature
-        linalg.rank_one(self.covariance, STACKED, STACKED, -gain, self.h)
+        linalg.rank_one(self.covariance, self.n, self.n, -gain, self.h)
 
     cdef void ask_many(self, double *p, const double *weight) noexcept:
-        cdef Py_ssize_t i, o, n = self.n_classes
-        cdef double *own = p + STACKED * n
+        cdef Py_ssize_t i, o, m = self.n, n = self.n_classes
+        cdef double *own = p + m * n
         cdef double *of_class
         for o in range(n):
-            of_class = self.log_chances + o * STACKED
+            of_class = self.log_chances + o * m
             own[o] = 0.0
-            for i in range(STACKED):
+            for i in range(m):
                 of_class[i] = log(fmax(p[i * n + o], LEAST))
                 own[o] += (self.coefficients[i] + weight[i]) * of_class[i]
         softmax(own, 1.0, n, own)
@@ -98,49 +132,60 @@ cdef class Stack:
     cdef void learn_many(self, Py_ssize_t c, double counts, const double *own) noexcept:
         """``own`` were the probabilities of every class: one step of Newton's, the curvature of one class after the
         other."""
-        cdef double[STACKED] mean
-        cdef double[STACKED] off
+        cdef double *mean = self.mean
+        cdef double *off = self.off
         cdef const double *of_class
-        cdef Py_ssize_t i, o
-        for i in range(STACKED):
+        cdef Py_ssize_t i, o, n = self.n
+        for i in range(n):
             mean[i] = 0.0
             for o in range(self.n_classes):
-                mean[i] += own[o] * self.log_chances[o * STACKED + i]
+                mean[i] += own[o] * self.log_chances[o * n + i]
         for o in range(self.n_classes):
             if own[o] < LEAST:
                 continue
-            of_class = self.log_chances + o * STACKED
-            for i in range(STACKED):
+            of_class = self.log_chances + o * n
+            for i in range(n):
                 off[i] = of_class[i] - mean[i]
-            linalg.symmetric_times(self.covariance, STACKED, STACKED, 1.0, off, 0.0, self.h)
+            linalg.symmetric_times(self.covariance, n, n, 1.0, off, 0.0, self.h)
             linalg.rank_one(
-                self.covariance, STACKED, STACKED,
-                -1.0 / (1.0 / (own[o] * counts) + fmax(0.0, linalg.dot(self.h, off, STACKED))), self.h
+                self.covariance, n, n,
+                -1.0 / (1.0 / (own[o] * counts) + fmax(0.0, linalg.dot(self.h, off, n))), self.h
             )
-        of_class = self.log_chances + c * STACKED
-        for i in range(STACKED):
+        of_class = self.log_chances + c * n
+        for i in range(n):
             off[i] = counts * (of_class[i] - mean[i])
-        linalg.symmetric_times(self.covariance, STACKED, STACKED, 1.0, off, 1.0, self.coefficients)
+        linalg.symmetric_times(self.covariance, n, n, 1.0, off, 1.0, self.coefficients)
+
+    def names(self):
+        return ["stack"]
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, n = self.n
         return {
-            "coefficients": np.array([self.coefficients[i] for i in range(STACKED)]),
-            "covariance": np.array([self.covariance[i] for i in range(STACKED * STACKED)]).reshape(STACKED, STACKED),
+            "coefficients": np.array([self.coefficients[i] for i in range(n)]),
+            "covariance": np.array([self.covariance[i] for i in range(n * n)]).reshape(n, n),
         }
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked: it may come from anywhere."""
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i, j, n = self.n
         coefficients = checked_numbers(
-            "the coefficients of a stack", state["coefficients"], (STACKED,), -LARGEST, LARGEST
+            "the coefficients of a stack", state["coefficients"], (n,), -LARGEST, LARGEST
         )
         covariance = checked_numbers(
-            "the covariance of a stack", state["covariance"], (STACKED, STACKED), -LARGEST_VARIANCE, LARGEST_VARIANCE
+            "the covariance of a stack", state["covariance"], (n, n), -LARGEST_VARIANCE, LARGEST_VARIANCE
         )
         check_positive("the covariance of a stack", covariance)
-        for i in range(STACKED):
+        for i in range(n):
             self.coefficients[i] = coefficients[i]
-            for j in range(STACKED):
-                self.covariance[i * STACKED + j] = covariance[i, j]
+            for j in range(n):
+                self.covariance[i * n + j] = covariance[i, j]
+
+    def permuted(self, dict state, list order):
+        """If two labels change places, log-odds change their signs together, and the constant does not."""
+        if self.n_classes > 2 or order != [1, 0]:
+            return state
+        coefficients, covariance = state["coefficients"].copy(), state["covariance"].copy()
+        coefficients[-1] *= -1.0
+        covariance[-1] *= -1.0
+        covariance[:, -1] *= -1.0
+        return state | {"coefficients": coefficients, "covariance": covariance}

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, compose
 
+from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.sample import shown
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier
@@ -246,37 +247,10 @@ def _negate(model: Any) -> None:
 
 def _with_classes(f: Any, order: list[int] | None) -> Any:
     """A process or mixture whose classes have another order; None: whose two labels change places."""
+    if isinstance(f, Mixture):
+        return f.permuted(order or [1, 0])
     make, options, state = f.__reduce__()
-
-    def turned(a: Any) -> Any:
-        return -a if order is None else a[order]
-
-    for posterior in state["processes"]["posteriors"] if "processes" in state else [state["posterior"]]:
-        posterior["means"] = turned(posterior["means"])
-    if "pool" in state:
-        places = [1, 0] if order is None else order
-        for part, name in ("pool", "coef"), ("linear", "coef"), ("linear", "bias"):
-            state[part][name] = turned(state[part][name])
-        for name in "gaussians", "counts":
-            state["bayes"][name] = state["bayes"][name][places]
-        targets = state["neighbours"]["targets"]
-        state["neighbours"]["targets"] = np.argsort(places)[targets.astype(int)].astype(float)
-        for forest in state["forests"]:
-            _reorder_forest(forest, places)
-    if order is None and "stack" in state:  # log-odds change their signs together, the constant does not
-        state["stack"]["coefficients"][-1] *= -1.0
-        state["stack"]["covariance"][-1] *= -1.0
-        state["stack"]["covariance"][:, -1] *= -1.0
+    state["posterior"]["means"] = -state["posterior"]["means"] if order is None else state["posterior"]["means"][order]
     made = make(*options)
     made.restore(state)
     return made
-
-
-def _reorder_forest(state: dict[str, Any], order: list[int]) -> None:
-    """Class c of a forest's state is what class order[c] was."""
-    state["counts"] = state["counts"][:, order]
-    n, m = len(order), state["candidates"].shape[1]
-    if m:  # otherwise there are no statistics: the classes are too many, or there were no features yet
-        state["totals"][:, :n] = state["totals"][:, order]
-        of_classes = state["statistics"][:, 2 * m : (2 + 3 * n) * m]  # after the ranges, three rows for each class
-        of_classes[:] = of_classes.reshape(-1, n, 3 * m)[:, order].reshape(of_classes.shape)

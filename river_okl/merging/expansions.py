@@ -3,7 +3,7 @@
 Beyond it f is projected once, on points that are chosen greedily, each so that it explains most of what is left of f
 (orthogonal matching pursuit): ‖f - f̃‖ is then known.  Random features (FOGD) have the same points for all, and average.
 
-An attribute of a class is merged by ``ATTRIBUTES``; one that is not there makes its class refuse, by name.
+A class declares how its attributes merge (``_merging``); an attribute without a rule is rejected by name.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from river_okl.algorithms.support import DEPENDENT, TIE, AveragedExpansion, solv
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import kind_of
 from river_okl.labels import Labels
+from river_okl.merging.shards import Shards
+from river_okl.merging.statistics import follow, pooled_kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
-from river_okl.shards.shards import Shards
-from river_okl.shards.statistics import follow, pooled_kernel
 
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
 
@@ -37,52 +37,26 @@ Sample = dict[Hashable, float]
 CANDIDATES = 2  # times the budget: the heaviest of the union, among which the points are chosen
 
 
-def _added(shards: Shards, name: str) -> Any:
-    return shards.total(lambda model: getattr(model, name))
-
-
-def _largest(shards: Shards, name: str) -> Any:
-    return max(getattr(model, name) for model in shards.models)
-
-
-def _mean(shards: Shards, name: str) -> Any:
-    return shards.mean(lambda model: getattr(model, name))
-
-
-def _first(shards: Shards, name: str) -> Any:
-    return copy.deepcopy(getattr(shards.models[0], name))
-
-
-def _anew(shards: Shards, name: str) -> Any:
-    return getattr(shards.new(), name)  # it is made of f when it is needed
-
-
-ATTRIBUTES: dict[str, Callable[[Shards, str], Any]] = {
-    **dict.fromkeys(("_t", "_k", "_mistakes", "_damage", "_weight"), _added),
-    "_y_max": _largest,
-    "_rho": _mean,
-    "_rng": _first,
-    **dict.fromkeys(("_neighbours", "_basis", "_w", "_gammas", "_mass", "_births", "_gram", "_settled"), _anew),
+RULES: dict[str, Callable[[Shards, str], Any]] = {
+    "sum": lambda shards, name: shards.total(lambda model: getattr(model, name)),
+    "max": lambda shards, name: max(getattr(model, name) for model in shards.models),
+    "mean": lambda shards, name: shards.mean(lambda model: getattr(model, name)),
+    "first": lambda shards, name: copy.deepcopy(getattr(shards.models[0], name)),
+    "new": lambda shards, name: getattr(shards.new(), name),  # it is made of f when it is needed
 }
-REFUSED = {
-    "_sketch": "its features are a random sketch of the points of one stream",
-    "_hints": "its predictions lean on the last samples of one stream, which several do not have",
-    "_inverse": "its features are coordinates on samples of one stream; RandomFourierFeatures(seed=...) merges",
-    "_g": "the average over the last part of one stream is none of several; suffix=0 merges",
-}
-OWN = ("_f", "_labels", "_calibration", "_in_ball", "_radius", "_derivative")
+"""What the values of ``KernelEstimator._merging`` mean."""
 
 
 def merged(shards: Shards) -> tuple[Any, float]:
     """The model of f = Σ w_i f_i, and ‖f - f̃‖."""
     model = shards.new()
-    names = sorted(vars(model).keys() - model._get_params().keys() - {*OWN})
-    for name in sorted(names, key=lambda name: name not in REFUSED):
-        if name not in ATTRIBUTES:
-            why = REFUSED.get(name, f"nothing is said of its {name}")
-            raise TypeError(f"{type(model).__name__} does not merge: {why}")
-    for name in names:
-        setattr(model, name, ATTRIBUTES[name](shards, name))
+    rules = model._rules()
+    for name in sorted(vars(model).keys() - model._get_params().keys(), key=lambda name: name not in rules):
+        rule = rules.get(name, f"nothing is said of its {name}")
+        if rule in RULES:
+            setattr(model, name, RULES[rule](shards, name))
+        elif rule not in ("own", "parameters"):
+            raise TypeError(f"{type(model).__name__} does not merge: {rule}")
     if isinstance(model, KernelClassifier):
         model._labels = Labels(shards.models[0]._labels.names)
         follow(shards, lambda each: each._calibration, model._calibration)

@@ -4,7 +4,7 @@
                                 weights of the metrics are averaged
     kernels                     the three that were believed most; who has another takes over from its best, as it
                                 does where a kernel moves
-    processes                   evidence adds up over one dictionary (posteriors.py), which is chosen from all of theirs
+    processes                   evidence adds up over one dictionary (gaussian.py), which is chosen from all of theirs
     pool                        sums of expansions: Σ w_i f_i, of which the heaviest points stay
     neighbours                  the latest samples of all; every point keeps its target, in the units of the merged one
     naive Bayes                 as if one stream had been counted, of the average length
@@ -35,9 +35,8 @@ from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
-from river_okl.predictive import PredictiveClassifier
-from river_okl.shards.expansions import pursued
-from river_okl.shards.posteriors import (
+from river_okl.merging.expansions import pursued
+from river_okl.merging.gaussian import (
     Ends,
     Places,
     Posterior,
@@ -49,9 +48,10 @@ from river_okl.shards.posteriors import (
     stored,
     unpacked,
 )
-from river_okl.shards.shards import Shards, not_from_start
-from river_okl.shards.spaces import Space, joined
-from river_okl.shards.statistics import Moments
+from river_okl.merging.shards import Shards, not_from_start
+from river_okl.merging.spaces import Space, joined
+from river_okl.merging.statistics import Moments
+from river_okl.predictive import PredictiveClassifier
 
 MODELS = OKL
 
@@ -99,9 +99,9 @@ class Mixed:
         self.names: dict[Hashable, int] = {name: i for i, name in enumerate(scaler["names"])}
         self.places: NDArray[np.int32] = scaler["place"]  # of these features in its metrics and linear models
         self.kernels = [Kernel(m, int(metric), *means) for m, metric, *means in self.processes["kernels"].tolist()]
-        posteriors = np.exp(self.state["log_weights"])
-        self.posteriors: Arrays = posteriors / posteriors.sum()
-        self.target = _moments(self.state["target"][:-1])
+        weights = np.exp(self.state["log_weights"])
+        self.mixture_weights: Arrays = weights / weights.sum()
+        self.target = _moments(self.state["target"][:-1]) if "target" in self.state else Moments()
         count, mean, square = self.state["weights"].tolist()
         self.sample_weights = Moments(count, mean, max(0.0, square - mean**2), MEMORY)
         self.seen = int(self.state["counts"][0])
@@ -113,7 +113,8 @@ class Mixed:
 
     def error_of_trees(self) -> float:
         """The running error of its trees, in the mean of all."""
-        running: list[float] = [error for forest in self.state["forests"] for error in forest["running"][:, 1].tolist()]
+        forests = [self.state[name] for name in ("forest", "random_forest") if name in self.state]
+        running: list[float] = [error for forest in forests for error in forest["running"][:, 1].tolist()]
         return sum(running) / max(1, len(running))
 
     def of_kernel(self, i: int) -> slice:
@@ -123,7 +124,7 @@ class Mixed:
 
     def believed(self, i: int) -> float:
         """The weight of the experts with kernel i."""
-        return float(self.posteriors[self.of_kernel(i)].sum())
+        return float(self.mixture_weights[self.of_kernel(i)].sum())
 
     def source(self, kernel: Kernel) -> int:
         """The own kernel that is of this kind, or the one that is believed most."""
@@ -428,7 +429,7 @@ class Merging:
     ) -> tuple[Rows, float]:
         """Of the points held those that explain most of all means, and what is lost of them."""
         n, each = len(self.kernels), len(POSTERIORS_OF[self.task])
-        weights = self.mean(lambda each: each.posteriors[: each.n_processes]).reshape(n, each)
+        weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(n, each)
         importance = np.zeros(len(self.space))
         moving = [i for i, share in enumerate(self.shares) if share > 0.0]
         for k, b in np.ndindex(n, each):
@@ -547,31 +548,37 @@ class Merging:
             "fit": self.mean(lambda each: each.state["bayes"]["fit"]),
         }
 
-    def linear(self, each: Mixed) -> Arrays:
-        """The coefficients of the linear models, features in their places here."""
-        return self.along(2, each, each.state["linear"]["coef"])
+    def linear(self) -> State:
+        return {
+            "coef": self.mean(lambda each: self.along(2, each, each.state["linear"]["coef"])),
+            "bias": self.mean(lambda each: each.state["linear"]["bias"]),
+        }
+
+    def stack(self) -> State:
+        return {name: self.mean(lambda each: each.state["stack"][name]) for name in self.first.state["stack"]}  # noqa: B023
 
     def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
         """What a mixture has for each of its features, along this axis, at their places in the merged one."""
         moved = np.moveaxis(values, axis, 0)[each.places]
         return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
-    def forests(self, new: Any) -> list[State]:
-        """Those of the donor.
+    def forest(self, new: Any) -> State:
+        """That of the donor.
 
-        Where its features cannot keep their places, its trees begin new statistics; where its targets are of another
-        unit altogether, new trees."""
+        If its features cannot keep their places, its trees begin new statistics; if its targets are of another unit
+        altogether, new trees."""
         own = np.full(1 + max([-1, *self.donor.places.tolist()]), GONE, dtype=np.int32)
         own[self.donor.places] = self.donor.columns
-        forests = [dict(forest) for forest in self.donor.state["forests"]]
+        forest = dict(self.donor.state[new.name])
         if not (own == np.arange(len(own))).all():
-            forests = [relocated(forest, own) for forest in forests]
+            forest = relocated(forest, own)
         if self.task == "regression":
-            (ratio, shift), units = self.units(self.donor), forests[0]["units"]
-            forests[0]["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
+            (ratio, shift), units = self.units(self.donor), forest["units"]
+            forest["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
             if not (1e-3 < ratio * units[0] < 1e3 and abs(ratio * units[1] + shift) < 1e3):
-                return [forest.state() for forest in new.forests]
-        return forests
+                found: State = new.state()
+                return found
+        return forest
 
     # Estimates of a target --------------------------------------------------------------------------------------------
 
@@ -584,7 +591,7 @@ class Merging:
         weights: Arrays = self.mean(lambda each: each.state["combiner"]["log_weights"])
         return {
             "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
-            "stack": self.stack(),
+            "stack": self.stacked(),
             "log_weights": weights - weights.max(),
             "residuals": self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]),
         }
@@ -601,7 +608,7 @@ class Merging:
         covariance[np.ix_(to, to)] = unpacked(state["covariance"], n)[np.ix_(of, of)]
         return coef, covariance
 
-    def stack(self) -> State:
+    def stacked(self) -> State:
         """It knows how its processes err, but the merged ones err in other ways: at first it is the mixture's mean."""
         if len(self.movers) == 1:
             own: State = self.first.state["combiner"]["stack"]
@@ -623,32 +630,29 @@ class Merging:
             "bases": bases,
             "posteriors": posteriors,
         }
-        pool = linear = stack = None
+        experts: State = {"processes": processes}
         if self.task != "regression":
-            rows, pool = self.pool(rows, f.pool.most)
-            linear = {"coef": self.mean(self.linear), "bias": self.mean(lambda each: each.state["linear"]["bias"])}
+            rows, experts["pool"] = self.pool(rows, f.pool.most)
         rows, latest = self.latest(rows, f.neighbours.most)
-        if self.task != "regression":
-            names = self.first.state["stack"]
-            stack = {name: sum(share * each.state["stack"][name] for share, each in self.movers) for name in names}
+        experts["neighbours"] = self.neighbours(rows, latest, f.neighbours.most)
+        for expert in f.experts:
+            if expert.name in ("forest", "random_forest"):
+                experts[expert.name] = self.forest(expert)
+            elif expert.name not in experts:
+                experts[expert.name] = getattr(self, expert.name)()
+        if self.task == "regression":
+            spread = float(self.mean(lambda each: each.state["target"][-1]))
+            experts["target"] = *_numbers(self.target), spread
         return {
             "points": stored(self.points(rows), f.budget + 2),
             "scaler": self.scaler(),
             "words": self.words(),
             "distances": self.distances(rows),
-            "processes": processes,
-            "pool": pool,
-            "neighbours": self.neighbours(rows, latest, f.neighbours.most),
-            "linear": linear,
-            "stack": stack,
-            "bayes": self.bayes() if self.task != "regression" else None,
-            "combiner": self.combiner() if self.task == "regression" else None,
-            "forests": self.forests(f),
+            **experts,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
             "weights": self.sample_weights(),
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
-            "target": (*_numbers(self.target), float(self.mean(lambda each: each.state["target"][-1]))),
             "counts": (
                 self.seen,
                 self.seen + min(max(1, each.state["counts"][1] - each.seen) for _, each in self.movers),
@@ -739,7 +743,7 @@ def distance(shards: Shards) -> float:
             total = np.zeros((len(merging.space), posteriors[0][2][b].means.shape[0]))
             for sign, (at, among, of) in zip((1.0, -1.0), posteriors, strict=True):
                 total[at] += sign * (among @ of[b].means.T)
-            weight = sum(each.posteriors[e] for each in merging.all) / 2.0
+            weight = sum(each.mixture_weights[e] for each in merging.all) / 2.0
             mass += weight
             square += weight * max(0.0, float((total[rows] * (K @ total[rows])).sum()))
     deviation = _deviation(merging.target) if merging.task == "regression" else 1.0

@@ -1,3 +1,0 @@
-"""Types of the owner of buffers, which only the compiled core uses."""
-
-class Owner: ...
