@@ -182,9 +182,9 @@ def rate(
 
 
 class PerClass(base.Base):
-    """A budget for each label, where there are more than two: k labels share k times as many support vectors.
+    """A budget for each label if there are more than two: k labels share k times as many support vectors.
 
-    Two labels are told apart by one function, and k > 2 by k functions of the same support vectors. A model with
+    Two labels need one function, and k > 2 labels k functions of the same support vectors. A model with
     `budget=500` has 500 for all of them, however many come; with `budget=PerClass(50)` it has 50 for two labels, 150
     for three, 1,300 for the letters of the alphabet. Take it where labels are many, and nobody knows how many. Its time
     grows in proportion to the labels that come, and its memory with their square: each support vector has a coefficient
@@ -193,7 +193,7 @@ class PerClass(base.Base):
     Parameters
     ----------
     budget
-        The most support vectors for each label.
+        Maximum number of support vectors for each label.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class PerClass(base.Base):
 
 
 def of_expansion(budget: Any, model: Any) -> dict[str, Any]:
-    """The budget as an expansion takes it, where the model of this parameter may have one for each label."""
+    """The budget as an expansion takes it; a ``PerClass`` is for models that accept more than two labels."""
     if not isinstance(budget, PerClass):
         check_whole("budget", budget)
         return {"budget": budget}
