@@ -224,7 +224,7 @@ class PerClass(base.Base):
 
 
 def of_expansion(budget: Any, model: Any) -> dict[str, Any]:
-    """The budget as an expansion takes it, where the model of this parameter may have one for each label."""
+    """The budget as an expansion takes it; a ``PerClass`` is for models that accept more than two labels."""
     if not isinstance(budget, PerClass):
         check_whole("budget", budget)
         return {"budget": budget}

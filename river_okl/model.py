@@ -19,8 +19,8 @@ step, so that those it names in ``_mutable_attributes`` can be changed by river'
 A public method holds the model's lock, and so sees the model between two samples (``_core/lock.pyx``).
 
 f is an expansion, or another ``Function`` (``_core/function/protocol.pyx``) that a class names as its ``_make``.  If
-predictions are made of more than f(x), ``_summands`` says of what, once for predictions, frames, calibration and
-explanations.
+predictions are more than f(x), ``_alone`` is False, and ``_weights`` and ``_others`` say of what they are the sum, once
+for predictions, frames, calibration and explanations.
 
 A third label makes a classifier multi-class if its algorithm allows it (``_multiclass``): f becomes one function for
 each class and sees each sample along the direction between its class and the strongest rival, so that the algorithm
@@ -33,7 +33,7 @@ import copy
 import functools
 import math
 import random
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -100,7 +100,7 @@ class KernelEstimator(base.Estimator):
     _default_kernel: ClassVar[kernels.Kernel] = kernels.RBF()
     _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
     """How an attribute merges, beside the class that has it: a name of ``river_okl.merging.expansions.RULES``, "own" by
-    the rule of its kind of model, "parameters" where it follows from them; or why no model that has it merges."""
+    the rule of its kind of model, "parameters" if it follows from them; or why no model that has it merges."""
 
     def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         check_kernel(kernel)
@@ -290,6 +290,8 @@ class TargetModel(SupervisedModel, base.MiniBatchRegressor):
 class LabelModel(SupervisedModel, base.MiniBatchClassifier):
     """A classifier, and the labels that it has seen."""
 
+    _merging = {"_labels": "own"}
+
     def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         super().__init__(kernel, **options)
         self._labels = Labels()
@@ -306,13 +308,8 @@ class LabelModel(SupervisedModel, base.MiniBatchClassifier):
 class KernelModel(SupervisedModel):
     """A model that predicts f(x), or a sum of functions, and steps over f."""
 
-    _derived: ClassVar[tuple[str, ...]] = ("_derivative",)  # attributes that follow from the parameters
     _default_loss: optim.losses.Loss
-    _alone: ClassVar[bool]  # whether f is the only summand, and asked without a detour
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls._alone = cls._summands is KernelModel._summands
+    _alone: Any = True  # whether f(x) is the prediction; a property if that depends on a parameter
 
     def _set_loss(self, loss: optim.losses.Loss | None) -> None:
         """For the classes that have a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
@@ -327,15 +324,23 @@ class KernelModel(SupervisedModel):
         """The loss of passive-aggressive algorithms for the prediction p, and the sign of their step."""
         raise NotImplementedError
 
+    def _weights(self) -> tuple[float, ...]:
+        """The weights of the outputs of f in the prediction."""
+        return (1.0,)
+
+    def _others(self) -> Sequence[Summand]:
+        """The other functions in the prediction."""
+        return ()
+
     def _summands(self) -> list[Summand]:
-        """The functions whose sum is predicted, f first, each with the weights of its outputs."""
-        return [(self._f, (1.0,))]
+        """The functions whose sum is predicted, f first."""
+        return [(self._f, self._weights()), *self._others()]
 
     def _decision(self, x: Any) -> float:
         """The predicted value; not for more than two classes."""
-        value = 0.0
-        for f, weights in self._summands():
-            value += f.evaluate(x, weights)
+        value: float = self._f.evaluate(x, self._weights())
+        for other, weights in self._others():
+            value += other.evaluate(x, weights)
         return value
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
@@ -422,10 +427,13 @@ class KernelRegressor(KernelModel, TargetModel):
         lock = f.lock
         try:
             lock.acquire()
-            if not self._alone:
-                for other, _ in self._summands()[1:]:
+            if self._alone:
+                p = f.observe(x)
+            else:
+                for other, _ in self._others():
                     other.observe(x)
-            self._step(f, y, f.observe(x), w)
+                p = f.observe(x)
+            self._step(f, y, p, w)
         finally:
             lock.release()
 
@@ -454,7 +462,7 @@ class KernelClassifier(KernelModel, LabelModel):
     """
 
     _default_loss: optim.losses.Loss = optim.losses.Hinge()
-    _merging = {"_labels": "own", "_calibration": "own"}
+    _merging = {"_calibration": "own"}
 
     def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         super().__init__(kernel, **options)
@@ -481,13 +489,12 @@ class KernelClassifier(KernelModel, LabelModel):
             if self._alone:
                 p = observe_label(f, self._calibration, x, position)
             else:
-                summands = self._summands()
-                for other, _ in summands[1:]:
+                for other, _ in self._others():
                     other.observe(x)
                 p = f.observe(x, position if f.n_classes else -1)
-                value = 0.0
-                for function, weights in summands:
-                    value += function.value(weights)
+                value = f.value(self._weights())
+                for other, weights in self._others():
+                    value += other.value(weights)
                 self._calibration.update(target * value)
             self._step(f, target, p, w)
         finally:

@@ -105,7 +105,6 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
     """A classifier whose probabilities are the predictive ones."""
 
     _multiclass = True
-    _merging = {"_labels": "own"}
 
     def _probabilities(self, x: Any) -> list[float]:
         """Of every label by its position; of two where there are fewer."""

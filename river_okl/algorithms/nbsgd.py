@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -124,6 +124,7 @@ class SuffixAverage(KernelModel):
 
     suffix: float
     _t: int
+    _alone: Any = property(lambda model: not model.suffix)
 
     def _start_average(self) -> None:
         self._g = Expansion(self._f.kernel.terms, n_outputs=2)
@@ -228,15 +229,17 @@ class SuffixAverage(KernelModel):
         _swap_remove(self._steps_left, self._positions_left, i)
         del self._constants_left[a]
 
-    def _summands(self) -> list[Summand]:
+    def _weights(self) -> tuple[float, ...]:
         if not self.suffix:
-            return [(self._f, (1.0,))]
-        n = self._t + 1.0 - self._low
-        factor, left = self._t / n, 1.0 / n
-        return [
-            (self._f, (factor * self._upper, factor, -factor * self._lower)),
-            (self._g, (left, -left * self._lower)),
-        ]
+            return (1.0,)
+        factor = self._t / (self._t + 1.0 - self._low)
+        return (factor * self._upper, factor, -factor * self._lower)
+
+    def _others(self) -> Sequence[Summand]:
+        if not self.suffix:
+            return ()
+        left = 1.0 / (self._t + 1.0 - self._low)
+        return [(self._g, (left, -left * self._lower))]
 
 
 def _swap_remove(keys: list[int], positions: dict[int, int], i: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -62,6 +63,7 @@ class POMDRClassifier(KernelClassifier):
 
     """
 
+    _alone = False
     _merging = {"_hints": "its predictions lean on the last samples of one stream, which several do not have"}
 
     def __init__(
@@ -146,5 +148,5 @@ class POMDRClassifier(KernelClassifier):
         self._projecting = False
         self._sum_delta = 0.0
 
-    def _summands(self) -> list[Summand]:
-        return [(self._f, (1.0,)), (self._hints, (self._rate() / max(1, len(self._hints)),))]
+    def _others(self) -> Sequence[Summand]:
+        return [(self._hints, (self._rate() / max(1, len(self._hints)),))]

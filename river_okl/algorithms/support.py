@@ -6,6 +6,7 @@ All on the core's own loops: one thread, one order of summation.
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from river_okl._core.linalg import (
     times,
     transposed_times,
 )
-from river_okl.model import KernelModel, Summand
+from river_okl.model import KernelModel
 
 DEPENDENT = 1e-12  # of κ(x, x), or of two such: a δ² or a determinant below it is rounding, and breaks an inverse Gram
 CUT_OFF = 1e-12  # of the largest eigenvalue of a Gram matrix: what is below is rounding
@@ -243,6 +244,7 @@ class AveragedExpansion(KernelModel):
 
     averaged: bool
     _t: int
+    _alone: Any = property(lambda model: not model.averaged)
 
     def _add_averaged(self, c: float) -> None:
         """f ← f + c κ(x, ·)"""
@@ -251,5 +253,5 @@ class AveragedExpansion(KernelModel):
         if self.averaged:
             f.shift(len(f) - 1, c * self._t, 1)
 
-    def _summands(self) -> list[Summand]:
-        return [(self._f, (1.0, -1.0 / (self._t + 1)) if self.averaged else (1.0,))]
+    def _weights(self) -> tuple[float, ...]:
+        return (1.0, -1.0 / (self._t + 1)) if self.averaged else (1.0,)
