@@ -4,6 +4,8 @@ Matrices are row-major with leading dimension ld; of symmetric matrices and tria
 counts, and what stands in the other one does not count and stays.
 """
 
+from river_okl._core.memory cimport Owner
+
 cdef extern from "linalg.h":
     ctypedef struct Linalg:
         double (*dot)(const double *x, const double *y, Py_ssize_t n) noexcept nogil
@@ -41,7 +43,7 @@ cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) 
     linalg.solve_upper(l, ld, n, b)
 
 
-cdef class Triangle:
+cdef class Triangle(Owner):
     cdef readonly Py_ssize_t n, capacity
     cdef double *numbers            # [capacity, capacity], the lower triangle
     cdef double *waiting            # [capacity] v of the step that waits

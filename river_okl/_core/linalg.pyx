@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 
 from river_okl._core.kernel import SIMD
 
@@ -171,7 +171,7 @@ def eigen(A):
 # A matrix that is updated ----------------------------------------------------------------------------------------------
 
 
-cdef class Triangle:
+cdef class Triangle(Owner):
     """A symmetric matrix of at most ``most`` rows, none so far, for rank-one updates each followed by a product.
 
     The lower triangle is kept.  An update is deferred to the next product, which does both while each number is loaded
@@ -181,15 +181,8 @@ cdef class Triangle:
 
     def __init__(self, Py_ssize_t most):
         self.capacity = (most + 7) // 8 * 8
-        self.numbers = <double *> aligned_resize(NULL, 0, self.capacity * self.capacity, 8)
-        self.waiting = <double *> aligned_resize(NULL, 0, self.capacity, 8)
-
-    def __dealloc__(self):
-        okl_free(self.numbers)
-        okl_free(self.waiting)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 8 * self.capacity * (self.capacity + 1)
+        self.numbers = self.doubles(NULL, 0, self.capacity * self.capacity)
+        self.waiting = self.doubles(NULL, 0, self.capacity)
 
     cdef void times(self, double scale, const double *v, double *out) noexcept nogil:
         """out = scale A v"""

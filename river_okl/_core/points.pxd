@@ -2,6 +2,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
+from river_okl._core.memory cimport Owner
 from river_okl._core.sample cimport Sample
 from river_okl._core.words cimport Words
 
@@ -28,7 +29,7 @@ cdef struct Owned:
 
 
 @cython.final
-cdef class Points:
+cdef class Points(Owner):
     # A module that cimports this may read everything; it changes points through the methods below.
     cdef readonly object most       # points there may be; None: no limit
     cdef Py_ssize_t n, capacity, limit

@@ -37,7 +37,7 @@ from collections import Counter
 
 import numpy as np
 
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner, aligned_resize, okl_free
 from river_okl._core.sample cimport (
     LARGEST, Frame, Sample, free_sample, is_word, missing, number, reserve_sample, same_name
 )
@@ -50,7 +50,7 @@ cdef extern from "Python.h":
 
 
 @cython.final
-cdef class Points:
+cdef class Points(Owner):
     """Points of named features.
 
     Parameters
@@ -74,33 +74,19 @@ cdef class Points:
 
     def __dealloc__(self):
         cdef Py_ssize_t i, j
-        okl_free(self.square)
-        okl_free(self.sparse_square)
-        okl_free(self.birth)
-        if self.owned != NULL:
-            for i in range(self.capacity):
-                okl_free(self.owned[i].slots)
-        okl_free(self.owned)
+        for i in range(self.capacity):
+            okl_free(self.owned[i].slots)
         for j in range(self.n_slots):
             okl_free(self.features[j].dense)
             okl_free(self.features[j].owners)
             okl_free(self.features[j].amounts)
-        okl_free(self.features)
-        okl_free(self.dense_slots)
-        okl_free(self.emptied)
         self.free_ready()
-        okl_free(self.ready)
         okl_free(self.spare.slots)
 
     def __sizeof__(self):
-        """Every byte that this object owns outside Python's own objects (the vocabulary is one)."""
-        cdef Py_ssize_t i, j, total = object.__sizeof__(self)
-        total += self.capacity * (3 * 8 + sizeof(Owned))
+        cdef Py_ssize_t i, j, total = Owner.__sizeof__(self) + self.spare.allocated * 4
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
-        total += self.slots_allocated * (
-            sizeof(Feature) + 8
-        ) + self.spare.allocated * 4 + self.ready_allocated * sizeof(double *)
         for j in range(self.n_slots):
             total += (self.capacity * 8 if self.features[j].dense != NULL else 0) + self.features[j].allocated * 12
         return total
@@ -295,14 +281,14 @@ cdef class Points:
     cdef int grow(self, Py_ssize_t capacity) except -1:
         """Room for this many points: ``next_capacity``.  Where this raises, the room is what it was."""
         cdef Py_ssize_t j, old = self.capacity
-        self.square = <double *> aligned_resize(self.square, old, capacity, 8)
-        self.sparse_square = <double *> aligned_resize(self.sparse_square, old, capacity, 8)
-        self.birth = <int64_t *> aligned_resize(self.birth, old, capacity, 8)
+        self.square = self.doubles(self.square, old, capacity)
+        self.sparse_square = self.doubles(self.sparse_square, old, capacity)
+        self.birth = <int64_t *> self.resize(self.birth, old, capacity, 8)
         for j in range(self.n_dense):
             self.features[self.dense_slots[j]].dense = <double *> aligned_resize(
                 self.features[self.dense_slots[j]].dense, old, capacity, 8
             )
-        self.owned = <Owned *> aligned_resize(self.owned, old, capacity, sizeof(Owned))
+        self.owned = <Owned *> self.resize(self.owned, old, capacity, sizeof(Owned))
         self.capacity = capacity
         for j in range(self.n_dense - 1, -1, -1):
             if self.features[self.dense_slots[j]].count * (2 * SPARSE_BELOW) < capacity:
@@ -368,7 +354,7 @@ cdef class Points:
         """So many rows of today's capacity."""
         self.free_ready()
         if size > self.ready_allocated:
-            self.ready = <double **> aligned_resize(self.ready, 0, size, sizeof(double *))
+            self.ready = <double **> self.resize(self.ready, 0, size, sizeof(double *))
             self.ready_allocated = size
         while self.n_ready < size:
             self.ready[self.n_ready] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
@@ -448,9 +434,9 @@ cdef class Points:
     cdef int append_slot(self) except -1:
         if self.n_slots == self.slots_allocated:
             allocated = max(16, 2 * self.slots_allocated)
-            self.features = <Feature *> aligned_resize(self.features, self.n_slots, allocated, sizeof(Feature))
-            self.dense_slots = <int32_t *> aligned_resize(self.dense_slots, self.n_dense, allocated, 4)
-            self.emptied = <int32_t *> aligned_resize(self.emptied, self.n_emptied, allocated, 4)
+            self.features = <Feature *> self.resize(self.features, self.n_slots, allocated, sizeof(Feature))
+            self.dense_slots = <int32_t *> self.resize(self.dense_slots, self.n_dense, allocated, 4)
+            self.emptied = <int32_t *> self.resize(self.emptied, self.n_emptied, allocated, 4)
             self.slots_allocated = allocated
         self.n_slots += 1
         return 0

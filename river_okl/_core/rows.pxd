@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t
 
 from river_okl._core.kernel cimport Kernel
 from river_okl._core.loops cimport TILE
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
 from river_okl._core.sample cimport Frame, Sample
 
@@ -16,7 +17,7 @@ cdef struct Tile:
 
 
 @cython.final
-cdef class Rows:
+cdef class Rows(Owner):
     cdef readonly Points points
     cdef readonly Kernel kernel
     cdef Py_ssize_t capacity        # that of the points

@@ -27,9 +27,9 @@ import numpy as np
 from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
 from river_okl._core.linalg cimport linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport LANES, Feature, Points, copy_array, find, scatter
-from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, take_row
+from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, size_of_sample, take_row
 
 from river_okl._core.invariants import assert_close
 
@@ -38,7 +38,7 @@ cdef enum:
 
 
 @cython.final
-cdef class Rows:
+cdef class Rows(Owner):
     """The kernel rows of ``points``.
 
     Parameters
@@ -57,23 +57,16 @@ cdef class Rows:
     def __dealloc__(self):
         free_sample(&self.samples[0])
         free_sample(&self.samples[1])
-        okl_free(self.self_)
-        okl_free(self.row)
-        okl_free(self.other)
-        okl_free(self.dots)
-        okl_free(self.pointers)
-        okl_free(self.numbers)
 
     def __sizeof__(self):
-        total = object.__sizeof__(self) + self.capacity * 4 * 8 + self.items_allocated * 16
-        return total + (self.samples[0].allocated + self.samples[1].allocated) * (sizeof(void *) + 4 + 8)
+        return Owner.__sizeof__(self) + size_of_sample(&self.samples[0]) + size_of_sample(&self.samples[1])
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         """Room for the rows of as many points, before the points have it."""
-        self.self_ = <double *> aligned_resize(self.self_, self.capacity, capacity, 8)
-        self.row = <double *> aligned_resize(self.row, self.capacity, capacity, 8)
-        self.other = <double *> aligned_resize(self.other, self.capacity, capacity, 8)
-        self.dots = <double *> aligned_resize(self.dots, self.capacity, capacity, 8)
+        self.self_ = self.doubles(self.self_, self.capacity, capacity)
+        self.row = self.doubles(self.row, self.capacity, capacity)
+        self.other = self.doubles(self.other, self.capacity, capacity)
+        self.dots = self.doubles(self.dots, self.capacity, capacity)
         self.capacity = capacity
         return 0
 
@@ -83,8 +76,8 @@ cdef class Rows:
         size = max(size, self.points.n_dense)
         if size > self.items_allocated:
             allocated = max(size, 2 * self.items_allocated, 8)
-            self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
-            self.numbers = <double *> aligned_resize(self.numbers, 0, allocated, 8)
+            self.pointers = <const double **> self.resize(self.pointers, 0, allocated, sizeof(double *))
+            self.numbers = self.doubles(self.numbers, 0, allocated)
             self.items_allocated = allocated
         return 0
 

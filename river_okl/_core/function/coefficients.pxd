@@ -1,8 +1,10 @@
 cimport cython
 
+from river_okl._core.memory cimport Owner
+
 
 @cython.final
-cdef class Coefficients:
+cdef class Coefficients(Owner):
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_classes  # 0: one function per output; else columns are output by output, class by class
     cdef Py_ssize_t n_columns           # n_outputs, times n_classes if there are any

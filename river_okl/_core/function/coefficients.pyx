@@ -17,14 +17,14 @@ from libc.math cimport fabs, sqrt
 import numpy as np
 
 from river_okl._core.kernel cimport loops
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport copy_array, fill
 
 cdef double SQRT_HALF = 0.5**0.5
 
 
 @cython.final
-cdef class Coefficients:
+cdef class Coefficients(Owner):
     """Columns of coefficients, one for each output and class."""
 
     def __cinit__(self, Py_ssize_t n_outputs):
@@ -35,34 +35,24 @@ cdef class Coefficients:
         self.n_outputs = n_outputs
         self.reserve_columns(n_outputs)
 
-    def __dealloc__(self):
-        cdef Py_ssize_t o
-        if self.coef != NULL:
-            for o in range(self.n_columns):
-                okl_free(self.coef[o])
-        okl_free(self.coef)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.n_columns * (sizeof(double *) + 8 * self.capacity)
-
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         """Room for as many points, before they have it."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
-            self.coef[o] = <double *> aligned_resize(self.coef[o], self.capacity, capacity, 8)
+            self.coef[o] = self.doubles(self.coef[o], self.capacity, capacity)
         self.capacity = capacity
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
         """More columns, zero so far.  If this raises, there are as many as before."""
         cdef Py_ssize_t o
-        self.coef = <double **> aligned_resize(self.coef, self.n_columns, n_columns, sizeof(double *))
+        self.coef = <double **> self.resize(self.coef, self.n_columns, n_columns, sizeof(double *))
         try:
             for o in range(self.n_columns, n_columns):
-                self.coef[o] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+                self.coef[o] = self.doubles(NULL, 0, self.capacity)
         except MemoryError:
             for o in range(self.n_columns, n_columns):
-                okl_free(self.coef[o])
+                self.release(self.coef[o])
                 self.coef[o] = NULL
             raise
         self.n_columns = n_columns

@@ -22,7 +22,7 @@ from libc.math cimport INFINITY, fabs
 import numpy as np
 
 from river_okl._core.linalg cimport linalg, solve
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 
 cdef double TOLERANCE = 1e-10   # of the residual: what is known of f(x_j)
 cdef double ROUNDING = 1e-15    # relative to |β_j| κ(x_j, x_j): f(x_j) is not known better
@@ -70,7 +70,7 @@ cdef inline double corner(double beta, double step, const double *box) noexcept 
     return box[lower + 1] if step > 0.0 else box[lower]
 
 
-cdef class _Room:
+cdef class _Room(Owner):
     """Scratch of a solution."""
 
     cdef double *factor
@@ -78,14 +78,9 @@ cdef class _Room:
     cdef Py_ssize_t *free
 
     def __cinit__(self, Py_ssize_t n):
-        self.factor = <double *> aligned_resize(NULL, 0, n * n, 8)
-        self.step = <double *> aligned_resize(NULL, 0, n, 8)
-        self.free = <Py_ssize_t *> aligned_resize(NULL, 0, n, sizeof(Py_ssize_t))
-
-    def __dealloc__(self):
-        okl_free(self.factor)
-        okl_free(self.step)
-        okl_free(self.free)
+        self.factor = self.doubles(NULL, 0, n * n)
+        self.step = self.doubles(NULL, 0, n)
+        self.free = <Py_ssize_t *> self.resize(NULL, 0, n, sizeof(Py_ssize_t))
 
 
 cdef void evaluate(const double *K, Py_ssize_t n, const double *beta, double *f) noexcept nogil:

@@ -32,7 +32,6 @@ from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
 from river_okl._core.kernel cimport Kernel, loops
 from river_okl._core.lock cimport Lock
-from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.function.values cimport Norms, Sums
 from river_okl._core.points cimport LANES, MOST_POINTS, SPARSE_BELOW, Points, copy_array, fill
 from river_okl._core.loops cimport TILE
@@ -379,20 +378,14 @@ cdef class Expansion:
 
     cpdef int replace(self, Py_ssize_t r, double share, double c) except -1:
         """Support vector r leaves, and the last sample joins with this share of its coefficients, and c."""
-        cdef Py_ssize_t o, n_columns = self.alpha.n_columns
-        cdef double *leaving
+        cdef Py_ssize_t o
         self.rows.seen()
         self.points.check_position(r)
-        leaving = <double *> aligned_resize(NULL, 0, n_columns, 8)
-        try:
-            for o in range(n_columns):
-                leaving[o] = share * self.alpha.coef[o][r]
-            self.remove(r)
-            self.add(c)
-            for o in range(n_columns):
-                self.alpha.coef[o][self.points.n - 1] += leaving[o]
-        finally:
-            okl_free(leaving)
+        passed = [share * self.alpha.coef[o][r] for o in range(self.alpha.n_columns)]
+        self.remove(r)
+        self.add(c)
+        for o in range(self.alpha.n_columns):
+            self.alpha.coef[o][self.points.n - 1] += <double> passed[o]
         self.norms.stale = True
         self.changed()
         return 0

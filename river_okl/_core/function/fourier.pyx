@@ -11,7 +11,7 @@ from libc.math cimport fabs, sqrt
 from libc.stdlib cimport qsort
 
 from river_okl._core.linalg cimport linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Sample, same_name
 
@@ -55,7 +55,7 @@ cdef int by_frequency(const void *a, const void *b) noexcept nogil:
     return (x > y) - (x < y)
 
 
-cdef class Column:
+cdef class Column(Owner):
     """The frequencies of a feature, as the loops want them."""
 
     cdef double *numbers
@@ -64,18 +64,12 @@ cdef class Column:
     def __cinit__(self, const double[::1] frequencies):
         cdef Py_ssize_t i
         self.size = (frequencies.shape[0] + LANES - 1) // LANES * LANES
-        self.numbers = <double *> aligned_resize(NULL, 0, self.size, 8)
+        self.numbers = self.doubles(NULL, 0, self.size)
         for i in range(frequencies.shape[0]):
             self.numbers[i] = frequencies[i]
 
-    def __dealloc__(self):
-        okl_free(self.numbers)
 
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.size * 8
-
-
-cdef class RandomFeatures:
+cdef class RandomFeatures(Owner):
     """z(x) = √(1/D) (cos Ux, sin Ux) with U ~ N(0, 2γ), where ``draw(name)`` is the column of U of a feature for γ =
     1/2.
 
@@ -100,19 +94,10 @@ cdef class RandomFeatures:
         self.D = n_components
         self.draw = draw
         self.young, self.old, self.columns = {}, {}, []
-        self.z = <double *> aligned_resize(NULL, 0, 2 * n_components, 8)
+        self.z = self.doubles(NULL, 0, 2 * n_components)
 
     def __dealloc__(self):
         self.forget_names()
-        okl_free(self.keys)
-        okl_free(self.items)
-        okl_free(self.pointers)
-        okl_free(self.values)
-        okl_free(self.numbers)
-        okl_free(self.z)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.D * 16 + self.allocated * (sizeof(Item) + 4 * 8)
 
     cdef void forget_names(self) noexcept:
         cdef Py_ssize_t i
@@ -126,11 +111,11 @@ cdef class RandomFeatures:
         self.forget_names()
         if size > self.allocated:
             allocated = max(size, 2 * self.allocated, 8)
-            self.keys = <PyObject **> aligned_resize(self.keys, 0, allocated, sizeof(PyObject *))
-            self.items = <Item *> aligned_resize(self.items, 0, allocated, sizeof(Item))
-            self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
-            self.values = <double *> aligned_resize(self.values, 0, allocated, 8)
-            self.numbers = <double *> aligned_resize(self.numbers, 0, allocated, 8)
+            self.keys = <PyObject **> self.resize(self.keys, 0, allocated, sizeof(PyObject *))
+            self.items = <Item *> self.resize(self.items, 0, allocated, sizeof(Item))
+            self.pointers = <const double **> self.resize(self.pointers, 0, allocated, sizeof(double *))
+            self.values = self.doubles(self.values, 0, allocated)
+            self.numbers = self.doubles(self.numbers, 0, allocated)
             self.allocated = allocated
         return 0
 

@@ -1,8 +1,10 @@
 cimport cython
 
+from river_okl._core.memory cimport Owner
+
 
 @cython.final
-cdef class Gram:
+cdef class Gram(Owner):
     cdef Py_ssize_t n, capacity
     cdef double *gram            # K, lower triangle, row-major with leading dimension `capacity`
     cdef double *inverse         # K⁻¹, likewise

@@ -21,7 +21,7 @@ from libc.math cimport fabs
 from libc.string cimport memcpy
 
 from river_okl._core.linalg cimport linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport copy_array, fill
 
 import numpy as np
@@ -55,19 +55,8 @@ cdef void move_last(double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t p) noexce
 
 
 @cython.final
-cdef class Gram:
-    def __cinit__(self):
-        self.n = self.capacity = self.steps = 0
-        self.gram = self.inverse = self.solution = self.residual = NULL
-
-    def __dealloc__(self):
-        okl_free(self.gram)
-        okl_free(self.inverse)
-        okl_free(self.solution)
-        okl_free(self.residual)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 2 * (self.capacity + 1) * self.capacity * sizeof(double)
+cdef class Gram(Owner):
+    """K and K⁻¹ of support vectors."""
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         cdef double *gram
@@ -75,19 +64,19 @@ cdef class Gram:
         cdef Py_ssize_t j
         if capacity <= self.capacity:
             return 0
-        self.solution = <double *> aligned_resize(self.solution, self.n, capacity, sizeof(double))
-        self.residual = <double *> aligned_resize(self.residual, self.n, capacity, sizeof(double))
-        gram = <double *> aligned_resize(NULL, 0, capacity * capacity, sizeof(double))
+        self.solution = self.doubles(self.solution, self.n, capacity)
+        self.residual = self.doubles(self.residual, self.n, capacity)
+        gram = self.doubles(NULL, 0, capacity * capacity)
         try:
-            inverse = <double *> aligned_resize(NULL, 0, capacity * capacity, sizeof(double))
+            inverse = self.doubles(NULL, 0, capacity * capacity)
         except MemoryError:
-            okl_free(gram)
+            self.release(gram)
             raise
         for j in range(self.n):
             memcpy(gram + j * capacity, self.gram + j * self.capacity, (j + 1) * sizeof(double))
             memcpy(inverse + j * capacity, self.inverse + j * self.capacity, (j + 1) * sizeof(double))
-        okl_free(self.gram)
-        okl_free(self.inverse)
+        self.release(self.gram)
+        self.release(self.inverse)
         self.gram, self.inverse, self.capacity = gram, inverse, capacity
         return 0
 

@@ -2,11 +2,12 @@ cimport cython
 
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
+from river_okl._core.memory cimport Owner
 from river_okl._core.rows cimport Rows
 
 
 @cython.final
-cdef class Sums:
+cdef class Sums(Owner):
     cdef Rows rows
     cdef Coefficients alpha
     cdef double *values         # [columns] Σ coef κ(z_i, x), without the scale
@@ -21,7 +22,7 @@ cdef class Sums:
 
 
 @cython.final
-cdef class Norms:
+cdef class Norms(Owner):
     cdef Rows rows
     cdef Coefficients alpha
     cdef Gram gram              # or None

@@ -20,7 +20,7 @@ import numpy as np
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
 from river_okl._core.kernel cimport loops
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport copy_array, fill
 from river_okl._core.rows cimport Rows
 
@@ -29,7 +29,7 @@ from river_okl._core.linalg import dot
 
 
 @cython.final
-cdef class Sums:
+cdef class Sums(Owner):
     """The sums of the function that has these rows and coefficients."""
 
     def __cinit__(self, Rows rows not None, Coefficients alpha not None):
@@ -37,17 +37,10 @@ cdef class Sums:
         self.alpha = alpha
         self.reserve(alpha.n_columns)
 
-    def __dealloc__(self):
-        okl_free(self.values)
-        okl_free(self.known)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.alpha.n_columns * (sizeof(double) + sizeof(bint))
-
     cdef int reserve(self, Py_ssize_t n_columns) except -1:
         """Room for as many columns, none of them known, before there are coefficients."""
-        self.values = <double *> aligned_resize(self.values, 0, n_columns, sizeof(double))
-        self.known = <bint *> aligned_resize(self.known, 0, n_columns, sizeof(bint))
+        self.values = self.doubles(self.values, 0, n_columns)
+        self.known = <bint *> self.resize(self.known, 0, n_columns, sizeof(bint))
         return 0
 
     cdef void forget(self) noexcept:
@@ -88,7 +81,7 @@ cdef class Sums:
 
 
 @cython.final
-cdef class Norms:
+cdef class Norms(Owner):
     """Norms and values of the function that has these rows, coefficients and Gram matrix."""
 
     def __cinit__(self, Rows rows not None, Coefficients alpha not None, Gram gram, bint keeps_norm, bint keeps_values):
@@ -99,25 +92,17 @@ cdef class Norms:
         self.keeps_values = keeps_values
         self.reserve_columns(0, alpha.n_columns)
 
-    def __dealloc__(self):
-        okl_free(self.norms)
-        okl_free(self.peaks)
-        okl_free(self.values)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.alpha.n_columns * 16 + self.capacity * 8
-
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         """Room for the values of as many points."""
         if self.keeps_values:
-            self.values = <double *> aligned_resize(self.values, self.capacity, capacity, 8)
+            self.values = self.doubles(self.values, self.capacity, capacity)
             self.capacity = capacity
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t old, Py_ssize_t n_columns) except -1:
         """Room for the norms of more columns, which are 0."""
-        self.norms = <double *> aligned_resize(self.norms, old, n_columns, 8)
-        self.peaks = <double *> aligned_resize(self.peaks, old, n_columns, 8)
+        self.norms = self.doubles(self.norms, old, n_columns)
+        self.peaks = self.doubles(self.peaks, old, n_columns)
         return 0
 
     cdef int settle(self) except -1:

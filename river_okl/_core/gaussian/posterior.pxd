@@ -1,9 +1,10 @@
 from river_okl._core.linalg cimport Triangle
+from river_okl._core.memory cimport Owner
 
 cdef double JITTER
 
 
-cdef class Basis:
+cdef class Basis(Owner):
     # K⁻¹ of the points of a dictionary under one kernel.
     cdef readonly Py_ssize_t capacity
     cdef double jitter              # ε, a multiple of κ(z, z)
@@ -21,7 +22,7 @@ cdef class Basis:
     cdef void solve(self, const double *values, double *out) noexcept nogil
 
 
-cdef class Posterior:
+cdef class Posterior(Owner):
     # What is believed of f at the points of a dictionary.
     cdef readonly Basis basis
     cdef readonly double prior_variance, forgetting

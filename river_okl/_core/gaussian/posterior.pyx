@@ -30,7 +30,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from river_okl._core.linalg cimport Triangle, linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 
 from river_okl._core.states import check_inverse, check_positive, checked_numbers, relative, symmetric
 
@@ -41,22 +41,15 @@ cdef double SMALLEST_FACTOR = 1e-60
 cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole
 
 
-cdef class Basis:
+cdef class Basis(Owner):
     """K⁻¹ of at most ``most`` points."""
 
     def __init__(self, Py_ssize_t most, double jitter=JITTER):
         self.jitter = jitter
         self.inverse = Triangle(most)
         self.capacity = self.inverse.capacity
-        self.q = <double *> aligned_resize(NULL, 0, self.capacity, 8)
-        self.column = <double *> aligned_resize(NULL, 0, self.capacity, 8)
-
-    def __dealloc__(self):
-        okl_free(self.q)
-        okl_free(self.column)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 16 * self.capacity
+        self.q = self.doubles(NULL, 0, self.capacity)
+        self.column = self.doubles(NULL, 0, self.capacity)
 
     @property
     def n(self):
@@ -132,7 +125,7 @@ cdef class Basis:
         self.inverse.restore(state["inverse"], state["n"])
 
 
-cdef class Posterior:
+cdef class Posterior(Owner):
     """μ and D over a basis, for one prior prior_variance and one rate of forgetting."""
 
     def __init__(self, Basis basis, double prior_variance, double forgetting, Py_ssize_t columns=1):
@@ -142,24 +135,15 @@ cdef class Posterior:
         self.factor = 1.0
         self.learned = Triangle(basis.capacity)
         self.learned.n = basis.inverse.n  # nothing is known of the points that are there
-        self.h = <double *> aligned_resize(NULL, 0, basis.capacity + 1, 8)
+        self.h = self.doubles(NULL, 0, basis.capacity + 1)
         for _ in range(columns):
             self.add_column()
-
-    def __dealloc__(self):
-        okl_free(self.means)
-        okl_free(self.h)
-        okl_free(self.mean)
-
-    def __sizeof__(self):
-        cdef Py_ssize_t ld = self.basis.capacity
-        return object.__sizeof__(self) + 8 * (ld + 1 + self.columns * (ld + 1))
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """Room for so many columns of targets, of which there are as many as before."""
         cdef Py_ssize_t ld = self.basis.capacity
-        self.mean = <double *> aligned_resize(self.mean, self.columns, columns, 8)
-        self.means = <double *> aligned_resize(self.means, self.columns * ld, columns * ld, 8)
+        self.mean = self.doubles(self.mean, self.columns, columns)
+        self.means = self.doubles(self.means, self.columns * ld, columns * ld)
         return 0
 
     cdef int add_column(self) except -1:

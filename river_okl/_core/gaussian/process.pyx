@@ -13,7 +13,7 @@ import numpy as np
 from river_okl._core.calibration cimport softmax
 from river_okl._core.kernel cimport Kernel
 from river_okl._core.lock cimport Lock
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport LANES, SPARSE_BELOW, Points
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
 from river_okl._core.rows cimport Rows
@@ -29,7 +29,7 @@ INVERSE_TEMPERATURE = 6.0                 # inverse temperature of the softmax o
 cdef double inverse_temperature = INVERSE_TEMPERATURE
 
 
-cdef class Process:
+cdef class Process(Owner):
     """A Gaussian process over river samples.
 
     Parameters
@@ -76,18 +76,9 @@ cdef class Process:
         self.budget = budget
         self.noise = noise
         self.regression = regression
-        self.steps = <double *> aligned_resize(NULL, 0, 1, 8)
-        self.solved = <double *> aligned_resize(NULL, 0, self.basis.capacity, 8)
-        self.losses = <double *> aligned_resize(NULL, 0, self.basis.capacity, 8)
-
-    def __dealloc__(self):
-        okl_free(self.steps)
-        okl_free(self.solved)
-        okl_free(self.losses)
-        self.free_grams()
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 8 * (self.posterior.columns + 2 * self.basis.capacity)
+        self.steps = self.doubles(NULL, 0, 1)
+        self.solved = self.doubles(NULL, 0, self.basis.capacity)
+        self.losses = self.doubles(NULL, 0, self.basis.capacity)
 
     def __len__(self):
         return self.points.n
@@ -239,7 +230,7 @@ cdef class Process:
         """One more class; with the third, the probit of two becomes targets 0 and 1 for each of them."""
         cdef Posterior posterior = self.posterior
         cdef Py_ssize_t columns = max(2, posterior.columns) + 1
-        self.steps = <double *> aligned_resize(self.steps, 0, columns, 8)
+        self.steps = self.doubles(self.steps, 0, columns)
         if posterior.columns == 1:
             posterior = Posterior(self.basis, MANY, posterior.forgetting, columns)
             self.reserve_grams()
@@ -257,13 +248,13 @@ cdef class Process:
         """Room for K before and after, and for the rows of points."""
         cdef Py_ssize_t ld = self.basis.capacity
         self.free_grams()
-        self.before = <double *> aligned_resize(NULL, 0, ld * ld, 8)
-        self.after = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+        self.before = self.doubles(NULL, 0, ld * ld)
+        self.after = self.doubles(NULL, 0, ld * ld)
         return self.rows.prepare_points()
 
     cdef void free_grams(self) noexcept:
-        okl_free(self.before)
-        okl_free(self.after)
+        self.release(self.before)
+        self.release(self.after)
         self.before = self.after = NULL
 
     cdef void fill_gram(self, double *gram) noexcept:
@@ -373,7 +364,7 @@ cdef class Process:
         self.basis.restore(state["basis"], gram)
         self.posterior = Posterior(self.basis, state["prior_variance"], self.posterior.forgetting)
         self.posterior.restore(state["posterior"], gram)
-        self.steps = <double *> aligned_resize(self.steps, 0, self.posterior.columns, 8)
+        self.steps = self.doubles(self.steps, 0, self.posterior.columns)
         self.seen = state["seen"]
 
 
