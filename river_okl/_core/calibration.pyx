@@ -66,14 +66,11 @@ cdef class Calibration:
             raise ValueError(f"a calibration of {state}")
         self.slope, self.curvature, self.mean_square, self.seen = slope, curvature, mean_square, seen
 
-    def __getstate__(self):
-        return (self.slope, self.curvature, self.mean_square, self.seen)
-
     def __setstate__(self, state):
-        self.slope, self.curvature, self.mean_square, self.seen = state
+        self.restore(state)
 
     def __reduce__(self):
-        return Calibration, (), self.__getstate__()
+        return Calibration, (), self.state()
 
 
 cpdef double sigmoid(double z):

@@ -8,11 +8,10 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from river_okl._core cimport simd
 from river_okl._core.memory cimport Owner
 
-from river_okl._core.kernel import SIMD
-
-linalg = find_linalg(SIMD.encode())
+linalg = simd.linalg
 
 
 cdef int check_length(Py_ssize_t length, Py_ssize_t n) except -1:

@@ -95,12 +95,8 @@ cdef class Points(Owner):
     cdef void settle_sparse_squares(self) noexcept
     # State
     cdef dict state(self)
-    cdef int restore(self, dict state, dict checked) except -1
+    cdef int restore(self, dict state) except -1
     cdef list check(self)
-
-
-cdef object copy_array(const double *a, Py_ssize_t n)
-cdef int fill(void *target, bytes data, Py_ssize_t size) except -1
 
 
 cdef inline Py_ssize_t find(const int32_t *items, int32_t item) noexcept nogil:

@@ -37,13 +37,14 @@ from collections import Counter
 
 import numpy as np
 
-from river_okl._core.memory cimport Owner, aligned_resize, okl_free
+from river_okl._core.memory cimport Owner, aligned_resize, array_of, fill, okl_free
 from river_okl._core.sample cimport (
     LARGEST, Frame, Sample, free_sample, is_word, missing, number, reserve_sample, same_name
 )
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.sample import plain, shown
+from river_okl._core.states import check_points
 
 cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
@@ -652,37 +653,43 @@ cdef class Points(Owner):
             assert at - k == feature.count
         return {
             "names": names,
-            "slots": np.array(slots, dtype=np.int32).tobytes(),
-            "free_slots": np.array(self.free_slots, dtype=np.int32).tobytes(),
+            "slots": np.array(slots, dtype=np.int32),
+            "free_slots": np.array(self.free_slots, dtype=np.int32),
             "owned": np.array(
                 [self.owned[i].slots[k] for i in range(self.n) for k in range(self.owned[i].size)], dtype=np.int32
-            ).tobytes(),
-            "ranks": np.array(ranks, dtype=np.int64).tobytes(),
-            "counts": np.array(counts, dtype=np.int64).tobytes(),
-            "owners": of_owners.tobytes(),
-            "amounts": of_amounts.tobytes(),
-            "square": copy_array(self.square, self.n).tobytes(),
-            "sparse_square": copy_array(self.sparse_square, self.n).tobytes(),
-            "birth": self.births.tobytes(),
+            ),
+            "ranks": np.array(ranks, dtype=np.int64),
+            "counts": np.array(counts, dtype=np.int64),
+            "owners": of_owners,
+            "amounts": of_amounts,
+            "square": array_of(self.square, self.n),
+            "sparse_square": array_of(self.sparse_square, self.n),
+            "birth": self.births,
             "born": self.born,
             "capacity": self.capacity,
         }
 
-    cdef int restore(self, dict state, dict checked) except -1:
-        """The points of a state that is ``checked``, where there were none.  Requires its capacity."""
+    cdef int restore(self, dict state) except -1:
+        """Go on from a state, each number of which is checked.  Requires that there are no points yet.
+
+        It is the first of the objects to be restored: the others then make room for ``capacity`` points.
+        """
         cdef Py_ssize_t i, j, k, n, at = 0
         cdef Feature *feature
         cdef Owned *own
-        cdef const double[::1] amounts = checked["amounts"]
-        cdef const int32_t[::1] owners = checked["owners"]
-        cdef const int32_t[::1] owned = checked["owned"]
-        cdef const int32_t[::1] slots = checked["slots"]
-        cdef const int64_t[::1] counts = checked["counts"]
-        cdef const int64_t[::1] ranks = checked["ranks"]
-        cdef const int64_t[::1] birth = checked["birth"]
+        cdef const double[::1] amounts = state["amounts"]
+        cdef const int32_t[::1] owners = state["owners"]
+        cdef const int32_t[::1] owned = state["owned"]
+        cdef const int32_t[::1] slots = state["slots"]
+        cdef const int64_t[::1] counts = state["counts"]
+        cdef const int64_t[::1] ranks = state["ranks"]
+        cdef const int64_t[::1] birth = state["birth"]
+        check_points(state, self.most, LANES, SPARSE_BELOW)
         n = birth.shape[0]
+        while self.capacity < state["capacity"]:
+            self.grow(self.next_capacity())
         self.n = n
-        self.free_slots = checked["free_slots"].tolist()
+        self.free_slots = state["free_slots"].tolist()
         for j in range(slots.shape[0] + len(self.free_slots)):  # no-cython-lint
             self.append_slot()
         for j, name in enumerate(state["names"]):
@@ -716,9 +723,9 @@ cdef class Points(Owner):
                 own.size = own.allocated
                 memcpy(own.slots, &owned[at], own.size * 4)
                 at += own.size
+        fill(self.square, state["square"], n)
+        fill(self.sparse_square, state["sparse_square"], n)
         if n:
-            fill(self.square, state["square"], n * 8)
-            fill(self.sparse_square, state["sparse_square"], n * 8)
             memcpy(self.birth, &birth[0], n * 8)
         self.born = state["born"]
         return 0
@@ -759,18 +766,6 @@ cdef class Points(Owner):
         return points
 
 
-cdef int fill(void *target, bytes data, Py_ssize_t size) except -1:
-    """Bytes of exactly this size into a buffer."""
-    if len(data) != size:
-        raise ValueError(f"{len(data)} bytes where {size} belong")
-    memcpy(target, <const char *> data, size)
-    return 0
-
-
 cdef void take_out(Owned *own, int32_t slot) noexcept nogil:
     own.size -= 1
     own.slots[find(own.slots, slot)] = own.slots[own.size]
-
-
-cdef object copy_array(const double *a, Py_ssize_t n):
-    return np.array(<double[:n]> <double *> a) if n else np.empty(0)

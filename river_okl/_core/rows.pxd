@@ -45,6 +45,7 @@ cdef class Rows(Owner):
     cdef void dropped(self, Py_ssize_t p) noexcept
     cdef void kernel_moved(self) noexcept
     cdef void measure_again(self) noexcept
+    cdef int restored(self) except -1
     # Rows
     cdef void compute(self, Sample *x, double *out) noexcept nogil
     cdef bint by_distances(self, Sample *x) noexcept nogil

@@ -24,14 +24,16 @@ import math
 
 import numpy as np
 
-from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.kernel cimport Kernel
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
 from river_okl._core.linalg cimport linalg
-from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport LANES, Feature, Points, copy_array, find, scatter
+from river_okl._core.memory cimport Owner, array_of
+from river_okl._core.points cimport LANES, Feature, Points, find, scatter
 from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, size_of_sample, take_row
+from river_okl._core.simd cimport loops
 
 from river_okl._core.invariants import assert_close
+from river_okl._core.states import checked_numbers
 
 cdef enum:
     NOGIL_ABOVE = 200000    # multiply-adds, about 50 µs: longer calls release the GIL
@@ -147,6 +149,13 @@ cdef class Rows(Owner):
         for i in range(self.points.n):
             self.self_[i] = self.kernel.self_similarity(self.points.square[i])
         self.fresh = False
+
+    cdef int restored(self) except -1:
+        """The points have been restored, and the kernel.  If κ(z, z) of one of them is out of range, ValueError."""
+        self.reserve(self.points.capacity)
+        self.kernel_moved()
+        checked_numbers("κ(z, z)", self.similarities(), (self.points.n,), -LARGEST_SELF, LARGEST_SELF)
+        return 0
 
     # Rows -------------------------------------------------------------------------------------------------------------
 
@@ -320,13 +329,13 @@ cdef class Rows(Owner):
 
     def similarities(self):
         """κ(z_i, z_i) of every point, a copy."""
-        return copy_array(self.self_, self.points.n)
+        return array_of(self.self_, self.points.n)
 
     def row_of(self, Py_ssize_t i):
         """κ(z_i, z_j) for every point j."""
         self.points.check_position(i)
         self.compute_of(i, self.other)
-        return copy_array(self.other, self.points.n)
+        return array_of(self.other, self.points.n)
 
     def rows_of(self, positions):
         """``row_of`` each of these positions: an array (positions, points)."""

@@ -91,7 +91,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
         follow(shards, lambda each: each._calibration, model._calibration)
         for _ in range(shards.models[0]._f.n_classes - 2):
             model._f.add_class()
-    model._f.kernel.__setstate__(pooled_kernel(shards, lambda each: each._f.kernel))
+    model._f.kernel.restore(pooled_kernel(shards, lambda each: each._f.kernel))
     if random_features:
         _average_features(shards, model)
         return model, 0.0
@@ -231,7 +231,7 @@ def _fill(f: Expansion, points: list[Sample], columns: Arrays) -> None:
 def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
     """The function of these points and coefficients, without a budget."""
     f = Expansion(model._f.kernel.terms, n_outputs=columns.shape[1])
-    f.kernel.__setstate__(model._f.kernel.__getstate__())
+    f.kernel.restore(model._f.kernel.state())
     _fill(f, points, columns)
     return f
 
@@ -322,5 +322,5 @@ def distance(shards: Shards) -> float:
         outputs = each.reshape(len(points), -1, f.n_outputs)[:, :, : len(weights)]
         total = total + sign * outputs @ np.array(weights)
     model = shards.new()
-    model._f.kernel.__setstate__(pooled_kernel(shards, lambda each: each._f.kernel))
+    model._f.kernel.restore(pooled_kernel(shards, lambda each: each._f.kernel))
     return norm(_with(model, points, np.asarray(total).reshape(len(points), -1)), np.asarray(total))

@@ -214,60 +214,45 @@ def with_labels(model: Any, names: list[Any]) -> Any:
         model._labels.add(y)
     after, now = Labels(names), model._labels.positions
     if len(names) > 2:
-        _reorder(model, [now[y] for y in after.names])
+        _permute(model, [now[y] for y in after.names])
     elif any(after.positions[y] != position for y, position in before.items()):
-        _negate(model)
+        _permute(model, [1, 0])
     model._labels = after
     return model
 
 
-def _reorder(model: Any, order: list[int]) -> None:
-    """Class c is what class order[c] was."""
-    f = model._f
-    if isinstance(model, PredictiveClassifier):
-        model._f = _with_classes(f, order)
-        return
+def _permute(model: Any, order: list[int]) -> None:
+    """Class c becomes what class order[c] was."""
     if isinstance(model, TVMClassifier):
         model._reorder(order)
-        return
-    if hasattr(model, "_key"):
-        model._w = np.concatenate([model._columns()[c] for c in order])
-        return
-    f.columns = f.columns.reshape(len(f), f.n_classes, f.n_outputs)[:, order].reshape(f.columns.shape)
-
-
-def _negate(model: Any) -> None:
-    """Two labels change places."""
-    if isinstance(model, PredictiveClassifier):
-        model._f = _with_classes(model._f, None)
-    elif isinstance(model, TVMClassifier):
-        model._reorder([1, 0])
     elif hasattr(model, "_key"):
-        model._w = -model._w
+        columns = model._columns()
+        model._w = np.concatenate([columns[c] for c in order]) if len(order) > 2 else -model._w
+    elif hasattr(model._f, "permute"):
+        model._f.permute(order)
     else:
-        model._f.columns = -model._f.columns
+        model._f = _with_classes(model._f, order if len(order) > 2 else None)
 
 
 def _with_classes(f: Any, order: list[int] | None) -> Any:
-    """A process or mixture whose classes have another order; None: whose two labels change places."""
+    """A mixture whose classes have another order; None: whose two labels change places."""
     make, options, state = f.__reduce__()
 
     def turned(a: Any) -> Any:
         return -a if order is None else a[order]
 
-    for posterior in state["processes"]["posteriors"] if "processes" in state else [state["posterior"]]:
+    for posterior in state["processes"]["posteriors"]:
         posterior["means"] = turned(posterior["means"])
-    if "pool" in state:
-        places = [1, 0] if order is None else order
-        for part, name in ("pool", "coef"), ("linear", "coef"), ("linear", "bias"):
-            state[part][name] = turned(state[part][name])
-        for name in "gaussians", "counts":
-            state["bayes"][name] = state["bayes"][name][places]
-        targets = state["neighbours"]["targets"]
-        state["neighbours"]["targets"] = np.argsort(places)[targets.astype(int)].astype(float)
-        for forest in state["forests"]:
-            _reorder_forest(forest, places)
-    if order is None and "stack" in state:  # log-odds change their signs together, the constant does not
+    places = [1, 0] if order is None else order
+    for part, name in ("pool", "coef"), ("linear", "coef"), ("linear", "bias"):
+        state[part][name] = turned(state[part][name])
+    for name in "gaussians", "counts":
+        state["bayes"][name] = state["bayes"][name][places]
+    targets = state["neighbours"]["targets"]
+    state["neighbours"]["targets"] = np.argsort(places)[targets.astype(int)].astype(float)
+    for forest in state["forests"]:
+        _reorder_forest(forest, places)
+    if order is None:  # log-odds change their signs together, the constant does not
         state["stack"]["coefficients"][-1] *= -1.0
         state["stack"]["covariance"][-1] *= -1.0
         state["stack"]["covariance"][:, -1] *= -1.0

@@ -38,7 +38,7 @@ def test_a_name_that_raises_leaves_the_expansion_whole(n, options, action):
             elif action == "remove":
                 f.remove(0)
             elif action == "state":
-                f.__getstate__()
+                f.state()
             else:
                 getattr(f, action)(other)
             fired = False
@@ -58,7 +58,7 @@ def test_a_name_that_raises_leaves_the_expansion_whole(n, options, action):
         while len(f):
             f.remove(0)
         f._check()
-        assert f.__getstate__()["names"] == []
+        assert f.state()["points"]["names"] == []
     assert at > 0 or action == "state"
 
 

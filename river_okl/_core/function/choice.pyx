@@ -9,12 +9,10 @@ from libc.math cimport INFINITY, fabs
 import numpy as np
 
 from river_okl._core.function.coefficients cimport Coefficients
+from river_okl._core.loops cimport SLACK, merged
 from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
-
-from river_okl._core.kernel import SIMD
-
-merging = find_merging(SIMD.encode())
+from river_okl._core.simd cimport merging
 
 
 cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept:

@@ -16,9 +16,10 @@ from libc.math cimport fabs, sqrt
 
 import numpy as np
 
-from river_okl._core.kernel cimport loops
-from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport copy_array, fill
+from river_okl._core.memory cimport Owner, array_of, fill
+from river_okl._core.simd cimport loops
+
+from river_okl._core.states import checked_array, checked_float
 
 cdef double SQRT_HALF = 0.5**0.5
 
@@ -75,6 +76,24 @@ cdef class Coefficients(Owner):
         """There are classes: until it is said between which of them a sample is, nothing moves."""
         self.along[0] = self.along[1] = 0
         self.n_along, self.unit = 2, SQRT_HALF
+
+    cdef list permute(self, list order, Py_ssize_t n):
+        """Class c becomes what class order[c] was; of two labels without classes, f becomes -f.  Returns which column
+        each is from."""
+        cdef Py_ssize_t o, i
+        if sorted(order) != list(range(max(2, self.n_classes))):
+            raise ValueError(f"{order} is no order of {max(2, self.n_classes)} classes")
+        if self.n_classes == 0:
+            for o in range(self.n_columns if order[0] else 0):
+                for i in range(n):
+                    self.coef[o][i] = -self.coef[o][i]
+            return list(range(self.n_columns))
+        columns = [c * self.n_outputs + o for c in order for o in range(self.n_outputs)]
+        pointers = [<size_t> self.coef[o] for o in range(self.n_columns)]
+        for o in range(self.n_columns):
+            self.coef[o] = <double *> <size_t> pointers[columns[o]]
+        self.start_directions()
+        return columns
 
     cdef int check_output(self, Py_ssize_t o) except -1:
         if not 0 <= o < self.n_outputs:
@@ -169,7 +188,7 @@ cdef class Coefficients(Owner):
 
     cdef object read(self, Py_ssize_t column, Py_ssize_t n):
         """α of a column, a copy."""
-        out = copy_array(self.coef[column], n)
+        out = array_of(self.coef[column], n)
         out *= self.scale
         return out
 
@@ -205,15 +224,26 @@ cdef class Coefficients(Owner):
                 self.coef[o][i] = v[i, o] / self.scale
         return 0
 
-    cdef bytes state(self, Py_ssize_t n):
-        """Column after column, without the scale."""
+    cdef dict state(self, Py_ssize_t n):
+        """All of it by name; coefficients are those of each column, without the scale."""
         cdef Py_ssize_t o
-        return b"".join([copy_array(self.coef[o], n).tobytes() for o in range(self.n_columns)])
+        return {
+            "coef": np.array([array_of(self.coef[o], n) for o in range(self.n_columns)]),
+            "scale": self.scale,
+            "n_classes": self.n_classes,
+        }
 
-    cdef int restore(self, bytes state, double scale, Py_ssize_t n) except -1:
-        """Requires the columns and the capacity of the state."""
+    cdef int restore(self, dict state, Py_ssize_t n) except -1:
+        """Go on from a state of n points, each number of which is checked.  Requires its columns and capacity."""
         cdef Py_ssize_t o
+        coef = checked_array(state, "coef", np.float64, (self.n_columns, n))
+        scale = checked_float(state, "scale", -1e100, 1e100)
+        if not abs(scale) > 1e-100:
+            raise ValueError(f"scale is {scale!r}")
+        for o in range(self.n_columns):
+            fill(self.coef[o], coef[o], n)
         self.scale = scale
-        for o in range(self.n_columns if n else 0):
-            fill(self.coef[o], state[o * n * 8 : (o + 1) * n * 8], n * 8)
+        self.n_classes = state["n_classes"]
+        if self.n_classes:
+            self.start_directions()
         return 0

@@ -54,3 +54,6 @@ cdef class Expansion:
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1
     cdef int grow(self) except -1
+    cdef int reserve(self, Py_ssize_t capacity) except -1
+    cdef int fill(self, dict state) except -1
+    cdef tuple options(self)

@@ -30,15 +30,17 @@ import numpy as np
 from river_okl._core.function.choice cimport oldest_of_least, partner, replaceable, smallest
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
-from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.kernel cimport Kernel
 from river_okl._core.lock cimport Lock
+from river_okl._core.memory cimport array_of
 from river_okl._core.function.values cimport Norms, Sums
-from river_okl._core.points cimport LANES, MOST_POINTS, SPARSE_BELOW, Points, copy_array, fill
+from river_okl._core.points cimport MOST_POINTS, Points
 from river_okl._core.loops cimport TILE
 from river_okl._core.rows cimport Rows, Tile
 from river_okl._core.sample cimport Frame, Sample, take_row
+from river_okl._core.simd cimport loops
 
-from river_okl._core.states import checked_functions, checked_points, checked_whole
+from river_okl._core.states import checked_whole
 
 
 cdef tuple ONE = (1.0,)
@@ -129,7 +131,7 @@ cdef class Expansion:
     def row(self):
         """κ(z_i, x) of the last sample for every support vector, those that have joined since included."""
         self.rows.seen()
-        return copy_array(self.rows.row, self.points.n)
+        return array_of(self.rows.row, self.points.n)
 
     @property
     def self_similarities(self):
@@ -442,7 +444,7 @@ cdef class Expansion:
     def projection(self):
         """d = K⁻¹ k of the last sample: P κ(x, ·) = Σ d_i κ(z_i, ·)."""
         self.solve()
-        return copy_array(self.gram_.solution, self.points.n)
+        return array_of(self.gram_.solution, self.points.n)
 
     def inverse_times(self, vector):
         """K⁻¹ v"""
@@ -587,6 +589,12 @@ cdef class Expansion:
         """One more class, with F = 0; with the third, one function f becomes one for each of the first two."""
         self.reserve_classes(max(2, self.alpha.n_classes) + 1)
 
+    def permute(self, list order):
+        """Labels change places: class c becomes what class order[c] was; for two labels f becomes -f by [1, 0]."""
+        columns = self.alpha.permute(order, self.points.n)
+        self.norms.permute(columns, self.alpha.n_classes == 0 and order[0] == 1)
+        self.sums.forget()
+
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
         """So many classes, those that are new with F = 0.  If this raises, f is what it was."""
         if self.norms.keeps_values:
@@ -617,56 +625,87 @@ cdef class Expansion:
     cdef int grow(self) except -1:
         """Room for more support vectors, everywhere."""
         cdef Py_ssize_t capacity = self.points.next_capacity()
+        self.reserve(capacity)
+        self.rows.reserve(capacity)
+        return self.points.grow(capacity)
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for what is kept of so many support vectors, besides them and their rows."""
         self.alpha.reserve(capacity)
         self.norms.reserve(capacity)
         if self.gram_ is not None:
             self.gram_.reserve(capacity)
-        self.rows.reserve(capacity)
-        return self.points.grow(capacity)
+        return 0
 
-    # Pickling ---------------------------------------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------------------------------
 
-    def __getstate__(self):
-        return self.points.state() | self.norms.state() | {
-            "self": self.self_similarities.tobytes(),
-            "coef": self.alpha.state(self.points.n),
-            "scale": self.alpha.scale,
-            "n_classes": self.alpha.n_classes,
+    def state(self):
+        """All of it by name, except the options; what ``restore`` takes."""
+        return {
+            "kernel": self.rows.kernel.state(),
+            "points": self.points.state(),
+            "coefficients": self.alpha.state(self.points.n),
+            "norms": self.norms.state(),
             "gram": None if self.gram_ is None else self.gram_.state(),
         }
 
-    def __setstate__(self, states):
-        cdef Py_ssize_t n
-        kernel, state = states
-        if self.points.n_slots or self.points.capacity:
-            raise RuntimeError("state is set on a new Expansion only")
-        self.share_budget(checked_whole(state, "n_classes", 0, 2**20))
-        checked = checked_points(state, self.points.most, LANES, SPARSE_BELOW)
-        n = len(checked["birth"])
-        checked_functions(
-            state, n, self.alpha.n_outputs, values=self.norms.keeps_values, inverse=self.gram_ is not None
-        )
-        self.rows.kernel.__setstate__(kernel)
-        if state["n_classes"]:
-            self.reserve_columns(self.alpha.n_outputs * <Py_ssize_t> state["n_classes"])
-            self.alpha.n_classes = state["n_classes"]
-            self.alpha.start_directions()
-        while self.points.capacity < state["capacity"]:
-            self.grow()
-        self.points.restore(state, checked)
-        if n:
-            fill(self.rows.self_, state["self"], n * 8)
-        self.alpha.restore(state["coef"], state["scale"], n)
-        self.norms.restore(state)
+    def restore(self, dict state):
+        """Go on from a state, each number of which is checked: it may come from anywhere.
+
+        There is no last sample then.  If this raises, nothing has changed.
+        """
+        cdef Expansion made = _new(*self.options())
+        made.fill(state)
+        made.norms.check_sizes()
+        made.rows.memo = self.rows.memo
+        self.points, self.rows, self.alpha, self.gram_ = made.points, made.rows, made.alpha, made.gram_
+        self.norms, self.sums, self.budget = made.norms, made.sums, made.budget
+        self.residue_valid = False
+
+    def __setstate__(self, state):
+        self.fill(state)  # a pickle's coefficients may be larger than those of a checkpoint
+
+    cdef int fill(self, dict state) except -1:
+        """``restore`` of a new object, which is of no use if this raises."""
+        cdef Py_ssize_t n_classes = checked_whole(state["coefficients"], "n_classes", 0, 2**20)
+        if n_classes == 1 or (n_classes and self.norms.keeps_values):
+            raise ValueError(f"n_classes is {n_classes}")
+        if (state["gram"] is None) != (self.gram_ is None):
+            raise ValueError("an inverse Gram that does not match")
+        self.share_budget(n_classes)
+        self.points.restore(state["points"])
+        self.rows.kernel.restore(state["kernel"])
+        self.rows.restored()
+        if n_classes:
+            self.reserve_columns(self.alpha.n_outputs * n_classes)
+        self.reserve(self.points.capacity)
+        self.alpha.restore(state["coefficients"], self.points.n)
+        self.norms.restore(state["norms"])
         if self.gram_ is not None:
-            self.gram_.restore(state["gram"], n)
+            self.gram_.restore(state["gram"], self.rows.similarities())
+        return 0
+
+    def room_for(self, dict state):
+        """How many bytes ``restore`` takes for what a state claims, which may hold less."""
+        capacity = checked_whole(state["points"], "capacity", 0, MOST_POINTS)
+        n_columns = self.alpha.n_outputs * max(1, checked_whole(state["coefficients"], "n_classes", 0, 2**20))
+        dense = int(np.count_nonzero(np.asarray(state["points"]["ranks"]) >= 0))
+        return capacity * (8 * (n_columns + 9 + dense) + 16 * (1 + (self.gram_ is not None) * capacity))
+
+    cdef tuple options(self):
+        return (
+            self.kernel.terms,
+            self.budget if self.each is None else self.each,
+            bool(self.spare),
+            self.alpha.n_outputs,
+            bool(self.norms.keeps_norm),
+            bool(self.norms.keeps_values),
+            self.gram_ is not None,
+            self.each is not None,
+        )
 
     def __reduce__(self):
-        options = (
-            self.kernel.terms, self.budget if self.each is None else self.each, bool(self.spare), self.alpha.n_outputs,
-            bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None, self.each is not None
-        )  # fmt: skip
-        return _new, options, (self.kernel.__getstate__(), self.__getstate__())
+        return _new, self.options(), self.state()
 
     def _check(self):
         """The invariants at the heads of the files of the core, by brute force."""

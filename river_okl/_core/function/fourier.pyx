@@ -11,37 +11,19 @@ from libc.math cimport fabs, sqrt
 from libc.stdlib cimport qsort
 
 from river_okl._core.linalg cimport linalg
+from river_okl._core.loops cimport FARTHEST
 from river_okl._core.memory cimport Owner
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Sample, same_name
-
-from river_okl._core.kernel import SIMD
+from river_okl._core.simd cimport fourier
 
 cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object d, object key) except? NULL
-
-cdef extern from "fourier.h":
-    const double FARTHEST
-
-    ctypedef struct Fourier:
-        void (*features)(
-            const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root,
-            double *z
-        ) noexcept nogil
-        void (*far)(
-            const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root,
-            double *z
-        ) noexcept nogil
-        void (*step)(double c, const double *z, Py_ssize_t n, double *w) noexcept nogil
-
-    const Fourier *find_fourier(const char *name)
 
 cdef enum:
     LANES = 8
     KEPT = 1000
 cdef double LARGEST_FREQUENCY = 9.0  # of a normal number from 53 bits, by Box and Muller
-
-cdef const Fourier *loops = find_fourier(SIMD.encode())
 
 
 cdef struct Item:
@@ -206,7 +188,7 @@ cdef class RandomFeatures(Owner):
                 self.values[m] = self.numbers[self.items[i].position]
                 sum += fabs(self.values[m])
                 m += 1
-        features = loops.features if scale * sum * LARGEST_FREQUENCY <= FARTHEST else loops.far
+        features = fourier.features if scale * sum * LARGEST_FREQUENCY <= FARTHEST else fourier.far
         features(self.pointers, self.values, m, self.D, scale, sqrt(1.0 / self.D), self.z)
         self.fresh = True
 
@@ -214,5 +196,5 @@ cdef class RandomFeatures(Owner):
         """w ← w + c z, with the z of the last ``value``."""
         self.check(w)
         rows.seen()
-        loops.step(c, self.z, 2 * self.D, &w[0])
+        fourier.step(c, self.z, 2 * self.D, &w[0])
         return 0

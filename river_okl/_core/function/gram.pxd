@@ -28,6 +28,6 @@ cdef class Gram(Owner):
     cdef object times_vector(self, vector, bint inverted)
     cdef object dense(self)
     cdef object diagonal(self)
-    cdef tuple state(self)
-    cdef int restore(self, tuple state, Py_ssize_t n) except -1
+    cdef dict state(self)
+    cdef int restore(self, dict state, similarities) except -1
     cdef object check(self, gram, double slack)

@@ -20,13 +20,13 @@ cimport cython
 from libc.math cimport fabs
 from libc.string cimport memcpy
 
-from river_okl._core.linalg cimport linalg
+from river_okl._core.linalg cimport linalg, packed, unpack
 from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport copy_array, fill
 
 import numpy as np
 
 from river_okl._core.invariants import assert_close
+from river_okl._core.states import LARGEST_COUNT, check_inverse, checked_array, checked_flag, checked_whole, symmetric
 
 cdef enum:
     CHECK_EVERY = 64
@@ -227,21 +227,29 @@ cdef class Gram(Owner):
             view[i] = self.inverse[i * self.capacity + i]
         return out
 
-    cdef tuple state(self):
-        """K and K⁻¹ as bytes, and what is known of them."""
-        return packed(self.gram, self.capacity, self.n), packed(
-            self.inverse, self.capacity, self.n
-        ), self.steps, bool(self.fragile)
+    cdef dict state(self):
+        """All of it by name."""
+        return {
+            "gram": packed(self.gram, self.capacity, self.n),
+            "inverse": packed(self.inverse, self.capacity, self.n),
+            "steps": self.steps,
+            "fragile": bool(self.fragile),
+        }
 
-    cdef int restore(self, tuple state, Py_ssize_t n) except -1:
-        """The matrices of a ``state`` of n points.  Requires their capacity, and a state that was checked."""
-        cdef Py_ssize_t j, at = 0
-        gram, inverse, self.steps, self.fragile = state
-        for j in range(n):
-            fill(self.gram + j * self.capacity, gram[at : at + 8 * (j + 1)], 8 * (j + 1))
-            fill(self.inverse + j * self.capacity, inverse[at : at + 8 * (j + 1)], 8 * (j + 1))
-            at += 8 * (j + 1)
-        self.n = n
+    cdef int restore(self, dict state, similarities) except -1:
+        """Go on from a state, each number of which is checked, of points with these κ(z, z).  Requires room."""
+        cdef Py_ssize_t n = len(similarities)
+        triangles = [checked_array(state, name, np.float64, n * (n + 1) // 2) for name in ("gram", "inverse")]
+        gram = symmetric(triangles[0], n)
+        if not np.allclose(gram.diagonal(), similarities, rtol=1e-9, atol=0.0):
+            raise ValueError("a Gram matrix that is not that of the points")
+        # no residual: dependent points have jitter
+        check_inverse("an inverse Gram matrix", symmetric(triangles[1], n), gram)
+        steps = checked_whole(state, "steps", 0, LARGEST_COUNT)
+        fragile = checked_flag("fragile", state["fragile"])
+        unpack(triangles[0], self.gram, self.capacity, n)
+        unpack(triangles[1], self.inverse, self.capacity, n)
+        self.n, self.steps, self.fragile = n, steps, fragile
         return 0
 
     cdef object check(self, gram, double slack):
@@ -249,12 +257,6 @@ cdef class Gram(Owner):
         assert self.n == len(gram)
         assert_close(unpacked(self.gram, self.capacity, self.n), gram, rtol=1e-9, atol=10 * slack + 1e-12)
         assert np.isfinite(self.dense()).all()
-
-
-cdef bytes packed(const double *a, Py_ssize_t ld, Py_ssize_t n):
-    """The lower triangle of a matrix, row after row."""
-    cdef Py_ssize_t j
-    return b"".join([copy_array(a + j * ld, j + 1).tobytes() for j in range(n)])
 
 
 cdef object unpacked(const double *a, Py_ssize_t ld, Py_ssize_t n):

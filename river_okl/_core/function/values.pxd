@@ -45,6 +45,7 @@ cdef class Norms(Owner):
     cdef int dropping(self, Py_ssize_t i) except -1
     cdef void absorbed(self, Py_ssize_t output, double c) noexcept
     cdef void split(self) noexcept
+    cdef int permute(self, list columns, bint negated) except -1
     cdef int settle_with(self, norms) except -1
     cdef list squares(self)
     cdef double square(self) except -1.0
@@ -52,6 +53,7 @@ cdef class Norms(Owner):
     cdef object read_values(self)
     cdef dict state(self)
     cdef int restore(self, dict state) except -1
+    cdef int check_sizes(self) except -1
     cdef object check(self, gram, double slack)
 
     cdef inline bint tracks(self) noexcept:

@@ -19,13 +19,13 @@ import numpy as np
 
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
-from river_okl._core.kernel cimport loops
-from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport copy_array, fill
+from river_okl._core.memory cimport Owner, array_of, fill
 from river_okl._core.rows cimport Rows
+from river_okl._core.simd cimport loops
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.linalg import dot
+from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER, checked_array, checked_flag, checked_numbers, checked_whole
 
 
 @cython.final
@@ -243,6 +243,15 @@ cdef class Norms(Owner):
             self.norms[n_outputs + o] = self.norms[o] = 0.5 * self.norms[o]
             self.peaks[n_outputs + o] = self.peaks[o] = 0.5 * self.peaks[o]
 
+    cdef int permute(self, list columns, bint negated) except -1:
+        """Column o is what column columns[o] was, or f is what -f was."""
+        cdef Py_ssize_t i, n_columns = self.alpha.n_columns
+        fill(self.norms, array_of(self.norms, n_columns)[columns], n_columns)
+        fill(self.peaks, array_of(self.peaks, n_columns)[columns], n_columns)
+        for i in range(self.rows.points.n if negated and self.keeps_values else 0):
+            self.values[i] = -self.values[i]
+        return 0
+
     cdef int settle_with(self, norms) except -1:
         """‖f_o‖² as somebody has computed them from scratch."""
         cdef Py_ssize_t o
@@ -282,27 +291,46 @@ cdef class Norms(Owner):
     cdef object read_values(self):
         """f(z_i) of every point, where they are kept; a copy."""
         self.settle()
-        out = copy_array(self.values, self.rows.points.n)
+        out = array_of(self.values, self.rows.points.n)
         out *= self.alpha.scale
         return out
 
     cdef dict state(self):
+        """All of it by name."""
         return {
-            "norms": copy_array(self.norms, self.alpha.n_columns).tobytes(),
-            "peaks": copy_array(self.peaks, self.alpha.n_columns).tobytes(),
-            "values": copy_array(self.values, self.rows.points.n).tobytes() if self.keeps_values else b"",
+            "norms": array_of(self.norms, self.alpha.n_columns),
+            "peaks": array_of(self.peaks, self.alpha.n_columns),
+            "values": array_of(self.values, self.rows.points.n if self.keeps_values else 0),
             "moves": self.changes,
             "stale": bool(self.stale),
         }
 
     cdef int restore(self, dict state) except -1:
-        """Requires the columns, the capacity and the points of the state."""
-        fill(self.norms, state["norms"], self.alpha.n_columns * 8)
-        fill(self.peaks, state["peaks"], self.alpha.n_columns * 8)
-        if self.keeps_values and self.rows.points.n:
-            fill(self.values, state["values"], self.rows.points.n * 8)
-        self.changes = state["moves"]
-        self.stale = state["stale"]
+        """Go on from a state, each number of which is checked.  Requires its columns, capacity and points."""
+        cdef Py_ssize_t n = self.rows.points.n if self.keeps_values else 0
+        norms, peaks = [checked_array(state, name, np.float64, self.alpha.n_columns) for name in ("norms", "peaks")]
+        values = checked_array(state, "values", np.float64, n)
+        changes, stale = checked_whole(state, "moves", 0, LARGEST_COUNT), checked_flag("stale", state["stale"])
+        fill(self.norms, norms, self.alpha.n_columns)
+        fill(self.peaks, peaks, self.alpha.n_columns)
+        fill(self.values, values, n)
+        self.changes, self.stale = changes, stale
+        return 0
+
+    cdef int check_sizes(self) except -1:
+        """ValueError if numbers are too large for steps that follow, or norms are not those of the coefficients."""
+        cdef Py_ssize_t o, n = self.rows.points.n
+        for o in range(self.alpha.n_columns):
+            checked_numbers("coef", array_of(self.alpha.coef[o], n), (n,))
+        norms = checked_numbers("norms", array_of(self.norms, self.alpha.n_columns), (self.alpha.n_columns,))
+        checked_numbers("peaks", array_of(self.peaks, self.alpha.n_columns), (self.alpha.n_columns,))
+        if self.keeps_values:
+            checked_numbers("values", array_of(self.values, n), (n,))
+        if norms.any() and not self.stale:  # they are kept, and up to date
+            gram, columns = self.rows.gram(), self.alpha.read_all(n)
+            squares, sizes = [(a * (b @ a)).sum(axis=0) for a, b in ((columns, gram), (abs(columns), abs(gram)))]
+            if not (abs(norms - squares) <= 1e-4 * sizes).all():
+                raise ValueError("norms that are not those of the coefficients")
         return 0
 
     cdef object check(self, gram, double slack):

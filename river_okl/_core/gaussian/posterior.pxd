@@ -36,6 +36,7 @@ cdef class Posterior(Owner):
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int add_column(self) except -1
+    cdef int permute(self, list order) except -1
     cdef void predict(self, const double *k) noexcept nogil
     cdef void predict_variance(self) noexcept nogil
     cdef void forget(self, const double *k) noexcept nogil

@@ -30,7 +30,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from river_okl._core.linalg cimport Triangle, linalg
-from river_okl._core.memory cimport Owner
+from river_okl._core.memory cimport Owner, array_of, fill
 
 from river_okl._core.states import check_inverse, check_positive, checked_numbers, relative, symmetric
 
@@ -150,6 +150,21 @@ cdef class Posterior(Owner):
         """One more column of targets, all of which were 0 so far: which is exact."""
         self.reserve_columns(self.columns + 1)
         self.columns += 1
+        return 0
+
+    cdef int permute(self, list order) except -1:
+        """Labels change places: class c becomes what class order[c] was; the mean of two becomes its negative by
+        [1, 0]."""
+        cdef Py_ssize_t o, i, ld = self.basis.capacity
+        if sorted(order) != list(range(max(2, self.columns))):
+            raise ValueError(f"{order} is no order of {max(2, self.columns)} classes")
+        if self.columns == 1:
+            for i in range(self.learned.n if order[0] else 0):
+                self.means[i] = -self.means[i]
+            return 0
+        means = [array_of(self.means + o * ld, ld) for o in order]
+        for o in range(self.columns):
+            fill(self.means + o * ld, means[o], ld)
         return 0
 
     cdef void predict(self, const double *k) noexcept nogil:

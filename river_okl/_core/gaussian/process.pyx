@@ -14,12 +14,12 @@ from river_okl._core.calibration cimport softmax
 from river_okl._core.kernel cimport Kernel
 from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport LANES, SPARSE_BELOW, Points
+from river_okl._core.points cimport Points
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Sample
 
-from river_okl._core.states import checked_points, with_arrays, with_bytes
+from river_okl._core.states import checked_float, checked_whole
 
 DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for whoever makes one
 cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
@@ -98,10 +98,17 @@ cdef class Process(Owner):
         self.rows.memo = value
 
     def __reduce__(self):
-        options = self.rows.kernel.terms, self.budget, self.posterior.prior_variance, self.posterior.forgetting, self.noise, bool(
-            self.regression
+        return _new, self.options(), self.state()
+
+    cdef tuple options(self):
+        return (
+            self.rows.kernel.terms,
+            self.budget,
+            self.posterior.prior_variance,
+            self.posterior.forgetting,
+            self.noise,
+            bool(self.regression),
         )
-        return _new, options, self.state()
 
     def __setstate__(self, state):
         self.restore(state)
@@ -242,6 +249,11 @@ cdef class Process(Owner):
         self.posterior = posterior
         self.fresh = False
 
+    def permute(self, list order):
+        """Labels change places: class c becomes what class order[c] was."""
+        self.posterior.permute(order)
+        self.fresh = False
+
     # The kernel moves -------------------------------------------------------------------------------------------------
 
     cdef int reserve_grams(self) except -1:
@@ -333,8 +345,8 @@ cdef class Process(Owner):
     def state(self):
         """All of it by name; what ``restore`` takes."""
         return {
-            "kernel": self.rows.kernel.__getstate__(),
-            "points": with_arrays(self.points.state()),
+            "kernel": self.rows.kernel.state(),
+            "points": self.points.state(),
             "basis": self.basis.state(),
             "prior_variance": self.posterior.prior_variance,
             "seen": self.seen,
@@ -342,31 +354,39 @@ cdef class Process(Owner):
         }
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked: it may come from anywhere."""
-        cdef Py_ssize_t i, n
-        if type(state["prior_variance"]) is not float or not 0.0 < state["prior_variance"] <= 1e100:
-            raise ValueError(f"the prior_variance is {state['prior_variance']!r}")
-        if type(state["seen"]) is not int or not 0 <= state["seen"] < 2**62:
-            raise ValueError(f"a process that has seen {state['seen']!r} samples")
-        points = with_bytes(state["points"])
-        checked = checked_points(points, self.budget + 1, LANES, SPARSE_BELOW)
-        self.rows.kernel.__setstate__(state["kernel"])
-        while self.points.capacity < points["capacity"]:
-            capacity = self.points.next_capacity()
-            self.rows.reserve(capacity)
-            self.points.grow(capacity)
-        self.points.restore(points, checked)
-        n = self.points.n
-        for i in range(n):
-            self.rows.self_[i] = self.rows.kernel.self_similarity(self.points.square[i])
+        """Go on from a state, each number of which is checked: it may come from anywhere.
+
+        There is no last sample then.  If this raises, nothing has changed.
+        """
+        cdef Process made = _new(*self.options())
+        made.fill(state)
+        made.rows.memo = self.rows.memo
+        self.steps = self.doubles(self.steps, 0, made.posterior.columns)
+        self.points, self.rows, self.basis, self.posterior = made.points, made.rows, made.basis, made.posterior
+        self.seen = made.seen
+        self.fresh = False
+
+    cdef int fill(self, dict state) except -1:
+        """``restore`` of a new object, which is of no use if this raises."""
+        prior_variance = checked_float(state, "prior_variance", 1e-300, 1e100)
+        self.seen = checked_whole(state, "seen", 0, 2**62)
+        self.points.restore(state["points"])
+        self.rows.kernel.restore(state["kernel"])
+        self.rows.restored()
         gram = self.rows.gram()
-        gram[np.diag_indices(n)] *= DIAGONAL
+        gram[np.diag_indices(self.points.n)] *= DIAGONAL
         self.basis.restore(state["basis"], gram)
-        self.posterior = Posterior(self.basis, state["prior_variance"], self.posterior.forgetting)
+        self.posterior = Posterior(self.basis, prior_variance, self.posterior.forgetting)
         self.posterior.restore(state["posterior"], gram)
-        self.steps = self.doubles(self.steps, 0, self.posterior.columns)
-        self.seen = state["seen"]
+        return 0
 
 
 def _new(terms, budget, prior_variance, forgetting, noise, regression):
-    return Process(terms, budget=budget, prior_variance=prior_variance, forgetting=forgetting, noise=noise, regression=regression)
+    return Process(
+        terms,
+        budget=budget,
+        prior_variance=prior_variance,
+        forgetting=forgetting,
+        noise=noise,
+        regression=regression,
+    )

@@ -41,7 +41,7 @@ from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.mixture.distances cimport METRICS, Distances
 from river_okl._core.mixture.neighbours cimport NEAREST, Neighbours
-from river_okl._core.points cimport LANES, SPARSE_BELOW, Points
+from river_okl._core.points cimport Points
 from river_okl._core.mixture.pool cimport Pool
 from river_okl._core.mixture.processes cimport POSTERIORS, KERNELS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample, free_sample, reserve_sample
@@ -55,7 +55,7 @@ from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
 from river_okl._core.mixture.pool import METRIC, SCALE
 from river_okl._core.mixture.processes import POSTERIORS_OF, NEWCOMER
 from river_okl._core.scaler import NUMBERS
-from river_okl._core.states import LARGEST_COUNT, checked_numbers, checked_points, with_arrays, with_bytes
+from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef enum:
     # experts, in their order: the processes, ...
@@ -738,7 +738,7 @@ cdef class Mixture:
         cdef Py_ssize_t i, e
         self.tidy()
         return {
-            "points": with_arrays(self.points.state()),
+            "points": self.points.state(),
             "scaler": self.scaler.state(),
             "words": self.words.state(),
             "distances": self.distances.state(),
@@ -761,8 +761,6 @@ cdef class Mixture:
     def restore(self, dict state):
         """Go on from a state, every number of which is checked: it may come from anywhere."""
         cdef Py_ssize_t i, e
-        points = with_bytes(state["points"])
-        checked = checked_points(points, self.points.most, LANES, SPARSE_BELOW)
         classes = state["n_classes"]
         if type(classes) is not int or not (classes == 1 if self.regression else 2 <= classes <= 2**20):
             raise ValueError(f"a mixture of {classes!r} classes")
@@ -795,9 +793,7 @@ cdef class Mixture:
         weights, shares = state["log_weights"], state["shares"]
         checked_numbers("the weights of a mixture", weights, (self.n_experts,), high=0.0)
         checked_numbers("the shares of kernels", shares, (KERNELS,), 0.0)
-        while self.points.capacity < points["capacity"]:
-            self.points.grow(self.points.next_capacity())
-        self.points.restore(points, checked)
+        self.points.restore(state["points"])
         self.scaler.restore(state["scaler"])
         self.words.restore(state["words"])
         self.distances.restore(state["distances"])
