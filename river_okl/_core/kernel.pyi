@@ -9,7 +9,7 @@ FACTOR_KINDS: tuple[int, int, int]
 MOST_TERMS: int
 MOST_FACTORS: int
 
-class Kernel:
+class CompiledKernel:
     @property
     def terms(self) -> tuple[Term, ...]: ...
     @property

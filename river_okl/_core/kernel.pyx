@@ -1,12 +1,10 @@
-"""Kernels as the vector loops want them, and which variant of the loops is in use."""
+"""Kernels as the vector loops take them: compiled to terms of factors, with data-driven bandwidths."""
 
 cimport cython
 from libc.math cimport fmin, sqrt
 
 from river_okl._core cimport simd
-from river_okl._core.loops cimport (
-    DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor
-)
+from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor
 from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM, Sample
 
 import math
@@ -30,8 +28,8 @@ FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
 
 
 @cython.final
-cdef class Kernel:
-    """A kernel as the loops want it, and the scale of the stream where a gamma is left to it.
+cdef class CompiledKernel:
+    """A kernel as the loops take it, and the scale of the stream if its bandwidth is data-driven.
 
     ``terms`` comes from ``river_okl.kernels``: (weight, ((kind, degree, gamma, coef0, auto), ...)), ....  A factor
     with auto > 0 has γ = auto / mean ‖x-x'‖² (EXP_SQUARED_DISTANCE), the square root of that (EXP_DISTANCE), or auto /
@@ -102,7 +100,7 @@ cdef class Kernel:
 
     @property
     def constant_self_similarity(self):
-        """κ(x, x) where it is the same for all x, else None."""
+        """κ(x, x) if it is the same for all x, else None."""
         return self.self_similarity(0.0) if self.radial else None
 
     cdef bint moves_next(self) noexcept:
@@ -110,13 +108,13 @@ cdef class Kernel:
         return self.adapting and self.seen + 1 >= self.next_update
 
     cdef bint tune(self, double mean_distance, double mean_square) noexcept:
-        """Every γ that is left to the stream, from means that were taken elsewhere."""
+        """Every data-driven γ, from means that were taken elsewhere."""
         self.mean_distance, self.mean_square = mean_distance, mean_square
         self.radial_self = 0.0
         return self.resolve()
 
     cdef bint resolve(self) noexcept:
-        """Every γ that is left to the stream, from the means; whether one is another now."""
+        """Every data-driven γ, from the means; whether any has moved."""
         cdef int f
         cdef double mean, gamma
         cdef bint moved = False
@@ -172,7 +170,8 @@ cdef class Kernel:
         ):
             raise ValueError("the previous sample of the kernel is out of range")
         seen, next_update = [checked_whole(state, name, 0, LARGEST_COUNT) for name in ("seen", "next_update")]
-        sum_squares, sum_distances, mean_square, mean_distance = [checked_float(state, name, 0.0, LARGEST_SUM) for name in SUMS]
+        sums = [checked_float(state, name, 0.0, LARGEST_SUM) for name in SUMS]
+        sum_squares, sum_distances, mean_square, mean_distance = sums
         self.sum_squares, self.sum_distances = sum_squares, sum_distances
         self.adapting, self.previous, self.seen, self.next_update = adapting, previous, seen, next_update
         self.tune(mean_distance, mean_square)
@@ -181,4 +180,4 @@ cdef class Kernel:
         self.restore(state)
 
     def __reduce__(self):
-        return Kernel, (self.terms,), self.state()
+        return CompiledKernel, (self.terms,), self.state()

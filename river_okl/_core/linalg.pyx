@@ -167,7 +167,7 @@ def eigen(A):
     return values[order], vectors[order]
 
 
-# A matrix that is updated ----------------------------------------------------------------------------------------------
+# A matrix that is updated ---------------------------------------------------------------------------------------------
 
 
 cdef class Triangle(Owner):
@@ -201,7 +201,7 @@ cdef class Triangle(Owner):
                 a[j * ld + i] = a[i * ld + j]
 
     cdef void times_mirrored(self, const double *v, double *out) noexcept nogil:
-        """out = A v, faster than ``times`` where there are many v."""
+        """out = A v, faster than ``times`` if there are many v."""
         if self.n:
             linalg.transposed_times(self.numbers, self.capacity, self.n, self.n, v, out)
 
@@ -212,7 +212,7 @@ cdef class Triangle(Owner):
         self.weight = weight
 
     cdef void settle(self) noexcept nogil:
-        """The step that waits is made."""
+        """Apply the update that waits."""
         if self.n and self.weight != 0.0:
             linalg.rank_one(self.numbers, self.capacity, self.n, self.weight, self.waiting)
         self.weight = 0.0
@@ -224,7 +224,7 @@ cdef class Triangle(Owner):
         self.n += 1
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
-        """Row and column i leave, and the last take their place."""
+        """Remove row and column i; the last take their place."""
         cdef Py_ssize_t j, last = self.n - 1, ld = self.capacity
         cdef double *a = self.numbers
         self.n = last

@@ -1,4 +1,4 @@
-"""Where the points are: their features, feature by feature.  It knows no kernel and no function.
+"""The points, stored feature by feature; no kernel and no function is known here.
 
 What is kept, for points i < n and features j (``check`` recomputes all of it by brute force):
 
@@ -15,12 +15,12 @@ what it holds; points remember which posting lists they are in.
 How it is used, from this package or any module that cimports it, by one thread at a time (lock.pyx)::
 
     points.encode({"a": 1.0}, &x)       # a dict or the row of a Frame as items with slots
-    x.numbers[0] *= 2.0; set_square(&x) # other values than those of the dict, for whoever scales
+    x.numbers[0] *= 2.0; set_square(&x) # other values than those of the dict, if it is scaled
     points.store(&x)                    # z_n = x
-    points.drop(p)                      # z_p leaves
+    points.drop(p)                      # z_p is removed
 
-Positions: a new point is the last, n-1; where one leaves, the last takes its place.  Whoever keeps arrays beside the
-points does the same to them in the same step.
+Positions: a new point is the last, n-1; if one is removed, the last takes its place.  Arrays beside the points change
+likewise in the same step.
 """
 
 cimport cython
@@ -57,7 +57,7 @@ cdef class Points(Owner):
     Parameters
     ----------
     most
-        The most points that there may be; None: no limit.
+        Maximum number of points; None: no limit.
     """
 
     def __cinit__(self):
@@ -67,7 +67,7 @@ cdef class Points(Owner):
 
     def __init__(self, most=None):
         if most is not None and not 1 <= most <= MOST_POINTS:
-            raise ValueError(f"most is {most!r}: it must be a whole number from 1 to {MOST_POINTS:,}")
+            raise ValueError(f"most is {most!r}: it must be an integer from 1 to {MOST_POINTS:,}")
         if self.n_slots:
             raise RuntimeError("Points are initialised once")
         self.most = most
@@ -149,7 +149,7 @@ cdef class Points(Owner):
         return i
 
     cdef int encode(self, object sample, Sample *x) except -1:
-        """x is what a dict, or a Frame's current row, says, with today's slots; where this raises, x is of no use.
+        """x is the items of a dict, or of a Frame's current row, with today's slots; if this raises, x is of no use.
 
         x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots
         are right.
@@ -201,9 +201,9 @@ cdef class Points(Owner):
                 square += v * v
                 i += 1
         else:
-            hint = "; methods named ..._many take frames" if hasattr(
-                sample, "columns"
-            ) else "; give dict(x)" if hasattr(sample, "keys") else ""
+            hint = "; give dict(x)" if hasattr(sample, "keys") else ""
+            if hasattr(sample, "columns"):
+                hint = "; methods named ..._many take frames"
             raise TypeError(f"a sample is a dict of features, not {shown(sample)}, a {type(sample).__name__}{hint}")
         x.size = i
         x.square = square
@@ -280,7 +280,7 @@ cdef class Points(Owner):
         return min(max(LANES, 2 * self.capacity), (self.limit + LANES - 1) // LANES * LANES)
 
     cdef int grow(self, Py_ssize_t capacity) except -1:
-        """Room for this many points: ``next_capacity``.  Where this raises, the room is what it was."""
+        """Room for this many points: ``next_capacity``.  If this raises, the capacity is what it was."""
         cdef Py_ssize_t j, old = self.capacity
         self.square = self.doubles(self.square, old, capacity)
         self.sparse_square = self.doubles(self.sparse_square, old, capacity)
@@ -418,7 +418,7 @@ cdef class Points(Owner):
         self.n += 1
 
     cdef int32_t new_slot(self, object key) except -1:
-        """An emptied feature, until it gets a support vector; where this raises, the slot stays free."""
+        """An emptied feature, until it gets a support vector; if this raises, the slot stays free."""
         if not self.free_slots:
             self.free_slots.append(self.n_slots)
             try:
@@ -565,7 +565,7 @@ cdef class Points(Owner):
         self.sparse_square_stale = False
 
     cdef void drop(self, Py_ssize_t p) noexcept:
-        """z_p leaves and the last point takes its position; n is one less.  ``forget_emptied`` is owed.
+        """Remove z_p; the last point takes its position, and n is one less.  ``forget_emptied`` is owed.
 
         Requires a position that is there.
         """

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from river_okl._core.kernel cimport Kernel
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport TILE
 from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
@@ -19,7 +19,7 @@ cdef struct Tile:
 @cython.final
 cdef class Rows(Owner):
     cdef readonly Points points
-    cdef readonly Kernel kernel
+    cdef readonly CompiledKernel kernel
     cdef Py_ssize_t capacity        # that of the points
     cdef double *self_              # [capacity] κ(z_i, z_i)
 
@@ -30,7 +30,7 @@ cdef class Rows(Owner):
     cdef double *row                # [capacity] κ(z_i, x)
     cdef bint has_sample, fresh     # fresh: no point came or went and γ stayed since the row was computed
     cdef public bint memo           # tests switch the memo off
-    cdef double *other              # [capacity] the row of a point, for whoever asked last
+    cdef double *other              # [capacity] the row of the point that was asked for last
     cdef double *dots               # [capacity] dot products, or squared distances
     cdef const double **pointers    # dense rows of the features of a sample, and its numbers
     cdef double *numbers

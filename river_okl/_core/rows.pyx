@@ -6,12 +6,12 @@ What is kept, for points i < n (``check`` recomputes it by brute force):
     self[i]       κ(z_i, z_i)
     row[i]        κ(z_i, x) of the last sample x that ``look`` has seen, kept in step with the points
 
-Where a sample has (nearly) all the features with dense rows, the row is ‖x-z_i‖² as a sum of squared differences: the
+If a sample has (nearly) all the features with dense rows, the row is ‖x-z_i‖² as a sum of squared differences: the
 same cost, and no cancellation for unscaled features with large offsets.  Otherwise ‖x-z‖² = ‖x‖² + ‖z‖² - 2 x·z, whose
 error is a few ulp of the squares.
 
-The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``look`` encodes x and, where it is the last
-sample and no point came or went, keeps the kernel row.  The comparison is of keys and numbers, so changing the dict in
+The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``look`` encodes x and keeps the kernel row if
+it is the last sample and no point was added or removed.  The comparison is of keys and numbers, so changing the dict in
 between is safe.
 """
 
@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from river_okl._core.kernel cimport Kernel
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
 from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport Owner, array_of
@@ -46,12 +46,12 @@ cdef class Rows(Owner):
     Parameters
     ----------
     points
-        The points; who adds one or drops one tells ``reserve``, ``added`` and ``dropped``.
+        The points; when one is added or removed, ``reserve``, ``added`` and ``dropped`` are called.
     kernel
         The kernel.
     """
 
-    def __cinit__(self, Points points not None, Kernel kernel not None):
+    def __cinit__(self, Points points not None, CompiledKernel kernel not None):
         self.points = points
         self.kernel = kernel
         self.memo = True
@@ -127,7 +127,7 @@ cdef class Rows(Owner):
         self.fresh = False
 
     cdef void dropped(self, Py_ssize_t p) noexcept:
-        """The point at p has left, and the last one has its position."""
+        """The point at p was removed, and the last one has its position."""
         cdef Py_ssize_t last = self.points.n
         self.self_[p] = self.self_[last]
         if self.has_sample:

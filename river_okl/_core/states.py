@@ -1,6 +1,6 @@
 """What a state must be before memory is filled from it: it may come from a damaged or malicious file.
 
-What would corrupt memory is refused, and so are numbers that no step can reach: they are bounded, and matrices that
+What would corrupt memory is rejected, and so are numbers that no step can reach: they are bounded, and matrices that
 must be positive definite are factorised.  A state that passes is one of a model that works: its predictions are finite,
 it goes on learning, and it can be saved again.
 """
@@ -22,7 +22,7 @@ LARGEST_NUMBER = 1e100  # of coefficients and what is made of them: sums of prod
 LARGEST_COUNT = 2**53  # of samples, as in sample.pxd
 
 ROUNDING = 1e-9  # that a positive definite matrix of diagonal 1 may have been moved by
-LARGEST_INVERSE = 1e16  # of the diagonal of K⁻¹ where that of K is 1: the floor on residues (gram.pyx) is 1e-8
+LARGEST_INVERSE = 1e16  # of the diagonal of K⁻¹ if that of K is 1: the floor on ALD residuals (gram.pyx) is 1e-8
 
 
 def checked_array(
@@ -45,7 +45,7 @@ def checked_array(
 
 
 def checked_whole(state: dict[str, Any], name: str, low: int, high: int) -> int:
-    """A whole number of a state, in range."""
+    """An integer of a state, in range."""
     value = state[name]
     if type(value) is not int or not low <= value <= high:
         raise ValueError(f"{name} is {value!r}")
@@ -95,14 +95,14 @@ def relative(matrix: Arrays, diagonal: Arrays) -> Arrays:
 
 
 def check_positive(what: str, matrix: Arrays, rounding: float = ROUNDING) -> None:
-    """ValueError where a symmetric matrix is not positive definite, up to such a number on its diagonal."""
+    """ValueError if a symmetric matrix is not positive definite, up to such a number on its diagonal."""
     if not np.isfinite(matrix).all() or not cholesky(matrix + rounding * np.eye(len(matrix))):
         raise ValueError(f"{what} is not positive definite")
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def check_inverse(what: str, inverse: Arrays, gram: Arrays, residual: float = np.inf) -> None:
-    """ValueError where a matrix cannot be the inverse of a Gram matrix, or not up to this residual where K_ii is 1."""
+    """ValueError unless this can be the inverse of a Gram matrix, up to this residual in units of K_ii = 1."""
     if not len(gram):
         return
     if not (np.isfinite(inverse).all() and inverse.diagonal().min() > 0.0):
@@ -171,7 +171,7 @@ def check_points(state: dict[str, Any], most: int | None, lanes: int, sparse_bel
         raise ValueError("the posting lists of the support vectors do not match")
     birth = checked_array(state, "birth", np.int64, n, 0, born - 1)
     if np.unique(birth).size != n:
-        raise ValueError("two support vectors joined at once")
+        raise ValueError("two support vectors were added at once")
     sparse_square = checked_array(state, "sparse_square", np.float64, n, 0.0)
     for name, stored, kept in (("square", square, amounts), ("sparse_square", sparse_square, amounts * sparse)):
         if not np.allclose(np.bincount(owners, kept * kept, n) if n else square, stored, rtol=1e-9, atol=0.0):

@@ -2,7 +2,7 @@
 
     α[i] = scale · coef[column][i]      column = class · n_outputs + output
 
-Positions move with the points: the last takes the place of one that leaves.  Beyond the n points all is 0.
+Positions are those of the points: the last takes the place of one that is removed.  Beyond n everything is 0.
 
 More than two classes.  After ``split`` an output is not one function f but one per class, F_c, and a sample of class y
 sees f along the direction u = (e_y - e_r)/√2, r the class that rivals y most: its value is (F_y - F_r)/√2, and f ← f +
@@ -62,8 +62,7 @@ cdef class Coefficients(Owner):
     # Classes ----------------------------------------------------------------------------------------------------------
 
     cdef void split(self, Py_ssize_t n) noexcept:
-        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2.  Requires the
-        columns."""
+        """One function f for labels ±1 becomes two, F = -f/√2 and f/√2, one for each class.  Requires the columns."""
         cdef Py_ssize_t o, i
         for o in range(self.n_outputs):
             for i in range(n):
@@ -73,7 +72,7 @@ cdef class Coefficients(Owner):
         self.start_directions()
 
     cdef void start_directions(self) noexcept:
-        """There are classes: until it is said between which of them a sample is, nothing moves."""
+        """With classes nothing moves until the direction of a sample is known."""
         self.along[0] = self.along[1] = 0
         self.n_along, self.unit = 2, SQRT_HALF
 
@@ -123,20 +122,20 @@ cdef class Coefficients(Owner):
     # Changing them ----------------------------------------------------------------------------------------------------
 
     cdef void clear(self, Py_ssize_t i) noexcept:
-        """A point has come to position i."""
+        """A point was added at position i."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
             self.coef[o][i] = 0.0
 
     cdef void dropped(self, Py_ssize_t i, Py_ssize_t last) noexcept:
-        """The point at i has left, and the last one has its position."""
+        """The point at i was removed, and the last one has its position."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
             self.coef[o][i] = self.coef[o][last]
             self.coef[o][last] = 0.0
 
     cdef bint fold(self, Py_ssize_t n) noexcept:
-        """The scale goes into the coefficients where it leaves range; whether it did."""
+        """Multiply the coefficients by the scale if it leaves its range; whether it did."""
         cdef Py_ssize_t i, o
         if 1e-100 < fabs(self.scale) < 1e100:
             return False
@@ -147,7 +146,7 @@ cdef class Coefficients(Owner):
         return True
 
     cdef bint clip(self, double largest, Py_ssize_t n) noexcept:
-        """|α_i| ≤ largest for output 0, over all classes; what is longer is shortened.  Whether anything was."""
+        """|α_i| ≤ largest for output 0, over all classes; larger ones are clipped.  Whether any was."""
         cdef Py_ssize_t i, c
         cdef double size
         cdef double limit = largest / fabs(self.scale)

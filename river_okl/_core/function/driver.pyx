@@ -6,7 +6,7 @@ encoded without a dict, and each row holds the model's lock.  (Compiled in pure 
 perceptrons, BOGD and OLRD took a tenth less time than Python's own: what they wait for is attributes, generators and
 calls that stay Python's.)
 
-Everything is checked before: where a row is refused all the same, for its kernel with itself, those before it are
+Everything is checked before: if a row is rejected all the same, for its kernel with itself, the rows before it are
 learned.
 """
 

@@ -17,13 +17,13 @@ cdef class Expansion:
     cdef Gram gram_                 # or None
     cdef Norms norms
     cdef readonly object budget     # of all classes; None: no limit
-    cdef object each                # that of each class, where it is stated so
+    cdef object each                # that of each class, if it is stated so
     cdef readonly bint spare
 
     # scratch: what is known of the last sample; never pickled
     cdef Sums sums
-    cdef double residue             # δ² of the last sample, where residue_valid
-    cdef bint residue_valid
+    cdef double ald_residual             # δ² of the last sample, if ald_residual_valid
+    cdef bint ald_residual_valid
 
     cdef int share_budget(self, Py_ssize_t n_classes) except -1
     cdef int look(self, sample) except -1

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from river_okl._core.kernel import Kernel, Term
+from river_okl._core.kernel import CompiledKernel, Term
 from river_okl._core.lock import Lock
 from river_okl._core.rows import Rows
 from river_okl._core.sample import Frame
@@ -19,7 +19,7 @@ class Expansion:
     @property
     def rows(self) -> Rows: ...
     @property
-    def kernel(self) -> Kernel: ...
+    def kernel(self) -> CompiledKernel: ...
     @property
     def budget(self) -> Any: ...  # an int, or None
     @property

@@ -1,23 +1,20 @@
 """The function that every algorithm of river_okl manipulates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
-It is composed: where the z_i are is the business of ``points.pyx``, their kernel rows that of ``rows.pyx``, the α_i
-with their classes and directions that of ``coefficients.pyx``, f(x) of the last sample that of ``values.pyx``, K and K⁻¹
-that of ``gram.pyx``, ‖f‖² and f(z_i) that of ``values.pyx``.  Here they change together, and f is read; ``_check``
-recomputes all of it by brute force.
+It is composed of the z_i (points.pyx), their kernel rows (rows.pyx), the α_i with their classes and directions
+(coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹ (gram.pyx).  Here they change
+together, and f is read; ``_check`` recomputes all of it by brute force.
 
-f is read in four ways, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` the rows of a frame,
-``observe`` a sample that is about to be learned, and ``value`` at the sample that was shown last, for what f is by
-then.
+There are four ways to read f, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` rows of a
+frame, ``observe`` a sample that is about to be learned, and ``value`` at the last sample, after f has changed.
 
-The last sample is the one that ``evaluate`` or ``observe`` was given last; ``add``, ``project``, ``absorb``, ``value``,
-``row`` and ``self_similarity`` are about it, and raise if there is none.  It
-is still the last sample after points came or went.  With classes it has the direction that ``observe`` gave it.  Where
-a sample is the last one again, its kernel row is reused; where no coefficient moved either, the value.
+The last sample is the one that was last given to ``evaluate`` or ``observe``.  ``add``, ``project``, ``absorb``,
+``value``, ``row`` and ``self_similarity`` are about it, and raise if there is none.  It remains the last sample when
+points are added or removed.  With classes it has the direction that ``observe`` gave it.  If the last sample is given
+again, its kernel row is reused; if no coefficient has moved either, so is the value.
 
-A sample is a dict, or a row of a ``Frame``; one that is refused (ValueError) changes nothing and is not the last
-sample. A position is that of a support vector, 0 ≤ i < len(f), an output one of 0 ≤ o < n_outputs; IndexError
-otherwise, and f is as it was.  What is said of α, ‖f‖ and f(z_i) holds after every method here for all that is kept
-(``_check``).
+A sample is a dict, or a row of a ``Frame``; one that is rejected (ValueError) changes nothing and is not the last
+sample.  A position i of a support vector is 0 ≤ i < len(f), an output 0 ≤ o < n_outputs; otherwise IndexError, and f is
+unchanged.  The equations for α, ‖f‖ and f(z_i) hold after every method for all that is kept (``_check``).
 """
 
 cimport cython
@@ -30,7 +27,7 @@ import numpy as np
 from river_okl._core.function.choice cimport oldest_of_least, partner, replaceable, smallest
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
-from river_okl._core.kernel cimport Kernel
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport array_of
 from river_okl._core.function.values cimport Norms, Sums
@@ -55,11 +52,11 @@ cdef class Expansion:
     kernel
         The terms of a ``river_okl.kernels`` kernel.
     budget
-        The most support vectors between two steps; None: no limit.
+        Maximum number of support vectors between two steps; None: no limit.
     per_class
-        That is the budget of each class, where there are more than two, and all share them.
+        If there are more than two classes, the budget is that of each, and all share the support vectors.
     spare
-        A step may hold one more: it adds before it removes. ``observe`` takes out what an interrupted step left.
+        A step may hold one more: it adds before it removes.  ``observe`` removes what an interrupted step left.
     n_outputs
         Coefficients per support vector: functions that share their support vectors.
     norm
@@ -77,13 +74,13 @@ cdef class Expansion:
         if self.points is not None:
             raise RuntimeError("an Expansion is initialised once")
         if budget is not None and not 1 <= budget <= MOST_POINTS:
-            raise ValueError(f"budget is {budget!r}: it must be a whole number from 1 to {MOST_POINTS:,}")
+            raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MOST_POINTS:,}")
         self.lock = Lock()
         self.budget = budget
         self.each = budget if per_class else None
         self.spare = spare
         self.points = Points(None if budget is None else min(budget + spare, MOST_POINTS))
-        self.rows = Rows(self.points, Kernel(kernel))
+        self.rows = Rows(self.points, CompiledKernel(kernel))
         self.gram_ = Gram() if inverse else None
         self.alpha = Coefficients(n_outputs)
         self.norms = Norms(self.rows, self.alpha, self.gram_, norm, values)
@@ -159,7 +156,7 @@ cdef class Expansion:
     cdef int look(self, sample) except -1:
         """The last sample is this one."""
         if self.rows.look(sample):
-            self.residue_valid = False
+            self.ald_residual_valid = False
             self.sums.forget()
         return 0
 
@@ -184,16 +181,16 @@ cdef class Expansion:
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
         """f(x) of a sample that is about to be learned, along its direction.
 
-        Requires ``target``, the class of x, where there are classes; f(x) is then the margin (F_y - F_r)/√2 over the
-        rival class, the first of the largest.  Ensures that x is the last sample, with this direction, that it counts
-        for a kernel that takes γ from the stream, and that there are no more support vectors than the budget, whatever
-        an interrupted step has left.
+        If there are classes, requires ``target``, the class of x; f(x) is then the margin (F_y - F_r)/√2 over the rival
+        class, the first of the largest.  Ensures that x is the last sample, with this direction, that it counts for a
+        data-driven bandwidth, and that there are no more support vectors than the budget, even after an interrupted
+        step.
         """
         cdef double value
         if self.alpha.n_classes > 0 or target >= 0:
             if not 0 <= target < self.alpha.n_classes:
                 raise IndexError(f"class {target} of {self.alpha.n_classes}")
-        self.residue_valid = False  # as in a model that is loaded between two samples: solving has side effects
+        self.ald_residual_valid = False  # as in a model that is loaded between two samples: solving has side effects
         if self.spare:
             self.finish_interrupted()
         value = self.at(sample)
@@ -206,7 +203,7 @@ cdef class Expansion:
         return self.alpha.scale * self.sums.along(0)
 
     cpdef double value(self, tuple weights=(1.0,)) except? -1.0:
-        """Σ weight · output at the last sample, along its direction, for what f has become since.
+        """Σ weight · output of f as it is now at the last sample, along its direction.
 
         Requires a last sample, and no more weights than outputs.  Changes nothing.
         """
@@ -250,7 +247,7 @@ cdef class Expansion:
     # Changing f -------------------------------------------------------------------------------------------------------
 
     cdef int finish_interrupted(self) except -1:
-        """What was added by a step that was interrupted before it made room leaves again."""
+        """Remove what was added by a step that was interrupted before it made room."""
         cdef Py_ssize_t i, newest = 0
         while self.budget is not None and self.points.n > self.budget:
             for i in range(self.points.n):
@@ -273,7 +270,7 @@ cdef class Expansion:
         return 0
 
     cdef void changed(self) noexcept:
-        """f is another one: what is known of its value at the last sample is not."""
+        """f has changed, and with it the value at the last sample."""
         self.sums.forget()
         self.norms.changed()
 
@@ -300,10 +297,10 @@ cdef class Expansion:
         self.rows.added()
         self.norms.added(output, c, self.sums.values)
         if self.gram_ is not None:
-            self.gram_.grow(self.rows.row, self.rows.self_similarity, self.residue)
+            self.gram_.grow(self.rows.row, self.rows.self_similarity, self.ald_residual)
         self.alpha.clear(n)
         self.alpha.move(n, c / self.alpha.scale, output)
-        self.residue_valid = False
+        self.ald_residual_valid = False
         self.changed()
         return 0
 
@@ -350,7 +347,7 @@ cdef class Expansion:
         return 0
 
     cpdef int remove(self, Py_ssize_t i) except -1:
-        """Support vector i and its term leave; the last support vector takes position i."""
+        """Remove support vector i and its term; the last support vector takes position i."""
         cdef Py_ssize_t last
         self.points.check_position(i)
         last = self.points.n - 1
@@ -360,7 +357,7 @@ cdef class Expansion:
         if self.gram_ is not None:
             self.gram_.shrink(i)
         self.alpha.dropped(i, last)
-        self.residue_valid = False
+        self.ald_residual_valid = False
         if last == 0:
             self.norms.clear()
         self.changed()
@@ -379,7 +376,7 @@ cdef class Expansion:
         return 0
 
     cpdef int replace(self, Py_ssize_t r, double share, double c) except -1:
-        """Support vector r leaves, and the last sample joins with this share of its coefficients, and c."""
+        """Support vector r is replaced by the last sample, with this share of its coefficients, and c."""
         cdef Py_ssize_t o
         self.rows.seen()
         self.points.check_position(r)
@@ -393,7 +390,7 @@ cdef class Expansion:
         return 0
 
     def keep(self, positions, norms=None):
-        """Only these support vectors stay; the others are removed from the last position to the first.
+        """Keep only these support vectors; the others are removed from the last position to the first.
 
         Requires that ``norms``, if they are given, are the ‖f_o‖² of every column that is left.
         """
@@ -411,9 +408,9 @@ cdef class Expansion:
     cdef int solve(self) except -1:
         self.rows.seen()
         self.require_gram()
-        if not self.residue_valid:
-            self.residue = self.gram_.solve(self.rows.row, self.rows.self_similarity)
-            self.residue_valid = True
+        if not self.ald_residual_valid:
+            self.ald_residual = self.gram_.solve(self.rows.row, self.rows.self_similarity)
+            self.ald_residual_valid = True
         return 0
 
     cdef int require_gram(self) except -1:
@@ -427,7 +424,7 @@ cdef class Expansion:
         Requires a last sample, and that K⁻¹ is kept; so do ``absorb`` and ``projection``, which reuse what it solves.
         """
         self.solve()
-        return self.residue
+        return self.ald_residual
 
     cpdef int absorb(self, double c, Py_ssize_t output=0) except -1:
         """f ← f + c P κ(x, ·), x the last sample: the coefficients get c d, d = K⁻¹k; nothing is added."""
@@ -510,7 +507,7 @@ cdef class Expansion:
 
     @property
     def values(self):
-        """f(z_i) of every support vector, of output 0; computed in O(B²) where they are not kept."""
+        """f(z_i) of every support vector, of output 0; computed in O(B²) if they are not kept."""
         if not self.norms.keeps_values:
             return np.array([self.value_of(i) for i in range(self.points.n)], dtype=np.float64)
         return self.norms.read_values()
@@ -541,8 +538,8 @@ cdef class Expansion:
         return smallest(self.rows, self.alpha)
 
     def oldest_of_least(self, const double[::1] values, double scale=0.0):
-        """The position of the smallest of values that the first support vectors have; ties (1e-9 relative to it or to a
-        scale) go to the oldest."""
+        """The position of the smallest of values of the first support vectors; ties, 1e-9 relative to it or to a scale,
+        go to the oldest."""
         self.points.check_position(values.shape[0] - 1)
         return oldest_of_least(self.points, &values[0], values.shape[0], scale)
 
@@ -555,8 +552,8 @@ cdef class Expansion:
         return replaceable(self.rows, self.alpha, dependent)
 
     def partner(self, Py_ssize_t p):
-        """The support vector m that merges with p at the least loss, and h and α_z of that merge (merging.h); ties,
-        1e-9 relative to α_p², go to the oldest.  Requires that the kernel is one Gaussian, and α_p the smallest
+        """The support vector m whose fusion with p loses least, and h and α_z of that fusion (merging.h); ties, 1e-9
+        relative to α_p², go to the oldest.  Requires that the kernel is one Gaussian, and α_p the smallest
         coefficient."""
         self.points.check_position(p)
         self.alpha.refuse_classes()
@@ -660,7 +657,7 @@ cdef class Expansion:
         made.rows.memo = self.rows.memo
         self.points, self.rows, self.alpha, self.gram_ = made.points, made.rows, made.alpha, made.gram_
         self.norms, self.sums, self.budget = made.norms, made.sums, made.budget
-        self.residue_valid = False
+        self.ald_residual_valid = False
 
     def __setstate__(self, state):
         self.fill(state)  # a pickle's coefficients may be larger than those of a checkpoint

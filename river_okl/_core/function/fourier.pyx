@@ -1,8 +1,8 @@
 """Random Fourier features of the last sample of some kernel rows, and a linear model of them.
 
-Frequencies follow from the name of a feature alone and are no part of a model: what is here is scratch.  They are kept
-for the names that were met last, ``KEPT`` to twice as many, so that names which never come again do not fill the
-memory: when ``young`` is full it becomes ``old``, and what is still in use is taken over from there.
+Frequencies are a function of the name of a feature and no part of a model: everything here is scratch.  Those of the
+latest ``KEPT`` to twice as many names are cached, which bounds the memory: when ``young`` is full it becomes ``old``,
+and what is still in use is taken over from there.
 """
 
 from cpython.object cimport PyObject
@@ -27,7 +27,7 @@ cdef double LARGEST_FREQUENCY = 9.0  # of a normal number from 53 bits, by Box a
 
 
 cdef struct Item:
-    # A feature of a sample: where its frequencies are, and where in the sample it stands.
+    # A feature of a sample: its frequencies, and its position in the sample.
     const double *column
     Py_ssize_t position
 
@@ -52,8 +52,7 @@ cdef class Column(Owner):
 
 
 cdef class RandomFeatures(Owner):
-    """z(x) = √(1/D) (cos Ux, sin Ux) with U ~ N(0, 2γ), where ``draw(name)`` is the column of U of a feature for γ =
-    1/2.
+    """z(x) = √(1/D) (cos Ux, sin Ux) with U ~ N(0, 2γ); ``draw(name)`` is the column of a feature in U for γ = 1/2.
 
     The columns are summed in an order of their own, so that the order of a sample's features makes no difference.
     """
@@ -163,7 +162,7 @@ cdef class RandomFeatures(Owner):
         return 0
 
     cdef int see(self, Sample *x, double gamma) except -1:
-        """z of this sample; it is there already where neither the sample nor γ is another one."""
+        """z of this sample; computed unless sample and γ are those of the last call."""
         cdef Py_ssize_t i
         cdef bint again = self.same_names(x)
         if not again:

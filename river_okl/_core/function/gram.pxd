@@ -15,13 +15,13 @@ cdef class Gram(Owner):
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef double solve(self, const double *k, double k_self) noexcept
-    cdef int grow(self, const double *k, double k_self, double residue) except -1
+    cdef int grow(self, const double *k, double k_self, double ald_residual) except -1
     cdef void shrink(self, Py_ssize_t i) noexcept
     cdef void clear(self) noexcept
     cdef double *gram_times_solution(self) noexcept
     cdef int append_row(self, const double *k, double k_self) except -1
     cdef int rebuild(self) except -1
-    cdef double residue(self, const double *k, double k_self) noexcept
+    cdef double ald_residual(self, const double *k, double k_self) noexcept
     cdef double measure(self, const double *k) noexcept
     cdef double refine(self, const double *k) noexcept
     cdef void times(self, const double *v, bint inverted, double *out) noexcept

@@ -7,13 +7,13 @@ Invariants (``check`` tries them):
 Only the lower triangles are stored, row by row, and every O(n²) step is one pass over a triangle (linalg.h): ``solve``
 is a symmetric product, ``grow`` and ``shrink`` are an update of rank one.
 
-Ill-conditioned matrices.  A new point whose residue δ² = k_tt - kᵀK⁻¹k is below ``FLOOR`` · k_tt is dependent on
-the others up to rounding; where an algorithm adds it all the same, δ² is raised to the floor, which is the exact
-inverse for a Gram with that much jitter on the new point's diagonal (1e-8: what the jitter costs and what rounding in
-an inverse with entries of 1e8 costs are then alike).  From a point with δ² < ``DOUBTFUL`` · k_tt on, solves are refined
-against the true Gram, until K d = k to ``REFINED``, three times, or as long as it helps.  Every ``CHECK_EVERY``
-changes, and in every refined solve, the residual is measured: where it is above ``TOLERATED`` the inverse is rebuilt by
-Cholesky.
+Ill-conditioned matrices.  A new point whose ALD (approximate linear dependence) residual δ² = k_tt - kᵀK⁻¹k is below
+``FLOOR`` · k_tt depends linearly on the others up to rounding.  If an algorithm adds it all the same, δ² is raised to
+the floor: the exact inverse for a Gram with that much jitter on the new point's diagonal (1e-8 balances the error from
+the jitter and from rounding in an inverse with entries of 1e8).  After a point with δ² < ``DOUBTFUL`` · k_tt, solutions
+are refined against the true Gram until K d = k to ``REFINED``, at most three times and as long as it helps.  Every
+``CHECK_EVERY`` changes, and in every refined solution, the residual k - K d is measured; if it is above ``TOLERATED``,
+the inverse is rebuilt by Cholesky.
 """
 
 cimport cython
@@ -26,7 +26,9 @@ from river_okl._core.memory cimport Owner
 import numpy as np
 
 from river_okl._core.invariants import assert_close
-from river_okl._core.states import LARGEST_COUNT, check_inverse, checked_array, checked_flag, checked_whole, symmetric
+from river_okl._core.states import (
+    LARGEST_COUNT, check_inverse, checked_array, checked_flag, checked_whole, symmetric
+)
 
 cdef enum:
     CHECK_EVERY = 64
@@ -82,11 +84,11 @@ cdef class Gram(Owner):
 
     cdef double solve(self, const double *k, double k_self) noexcept:
         """d = K⁻¹ k into ``solution``; returns δ² = max(0, k_self - kᵀd)."""
-        cdef double residue, error, before
+        cdef double ald_residual, error, before
         cdef int refinements = 0, i
         linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
-        residue = self.residue(k, k_self)
-        if self.n and (self.fragile or residue < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
+        ald_residual = self.ald_residual(k, k_self)
+        if self.n and (self.fragile or ald_residual < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
             error = self.measure(k)
             if not error <= TOLERATED * k_self:
                 self.rebuild()
@@ -103,15 +105,15 @@ cdef class Gram(Owner):
                         error = self.refine(k)
                     break
                 refinements += 1
-            residue = self.residue(k, k_self)
-        return max(0.0, residue)
+            ald_residual = self.ald_residual(k, k_self)
+        return max(0.0, ald_residual)
 
     cdef double refine(self, const double *k) noexcept:
         """d ← d + K⁻¹ (k - K d), with k - K d in ``residual``"""
         linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
         return self.measure(k)
 
-    cdef double residue(self, const double *k, double k_self) noexcept:
+    cdef double ald_residual(self, const double *k, double k_self) noexcept:
         """k_self - kᵀd"""
         cdef Py_ssize_t i
         for i in range(self.n):
@@ -139,16 +141,16 @@ cdef class Gram(Owner):
         self.n += 1
         return 0
 
-    cdef int grow(self, const double *k, double k_self, double residue) except -1:
-        """The point with kernel row k joins; ``solution`` and residue are those of ``solve`` for it.
+    cdef int grow(self, const double *k, double k_self, double ald_residual) except -1:
+        """Add the point with kernel row k; ``solution`` and the residual are those of ``solve`` for it.
 
         K⁻¹ ← [K⁻¹ + d dᵀ/δ², -d/δ²; -dᵀ/δ², 1/δ²]
         """
         cdef Py_ssize_t i, n = self.n
         cdef double weight
         cdef double *column = self.inverse + n * self.capacity
-        self.fragile = self.fragile or residue < DOUBTFUL * k_self
-        weight = 1.0 / max(residue, FLOOR * (k_self if k_self > 0.0 else 1.0))
+        self.fragile = self.fragile or ald_residual < DOUBTFUL * k_self
+        weight = 1.0 / max(ald_residual, FLOOR * (k_self if k_self > 0.0 else 1.0))
         linalg.rank_one(self.inverse, self.capacity, n, weight, self.solution)
         for i in range(n):
             column[i] = -weight * self.solution[i]
@@ -158,7 +160,7 @@ cdef class Gram(Owner):
         return 0
 
     cdef void shrink(self, Py_ssize_t i) noexcept:
-        """Point i leaves and the last one takes its place: K⁻¹ ← K⁻¹ - b bᵀ/b_i with b its i-th column."""
+        """Remove point i; the last one takes its place: K⁻¹ ← K⁻¹ - b bᵀ/b_i with b its i-th column."""
         cdef Py_ssize_t n = self.n
         copy_column(self.inverse, self.capacity, n, i, self.residual)
         linalg.rank_one(self.inverse, self.capacity, n, -1.0 / self.residual[i], self.residual)
@@ -202,7 +204,7 @@ cdef class Gram(Owner):
         linalg.symmetric_times(self.inverse if inverted else self.gram, self.capacity, self.n, 1.0, v, 0.0, out)
 
     cdef object times_vector(self, vector, bint inverted):
-        """``times`` for whoever has an array."""
+        """``times`` of an array."""
         cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
         if v.shape[0] != self.n:
             raise ValueError(f"a vector of {v.shape[0]} numbers for {self.n} support vectors")

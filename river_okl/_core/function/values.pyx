@@ -1,7 +1,7 @@
-"""What f is at points and how large it is: f(x) of the last sample, and ‖f‖² and f(z_i) where an algorithm asks for them.
+"""Values and norms of f: f(x) of the last sample, and ‖f‖² and f(z_i) if an algorithm asks for them.
 
 ``Sums`` are scratch: Σ_i coef[column, i] κ(z_i, x) of every column for the last sample, computed on demand and once.
-A method that changes f, or sees another sample, calls ``forget``.
+Whatever changes f, or the last sample, calls ``forget``.
 
 ``Norms`` are kept up to date as f changes:
 
@@ -25,7 +25,7 @@ from river_okl._core.simd cimport loops
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.linalg import dot
-from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER, checked_array, checked_flag, checked_numbers, checked_whole
+from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag, checked_numbers, checked_whole
 
 
 @cython.final
@@ -70,8 +70,7 @@ cdef class Sums(Owner):
         return self.alpha.scale * total
 
     cdef void face(self, Py_ssize_t target) noexcept:
-        """The direction of the last sample, whose class is the target: against the first of the largest of the
-        others."""
+        """The direction of the last sample, of class target: against the first of the largest of the others."""
         cdef Py_ssize_t c, rival = 1 if target == 0 else 0
         for c in range(self.alpha.n_classes):
             if c != target and self.of(c * self.alpha.n_outputs) > self.of(rival * self.alpha.n_outputs):
@@ -139,7 +138,7 @@ cdef class Norms(Owner):
     # f changes --------------------------------------------------------------------------------------------------------
 
     cdef void changed(self) noexcept:
-        """f is another one, and what is known of it may have to be computed from scratch."""
+        """f has changed; now and then, norms and values are to be computed from scratch."""
         cdef Py_ssize_t o
         self.changes += 1
         if self.changes >= 64 * self.rows.points.n + 1024:
@@ -199,7 +198,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef int dropping(self, Py_ssize_t i) except -1:
-        """f without its term at z_i, which leaves next."""
+        """f without its term at z_i, which is removed next."""
         cdef Py_ssize_t j, o, n = self.rows.points.n
         cdef double value, square = self.alpha.scale * self.alpha.scale
         cdef double *other = self.rows.other
@@ -253,7 +252,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef int settle_with(self, norms) except -1:
-        """‖f_o‖² as somebody has computed them from scratch."""
+        """‖f_o‖² that were computed elsewhere."""
         cdef Py_ssize_t o
         for o in range(self.alpha.n_columns):
             self.norms[o] = self.peaks[o] = norms[o]
@@ -289,7 +288,7 @@ cdef class Norms(Owner):
         return [max(0.0, value) for value in total]
 
     cdef object read_values(self):
-        """f(z_i) of every point, where they are kept; a copy."""
+        """f(z_i) of every point, if they are kept; a copy."""
         self.settle()
         out = array_of(self.values, self.rows.points.n)
         out *= self.alpha.scale

@@ -12,7 +12,7 @@ cdef class Basis(Owner):
     cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample
     cdef double *column             # [capacity] scratch
     cdef double self_similarity     # κ(x, x) of the last sample, with the jitter
-    cdef double residue             # γ of the last sample
+    cdef double ald_residual             # γ of the last sample
 
     cdef void project(self, const double *k, double self_similarity) noexcept nogil
     cdef double novelty(self) noexcept nogil
@@ -23,7 +23,7 @@ cdef class Basis(Owner):
 
 
 cdef class Posterior(Owner):
-    # What is believed of f at the points of a dictionary.
+    # The posterior of f at the points of a dictionary.
     cdef readonly Basis basis
     cdef readonly double prior_variance, forgetting
     cdef readonly Py_ssize_t columns

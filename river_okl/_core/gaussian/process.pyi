@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.gaussian.posterior import Basis, Posterior
-from river_okl._core.kernel import Kernel
+from river_okl._core.kernel import CompiledKernel
 from river_okl._core.lock import Lock
 from river_okl._core.points import Points
 from river_okl._core.rows import Rows
@@ -24,7 +24,7 @@ class Process:
     @property
     def rows(self) -> Rows: ...
     @property
-    def kernel(self) -> Kernel: ...
+    def kernel(self) -> CompiledKernel: ...
     @property
     def basis(self) -> Basis: ...
     @property

@@ -1,7 +1,7 @@
 """One Gaussian process on a dictionary, under any kernel: what ``SOGPClassifier`` and ``SOGPRegressor`` step through.
 
-The rows of a kernel over points (rows.pyx), K⁻¹ and what is believed (posterior.pyx), point i the same in all of them.
-Every method is about the sample that ``predict`` or ``observe`` saw last.
+Kernel rows over points (rows.pyx), K⁻¹ and the posterior (posterior.pyx) share the positions of the points.  Every
+method is about the sample that ``predict`` was given last.
 """
 
 from libc.math cimport sqrt
@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport softmax
-from river_okl._core.kernel cimport Kernel
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
@@ -21,11 +21,11 @@ from river_okl._core.sample cimport Sample
 
 from river_okl._core.states import checked_float, checked_whole
 
-DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for whoever makes one
+DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for those who make one
 cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
 cdef double NOVEL = 1e-3        # of κ(x, x): what the dictionary holds of κ(x, ·) already, up to the jitter
-cdef double CONFIDENT = 0.7     # a label predicted with this probability brings no point once the dictionary is full
-INVERSE_TEMPERATURE = 6.0                 # inverse temperature of the softmax of the means of more than two classes
+cdef double CONFIDENT = 0.7     # a label predicted with this probability is not added once the dictionary is full
+INVERSE_TEMPERATURE = 6.0       # of the softmax of the means of more than two classes
 cdef double inverse_temperature = INVERSE_TEMPERATURE
 
 
@@ -37,11 +37,11 @@ cdef class Process(Owner):
     terms
         The terms of a ``river_okl.kernels`` kernel.
     budget
-        The most points between two steps; in a step there may be one more.
+        Maximum number of points between two steps; in a step there may be one more.
     prior_variance
         a: f ~ GP(0, a κ).
     forgetting
-        λ, by which a sample leaves what is believed closer to the prior.
+        λ, by which each sample moves the posterior back to the prior.
     noise
         σ², of targets that are numbers, or 0 and 1.
     regression
@@ -70,7 +70,7 @@ cdef class Process(Owner):
     ):
         self.lock = Lock()
         self.points = Points(budget + 1)
-        self.rows = Rows(self.points, Kernel(terms))
+        self.rows = Rows(self.points, CompiledKernel(terms))
         self.basis = Basis(budget + 1)
         self.posterior = Posterior(self.basis, prior_variance, forgetting)
         self.budget = budget
@@ -90,7 +90,7 @@ cdef class Process(Owner):
 
     @property
     def memo(self):
-        """Whether what is known of the last sample is used again."""
+        """Whether the row of the last sample is reused."""
         return self.rows.memo
 
     @memo.setter
@@ -120,7 +120,7 @@ cdef class Process(Owner):
     # The last sample --------------------------------------------------------------------------------------------------
 
     def predict(self, sample):
-        """What is believed of f(x): E f(x) for each column, and Var f(x)."""
+        """The prediction of f(x): E f(x) for each column, and Var f(x)."""
         cdef Py_ssize_t o
         if self.rows.look(sample) or not self.fresh:
             self.predict_again()
@@ -137,7 +137,7 @@ cdef class Process(Owner):
     def learn(self, sample, double target, double w):
         """One sample: a class by its number, or a target.
 
-        Whatever may raise does so before anything has changed, and no signal handler runs in the middle of a change.
+        All that may raise comes before the first change, and no signal handler runs in the middle of a change.
         """
         self.prepare(sample, w)
         self.commit(target, w)
@@ -146,7 +146,7 @@ cdef class Process(Owner):
     cdef int prepare(self, object sample, double w) except -1:
         """Room for all that the step may bring."""
         cdef Py_ssize_t capacity
-        cdef Kernel kernel = self.rows.kernel
+        cdef CompiledKernel kernel = self.rows.kernel
         cdef Sample *x
         self.predict(sample)
         x = self.rows.seen()
@@ -179,7 +179,7 @@ cdef class Process(Owner):
         self.seen += 1
         novel = basis.novelty() > NOVEL and (self.points.n < self.budget or not self.confident(target))
         posterior.forget(k)                                # back to the prior by 1 - λ
-        b = self.likelihood(target, w)                  # and c into steps
+        b = self.likelihood(target, w)                     # and c into steps
         posterior.learn(self.steps, b, k, novel)           # μ ← μ + c h, S ← S - b h hᵀ
         if not novel:
             return
@@ -187,7 +187,7 @@ cdef class Process(Owner):
         basis.add()
         self.rows.added()
         if self.points.n > self.budget:
-            self.remove(self.least())                   # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
+            self.remove(self.least())                      # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
 
     cdef double likelihood(self, double target, double w) noexcept:
         """b, and c of every column."""
@@ -204,7 +204,7 @@ cdef class Process(Owner):
         return b
 
     cdef bint confident(self, double target) noexcept:
-        """Whether the sample was predicted well enough to bring nothing but its update."""
+        """Whether the sample was predicted confidently: then it is not added."""
         cdef double p, error
         cdef Posterior posterior = self.posterior
         if self.regression:
@@ -217,7 +217,7 @@ cdef class Process(Owner):
         return self.steps[<Py_ssize_t> target] >= CONFIDENT
 
     cdef Py_ssize_t least(self) noexcept:
-        """The point that is missed least: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
+        """The point of lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
         cdef Py_ssize_t i, best = 0
         memset(self.losses, 0, self.points.n * 8)
         self.posterior.add_losses(1.0, self.solved, self.losses)
@@ -227,7 +227,7 @@ cdef class Process(Owner):
         return best
 
     cdef void remove(self, Py_ssize_t i) noexcept:
-        """Point i leaves, and the last takes its position."""
+        """Remove point i; the last takes its position."""
         self.posterior.remove(i)
         self.basis.remove(i)
         self.points.drop(i)
@@ -279,7 +279,7 @@ cdef class Process(Owner):
             gram[i * ld + i] *= 1.0 + JITTER
 
     cdef void exchange(self) noexcept:
-        """γ has moved; μ and S stay.  The last sample is looked at again."""
+        """γ has moved; μ and S stay.  The last sample is measured again."""
         self.rows.kernel_moved()
         if self.points.n:
             self.fill_gram(self.after)
@@ -309,7 +309,7 @@ cdef class Process(Owner):
         return np.array([self.rows.row[i] for i in range(self.points.n)])
 
     def covariance(self):
-        """S, for whoever compares."""
+        """S, for tests."""
         gram = self.rows.gram()
         gram[np.diag_indices(self.points.n)] *= 1.0 + JITTER
         return self.posterior.prior_variance * gram - self.posterior.factor * self.posterior.learned.matrix()

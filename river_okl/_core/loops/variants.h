@@ -1,4 +1,4 @@
-/* What the other headers declare, compiled for each instruction set: in the module simd alone, as that takes seconds. */
+/* What the other headers declare, compiled for each instruction set: only in the module simd, as it takes seconds. */
 #ifndef RIVER_OKL_VARIANTS_H
 #define RIVER_OKL_VARIANTS_H
 

@@ -35,7 +35,7 @@ from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.mixture.combiner cimport Combiner
 from river_okl._core.mixture.forest cimport Forest
-from river_okl._core.kernel cimport Kernel
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.mixture.linear cimport LINEARS, LinearModels
 from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport aligned_resize, okl_free
@@ -669,7 +669,7 @@ cdef class Mixture:
     def most_believed(self):
         """Mean ‖x-x'‖² over the scale, and mean ‖x‖², of the kernel that is believed most."""
         cdef Py_ssize_t i, b
-        cdef Kernel kernel
+        cdef CompiledKernel kernel
         posteriors = [sum([self.weight[i * POSTERIORS + b] for b in range(POSTERIORS)]) for i in range(KERNELS)]
         kernel = self.processes.kernels[posteriors.index(max(posteriors))]
         return kernel.mean_distance, kernel.mean_square

@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
-from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.kernel cimport CompiledKernel, loops
 from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.mixture.distances cimport METRICS, Distances
@@ -60,7 +60,7 @@ cdef class Processes:
         self.points = distances.points
         self.distances = distances
         self.most = most
-        self.kernels = [Kernel(terms) for _ in range(KERNELS)]
+        self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
         self.jitter, self.novel = JITTER_AND_NOVELTY[task]
         self.bases = [Basis(most + 1, self.jitter) for _ in range(KERNELS)]
         for i in range(KERNELS):
@@ -169,7 +169,7 @@ cdef class Processes:
         class."""
         cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
         cdef int b, m
-        cdef Kernel kernel
+        cdef CompiledKernel kernel
         cdef Basis basis
         cdef Posterior posterior
         cdef double self_similarity
@@ -268,7 +268,7 @@ cdef class Processes:
         row."""
         cdef Py_ssize_t i, j, o, r, n = self.n, room = (self.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
         cdef int b, m
-        cdef Kernel kernel
+        cdef CompiledKernel kernel
         cdef Posterior posterior
         cdef double step, own, of_point, of_own
         cdef double *by_dot = self.work
@@ -446,7 +446,7 @@ cdef class Processes:
         """K of the dictionary under every kernel, jitter included: its lower triangle.  Requires ``reserve_grams``."""
         cdef Py_ssize_t i, j, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
         cdef const Feature *feature
-        cdef Kernel kernel
+        cdef CompiledKernel kernel
         cdef int m
         cdef double w
         cdef double *row
@@ -563,7 +563,7 @@ cdef class Processes:
         cdef int m
         for i in range(KERNELS):
             m = self.metric[i]
-            (<Kernel> self.kernels[i]).tune(self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m))
+            (<CompiledKernel> self.kernels[i]).tune(self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m))
 
     cdef void exchange(self) noexcept:
         """Kernels are no longer what they were when ``before`` was their Gram matrices: what is believed at the points
@@ -677,7 +677,7 @@ cdef class Processes:
             self.member[self.position[i]] = <int32_t> i
         for i in range(KERNELS):
             self.scale[i], self.metric[i] = scale[i], <int> metric[i]
-            (<Kernel> self.kernels[i]).tune(kernels[i, 2], kernels[i, 3])
+            (<CompiledKernel> self.kernels[i]).tune(kernels[i, 2], kernels[i, 3])
         for e in range(PROCESSES):
             self.inverse_temperature[e], self.curvature[e], self.residual[e] = fits[e]
         grams = [gram[:n, :n] + np.tril(gram[:n, :n], -1).T for gram in map(np.tril, self.grams())]
