@@ -374,7 +374,7 @@ def _snapshot(value: Any) -> Any:
     """An attribute that no later step changes.  Parameters are shared: a step only reads them."""
     if isinstance(value, base.Base):
         return value
-    if hasattr(value, "restore") or isinstance(value, Expansion | random.Random):
+    if hasattr(value, "restore") or isinstance(value, random.Random):
         return _Snapshot(value)
     return copy.deepcopy(value)
 

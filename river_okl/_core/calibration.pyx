@@ -1,7 +1,7 @@
 """Probabilities from margins: a sigmoid whose slope is fitted to the stream, in O(1) per sample.
 
 Platt's scaling with one parameter, so that a probability above 1/2 is always the predicted label: P(+1 | s) = σ(a s/m),
-where s is the score before the sample is learned, m² its running mean square and a the minimiser of the log loss,
+s the score before the sample is learned, m² its running mean square and a the minimiser of the log loss,
 followed by Newton's method; both forget, as the size of margins changes while a model learns.  The constants were
 chosen on nine classes and three streams.
 """
@@ -59,14 +59,11 @@ cdef class Calibration:
             raise ValueError(f"a calibration of {state}")
         self.slope, self.curvature, self.mean_square, self.seen = slope, curvature, mean_square, seen
 
-    def __getstate__(self):
-        return (self.slope, self.curvature, self.mean_square, self.seen)
-
     def __setstate__(self, state):
-        self.slope, self.curvature, self.mean_square, self.seen = state
+        self.restore(state)
 
     def __reduce__(self):
-        return Calibration, (), self.__getstate__()
+        return Calibration, (), self.state()
 
 
 cpdef double sigmoid(double z):
@@ -102,10 +99,10 @@ cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noex
 
 
 cdef void fit_inverse_temperature(
-    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *inverse_temperature,
-    double *curvature
+    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most,
+    double *inverse_temperature, double *curvature
 ) noexcept nogil:
-    """A step of Newton's method for κ of p = softmax(κ · scores), where the class is c."""
+    """A step of Newton's method for κ of p = softmax(κ · scores), for a sample of class c."""
     cdef Py_ssize_t o
     cdef double mean = 0.0, square = 0.0
     for o in range(n):

@@ -6,7 +6,7 @@ cdef const Loops *loops  # in use
 
 
 @cython.final
-cdef class Kernel:
+cdef class CompiledKernel:
     cdef readonly tuple terms
     cdef Program program
     cdef Term c_terms[16]

@@ -8,14 +8,12 @@ from numpy.typing import NDArray
 Factor = tuple[int, int, float, float, float]
 Term = tuple[float, tuple[Factor, ...]]
 
-SIMD_VARIANTS: tuple[str, ...]
-SIMD: str
 FACTOR_KINDS: tuple[int, int, int]
 MOST_TERMS: int
 MOST_FACTORS: int
 BANDWIDTH_SAMPLES: int
 
-class Kernel:
+class CompiledKernel:
     @property
     def terms(self) -> tuple[Term, ...]: ...
     @property
@@ -33,5 +31,5 @@ class Kernel:
     def evaluate(
         self, dots: NDArray[np.float64], own: NDArray[np.float64], squares: NDArray[np.float64]
     ) -> NDArray[np.float64]: ...
-    def __getstate__(self) -> tuple[Any, ...]: ...
-    def __setstate__(self, state: tuple[Any, ...]) -> None: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...

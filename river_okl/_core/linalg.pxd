@@ -4,32 +4,8 @@ Matrices are row-major with leading dimension ld; of symmetric matrices and tria
 counts, and what stands in the other one does not count and stays.
 """
 
-cdef extern from "linalg.h":
-    ctypedef struct Linalg:
-        double (*dot)(const double *x, const double *y, Py_ssize_t n) noexcept nogil
-        void (*symmetric_times)(
-            const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep, double *out
-        ) noexcept nogil
-        void (*rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) noexcept nogil
-        void (*rank_one_times)(
-            double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *u, double scale, const double *v,
-            double keep, double *out
-        ) noexcept nogil
-        Py_ssize_t (*cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
-        void (*solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
-        void (*solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
-        void (*inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
-        void (*times)(
-            const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out
-        ) noexcept nogil
-        void (*transposed_times)(
-            const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out
-        ) noexcept nogil
-        int (*eigen)(
-            double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch
-        ) noexcept nogil
-
-    const Linalg *find_linalg(const char *name)
+from river_okl._core.loops cimport Linalg
+from river_okl._core.memory cimport Owner
 
 
 cdef const Linalg *linalg  # in use
@@ -41,7 +17,7 @@ cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) 
     linalg.solve_upper(l, ld, n, b)
 
 
-cdef class Triangle:
+cdef class Triangle(Owner):
     cdef readonly Py_ssize_t n, capacity
     cdef double *numbers            # [capacity, capacity], the lower triangle
     cdef double *waiting            # [capacity] v of the step that waits

@@ -8,11 +8,10 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core cimport simd
+from river_okl._core.memory cimport Owner
 
-from river_okl._core.kernel import SIMD
-
-linalg = find_linalg(SIMD.encode())
+linalg = simd.linalg
 
 
 cdef int check_length(Py_ssize_t length, Py_ssize_t n) except -1:
@@ -168,10 +167,10 @@ def eigen(A):
     return values[order], vectors[order]
 
 
-# A matrix that is updated ----------------------------------------------------------------------------------------------
+# A matrix that is updated ---------------------------------------------------------------------------------------------
 
 
-cdef class Triangle:
+cdef class Triangle(Owner):
     """A symmetric matrix of at most ``most`` rows, none so far, for rank-one updates each followed by a product.
 
     The lower triangle is kept.  An update is deferred to the next product, which does both while each number is loaded
@@ -181,15 +180,8 @@ cdef class Triangle:
 
     def __init__(self, Py_ssize_t most):
         self.capacity = (most + 7) // 8 * 8
-        self.numbers = <double *> aligned_resize(NULL, 0, self.capacity * self.capacity, 8)
-        self.waiting = <double *> aligned_resize(NULL, 0, self.capacity, 8)
-
-    def __dealloc__(self):
-        okl_free(self.numbers)
-        okl_free(self.waiting)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 8 * self.capacity * (self.capacity + 1)
+        self.numbers = self.doubles(NULL, 0, self.capacity * self.capacity)
+        self.waiting = self.doubles(NULL, 0, self.capacity)
 
     cdef void times(self, double scale, const double *v, double *out) noexcept nogil:
         """out = scale A v"""
@@ -209,7 +201,7 @@ cdef class Triangle:
                 a[j * ld + i] = a[i * ld + j]
 
     cdef void times_mirrored(self, const double *v, double *out) noexcept nogil:
-        """out = A v, faster than ``times`` where there are many v."""
+        """out = A v, faster than ``times`` if there are many v."""
         if self.n:
             linalg.transposed_times(self.numbers, self.capacity, self.n, self.n, v, out)
 
@@ -220,7 +212,7 @@ cdef class Triangle:
         self.weight = weight
 
     cdef void settle(self) noexcept nogil:
-        """The step that waits is made."""
+        """Apply the update that waits."""
         if self.n and self.weight != 0.0:
             linalg.rank_one(self.numbers, self.capacity, self.n, self.weight, self.waiting)
         self.weight = 0.0
@@ -232,7 +224,7 @@ cdef class Triangle:
         self.n += 1
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
-        """Row and column i leave, and the last take their place."""
+        """Remove row and column i; the last take their place."""
         cdef Py_ssize_t j, last = self.n - 1, ld = self.capacity
         cdef double *a = self.numbers
         self.n = last

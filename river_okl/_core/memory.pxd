@@ -36,6 +36,10 @@ cdef class Owner:
     cdef void release(self, void *buffer) noexcept nogil
 
 
+cdef object array_of(const double *numbers, Py_ssize_t n)
+cdef int fill(double *target, numbers, Py_ssize_t n) except -1
+
+
 cdef inline void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:
     """A zeroed buffer of `capacity` items of `size` bytes that takes over the first n of `old`, which is freed.
 

@@ -2,6 +2,8 @@
 
 from libc.string cimport memcpy
 
+import numpy as np
+
 cdef enum:
     HEADER = 64             # bytes before each buffer, which keep it aligned
 
@@ -57,3 +59,18 @@ cdef class Owner:
         if block.after != NULL:
             block.after.before = block.before
         okl_free(block)
+
+
+cdef object array_of(const double *numbers, Py_ssize_t n):
+    """A copy of a buffer as a NumPy array."""
+    return np.array(<double[:n]> <double *> numbers) if n else np.empty(0)
+
+
+cdef int fill(double *target, numbers, Py_ssize_t n) except -1:
+    """Copy an array of n numbers into a buffer."""
+    cdef const double[::1] source = np.ascontiguousarray(numbers, dtype=np.float64)
+    if source.shape[0] != n:
+        raise ValueError(f"{source.shape[0]} numbers, not {n}")
+    if n:
+        memcpy(target, &source[0], n * sizeof(double))
+    return 0

@@ -2,6 +2,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
+from river_okl._core.memory cimport Owner
 from river_okl._core.sample cimport Sample
 from river_okl._core.words cimport Words
 
@@ -28,7 +29,7 @@ cdef struct Owned:
 
 
 @cython.final
-cdef class Points:
+cdef class Points(Owner):
     # A module that cimports this may read everything; it changes points through the methods below.
     cdef readonly object most       # points there may be; None: no limit
     cdef Py_ssize_t n, capacity, limit
@@ -94,12 +95,8 @@ cdef class Points:
     cdef void settle_sparse_squares(self) noexcept
     # State
     cdef dict state(self)
-    cdef int restore(self, dict state, dict checked) except -1
+    cdef int restore(self, dict state) except -1
     cdef list check(self)
-
-
-cdef object copy_array(const double *a, Py_ssize_t n)
-cdef int fill(void *target, bytes data, Py_ssize_t size) except -1
 
 
 cdef inline Py_ssize_t find(const int32_t *items, int32_t item) noexcept nogil:

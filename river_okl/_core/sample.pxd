@@ -46,6 +46,7 @@ cdef class Frame:
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1
 cdef void free_sample(Sample *x) noexcept
+cdef size_t size_of_sample(const Sample *x) noexcept
 cdef void set_square(Sample *x) noexcept nogil
 cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil

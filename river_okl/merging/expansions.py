@@ -64,7 +64,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
             model._f.add_class()
     if isinstance(model._f, FourierExpansion):
         _average_features(shards, model._f)
-    model._f.kernel.__setstate__(pooled_kernel(shards, lambda each: each._f.kernel))
+    model._f.kernel.restore(pooled_kernel(shards, lambda each: each._f.kernel))
     if isinstance(model._f, FourierExpansion):
         return model, 0.0
     if isinstance(model, TVMClassifier):
@@ -204,7 +204,7 @@ def _fill(f: Expansion, points: list[Sample], columns: Arrays) -> None:
 def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
     """The function of these points and coefficients, without a budget."""
     f = Expansion(model._f.kernel.terms, n_outputs=columns.shape[1])
-    f.kernel.__setstate__(model._f.kernel.__getstate__())
+    f.kernel.restore(model._f.kernel.state())
     _fill(f, points, columns)
     return f
 
@@ -295,5 +295,5 @@ def distance(shards: Shards) -> float:
         outputs = each.reshape(len(points), -1, f.n_outputs)[:, :, : len(weights)]
         total = total + sign * outputs @ np.array(weights)
     model = shards.new()
-    model._f.kernel.__setstate__(pooled_kernel(shards, lambda each: each._f.kernel))
+    model._f.kernel.restore(pooled_kernel(shards, lambda each: each._f.kernel))
     return norm(_with(model, points, np.asarray(total).reshape(len(points), -1)), np.asarray(total))

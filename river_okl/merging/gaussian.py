@@ -31,8 +31,6 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.gaussian.process import Process
-from river_okl._core.states import with_arrays
 from river_okl.algorithms.sogp import SOGP
 from river_okl.kernels import RBF
 from river_okl.labels import Labels
@@ -176,7 +174,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
     everyone = [shards.start, *shards.models]
     points, places = places_of([_Mean(each._f) for each in everyone], twins=True)
     kernel = pooled_kernel(shards, lambda each: each._f.kernel)
-    model._f.kernel.__setstate__(kernel)
+    model._f.kernel.restore(kernel)
     means = model._f.kernel
     space = Space.with_points(points, means.terms)
     prior_variance, forgetting = _prior_variance(shards.models[0]), model.forgetting
@@ -253,9 +251,8 @@ def stored(points: list[dict[Hashable, float]], most: int) -> dict[str, Any]:
     """The state of ``Points`` of this capacity that hold these."""
     f = Expansion(RBF(1.0)._terms(), budget=most)
     _add(f, points)
-    reduced: Any = f.__reduce__()
-    _, _, (_, state) = reduced
-    return with_arrays({name: state[name] for name in Process(f.kernel.terms, budget=1).state()["points"]})
+    state: dict[str, Any] = f.state()["points"]
+    return state
 
 
 def _add(f: Expansion, points: list[dict[Hashable, float]]) -> None:
@@ -266,7 +263,7 @@ def _add(f: Expansion, points: list[dict[Hashable, float]]) -> None:
 
 def _points(terms: Any, kernel: Any, points: list[dict[Hashable, float]]) -> Expansion:
     f = Expansion(terms)
-    f.kernel.__setstate__(kernel)
+    f.kernel.restore(kernel)
     _add(f, points)
     return f
 

@@ -21,7 +21,6 @@ from river_okl.checks import as_float, check_whole, kind_of
 from river_okl.kernels import Kernel
 from river_okl.labels import Labels
 from river_okl.model import KernelClassifier, LabelModel, SupervisedModel
-from river_okl.predictive import PredictiveClassifier
 
 Arrays = NDArray[np.float64]
 
@@ -214,43 +213,18 @@ def with_labels(model: Any, names: list[Any]) -> Any:
         model._labels.add(y)
     after, now = Labels(names), model._labels.positions
     if len(names) > 2:
-        _reorder(model, [now[y] for y in after.names])
+        _permute(model, [now[y] for y in after.names])
     elif any(after.positions[y] != position for y, position in before.items()):
-        _negate(model)
+        _permute(model, [1, 0])
     model._labels = after
     return model
 
 
-def _reorder(model: Any, order: list[int]) -> None:
-    """Class c is what class order[c] was."""
-    f = model._f
-    if isinstance(model, PredictiveClassifier):
-        model._f = _with_classes(f, order)
-        return
+def _permute(model: Any, order: list[int]) -> None:
+    """Class c becomes what class order[c] was."""
     if isinstance(model, TVMClassifier):
         model._reorder(order)
-        return
-    columns = f.columns
-    by_class = columns.reshape(len(columns), f.n_classes, columns.shape[1] // f.n_classes)
-    f.columns = by_class[:, order].reshape(columns.shape)
-
-
-def _negate(model: Any) -> None:
-    """Two labels change places."""
-    if isinstance(model, PredictiveClassifier):
-        model._f = _with_classes(model._f, None)
-    elif isinstance(model, TVMClassifier):
-        model._reorder([1, 0])
+    elif isinstance(model._f, Mixture):
+        model._f = model._f.permuted(order)
     else:
-        model._f.columns = -model._f.columns
-
-
-def _with_classes(f: Any, order: list[int] | None) -> Any:
-    """A process or mixture whose classes have another order; None: whose two labels change places."""
-    if isinstance(f, Mixture):
-        return f.permuted(order or [1, 0])
-    make, options, state = f.__reduce__()
-    state["posterior"]["means"] = -state["posterior"]["means"] if order is None else state["posterior"]["means"][order]
-    made = make(*options)
-    made.restore(state)
-    return made
+        model._f.permute(order)

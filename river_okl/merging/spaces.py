@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from river_okl._core.gaussian.process import DIAGONAL
-from river_okl._core.kernel import Kernel
+from river_okl._core.kernel import CompiledKernel
 
 Arrays = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class Space:
     """Kernels over points, the rows of a matrix (a sparse one, or a dense one) whose columns are their features."""
 
     def __init__(self, X: Any, terms: Any, diagonal: float = DIAGONAL) -> None:
-        self.kernel, self.diagonal = Kernel(terms), diagonal
+        self.kernel, self.diagonal = CompiledKernel(terms), diagonal
         self.sparse = X.nnz * SPARSE_BELOW < X.shape[0] * X.shape[1]
         self.X: Any = X if self.sparse else X.toarray()
         self.at = np.full(X.shape[0], -1)  # scratch

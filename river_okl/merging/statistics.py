@@ -57,31 +57,46 @@ class Moments:
         return Moments(self.count + total, centre + shift, max(0.0, variance), self.memory)
 
 
-def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> tuple[Any, ...]:
+COUNTED = ("seen", "sum_squares", "sum_distances")  # in the state of a kernel: never less than before
+
+
+def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> dict[str, Any]:
     """The state of a kernel whose bandwidth is taken from all streams together."""
-    states = [kernel_of(model).__getstate__() for model in shards.models]
-    first = kernel_of(shards.start).__getstate__()
+    states: list[dict[str, Any]] = [kernel_of(model).state() for model in shards.models]
+    first: dict[str, Any] = kernel_of(shards.start).state()
     for i, state in enumerate(states):
-        if state[0] > first[0] or any(state[k] < first[k] for k in (2, 4, 5)):  # adapts again, or sums have shrunk
+        # it adapts again, or sums have shrunk
+        if state["adapting"] > first["adapting"] or any(state[name] < first[name] for name in COUNTED):
             raise not_from_start(i, "their bandwidths were estimated from different streams")
     moved = [i for i, state in enumerate(states) if state != first]
     if not moved:
-        return tuple(first)
+        return first
     if len(moved) == 1 and shards.evidence[moved[0]] == 1.0:
-        return tuple(states[moved[0]])
+        return states[moved[0]]
 
     def total(number: Callable[[Any], float]) -> float:
-        return float(shards.total(lambda model: float(number(kernel_of(model).__getstate__()))))
+        return float(shards.total(lambda model: float(number(kernel_of(model).state()))))
 
-    seen = round(total(lambda state: state[2]))
-    pairs = total(lambda state: max(state[2] - 1, 0))  # differences are of consecutive samples
-    sum_squares, sum_distances = total(lambda state: state[4]), total(lambda state: state[5])
+    seen = round(total(lambda state: state["seen"]))
+    pairs = total(lambda state: max(state["seen"] - 1, 0))  # differences are of consecutive samples
+    sum_squares = total(lambda state: state["sum_squares"])
+    sum_distances = total(lambda state: state["sum_distances"])
     mean_square = sum_squares / seen if seen else 0.0
     mean_distance = sum_distances / pairs if pairs > 0.0 else 0.0
-    adapting = all(state[0] for state in states) and not (seen >= BANDWIDTH_SAMPLES and sum_distances > 0.0)
-    previous = next((state[1] for state in states if state[1] is not None), None) if adapting else None
-    sum_distances = mean_distance * max(seen - 1, 0)
-    return adapting, previous, seen, seen + 1, sum_squares, sum_distances, mean_square, mean_distance
+    adapting = all(state["adapting"] for state in states) and not (seen >= BANDWIDTH_SAMPLES and sum_distances > 0.0)
+    previous = (
+        next((state["previous"] for state in states if state["previous"] is not None), None) if adapting else None
+    )
+    return {
+        "adapting": adapting,
+        "previous": previous,
+        "seen": seen,
+        "next_update": seen + 1,
+        "sum_squares": sum_squares,
+        "sum_distances": mean_distance * max(seen - 1, 0),
+        "mean_square": mean_square,
+        "mean_distance": mean_distance,
+    }
 
 
 def follow(shards: Shards, calibration_of: Callable[[Any], Any], into: Any) -> None:

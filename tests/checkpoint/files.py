@@ -69,9 +69,16 @@ def edited(data, *path_and_value):
     document, arrays = pieces(data)
     at = document["model"]["object"]
     for key in path[:-1]:
-        at = at[key]
+        at = item_of(at, key)
+    if isinstance(at, dict) and at.keys() == {"dict"}:
+        at, path = next(pair for pair in at["dict"] if pair[0] == path[-1]), [1]
     at[path[-1]] = value
     return assembled(document, arrays)
+
+
+def item_of(node, key):
+    """A value in a document by its key; states in states are dicts."""
+    return dict(node["dict"])[key] if isinstance(node, dict) and node.keys() == {"dict"} else node[key]
 
 
 def rbp(budget=4):

@@ -172,6 +172,7 @@ def test_many_small_models_cannot_ask_for_much_memory_together():
     """Each claims room that would be fine for one."""
     document, arrays = pieces(checkpoint.dumps(ensemble.BaggingClassifier(rbp(budget=2**20), n_models=40)))
     for model in document["model"]["object"]["state"]["data"]["list"]:
-        model["object"]["state"]["_f"]["part"]["state"]["capacity"] = 2**16
+        points = model["object"]["state"]["_f"]["part"]["state"]["points"]["dict"]
+        next(pair for pair in points if pair[0] == "capacity")[1] = 2**16
     with little_memory(), pytest.raises(CheckpointError, match="bytes of memory"):
         checkpoint.loads(assembled(document, arrays))

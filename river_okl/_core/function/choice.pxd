@@ -4,19 +4,6 @@ from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
 
-cdef extern from "merging.h":
-    const double SLACK
-
-    ctypedef struct Merging:
-        void (*losses)(
-            const double *coef, double scale, const double *kappa, Py_ssize_t n, double alpha_p, double *out
-        ) noexcept nogil
-
-    const Merging *find_merging(const char *name)
-    double merged(double alpha, double alpha_p, double kappa, double *h, double *alpha_z) noexcept nogil
-
-
-cdef const Merging *merging  # in use
 
 cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept
 cdef Py_ssize_t smallest(Rows rows, Coefficients alpha) noexcept

@@ -1,6 +1,6 @@
-"""Which support vector is the one to go: of least weight, replaceable by another, or mergeable with one.
+"""Which support vector is evicted: the smallest, one that the sample can replace, or one to fuse with another.
 
-They read the coefficients of output 0, of all classes but for a merge, and work in the scratch of ``rows``.  Ties,
+They read the coefficients of output 0, of all classes except for a fusion, and work in the scratch of ``rows``.  Ties,
 numbers that agree to 1e-9, go to the oldest: so the same stream has the same choice on any machine.
 """
 
@@ -9,17 +9,14 @@ from libc.math cimport INFINITY, fabs
 import numpy as np
 
 from river_okl._core.function.coefficients cimport Coefficients
+from river_okl._core.loops cimport SLACK, merged
 from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
-
-from river_okl._core.kernel import SIMD
-
-merging = find_merging(SIMD.encode())
+from river_okl._core.simd cimport merging
 
 
 cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept:
-    """The position of the smallest of the first n values; ties, 1e-9 relative to the value or to a scale, go to the
-    oldest."""
+    """The position of the smallest of n values.  Ties, 1e-9 relative to the value or a scale, go to the oldest."""
     cdef Py_ssize_t i, best = -1
     cdef double least = values[0]
     for i in range(1, n):
@@ -43,13 +40,13 @@ cdef Py_ssize_t smallest(Rows rows, Coefficients alpha) noexcept:
 cdef Py_ssize_t replaceable(Rows rows, Coefficients alpha, double dependent) noexcept:
     """``Expansion.replaceable``"""
     cdef Py_ssize_t i
-    cdef double residue
+    cdef double residual
     cdef double *lost = rows.other
     cdef const double *row = rows.row
     cdef double k = rows.self_similarity, square = alpha.scale * alpha.scale
     for i in range(rows.points.n):
-        residue = rows.self_[i] - row[i] * (row[i] / k)
-        lost[i] = square * alpha.squared_size(i) * (0.0 if residue < dependent * rows.self_[i] else residue)
+        residual = rows.self_[i] - row[i] * (row[i] / k)
+        lost[i] = square * alpha.squared_size(i) * (0.0 if residual < dependent * rows.self_[i] else residual)
     return oldest_of_least(rows.points, lost, rows.points.n, 0.0)
 
 
@@ -81,18 +78,17 @@ cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
     return m, h, alpha_z
 
 
-# What tests ask of merging.h -------------------------------------------------------------------------------------------
+# What tests ask of merging.h ------------------------------------------------------------------------------------------
 
 def merge_of(double alpha, double alpha_p, double kappa):
-    """h, α_z and the loss of merging α_p with a partner of coefficient α, |α| ≥ |α_p|, where κ is that of the two
-    points."""
+    """h, α_z and the loss of fusing α_p with a partner of coefficient α, |α| ≥ |α_p|; κ is that of the two points."""
     cdef double h, alpha_z, loss
     loss = merged(alpha, alpha_p, kappa, &h, &alpha_z)
     return h, alpha_z, loss
 
 
 def losses_of(const double[::1] alpha, double alpha_p, const double[::1] kappa):
-    """The losses of merging α_p with each of these partners, up to ``SLACK`` (α² + α_p²)."""
+    """The losses of fusing α_p with each of these partners, up to ``SLACK`` (α² + α_p²)."""
     if kappa.shape[0] != alpha.shape[0]:
         raise ValueError(f"{alpha.shape[0]} coefficients for {kappa.shape[0]} values of the kernel")
     out = np.empty(alpha.shape[0])

@@ -1,8 +1,10 @@
 cimport cython
 
+from river_okl._core.memory cimport Owner
+
 
 @cython.final
-cdef class Coefficients:
+cdef class Coefficients(Owner):
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_classes  # 0: one function per output; else columns are output by output, class by class
     cdef Py_ssize_t n_columns           # n_outputs, times n_classes if there are any
@@ -19,6 +21,7 @@ cdef class Coefficients:
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1
     cdef void split(self, Py_ssize_t n) noexcept
     cdef void start_directions(self) noexcept
+    cdef list permute(self, list order, Py_ssize_t n)
     cdef int check_output(self, Py_ssize_t o) except -1
     cdef int refuse_classes(self) except -1
     cdef int check_weights(self, tuple weights) except -1
@@ -35,8 +38,8 @@ cdef class Coefficients:
     cdef int write(self, Py_ssize_t column, values, Py_ssize_t n) except -1
     cdef object read_all(self, Py_ssize_t n)
     cdef int write_all(self, matrix, Py_ssize_t n) except -1
-    cdef bytes state(self, Py_ssize_t n)
-    cdef int restore(self, bytes state, double scale, Py_ssize_t n) except -1
+    cdef dict state(self, Py_ssize_t n)
+    cdef int restore(self, dict state, Py_ssize_t n) except -1
 
     cdef inline Py_ssize_t column(self, int k, Py_ssize_t output) noexcept:
         """Where the k-th class of the direction has its coefficients."""

@@ -2,7 +2,7 @@
 
     α[i] = scale · coef[column][i]      column = class · n_outputs + output
 
-Positions move with the points: the last takes the place of one that leaves.  Beyond the n points all is 0.
+Positions are those of the points: the last takes the place of one that is removed.  Beyond n everything is 0.
 
 More than two classes.  After ``split`` an output is not one function f but one per class, F_c, and a sample of class y
 sees f along the direction u = (e_y - e_r)/√2, r the class that rivals y most: its value is (F_y - F_r)/√2, and f ← f +
@@ -16,15 +16,16 @@ from libc.math cimport fabs, sqrt
 
 import numpy as np
 
-from river_okl._core.kernel cimport loops
-from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.points cimport copy_array, fill
+from river_okl._core.memory cimport Owner, array_of, fill
+from river_okl._core.simd cimport loops
+
+from river_okl._core.states import checked_array, checked_float
 
 cdef double SQRT_HALF = 0.5**0.5
 
 
 @cython.final
-cdef class Coefficients:
+cdef class Coefficients(Owner):
     """Columns of coefficients, one for each output and class."""
 
     def __cinit__(self, Py_ssize_t n_outputs):
@@ -35,34 +36,24 @@ cdef class Coefficients:
         self.n_outputs = n_outputs
         self.reserve_columns(n_outputs)
 
-    def __dealloc__(self):
-        cdef Py_ssize_t o
-        if self.coef != NULL:
-            for o in range(self.n_columns):
-                okl_free(self.coef[o])
-        okl_free(self.coef)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.n_columns * (sizeof(double *) + 8 * self.capacity)
-
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         """Room for as many points, before they have it."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
-            self.coef[o] = <double *> aligned_resize(self.coef[o], self.capacity, capacity, 8)
+            self.coef[o] = self.doubles(self.coef[o], self.capacity, capacity)
         self.capacity = capacity
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
         """More columns, zero so far.  If this raises, there are as many as before."""
         cdef Py_ssize_t o
-        self.coef = <double **> aligned_resize(self.coef, self.n_columns, n_columns, sizeof(double *))
+        self.coef = <double **> self.resize(self.coef, self.n_columns, n_columns, sizeof(double *))
         try:
             for o in range(self.n_columns, n_columns):
-                self.coef[o] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+                self.coef[o] = self.doubles(NULL, 0, self.capacity)
         except MemoryError:
             for o in range(self.n_columns, n_columns):
-                okl_free(self.coef[o])
+                self.release(self.coef[o])
                 self.coef[o] = NULL
             raise
         self.n_columns = n_columns
@@ -71,8 +62,7 @@ cdef class Coefficients:
     # Classes ----------------------------------------------------------------------------------------------------------
 
     cdef void split(self, Py_ssize_t n) noexcept:
-        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2.  Requires the
-        columns."""
+        """One function f for labels ±1 becomes two, F = -f/√2 and f/√2, one for each class.  Requires the columns."""
         cdef Py_ssize_t o, i
         for o in range(self.n_outputs):
             for i in range(n):
@@ -82,9 +72,27 @@ cdef class Coefficients:
         self.start_directions()
 
     cdef void start_directions(self) noexcept:
-        """There are classes: until it is said between which of them a sample is, nothing moves."""
+        """With classes nothing moves until the direction of a sample is known."""
         self.along[0] = self.along[1] = 0
         self.n_along, self.unit = 2, SQRT_HALF
+
+    cdef list permute(self, list order, Py_ssize_t n):
+        """Class c becomes what class order[c] was; of two labels without classes, f becomes -f.  Returns which column
+        each is from."""
+        cdef Py_ssize_t o, i
+        if sorted(order) != list(range(max(2, self.n_classes))):
+            raise ValueError(f"{order} is no order of {max(2, self.n_classes)} classes")
+        if self.n_classes == 0:
+            for o in range(self.n_columns if order[0] else 0):
+                for i in range(n):
+                    self.coef[o][i] = -self.coef[o][i]
+            return list(range(self.n_columns))
+        columns = [c * self.n_outputs + o for c in order for o in range(self.n_outputs)]
+        pointers = [<size_t> self.coef[o] for o in range(self.n_columns)]
+        for o in range(self.n_columns):
+            self.coef[o] = <double *> <size_t> pointers[columns[o]]
+        self.start_directions()
+        return columns
 
     cdef int check_output(self, Py_ssize_t o) except -1:
         if not 0 <= o < self.n_outputs:
@@ -114,20 +122,20 @@ cdef class Coefficients:
     # Changing them ----------------------------------------------------------------------------------------------------
 
     cdef void clear(self, Py_ssize_t i) noexcept:
-        """A point has come to position i."""
+        """A point was added at position i."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
             self.coef[o][i] = 0.0
 
     cdef void dropped(self, Py_ssize_t i, Py_ssize_t last) noexcept:
-        """The point at i has left, and the last one has its position."""
+        """The point at i was removed, and the last one has its position."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
             self.coef[o][i] = self.coef[o][last]
             self.coef[o][last] = 0.0
 
     cdef bint fold(self, Py_ssize_t n) noexcept:
-        """The scale goes into the coefficients where it leaves range; whether it did."""
+        """Multiply the coefficients by the scale if it leaves its range; whether it did."""
         cdef Py_ssize_t i, o
         if 1e-100 < fabs(self.scale) < 1e100:
             return False
@@ -138,7 +146,7 @@ cdef class Coefficients:
         return True
 
     cdef bint clip(self, double largest, Py_ssize_t n) noexcept:
-        """|α_i| ≤ largest for output 0, over all classes; what is longer is shortened.  Whether anything was."""
+        """|α_i| ≤ largest for output 0, over all classes; larger ones are clipped.  Whether any was."""
         cdef Py_ssize_t i, c
         cdef double size
         cdef double limit = largest / fabs(self.scale)
@@ -179,7 +187,7 @@ cdef class Coefficients:
 
     cdef object read(self, Py_ssize_t column, Py_ssize_t n):
         """α of a column, a copy."""
-        out = copy_array(self.coef[column], n)
+        out = array_of(self.coef[column], n)
         out *= self.scale
         return out
 
@@ -215,15 +223,26 @@ cdef class Coefficients:
                 self.coef[o][i] = v[i, o] / self.scale
         return 0
 
-    cdef bytes state(self, Py_ssize_t n):
-        """Column after column, without the scale."""
+    cdef dict state(self, Py_ssize_t n):
+        """All of it by name; coefficients are those of each column, without the scale."""
         cdef Py_ssize_t o
-        return b"".join([copy_array(self.coef[o], n).tobytes() for o in range(self.n_columns)])
+        return {
+            "coef": np.array([array_of(self.coef[o], n) for o in range(self.n_columns)]),
+            "scale": self.scale,
+            "n_classes": self.n_classes,
+        }
 
-    cdef int restore(self, bytes state, double scale, Py_ssize_t n) except -1:
-        """Requires the columns and the capacity of the state."""
+    cdef int restore(self, dict state, Py_ssize_t n) except -1:
+        """Go on from a state of n points, each number of which is checked.  Requires its columns and capacity."""
         cdef Py_ssize_t o
+        coef = checked_array(state, "coef", np.float64, (self.n_columns, n))
+        scale = checked_float(state, "scale", -1e100, 1e100)
+        if not abs(scale) > 1e-100:
+            raise ValueError(f"scale is {scale!r}")
+        for o in range(self.n_columns):
+            fill(self.coef[o], coef[o], n)
         self.scale = scale
-        for o in range(self.n_columns if n else 0):
-            fill(self.coef[o], state[o * n * 8 : (o + 1) * n * 8], n * 8)
+        self.n_classes = state["n_classes"]
+        if self.n_classes:
+            self.start_directions()
         return 0

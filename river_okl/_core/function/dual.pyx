@@ -11,10 +11,10 @@ enough:
 A variable is at one of its three corners (low, kink, high) or free between two of them, and then f(x_j) = ±1.  The
 residual of the Kuhn-Tucker conditions is the largest slope along which a variable could still move, in units of f.
 
-Solved from a point in the box: coordinate steps on the variable of largest residual, each exact, which find the set of
-free ones; then Newton's step on those, a Cholesky factorisation of their part of K, shortened where one of them meets a
-corner. Both only ever raise the objective.  Newton's is what ends it: near-duplicates make K so ill-conditioned that
-coordinate steps alone crawl.
+The solver starts from a point in the box.  Exact coordinate steps on the variable of largest residual find the set of
+free variables; Newton's step on those, by a Cholesky factorisation of their part of K, is shortened if one of them
+meets a corner.  Both only raise the objective.  Newton's steps are needed to converge: near-duplicates make K so
+ill-conditioned that coordinate steps alone crawl.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -22,11 +22,11 @@ from libc.math cimport INFINITY, fabs
 import numpy as np
 
 from river_okl._core.linalg cimport linalg, solve
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner
 
 cdef double TOLERANCE = 1e-10   # of the residual: what is known of f(x_j)
 cdef double ROUNDING = 1e-15    # relative to |β_j| κ(x_j, x_j): f(x_j) is not known better
-cdef double AT_CORNER = 2e-15   # relative: a variable this close to a corner is there, but for rounding
+cdef double AT_CORNER = 2e-15   # relative: a variable this close to a corner is there, up to rounding
 cdef double JITTER = 1e-13      # of κ(x_j, x_j): dependent points have no factor without it
 cdef double SAME = 1e-12        # of κ(x, x) + κ(z, z): a squared distance below it is rounding
 cdef double TIE = 1e-9          # relative: costs that are closer are equal, and age decides
@@ -45,7 +45,7 @@ cdef inline double residual_of(double f, double beta, const double *box) noexcep
 
 
 cdef inline double best(double rest, double k, const double *box) noexcept nogil:
-    """The maximum over one variable, where the others make ``rest`` of f(x_j)."""
+    """The maximum over one variable, if the others make ``rest`` of f(x_j)."""
     if k <= 0.0:
         return box[1]
     if 1.0 - rest <= k * box[1]:
@@ -56,7 +56,7 @@ cdef inline double best(double rest, double k, const double *box) noexcept nogil
 
 
 cdef inline double settled(double beta, const double *box) noexcept nogil:
-    """The variable in its box, and at a corner where it is next to it."""
+    """The variable clipped to its box, and to a corner that is next to it."""
     cdef int c
     for c in range(3):
         if fabs(beta - box[c]) <= AT_CORNER * fabs(box[c]):
@@ -70,7 +70,7 @@ cdef inline double corner(double beta, double step, const double *box) noexcept 
     return box[lower + 1] if step > 0.0 else box[lower]
 
 
-cdef class _Room:
+cdef class _Room(Owner):
     """Scratch of a solution."""
 
     cdef double *factor
@@ -78,14 +78,9 @@ cdef class _Room:
     cdef Py_ssize_t *free
 
     def __cinit__(self, Py_ssize_t n):
-        self.factor = <double *> aligned_resize(NULL, 0, n * n, 8)
-        self.step = <double *> aligned_resize(NULL, 0, n, 8)
-        self.free = <Py_ssize_t *> aligned_resize(NULL, 0, n, sizeof(Py_ssize_t))
-
-    def __dealloc__(self):
-        okl_free(self.factor)
-        okl_free(self.step)
-        okl_free(self.free)
+        self.factor = self.doubles(NULL, 0, n * n)
+        self.step = self.doubles(NULL, 0, n)
+        self.free = <Py_ssize_t *> self.resize(NULL, 0, n, sizeof(Py_ssize_t))
 
 
 cdef void evaluate(const double *K, Py_ssize_t n, const double *beta, double *f) noexcept nogil:
@@ -105,7 +100,7 @@ cdef double rounding(const double *K, Py_ssize_t n, const double *beta) noexcept
 cdef double largest(
     Py_ssize_t n, const double *f, const double *beta, const double *box, Py_ssize_t *at
 ) noexcept nogil:
-    """The residual, and whose it is."""
+    """The residual, and the variable that has it."""
     cdef Py_ssize_t j
     cdef double residual, found = 0.0
     at[0] = 0
@@ -272,8 +267,7 @@ def solve_dual(const double[:, ::1] K, const double[:, ::1] caps, const double[:
 
 
 def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, ::1] beta):
-    """The largest residual of the Kuhn-Tucker conditions, infinite outside the box, but for rounding.  Arguments as in
-    ``solve_dual``."""
+    """The largest residual of the Kuhn-Tucker conditions, infinite outside the box; the arguments of ``solve_dual``."""
     cdef Py_ssize_t o, j, at, n = caps.shape[0], columns = beta.shape[1]
     cdef double worst = 0.0
     check_square(K, n)

@@ -16,13 +16,13 @@ cdef class Expansion(Function):
     cdef Gram gram_                 # or None
     cdef Norms norms
     cdef readonly object budget     # of all classes; None: no limit
-    cdef object each                # that of each class, where it is stated so
+    cdef object each                # that of each class, if it is stated so
     cdef readonly bint spare
 
     # scratch: what is known of the last sample; never pickled
     cdef Sums sums
-    cdef double residue             # δ² of the last sample, where residue_valid
-    cdef bint residue_valid
+    cdef double ald_residual             # δ² of the last sample, if ald_residual_valid
+    cdef bint ald_residual_valid
 
     cdef int share_budget(self, Py_ssize_t n_classes) except -1
     cdef int look(self, sample) except -1
@@ -52,3 +52,6 @@ cdef class Expansion(Function):
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1
     cdef int grow(self) except -1
+    cdef int reserve(self, Py_ssize_t capacity) except -1
+    cdef int fill(self, dict state) except -1
+    cdef tuple options(self)

@@ -1,23 +1,20 @@
 """The function that every algorithm of river_okl manipulates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
-It is composed: where the z_i are is the business of ``points.pyx``, their kernel rows that of ``rows.pyx``, the α_i
-with their classes and directions that of ``coefficients.pyx``, f(x) of the last sample that of ``values.pyx``, K and K⁻¹
-that of ``gram.pyx``, ‖f‖² and f(z_i) that of ``values.pyx``.  Here they change together, and f is read; ``_check``
-recomputes all of it by brute force.
+It is composed of the z_i (points.pyx), their kernel rows (rows.pyx), the α_i with their classes and directions
+(coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹ (gram.pyx).  Here they change
+together, and f is read; ``_check`` recomputes all of it by brute force.
 
-f is read in four ways, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` the rows of a frame,
-``observe`` a sample that is about to be learned, and ``value`` at the sample that was shown last, for what f is by
-then.
+There are four ways to read f, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` rows of a
+frame, ``observe`` a sample that is about to be learned, and ``value`` at the last sample, after f has changed.
 
-The last sample is the one that ``evaluate`` or ``observe`` was given last; ``add``, ``project``, ``absorb``, ``value``,
-``row`` and ``self_similarity`` are about it, and raise if there is none.  It
-is still the last sample after points came or went.  With classes it has the direction that ``observe`` gave it.  Where
-a sample is the last one again, its kernel row is reused; where no coefficient moved either, the value.
+The last sample is the one that was last given to ``evaluate`` or ``observe``.  ``add``, ``project``, ``absorb``,
+``value``, ``row`` and ``self_similarity`` are about it, and raise if there is none.  It remains the last sample when
+points are added or removed.  With classes it has the direction that ``observe`` gave it.  If the last sample is given
+again, its kernel row is reused; if no coefficient has moved either, so is the value.
 
-A sample is a dict, or a row of a ``Frame``; one that is refused (ValueError) changes nothing and is not the last
-sample. A position is that of a support vector, 0 ≤ i < len(f), an output one of 0 ≤ o < n_outputs; IndexError
-otherwise, and f is as it was.  What is said of α, ‖f‖ and f(z_i) holds after every method here for all that is kept
-(``_check``).
+A sample is a dict, or a row of a ``Frame``; one that is rejected (ValueError) changes nothing and is not the last
+sample.  A position i of a support vector is 0 ≤ i < len(f), an output 0 ≤ o < n_outputs; otherwise IndexError, and f is
+unchanged.  The equations for α, ‖f‖ and f(z_i) hold after every method for all that is kept (``_check``).
 """
 
 cimport cython
@@ -31,15 +28,16 @@ from river_okl._core.function.choice cimport oldest_of_least, partner, replaceab
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
 from river_okl._core.function.protocol cimport Function
-from river_okl._core.kernel cimport Kernel, loops
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.kernel cimport CompiledKernel
+from river_okl._core.memory cimport array_of
 from river_okl._core.function.values cimport Norms, Sums
-from river_okl._core.points cimport LANES, MOST_POINTS, SPARSE_BELOW, Points, copy_array, fill
+from river_okl._core.points cimport MOST_POINTS, Points
 from river_okl._core.loops cimport TILE
 from river_okl._core.rows cimport Rows, Tile
 from river_okl._core.sample cimport Frame, Sample, take_row
+from river_okl._core.simd cimport loops
 
-from river_okl._core.states import checked_functions, checked_points, checked_whole
+from river_okl._core.states import checked_whole
 
 
 cdef tuple ONE = (1.0,)
@@ -54,11 +52,11 @@ cdef class Expansion(Function):
     kernel
         The terms of a ``river_okl.kernels`` kernel.
     budget
-        The most support vectors between two steps; None: no limit.
+        Maximum number of support vectors between two steps; None: no limit.
     per_class
-        That is the budget of each class, where there are more than two, and all share them.
+        If there are more than two classes, the budget is that of each, and all share the support vectors.
     spare
-        A step may hold one more: it adds before it removes. ``observe`` takes out what an interrupted step left.
+        A step may hold one more: it adds before it removes.  ``observe`` removes what an interrupted step left.
     n_outputs
         Coefficients per support vector: functions that share their support vectors.
     norm
@@ -76,12 +74,12 @@ cdef class Expansion(Function):
         if self.points is not None:
             raise RuntimeError("an Expansion is initialised once")
         if budget is not None and not 1 <= budget <= MOST_POINTS:
-            raise ValueError(f"budget is {budget!r}: it must be a whole number from 1 to {MOST_POINTS:,}")
+            raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MOST_POINTS:,}")
         self.budget = budget
         self.each = budget if per_class else None
         self.spare = spare
         self.points = Points(None if budget is None else min(budget + spare, MOST_POINTS))
-        self.rows = Rows(self.points, Kernel(kernel))
+        self.rows = Rows(self.points, CompiledKernel(kernel))
         self.gram_ = Gram() if inverse else None
         self.alpha = Coefficients(n_outputs)
         self.norms = Norms(self.rows, self.alpha, self.gram_, norm, values)
@@ -129,7 +127,7 @@ cdef class Expansion(Function):
     def row(self):
         """κ(z_i, x) of the last sample for every support vector, those that have joined since included."""
         self.rows.seen()
-        return copy_array(self.rows.row, self.points.n)
+        return array_of(self.rows.row, self.points.n)
 
     @property
     def self_similarities(self):
@@ -157,7 +155,7 @@ cdef class Expansion(Function):
     cdef int look(self, sample) except -1:
         """The last sample is this one."""
         if self.rows.look(sample):
-            self.residue_valid = False
+            self.ald_residual_valid = False
             self.sums.forget()
         return 0
 
@@ -182,16 +180,16 @@ cdef class Expansion(Function):
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
         """f(x) of a sample that is about to be learned, along its direction.
 
-        Requires ``target``, the class of x, where there are classes; f(x) is then the margin (F_y - F_r)/√2 over the
-        rival class, the first of the largest.  Ensures that x is the last sample, with this direction, that it counts
-        for a kernel that takes γ from the stream, and that there are no more support vectors than the budget, whatever
-        an interrupted step has left.
+        If there are classes, requires ``target``, the class of x; f(x) is then the margin (F_y - F_r)/√2 over the rival
+        class, the first of the largest.  Ensures that x is the last sample, with this direction, that it counts for a
+        data-driven bandwidth, and that there are no more support vectors than the budget, even after an interrupted
+        step.
         """
         cdef double value
         if self.alpha.n_classes > 0 or target >= 0:
             if not 0 <= target < self.alpha.n_classes:
                 raise IndexError(f"class {target} of {self.alpha.n_classes}")
-        self.residue_valid = False  # as in a model that is loaded between two samples: solving has side effects
+        self.ald_residual_valid = False  # as in a model that is loaded between two samples: solving has side effects
         if self.spare:
             self.finish_interrupted()
         value = self.at(sample)
@@ -204,7 +202,7 @@ cdef class Expansion(Function):
         return self.alpha.scale * self.sums.along(0)
 
     cpdef double value(self, tuple weights=(1.0,)) except? -1.0:
-        """Σ weight · output at the last sample, along its direction, for what f has become since.
+        """Σ weight · output of f as it is now at the last sample, along its direction.
 
         Requires a last sample, and no more weights than outputs.  Changes nothing.
         """
@@ -248,7 +246,7 @@ cdef class Expansion(Function):
     # Changing f -------------------------------------------------------------------------------------------------------
 
     cdef int finish_interrupted(self) except -1:
-        """What was added by a step that was interrupted before it made room leaves again."""
+        """Remove what was added by a step that was interrupted before it made room."""
         cdef Py_ssize_t i, newest = 0
         while self.budget is not None and self.points.n > self.budget:
             for i in range(self.points.n):
@@ -271,7 +269,7 @@ cdef class Expansion(Function):
         return 0
 
     cdef void changed(self) noexcept:
-        """f is another one: what is known of its value at the last sample is not."""
+        """f has changed, and with it the value at the last sample."""
         self.sums.forget()
         self.norms.changed()
 
@@ -298,10 +296,10 @@ cdef class Expansion(Function):
         self.rows.added()
         self.norms.added(output, c, self.sums.values)
         if self.gram_ is not None:
-            self.gram_.grow(self.rows.row, self.rows.self_similarity, self.residue)
+            self.gram_.grow(self.rows.row, self.rows.self_similarity, self.ald_residual)
         self.alpha.clear(n)
         self.alpha.move(n, c / self.alpha.scale, output)
-        self.residue_valid = False
+        self.ald_residual_valid = False
         self.changed()
         return 0
 
@@ -348,7 +346,7 @@ cdef class Expansion(Function):
         return 0
 
     cpdef int remove(self, Py_ssize_t i) except -1:
-        """Support vector i and its term leave; the last support vector takes position i."""
+        """Remove support vector i and its term; the last support vector takes position i."""
         cdef Py_ssize_t last
         self.points.check_position(i)
         last = self.points.n - 1
@@ -358,7 +356,7 @@ cdef class Expansion(Function):
         if self.gram_ is not None:
             self.gram_.shrink(i)
         self.alpha.dropped(i, last)
-        self.residue_valid = False
+        self.ald_residual_valid = False
         if last == 0:
             self.norms.clear()
         self.changed()
@@ -377,27 +375,21 @@ cdef class Expansion(Function):
         return 0
 
     cpdef int replace(self, Py_ssize_t r, double share, double c) except -1:
-        """Support vector r leaves, and the last sample joins with this share of its coefficients, and c."""
-        cdef Py_ssize_t o, n_columns = self.alpha.n_columns
-        cdef double *leaving
+        """Support vector r is replaced by the last sample, with this share of its coefficients, and c."""
+        cdef Py_ssize_t o
         self.rows.seen()
         self.points.check_position(r)
-        leaving = <double *> aligned_resize(NULL, 0, n_columns, 8)
-        try:
-            for o in range(n_columns):
-                leaving[o] = share * self.alpha.coef[o][r]
-            self.remove(r)
-            self.add(c)
-            for o in range(n_columns):
-                self.alpha.coef[o][self.points.n - 1] += leaving[o]
-        finally:
-            okl_free(leaving)
+        passed = [share * self.alpha.coef[o][r] for o in range(self.alpha.n_columns)]
+        self.remove(r)
+        self.add(c)
+        for o in range(self.alpha.n_columns):
+            self.alpha.coef[o][self.points.n - 1] += <double> passed[o]
         self.norms.stale = True
         self.changed()
         return 0
 
     def keep(self, positions, norms=None):
-        """Only these support vectors stay; the others are removed from the last position to the first.
+        """Keep only these support vectors; the others are removed from the last position to the first.
 
         Requires that ``norms``, if they are given, are the ‖f_o‖² of every column that is left.
         """
@@ -415,9 +407,9 @@ cdef class Expansion(Function):
     cdef int solve(self) except -1:
         self.rows.seen()
         self.require_gram()
-        if not self.residue_valid:
-            self.residue = self.gram_.solve(self.rows.row, self.rows.self_similarity)
-            self.residue_valid = True
+        if not self.ald_residual_valid:
+            self.ald_residual = self.gram_.solve(self.rows.row, self.rows.self_similarity)
+            self.ald_residual_valid = True
         return 0
 
     cdef int require_gram(self) except -1:
@@ -431,7 +423,7 @@ cdef class Expansion(Function):
         Requires a last sample, and that K⁻¹ is kept; so do ``absorb`` and ``projection``, which reuse what it solves.
         """
         self.solve()
-        return self.residue
+        return self.ald_residual
 
     cpdef int absorb(self, double c, Py_ssize_t output=0) except -1:
         """f ← f + c P κ(x, ·), x the last sample: the coefficients get c d, d = K⁻¹k; nothing is added."""
@@ -448,7 +440,7 @@ cdef class Expansion(Function):
     def projection(self):
         """d = K⁻¹ k of the last sample: P κ(x, ·) = Σ d_i κ(z_i, ·)."""
         self.solve()
-        return copy_array(self.gram_.solution, self.points.n)
+        return array_of(self.gram_.solution, self.points.n)
 
     def inverse_times(self, vector):
         """K⁻¹ v"""
@@ -514,7 +506,7 @@ cdef class Expansion(Function):
 
     @property
     def values(self):
-        """f(z_i) of every support vector, of output 0; computed in O(B²) where they are not kept."""
+        """f(z_i) of every support vector, of output 0; computed in O(B²) if they are not kept."""
         if not self.norms.keeps_values:
             return np.array([self.value_of(i) for i in range(self.points.n)], dtype=np.float64)
         return self.norms.read_values()
@@ -545,8 +537,8 @@ cdef class Expansion(Function):
         return smallest(self.rows, self.alpha)
 
     def oldest_of_least(self, const double[::1] values, double scale=0.0):
-        """The position of the smallest of values that the first support vectors have; ties (1e-9 relative to it or to a
-        scale) go to the oldest."""
+        """The position of the smallest of values of the first support vectors; ties, 1e-9 relative to it or to a scale,
+        go to the oldest."""
         self.points.check_position(values.shape[0] - 1)
         return oldest_of_least(self.points, &values[0], values.shape[0], scale)
 
@@ -559,8 +551,8 @@ cdef class Expansion(Function):
         return replaceable(self.rows, self.alpha, dependent)
 
     def partner(self, Py_ssize_t p):
-        """The support vector m that merges with p at the least loss, and h and α_z of that merge (merging.h); ties,
-        1e-9 relative to α_p², go to the oldest.  Requires that the kernel is one Gaussian, and α_p the smallest
+        """The support vector m whose fusion with p loses least, and h and α_z of that fusion (merging.h); ties, 1e-9
+        relative to α_p², go to the oldest.  Requires that the kernel is one Gaussian, and α_p the smallest
         coefficient."""
         self.points.check_position(p)
         self.alpha.refuse_classes()
@@ -596,6 +588,12 @@ cdef class Expansion(Function):
         """One more class, with F = 0; with the third, one function f becomes one for each of the first two."""
         self.reserve_classes(max(2, self.alpha.n_classes) + 1)
 
+    def permute(self, list order):
+        """Labels change places: class c becomes what class order[c] was; for two labels f becomes -f by [1, 0]."""
+        columns = self.alpha.permute(order, self.points.n)
+        self.norms.permute(columns, self.alpha.n_classes == 0 and order[0] == 1)
+        self.sums.forget()
+
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
         """So many classes, those that are new with F = 0.  If this raises, f is what it was."""
         if self.norms.keeps_values:
@@ -626,56 +624,87 @@ cdef class Expansion(Function):
     cdef int grow(self) except -1:
         """Room for more support vectors, everywhere."""
         cdef Py_ssize_t capacity = self.points.next_capacity()
+        self.reserve(capacity)
+        self.rows.reserve(capacity)
+        return self.points.grow(capacity)
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for what is kept of so many support vectors, besides them and their rows."""
         self.alpha.reserve(capacity)
         self.norms.reserve(capacity)
         if self.gram_ is not None:
             self.gram_.reserve(capacity)
-        self.rows.reserve(capacity)
-        return self.points.grow(capacity)
+        return 0
 
-    # Pickling ---------------------------------------------------------------------------------------------------------
+    # State ------------------------------------------------------------------------------------------------------------
 
-    def __getstate__(self):
-        return self.points.state() | self.norms.state() | {
-            "self": self.self_similarities.tobytes(),
-            "coef": self.alpha.state(self.points.n),
-            "scale": self.alpha.scale,
-            "n_classes": self.alpha.n_classes,
+    def state(self):
+        """All of it by name, except the options; what ``restore`` takes."""
+        return {
+            "kernel": self.rows.kernel.state(),
+            "points": self.points.state(),
+            "coefficients": self.alpha.state(self.points.n),
+            "norms": self.norms.state(),
             "gram": None if self.gram_ is None else self.gram_.state(),
         }
 
-    def __setstate__(self, states):
-        cdef Py_ssize_t n
-        kernel, state = states
-        if self.points.n_slots or self.points.capacity:
-            raise RuntimeError("state is set on a new Expansion only")
-        self.share_budget(checked_whole(state, "n_classes", 0, 2**20))
-        checked = checked_points(state, self.points.most, LANES, SPARSE_BELOW)
-        n = len(checked["birth"])
-        checked_functions(
-            state, n, self.alpha.n_outputs, values=self.norms.keeps_values, inverse=self.gram_ is not None
-        )
-        self.rows.kernel.__setstate__(kernel)
-        if state["n_classes"]:
-            self.reserve_columns(self.alpha.n_outputs * <Py_ssize_t> state["n_classes"])
-            self.alpha.n_classes = state["n_classes"]
-            self.alpha.start_directions()
-        while self.points.capacity < state["capacity"]:
-            self.grow()
-        self.points.restore(state, checked)
-        if n:
-            fill(self.rows.self_, state["self"], n * 8)
-        self.alpha.restore(state["coef"], state["scale"], n)
-        self.norms.restore(state)
+    def restore(self, dict state):
+        """Go on from a state, each number of which is checked: it may come from anywhere.
+
+        There is no last sample then.  If this raises, nothing has changed.
+        """
+        cdef Expansion made = _new(*self.options())
+        made.fill(state)
+        made.norms.check_sizes()
+        made.rows.memo = self.rows.memo
+        self.points, self.rows, self.alpha, self.gram_ = made.points, made.rows, made.alpha, made.gram_
+        self.norms, self.sums, self.budget = made.norms, made.sums, made.budget
+        self.ald_residual_valid = False
+
+    def __setstate__(self, state):
+        self.fill(state)  # a pickle's coefficients may be larger than those of a checkpoint
+
+    cdef int fill(self, dict state) except -1:
+        """``restore`` of a new object, which is of no use if this raises."""
+        cdef Py_ssize_t n_classes = checked_whole(state["coefficients"], "n_classes", 0, 2**20)
+        if n_classes == 1 or (n_classes and self.norms.keeps_values):
+            raise ValueError(f"n_classes is {n_classes}")
+        if (state["gram"] is None) != (self.gram_ is None):
+            raise ValueError("an inverse Gram that does not match")
+        self.share_budget(n_classes)
+        self.points.restore(state["points"])
+        self.rows.kernel.restore(state["kernel"])
+        self.rows.restored()
+        if n_classes:
+            self.reserve_columns(self.alpha.n_outputs * n_classes)
+        self.reserve(self.points.capacity)
+        self.alpha.restore(state["coefficients"], self.points.n)
+        self.norms.restore(state["norms"])
         if self.gram_ is not None:
-            self.gram_.restore(state["gram"], n)
+            self.gram_.restore(state["gram"], self.rows.similarities())
+        return 0
+
+    def room_for(self, dict state):
+        """How many bytes ``restore`` takes for what a state claims, which may hold less."""
+        capacity = checked_whole(state["points"], "capacity", 0, MOST_POINTS)
+        n_columns = self.alpha.n_outputs * max(1, checked_whole(state["coefficients"], "n_classes", 0, 2**20))
+        dense = int(np.count_nonzero(np.asarray(state["points"]["ranks"]) >= 0))
+        return capacity * (8 * (n_columns + 9 + dense) + 16 * (1 + (self.gram_ is not None) * capacity))
+
+    cdef tuple options(self):
+        return (
+            self.kernel.terms,
+            self.budget if self.each is None else self.each,
+            bool(self.spare),
+            self.alpha.n_outputs,
+            bool(self.norms.keeps_norm),
+            bool(self.norms.keeps_values),
+            self.gram_ is not None,
+            self.each is not None,
+        )
 
     def __reduce__(self):
-        options = (
-            self.kernel.terms, self.budget if self.each is None else self.each, bool(self.spare), self.alpha.n_outputs,
-            bool(self.norms.keeps_norm), bool(self.norms.keeps_values), self.gram_ is not None, self.each is not None
-        )  # fmt: skip
-        return _new, options, (self.kernel.__getstate__(), self.__getstate__())
+        return _new, self.options(), self.state()
 
     def _check(self):
         """The invariants at the heads of the files of the core, by brute force."""

@@ -14,45 +14,28 @@ from libc.stdlib cimport qsort
 
 from river_okl._core.linalg cimport linalg
 from river_okl._core.function.protocol cimport Function
-from river_okl._core.kernel cimport Kernel
+from river_okl._core.kernel cimport CompiledKernel
+from river_okl._core.loops cimport FARTHEST
 from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Frame, Sample, same_name
+from river_okl._core.simd cimport fourier
 
 from river_okl._core.function.frequencies import frequencies
-from river_okl._core.kernel import SIMD
 from river_okl._core.states import checked_numbers, checked_whole
 
 cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object d, object key) except? NULL
-
-cdef extern from "fourier.h":
-    const double FARTHEST
-
-    ctypedef struct Fourier:
-        void (*features)(
-            const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root,
-            double *z
-        ) noexcept nogil
-        void (*far)(
-            const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root,
-            double *z
-        ) noexcept nogil
-        void (*step)(double c, const double *z, Py_ssize_t n, double *w) noexcept nogil
-
-    const Fourier *find_fourier(const char *name)
 
 cdef enum:
     LANES = 8
     KEPT = 1000
 cdef double LARGEST_FREQUENCY = 9.0  # of a normal number from 53 bits, by Box and Muller
 
-cdef const Fourier *loops = find_fourier(SIMD.encode())
-
 
 cdef struct Item:
-    # A feature of a sample: where its frequencies are, and where in the sample it stands.
+    # A feature of a sample: its frequencies, and its position in the sample.
     const double *column
     Py_ssize_t position
 
@@ -162,7 +145,7 @@ cdef class RandomFeatures(Owner):
         return True
 
     cdef int see(self, Sample *x, double gamma) except -1:
-        """z of this sample; it is there already where neither the sample nor γ is another one."""
+        """z of this sample; computed unless sample and γ are those of the last call."""
         cdef Py_ssize_t i
         cdef bint again = self.same_names(x)
         if not again:
@@ -187,7 +170,7 @@ cdef class RandomFeatures(Owner):
                 self.values[m] = self.numbers[self.items[i].position]
                 sum += fabs(self.values[m])
                 m += 1
-        features = loops.features if scale * sum * LARGEST_FREQUENCY <= FARTHEST else loops.far
+        features = fourier.features if scale * sum * LARGEST_FREQUENCY <= FARTHEST else fourier.far
         features(self.pointers, self.values, m, self.D, scale, sqrt(1.0 / self.D), self.z)
         self.fresh = True
 
@@ -214,7 +197,7 @@ cdef class FourierExpansion(Function):
     cdef Py_ssize_t target, rival   # the direction of the last sample; no target: f itself
 
     def __init__(self, tuple kernel, *, Py_ssize_t n_components, key):
-        self.rows = Rows(Points(), Kernel(kernel))
+        self.rows = Rows(Points(), CompiledKernel(kernel))
         self.features = RandomFeatures(n_components, key)
         self.size = 2 * n_components
         self.target = -1
@@ -309,10 +292,10 @@ cdef class FourierExpansion(Function):
         if self.w == NULL:
             self.take(np.zeros((max(1, self.n_classes), n)))
         if self.target < 0:
-            loops.step(c, self.features.z, n, self.w)
+            fourier.step(c, self.features.z, n, self.w)
         else:
-            loops.step(sqrt(0.5) * c, self.features.z, n, self.w + self.target * n)
-            loops.step(-sqrt(0.5) * c, self.features.z, n, self.w + self.rival * n)
+            fourier.step(sqrt(0.5) * c, self.features.z, n, self.w + self.target * n)
+            fourier.step(-sqrt(0.5) * c, self.features.z, n, self.w + self.rival * n)
         return 0
 
     def add_class(self):
@@ -348,12 +331,18 @@ cdef class FourierExpansion(Function):
         """‖w‖², which is ‖f‖² in the space of the kernel z(x) · z(x')."""
         return 0.0 if self.weights is None else float(self.weights.ravel() @ self.weights.ravel())
 
+    def permute(self, list order):
+        """Class c becomes what class order[c] was; the two labels of one function change places by its sign."""
+        if self.weights is None or order == sorted(order):
+            return
+        self.take(np.ascontiguousarray(self.weights[order] if self.n_classes else -self.weights))
+
     # State ------------------------------------------------------------------------------------------------------------
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
         return {
-            "kernel": self.rows.kernel.__getstate__(),
+            "kernel": self.rows.kernel.state(),
             "key": self.features.key,
             "n_classes": self.n_classes,
             "weights": None if self.weights is None else self.weights.copy(),
@@ -367,7 +356,7 @@ cdef class FourierExpansion(Function):
             raise ValueError(f"n_classes is {n_classes}")
         if weights is not None:
             weights = checked_numbers("the weights of features", weights, (max(1, n_classes), self.size))
-        self.rows.kernel.__setstate__(state["kernel"])
+        self.rows.kernel.restore(state["kernel"])
         if key != self.features.key:
             self.features = RandomFeatures(self.features.D, key)
         self.n_classes = n_classes

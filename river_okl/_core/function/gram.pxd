@@ -1,8 +1,10 @@
 cimport cython
 
+from river_okl._core.memory cimport Owner
+
 
 @cython.final
-cdef class Gram:
+cdef class Gram(Owner):
     cdef Py_ssize_t n, capacity
     cdef double *gram            # K, lower triangle, row-major with leading dimension `capacity`
     cdef double *inverse         # K⁻¹, likewise
@@ -13,19 +15,19 @@ cdef class Gram:
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef double solve(self, const double *k, double k_self) noexcept
-    cdef int grow(self, const double *k, double k_self, double residue) except -1
+    cdef int grow(self, const double *k, double k_self, double ald_residual) except -1
     cdef void shrink(self, Py_ssize_t i) noexcept
     cdef void clear(self) noexcept
     cdef double *gram_times_solution(self) noexcept
     cdef int append_row(self, const double *k, double k_self) except -1
     cdef int rebuild(self) except -1
-    cdef double residue(self, const double *k, double k_self) noexcept
+    cdef double ald_residual(self, const double *k, double k_self) noexcept
     cdef double measure(self, const double *k) noexcept
     cdef double refine(self, const double *k) noexcept
     cdef void times(self, const double *v, bint inverted, double *out) noexcept
     cdef object times_vector(self, vector, bint inverted)
     cdef object dense(self)
     cdef object diagonal(self)
-    cdef tuple state(self)
-    cdef int restore(self, tuple state, Py_ssize_t n) except -1
+    cdef dict state(self)
+    cdef int restore(self, dict state, similarities) except -1
     cdef object check(self, gram, double slack)

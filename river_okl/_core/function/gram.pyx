@@ -7,26 +7,28 @@ Invariants (``check`` tries them):
 Only the lower triangles are stored, row by row, and every O(n²) step is one pass over a triangle (linalg.h): ``solve``
 is a symmetric product, ``grow`` and ``shrink`` are an update of rank one.
 
-Ill-conditioned matrices.  A new point whose residue δ² = k_tt - kᵀK⁻¹k is below ``FLOOR`` · k_tt is dependent on
-the others up to rounding; where an algorithm adds it all the same, δ² is raised to the floor, which is the exact
-inverse for a Gram with that much jitter on the new point's diagonal (1e-8: what the jitter costs and what rounding in
-an inverse with entries of 1e8 costs are then alike).  From a point with δ² < ``DOUBTFUL`` · k_tt on, solves are refined
-against the true Gram, until K d = k to ``REFINED``, three times, or as long as it helps.  Every ``CHECK_EVERY``
-changes, and in every refined solve, the residual is measured: where it is above ``TOLERATED`` the inverse is rebuilt by
-Cholesky.
+Ill-conditioned matrices.  A new point whose ALD (approximate linear dependence) residual δ² = k_tt - kᵀK⁻¹k is below
+``FLOOR`` · k_tt depends linearly on the others up to rounding.  If an algorithm adds it all the same, δ² is raised to
+the floor: the exact inverse for a Gram with that much jitter on the new point's diagonal (1e-8 balances the error from
+the jitter and from rounding in an inverse with entries of 1e8).  After a point with δ² < ``DOUBTFUL`` · k_tt, solutions
+are refined against the true Gram until K d = k to ``REFINED``, at most three times and as long as it helps.  Every
+``CHECK_EVERY`` changes, and in every refined solution, the residual k - K d is measured; if it is above ``TOLERATED``,
+the inverse is rebuilt by Cholesky.
 """
 
 cimport cython
 from libc.math cimport fabs
 from libc.string cimport memcpy
 
-from river_okl._core.linalg cimport linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.points cimport copy_array, fill
+from river_okl._core.linalg cimport linalg, packed, unpack
+from river_okl._core.memory cimport Owner
 
 import numpy as np
 
 from river_okl._core.invariants import assert_close
+from river_okl._core.states import (
+    LARGEST_COUNT, check_inverse, checked_array, checked_flag, checked_whole, symmetric
+)
 
 cdef enum:
     CHECK_EVERY = 64
@@ -55,19 +57,8 @@ cdef void move_last(double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t p) noexce
 
 
 @cython.final
-cdef class Gram:
-    def __cinit__(self):
-        self.n = self.capacity = self.steps = 0
-        self.gram = self.inverse = self.solution = self.residual = NULL
-
-    def __dealloc__(self):
-        okl_free(self.gram)
-        okl_free(self.inverse)
-        okl_free(self.solution)
-        okl_free(self.residual)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 2 * (self.capacity + 1) * self.capacity * sizeof(double)
+cdef class Gram(Owner):
+    """K and K⁻¹ of support vectors."""
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         cdef double *gram
@@ -75,29 +66,29 @@ cdef class Gram:
         cdef Py_ssize_t j
         if capacity <= self.capacity:
             return 0
-        self.solution = <double *> aligned_resize(self.solution, self.n, capacity, sizeof(double))
-        self.residual = <double *> aligned_resize(self.residual, self.n, capacity, sizeof(double))
-        gram = <double *> aligned_resize(NULL, 0, capacity * capacity, sizeof(double))
+        self.solution = self.doubles(self.solution, self.n, capacity)
+        self.residual = self.doubles(self.residual, self.n, capacity)
+        gram = self.doubles(NULL, 0, capacity * capacity)
         try:
-            inverse = <double *> aligned_resize(NULL, 0, capacity * capacity, sizeof(double))
+            inverse = self.doubles(NULL, 0, capacity * capacity)
         except MemoryError:
-            okl_free(gram)
+            self.release(gram)
             raise
         for j in range(self.n):
             memcpy(gram + j * capacity, self.gram + j * self.capacity, (j + 1) * sizeof(double))
             memcpy(inverse + j * capacity, self.inverse + j * self.capacity, (j + 1) * sizeof(double))
-        okl_free(self.gram)
-        okl_free(self.inverse)
+        self.release(self.gram)
+        self.release(self.inverse)
         self.gram, self.inverse, self.capacity = gram, inverse, capacity
         return 0
 
     cdef double solve(self, const double *k, double k_self) noexcept:
         """d = K⁻¹ k into ``solution``; returns δ² = max(0, k_self - kᵀd)."""
-        cdef double residue, error, before
+        cdef double ald_residual, error, before
         cdef int refinements = 0, i
         linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
-        residue = self.residue(k, k_self)
-        if self.n and (self.fragile or residue < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
+        ald_residual = self.ald_residual(k, k_self)
+        if self.n and (self.fragile or ald_residual < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
             error = self.measure(k)
             if not error <= TOLERATED * k_self:
                 self.rebuild()
@@ -114,15 +105,15 @@ cdef class Gram:
                         error = self.refine(k)
                     break
                 refinements += 1
-            residue = self.residue(k, k_self)
-        return max(0.0, residue)
+            ald_residual = self.ald_residual(k, k_self)
+        return max(0.0, ald_residual)
 
     cdef double refine(self, const double *k) noexcept:
         """d ← d + K⁻¹ (k - K d), with k - K d in ``residual``"""
         linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
         return self.measure(k)
 
-    cdef double residue(self, const double *k, double k_self) noexcept:
+    cdef double ald_residual(self, const double *k, double k_self) noexcept:
         """k_self - kᵀd"""
         cdef Py_ssize_t i
         for i in range(self.n):
@@ -150,16 +141,16 @@ cdef class Gram:
         self.n += 1
         return 0
 
-    cdef int grow(self, const double *k, double k_self, double residue) except -1:
-        """The point with kernel row k joins; ``solution`` and residue are those of ``solve`` for it.
+    cdef int grow(self, const double *k, double k_self, double ald_residual) except -1:
+        """Add the point with kernel row k; ``solution`` and the residual are those of ``solve`` for it.
 
         K⁻¹ ← [K⁻¹ + d dᵀ/δ², -d/δ²; -dᵀ/δ², 1/δ²]
         """
         cdef Py_ssize_t i, n = self.n
         cdef double weight
         cdef double *column = self.inverse + n * self.capacity
-        self.fragile = self.fragile or residue < DOUBTFUL * k_self
-        weight = 1.0 / max(residue, FLOOR * (k_self if k_self > 0.0 else 1.0))
+        self.fragile = self.fragile or ald_residual < DOUBTFUL * k_self
+        weight = 1.0 / max(ald_residual, FLOOR * (k_self if k_self > 0.0 else 1.0))
         linalg.rank_one(self.inverse, self.capacity, n, weight, self.solution)
         for i in range(n):
             column[i] = -weight * self.solution[i]
@@ -169,7 +160,7 @@ cdef class Gram:
         return 0
 
     cdef void shrink(self, Py_ssize_t i) noexcept:
-        """Point i leaves and the last one takes its place: K⁻¹ ← K⁻¹ - b bᵀ/b_i with b its i-th column."""
+        """Remove point i; the last one takes its place: K⁻¹ ← K⁻¹ - b bᵀ/b_i with b its i-th column."""
         cdef Py_ssize_t n = self.n
         copy_column(self.inverse, self.capacity, n, i, self.residual)
         linalg.rank_one(self.inverse, self.capacity, n, -1.0 / self.residual[i], self.residual)
@@ -213,7 +204,7 @@ cdef class Gram:
         linalg.symmetric_times(self.inverse if inverted else self.gram, self.capacity, self.n, 1.0, v, 0.0, out)
 
     cdef object times_vector(self, vector, bint inverted):
-        """``times`` for whoever has an array."""
+        """``times`` of an array."""
         cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
         if v.shape[0] != self.n:
             raise ValueError(f"a vector of {v.shape[0]} numbers for {self.n} support vectors")
@@ -238,21 +229,29 @@ cdef class Gram:
             view[i] = self.inverse[i * self.capacity + i]
         return out
 
-    cdef tuple state(self):
-        """K and K⁻¹ as bytes, and what is known of them."""
-        return packed(self.gram, self.capacity, self.n), packed(
-            self.inverse, self.capacity, self.n
-        ), self.steps, bool(self.fragile)
+    cdef dict state(self):
+        """All of it by name."""
+        return {
+            "gram": packed(self.gram, self.capacity, self.n),
+            "inverse": packed(self.inverse, self.capacity, self.n),
+            "steps": self.steps,
+            "fragile": bool(self.fragile),
+        }
 
-    cdef int restore(self, tuple state, Py_ssize_t n) except -1:
-        """The matrices of a ``state`` of n points.  Requires their capacity, and a state that was checked."""
-        cdef Py_ssize_t j, at = 0
-        gram, inverse, self.steps, self.fragile = state
-        for j in range(n):
-            fill(self.gram + j * self.capacity, gram[at : at + 8 * (j + 1)], 8 * (j + 1))
-            fill(self.inverse + j * self.capacity, inverse[at : at + 8 * (j + 1)], 8 * (j + 1))
-            at += 8 * (j + 1)
-        self.n = n
+    cdef int restore(self, dict state, similarities) except -1:
+        """Go on from a state, each number of which is checked, of points with these κ(z, z).  Requires room."""
+        cdef Py_ssize_t n = len(similarities)
+        triangles = [checked_array(state, name, np.float64, n * (n + 1) // 2) for name in ("gram", "inverse")]
+        gram = symmetric(triangles[0], n)
+        if not np.allclose(gram.diagonal(), similarities, rtol=1e-9, atol=0.0):
+            raise ValueError("a Gram matrix that is not that of the points")
+        # no residual: dependent points have jitter
+        check_inverse("an inverse Gram matrix", symmetric(triangles[1], n), gram)
+        steps = checked_whole(state, "steps", 0, LARGEST_COUNT)
+        fragile = checked_flag("fragile", state["fragile"])
+        unpack(triangles[0], self.gram, self.capacity, n)
+        unpack(triangles[1], self.inverse, self.capacity, n)
+        self.n, self.steps, self.fragile = n, steps, fragile
         return 0
 
     cdef object check(self, gram, double slack):
@@ -260,12 +259,6 @@ cdef class Gram:
         assert self.n == len(gram)
         assert_close(unpacked(self.gram, self.capacity, self.n), gram, rtol=1e-9, atol=10 * slack + 1e-12)
         assert np.isfinite(self.dense()).all()
-
-
-cdef bytes packed(const double *a, Py_ssize_t ld, Py_ssize_t n):
-    """The lower triangle of a matrix, row after row."""
-    cdef Py_ssize_t j
-    return b"".join([copy_array(a + j * ld, j + 1).tobytes() for j in range(n)])
 
 
 cdef object unpacked(const double *a, Py_ssize_t ld, Py_ssize_t n):

@@ -2,11 +2,12 @@ cimport cython
 
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
+from river_okl._core.memory cimport Owner
 from river_okl._core.rows cimport Rows
 
 
 @cython.final
-cdef class Sums:
+cdef class Sums(Owner):
     cdef Rows rows
     cdef Coefficients alpha
     cdef double *values         # [columns] Σ coef κ(z_i, x), without the scale
@@ -21,7 +22,7 @@ cdef class Sums:
 
 
 @cython.final
-cdef class Norms:
+cdef class Norms(Owner):
     cdef Rows rows
     cdef Coefficients alpha
     cdef Gram gram              # or None
@@ -44,6 +45,7 @@ cdef class Norms:
     cdef int dropping(self, Py_ssize_t i) except -1
     cdef void absorbed(self, Py_ssize_t output, double c) noexcept
     cdef void split(self) noexcept
+    cdef int permute(self, list columns, bint negated) except -1
     cdef int settle_with(self, norms) except -1
     cdef list squares(self)
     cdef double square(self) except -1.0
@@ -51,6 +53,7 @@ cdef class Norms:
     cdef object read_values(self)
     cdef dict state(self)
     cdef int restore(self, dict state) except -1
+    cdef int check_sizes(self) except -1
     cdef object check(self, gram, double slack)
 
     cdef inline bint tracks(self) noexcept:

@@ -1,7 +1,7 @@
-"""What f is at points and how large it is: f(x) of the last sample, and ‖f‖² and f(z_i) where an algorithm asks for them.
+"""Values and norms of f: f(x) of the last sample, and ‖f‖² and f(z_i) if an algorithm asks for them.
 
 ``Sums`` are scratch: Σ_i coef[column, i] κ(z_i, x) of every column for the last sample, computed on demand and once.
-A method that changes f, or sees another sample, calls ``forget``.
+Whatever changes f, or the last sample, calls ``forget``.
 
 ``Norms`` are kept up to date as f changes:
 
@@ -19,17 +19,17 @@ import numpy as np
 
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
-from river_okl._core.kernel cimport loops
-from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.points cimport copy_array, fill
+from river_okl._core.memory cimport Owner, array_of, fill
 from river_okl._core.rows cimport Rows
+from river_okl._core.simd cimport loops
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.linalg import dot
+from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag, checked_numbers, checked_whole
 
 
 @cython.final
-cdef class Sums:
+cdef class Sums(Owner):
     """The sums of the function that has these rows and coefficients."""
 
     def __cinit__(self, Rows rows not None, Coefficients alpha not None):
@@ -37,17 +37,10 @@ cdef class Sums:
         self.alpha = alpha
         self.reserve(alpha.n_columns)
 
-    def __dealloc__(self):
-        okl_free(self.values)
-        okl_free(self.known)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.alpha.n_columns * (sizeof(double) + sizeof(bint))
-
     cdef int reserve(self, Py_ssize_t n_columns) except -1:
         """Room for as many columns, none of them known, before there are coefficients."""
-        self.values = <double *> aligned_resize(self.values, 0, n_columns, sizeof(double))
-        self.known = <bint *> aligned_resize(self.known, 0, n_columns, sizeof(bint))
+        self.values = self.doubles(self.values, 0, n_columns)
+        self.known = <bint *> self.resize(self.known, 0, n_columns, sizeof(bint))
         return 0
 
     cdef void forget(self) noexcept:
@@ -77,8 +70,7 @@ cdef class Sums:
         return self.alpha.scale * total
 
     cdef void face(self, Py_ssize_t target) noexcept:
-        """The direction of the last sample, whose class is the target: against the first of the largest of the
-        others."""
+        """The direction of the last sample, of class target: against the first of the largest of the others."""
         cdef Py_ssize_t c, rival = 1 if target == 0 else 0
         for c in range(self.alpha.n_classes):
             if c != target and self.of(c * self.alpha.n_outputs) > self.of(rival * self.alpha.n_outputs):
@@ -88,7 +80,7 @@ cdef class Sums:
 
 
 @cython.final
-cdef class Norms:
+cdef class Norms(Owner):
     """Norms and values of the function that has these rows, coefficients and Gram matrix."""
 
     def __cinit__(self, Rows rows not None, Coefficients alpha not None, Gram gram, bint keeps_norm, bint keeps_values):
@@ -99,25 +91,17 @@ cdef class Norms:
         self.keeps_values = keeps_values
         self.reserve_columns(0, alpha.n_columns)
 
-    def __dealloc__(self):
-        okl_free(self.norms)
-        okl_free(self.peaks)
-        okl_free(self.values)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.alpha.n_columns * 16 + self.capacity * 8
-
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         """Room for the values of as many points."""
         if self.keeps_values:
-            self.values = <double *> aligned_resize(self.values, self.capacity, capacity, 8)
+            self.values = self.doubles(self.values, self.capacity, capacity)
             self.capacity = capacity
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t old, Py_ssize_t n_columns) except -1:
         """Room for the norms of more columns, which are 0."""
-        self.norms = <double *> aligned_resize(self.norms, old, n_columns, 8)
-        self.peaks = <double *> aligned_resize(self.peaks, old, n_columns, 8)
+        self.norms = self.doubles(self.norms, old, n_columns)
+        self.peaks = self.doubles(self.peaks, old, n_columns)
         return 0
 
     cdef int settle(self) except -1:
@@ -154,7 +138,7 @@ cdef class Norms:
     # f changes --------------------------------------------------------------------------------------------------------
 
     cdef void changed(self) noexcept:
-        """f is another one, and what is known of it may have to be computed from scratch."""
+        """f has changed; now and then, norms and values are to be computed from scratch."""
         cdef Py_ssize_t o
         self.changes += 1
         if self.changes >= 64 * self.rows.points.n + 1024:
@@ -214,7 +198,7 @@ cdef class Norms:
         return 0
 
     cdef int dropping(self, Py_ssize_t i) except -1:
-        """f without its term at z_i, which leaves next."""
+        """f without its term at z_i, which is removed next."""
         cdef Py_ssize_t j, o, n = self.rows.points.n
         cdef double value, square = self.alpha.scale * self.alpha.scale
         cdef double *other = self.rows.other
@@ -258,8 +242,17 @@ cdef class Norms:
             self.norms[n_outputs + o] = self.norms[o] = 0.5 * self.norms[o]
             self.peaks[n_outputs + o] = self.peaks[o] = 0.5 * self.peaks[o]
 
+    cdef int permute(self, list columns, bint negated) except -1:
+        """Column o is what column columns[o] was, or f is what -f was."""
+        cdef Py_ssize_t i, n_columns = self.alpha.n_columns
+        fill(self.norms, array_of(self.norms, n_columns)[columns], n_columns)
+        fill(self.peaks, array_of(self.peaks, n_columns)[columns], n_columns)
+        for i in range(self.rows.points.n if negated and self.keeps_values else 0):
+            self.values[i] = -self.values[i]
+        return 0
+
     cdef int settle_with(self, norms) except -1:
-        """‖f_o‖² as somebody has computed them from scratch."""
+        """‖f_o‖² that were computed elsewhere."""
         cdef Py_ssize_t o
         for o in range(self.alpha.n_columns):
             self.norms[o] = self.peaks[o] = norms[o]
@@ -295,29 +288,48 @@ cdef class Norms:
         return [max(0.0, value) for value in total]
 
     cdef object read_values(self):
-        """f(z_i) of every point, where they are kept; a copy."""
+        """f(z_i) of every point, if they are kept; a copy."""
         self.settle()
-        out = copy_array(self.values, self.rows.points.n)
+        out = array_of(self.values, self.rows.points.n)
         out *= self.alpha.scale
         return out
 
     cdef dict state(self):
+        """All of it by name."""
         return {
-            "norms": copy_array(self.norms, self.alpha.n_columns).tobytes(),
-            "peaks": copy_array(self.peaks, self.alpha.n_columns).tobytes(),
-            "values": copy_array(self.values, self.rows.points.n).tobytes() if self.keeps_values else b"",
+            "norms": array_of(self.norms, self.alpha.n_columns),
+            "peaks": array_of(self.peaks, self.alpha.n_columns),
+            "values": array_of(self.values, self.rows.points.n if self.keeps_values else 0),
             "moves": self.changes,
             "stale": bool(self.stale),
         }
 
     cdef int restore(self, dict state) except -1:
-        """Requires the columns, the capacity and the points of the state."""
-        fill(self.norms, state["norms"], self.alpha.n_columns * 8)
-        fill(self.peaks, state["peaks"], self.alpha.n_columns * 8)
-        if self.keeps_values and self.rows.points.n:
-            fill(self.values, state["values"], self.rows.points.n * 8)
-        self.changes = state["moves"]
-        self.stale = state["stale"]
+        """Go on from a state, each number of which is checked.  Requires its columns, capacity and points."""
+        cdef Py_ssize_t n = self.rows.points.n if self.keeps_values else 0
+        norms, peaks = [checked_array(state, name, np.float64, self.alpha.n_columns) for name in ("norms", "peaks")]
+        values = checked_array(state, "values", np.float64, n)
+        changes, stale = checked_whole(state, "moves", 0, LARGEST_COUNT), checked_flag("stale", state["stale"])
+        fill(self.norms, norms, self.alpha.n_columns)
+        fill(self.peaks, peaks, self.alpha.n_columns)
+        fill(self.values, values, n)
+        self.changes, self.stale = changes, stale
+        return 0
+
+    cdef int check_sizes(self) except -1:
+        """ValueError if numbers are too large for steps that follow, or norms are not those of the coefficients."""
+        cdef Py_ssize_t o, n = self.rows.points.n
+        for o in range(self.alpha.n_columns):
+            checked_numbers("coef", array_of(self.alpha.coef[o], n), (n,))
+        norms = checked_numbers("norms", array_of(self.norms, self.alpha.n_columns), (self.alpha.n_columns,))
+        checked_numbers("peaks", array_of(self.peaks, self.alpha.n_columns), (self.alpha.n_columns,))
+        if self.keeps_values:
+            checked_numbers("values", array_of(self.values, n), (n,))
+        if norms.any() and not self.stale:  # they are kept, and up to date
+            gram, columns = self.rows.gram(), self.alpha.read_all(n)
+            squares, sizes = [(a * (b @ a)).sum(axis=0) for a, b in ((columns, gram), (abs(columns), abs(gram)))]
+            if not (abs(norms - squares) <= 1e-4 * sizes).all():
+                raise ValueError("norms that are not those of the coefficients")
         return 0
 
     cdef object check(self, gram, double slack):

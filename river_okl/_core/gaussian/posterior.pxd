@@ -1,9 +1,10 @@
 from river_okl._core.linalg cimport Triangle
+from river_okl._core.memory cimport Owner
 
 cdef double JITTER
 
 
-cdef class Basis:
+cdef class Basis(Owner):
     # K⁻¹ of the points of a dictionary under one kernel.
     cdef readonly Py_ssize_t capacity
     cdef double jitter              # ε, a multiple of κ(z, z)
@@ -11,7 +12,7 @@ cdef class Basis:
     cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample
     cdef double *column             # [capacity] scratch
     cdef double self_similarity     # κ(x, x) of the last sample, with the jitter
-    cdef double residue             # γ of the last sample
+    cdef double ald_residual             # γ of the last sample
 
     cdef void project(self, const double *k, double self_similarity) noexcept nogil
     cdef double novelty(self) noexcept nogil
@@ -21,8 +22,8 @@ cdef class Basis:
     cdef void solve(self, const double *values, double *out) noexcept nogil
 
 
-cdef class Posterior:
-    # What is believed of f at the points of a dictionary.
+cdef class Posterior(Owner):
+    # The posterior of f at the points of a dictionary.
     cdef readonly Basis basis
     cdef readonly double prior_variance, forgetting
     cdef readonly Py_ssize_t columns
@@ -35,6 +36,7 @@ cdef class Posterior:
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int add_column(self) except -1
+    cdef int permute(self, list order) except -1
     cdef void predict(self, const double *k) noexcept nogil
     cdef void predict_variance(self) noexcept nogil
     cdef void forget(self, const double *k) noexcept nogil

@@ -1,4 +1,4 @@
-"""Types of what is believed at a dictionary; the documentation is in posterior.pyx."""
+"""Types of the posterior; the documentation is in posterior.pyx."""
 
 from typing import Any
 

@@ -1,25 +1,25 @@
-"""A Gaussian process on a dictionary of points: what is believed of f there, learned sample by sample.
+"""A Gaussian process on a dictionary of points: the posterior of f there, learned sample by sample.
 
 Prior f ~ GP(0, a κ).  For a dictionary Z of n points, with K = κ(Z, Z) + ε I, it keeps
 
-    Basis   K⁻¹                         for each kernel
-    Posterior  μ = E f(Z)                  for each prior prior_variance a and forgetting λ, and each column of targets
-            S = Cov f(Z) = a K - D      as D, what was learned, so that forgetting is a factor and no step touches K
+    Basis      K⁻¹                      for each kernel
+    Posterior  μ = E f(Z)               for each prior variance a and forgetting λ, and each column of targets
+               S = Cov f(Z) = a K - D   as D, what was learned, so that forgetting is a factor and no step touches K
 
-At a sample x, with k = κ(Z, x), q = K⁻¹ k and γ = κ(x, x) + ε - kᵀ q, the part of κ(x, ·) that the dictionary lacks:
+At a sample x, with k = κ(Z, x), q = K⁻¹ k and γ = κ(x, x) + ε - kᵀ q, the ALD residual:
 
     h = Cov(f(Z), f(x)) = a k - D q     m = E f(x) = qᵀ μ     v = Var f(x) = a γ + qᵀ h
 
 A likelihood turns m, v and the target into c and b: how far the mean moves, how much of the variance is resolved.  Then
 
     forgetting      D ← λ D,  μ ← √λ μ, and with them h ← λ h + (1 - λ) a k,  m ← √λ m,  v = a γ + qᵀ h
-    x stays out     μ ← μ + c h,  D ← D + b h hᵀ
-    x comes in      p = [h; v]:  μ ← [μ; m] + c p,  D ← [[D, D q], [., qᵀ D q]] + b p pᵀ,  K⁻¹ grows by [q; -1][q;
-                    -1]ᵀ/γ
-    point i leaves  its rows and columns go;  K⁻¹ loses K⁻¹_i K⁻¹_iᵀ / K⁻¹_ii
+    x is not added  μ ← μ + c h,  D ← D + b h hᵀ
+    x is added      p = [h; v]:  μ ← [μ; m] + c p,  D ← [[D, D q], [., qᵀ D q]] + b p pᵀ,
+                    K⁻¹ ← [[K⁻¹, 0], [0, 0]] + [q; -1] [q; -1]ᵀ / γ
+    i is removed    with its rows and columns;  K⁻¹ ← K⁻¹ - K⁻¹_i K⁻¹_iᵀ / K⁻¹_ii
 
-Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  Where b v is
-below ``RESOLVED`` and x stays out, D is left as it is: the step is then one product with D.
+Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  If b v is
+below ``RESOLVED`` and x is not added, D stays as it is: the step is then one product with D.
 
 The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.
 """
@@ -30,7 +30,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from river_okl._core.linalg cimport Triangle, linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner, array_of, fill
 
 from river_okl._core.states import check_inverse, check_positive, checked_numbers, relative, symmetric
 
@@ -41,22 +41,15 @@ cdef double SMALLEST_FACTOR = 1e-60
 cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole
 
 
-cdef class Basis:
+cdef class Basis(Owner):
     """K⁻¹ of at most ``most`` points."""
 
     def __init__(self, Py_ssize_t most, double jitter=JITTER):
         self.jitter = jitter
         self.inverse = Triangle(most)
         self.capacity = self.inverse.capacity
-        self.q = <double *> aligned_resize(NULL, 0, self.capacity, 8)
-        self.column = <double *> aligned_resize(NULL, 0, self.capacity, 8)
-
-    def __dealloc__(self):
-        okl_free(self.q)
-        okl_free(self.column)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 16 * self.capacity
+        self.q = self.doubles(NULL, 0, self.capacity)
+        self.column = self.doubles(NULL, 0, self.capacity)
 
     @property
     def n(self):
@@ -67,30 +60,30 @@ cdef class Basis:
         """q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
         self.inverse.times(1.0, k, self.q)
         self.self_similarity = self_similarity * (1.0 + self.jitter)
-        self.residue = self.self_similarity
+        self.ald_residual = self.self_similarity
         if self.inverse.n:
-            self.residue -= linalg.dot(k, self.q, self.inverse.n)
-        # κ(x, x) is 0 where a linear kernel meets x = 0, of which nothing can be learned
-        self.residue = fmax(self.residue, fmax(0.5 * self.jitter * self_similarity, 1e-300))
+            self.ald_residual -= linalg.dot(k, self.q, self.inverse.n)
+        # κ(x, x) is 0 if a linear kernel meets x = 0, from which nothing can be learned
+        self.ald_residual = fmax(self.ald_residual, fmax(0.5 * self.jitter * self_similarity, 1e-300))
 
     cdef double novelty(self) noexcept nogil:
         """How much of κ(x, ·) the dictionary lacks, as a part of it."""
-        return self.residue / self.self_similarity if self.self_similarity > 1e-200 else 0.0
+        return self.ald_residual / self.self_similarity if self.self_similarity > 1e-200 else 0.0
 
     cdef void solve(self, const double *values, double *out) noexcept nogil:
         """K⁻¹ values"""
         self.inverse.times(1.0, values, out)
 
     cdef void add(self) noexcept nogil:
-        """The sample of the last look comes in."""
+        """Add the sample of the last ``project``."""
         cdef Py_ssize_t n = self.inverse.n
         memcpy(self.column, self.q, n * 8)
         self.column[n] = -1.0
         self.inverse.grow()
-        self.inverse.move(1.0 / self.residue, self.column)
+        self.inverse.move(1.0 / self.ald_residual, self.column)
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
-        """Point i leaves, and the last takes its position."""
+        """Remove point i; the last takes its position."""
         self.inverse.row(i, self.column)
         self.inverse.move(-1.0 / self.column[i], self.column)
         self.inverse.remove(i)
@@ -132,8 +125,8 @@ cdef class Basis:
         self.inverse.restore(state["inverse"], state["n"])
 
 
-cdef class Posterior:
-    """μ and D over a basis, for one prior prior_variance and one rate of forgetting."""
+cdef class Posterior(Owner):
+    """μ and D over a basis, for one prior variance and one rate of forgetting."""
 
     def __init__(self, Basis basis, double prior_variance, double forgetting, Py_ssize_t columns=1):
         self.basis = basis
@@ -142,24 +135,15 @@ cdef class Posterior:
         self.factor = 1.0
         self.learned = Triangle(basis.capacity)
         self.learned.n = basis.inverse.n  # nothing is known of the points that are there
-        self.h = <double *> aligned_resize(NULL, 0, basis.capacity + 1, 8)
+        self.h = self.doubles(NULL, 0, basis.capacity + 1)
         for _ in range(columns):
             self.add_column()
-
-    def __dealloc__(self):
-        okl_free(self.means)
-        okl_free(self.h)
-        okl_free(self.mean)
-
-    def __sizeof__(self):
-        cdef Py_ssize_t ld = self.basis.capacity
-        return object.__sizeof__(self) + 8 * (ld + 1 + self.columns * (ld + 1))
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """Room for so many columns of targets, of which there are as many as before."""
         cdef Py_ssize_t ld = self.basis.capacity
-        self.mean = <double *> aligned_resize(self.mean, self.columns, columns, 8)
-        self.means = <double *> aligned_resize(self.means, self.columns * ld, columns * ld, 8)
+        self.mean = self.doubles(self.mean, self.columns, columns)
+        self.means = self.doubles(self.means, self.columns * ld, columns * ld)
         return 0
 
     cdef int add_column(self) except -1:
@@ -168,8 +152,23 @@ cdef class Posterior:
         self.columns += 1
         return 0
 
+    cdef int permute(self, list order) except -1:
+        """Labels change places: class c becomes what class order[c] was; the mean of two becomes its negative by
+        [1, 0]."""
+        cdef Py_ssize_t o, i, ld = self.basis.capacity
+        if sorted(order) != list(range(max(2, self.columns))):
+            raise ValueError(f"{order} is no order of {max(2, self.columns)} classes")
+        if self.columns == 1:
+            for i in range(self.learned.n if order[0] else 0):
+                self.means[i] = -self.means[i]
+            return 0
+        means = [array_of(self.means + o * ld, ld) for o in order]
+        for o in range(self.columns):
+            fill(self.means + o * ld, means[o], ld)
+        return 0
+
     cdef void predict(self, const double *k) noexcept nogil:
-        """h, m and v of the sample that the basis has looked at."""
+        """h, m and v of the sample that the basis has projected."""
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
         self.learned.times(-self.factor, self.basis.q, self.h)
         for i in range(n):
@@ -179,7 +178,7 @@ cdef class Posterior:
             self.mean[o] = linalg.dot(self.basis.q, self.means + o * ld, n)
 
     cdef void predict_variance(self) noexcept nogil:
-        cdef double v = self.prior_variance * self.basis.residue
+        cdef double v = self.prior_variance * self.basis.ald_residual
         self.variance = fmax(v + linalg.dot(self.basis.q, self.h, self.learned.n), 1e-3 * v)
 
     cdef void forget(self, const double *k) noexcept nogil:
@@ -209,7 +208,7 @@ cdef class Posterior:
         self.factor = 1.0
 
     cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil:
-        """The sample of the last look, with a c for each column; where it comes in, before the basis adds it."""
+        """The sample of the last ``predict``, with a c for each column; if it is added, before the basis adds it."""
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
         cdef double *row
         if add:
@@ -230,7 +229,7 @@ cdef class Posterior:
                     self.means[o * ld + i] += c[o] * self.h[i]
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
-        """Point i leaves, and the last takes its position; before the basis removes it."""
+        """Remove point i, before the basis does; the last takes its position."""
         cdef Py_ssize_t o, n = self.learned.n, ld = self.basis.capacity
         self.learned.remove(i)
         for o in range(self.columns):
@@ -238,8 +237,7 @@ cdef class Posterior:
             self.means[o * ld + n - 1] = 0.0
 
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept:
-        """out_i += weight Σ (α_i / K⁻¹_ii)² over the columns, α = K⁻¹ μ, which has room: what is lost of μ where point
-        i leaves."""
+        """out_i += weight Σ (α_i / K⁻¹_ii)² over the columns: the removal cost of point i.  α = K⁻¹ μ is scratch."""
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
         cdef Triangle inverse = self.basis.inverse
         cdef double *factor = self.basis.column
@@ -267,9 +265,9 @@ cdef class Posterior:
                 learned[i * ld + j] += self.prior_variance * (after[i * ld + j] - before[i * ld + j]) / self.factor
 
     cdef void to_multiclass(self, Posterior old, const double *gram) noexcept:
-        """A posterior about targets 0 and 1 for each of two classes, from one that told them apart by a probit; gram is K.
+        """A posterior about targets 0 and 1 for each of two classes, from that of a binary probit; gram is K.
 
-        Φ(m/√(1+v)) becomes the mean; what was learned of S counts as far as it did.
+        Φ(m/√(1+v)) becomes the mean; D keeps its share of the prior variance.
         """
         cdef Py_ssize_t i, j, ld = self.basis.capacity
         cdef double p, v
@@ -285,13 +283,13 @@ cdef class Posterior:
                 )
 
     cdef void discount(self, double keep) noexcept nogil:
-        """Of all evidence only this part counts from now on: D shrinks, μ stays."""
+        """Only this share of the evidence counts from now on: D shrinks, μ stays."""
         self.factor *= keep
         if self.factor < SMALLEST_FACTOR:
             self.fold()
 
     cdef void take_over(self, Posterior other) noexcept nogil:
-        """μ and D of another posterior over as many points, of as many columns and the same prior_variance."""
+        """μ and D of another posterior over as many points, of as many columns and the same prior variance."""
         cdef Py_ssize_t ld = self.basis.capacity
         other.learned.settle()
         self.learned.n, self.learned.weight = other.learned.n, 0.0
@@ -314,7 +312,7 @@ cdef class Posterior:
         """Go on from a state, when the basis has its own; gram is K of its points, jitter included."""
         cdef Py_ssize_t o, i, n = self.basis.n, ld = self.basis.capacity
         means, factor = state["means"], state["factor"]
-        checked_numbers("what is believed at the points", means, (max(1, len(means)), n))
+        checked_numbers("the means of a posterior", means, (max(1, len(means)), n))
         if type(factor) is not float or not 0.5 * SMALLEST_FACTOR <= factor <= 1.0:
             raise ValueError(f"the factor of a posterior is {factor!r}")
         S = self.prior_variance * gram - factor * symmetric(state["learned"], n)

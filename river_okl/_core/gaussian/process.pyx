@@ -1,7 +1,7 @@
 """One Gaussian process on a dictionary, under any kernel: what ``SOGPClassifier`` and ``SOGPRegressor`` step through.
 
-The rows of a kernel over points (rows.pyx), K⁻¹ and what is believed (posterior.pyx), point i the same in all of them.
-Every method is about the sample that ``predict`` or ``observe`` saw last.
+Kernel rows over points (rows.pyx), K⁻¹ and the posterior (posterior.pyx) share the positions of the points.  Every
+method is about the sample that ``predict`` was given last.
 """
 
 from libc.math cimport sqrt
@@ -11,25 +11,25 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport softmax
-from river_okl._core.kernel cimport Kernel
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.lock cimport Lock
-from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.points cimport LANES, SPARSE_BELOW, Points
+from river_okl._core.memory cimport Owner
+from river_okl._core.points cimport Points
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Sample
 
-from river_okl._core.states import checked_points, with_arrays, with_bytes
+from river_okl._core.states import checked_float, checked_whole
 
-DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for whoever makes one
+DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for those who make one
 cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
 cdef double NOVEL = 1e-3        # of κ(x, x): what the dictionary holds of κ(x, ·) already, up to the jitter
-cdef double CONFIDENT = 0.7     # a label predicted with this probability brings no point once the dictionary is full
-INVERSE_TEMPERATURE = 6.0                 # inverse temperature of the softmax of the means of more than two classes
+cdef double CONFIDENT = 0.7     # a label predicted with this probability is not added once the dictionary is full
+INVERSE_TEMPERATURE = 6.0       # of the softmax of the means of more than two classes
 cdef double inverse_temperature = INVERSE_TEMPERATURE
 
 
-cdef class Process:
+cdef class Process(Owner):
     """A Gaussian process over river samples.
 
     Parameters
@@ -37,11 +37,11 @@ cdef class Process:
     terms
         The terms of a ``river_okl.kernels`` kernel.
     budget
-        The most points between two steps; in a step there may be one more.
+        Maximum number of points between two steps; in a step there may be one more.
     prior_variance
         a: f ~ GP(0, a κ).
     forgetting
-        λ, by which a sample leaves what is believed closer to the prior.
+        λ, by which each sample moves the posterior back to the prior.
     noise
         σ², of targets that are numbers, or 0 and 1.
     regression
@@ -70,24 +70,15 @@ cdef class Process:
     ):
         self.lock = Lock()
         self.points = Points(budget + 1)
-        self.rows = Rows(self.points, Kernel(terms))
+        self.rows = Rows(self.points, CompiledKernel(terms))
         self.basis = Basis(budget + 1)
         self.posterior = Posterior(self.basis, prior_variance, forgetting)
         self.budget = budget
         self.noise = noise
         self.regression = regression
-        self.steps = <double *> aligned_resize(NULL, 0, 1, 8)
-        self.solved = <double *> aligned_resize(NULL, 0, self.basis.capacity, 8)
-        self.losses = <double *> aligned_resize(NULL, 0, self.basis.capacity, 8)
-
-    def __dealloc__(self):
-        okl_free(self.steps)
-        okl_free(self.solved)
-        okl_free(self.losses)
-        self.free_grams()
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + 8 * (self.posterior.columns + 2 * self.basis.capacity)
+        self.steps = self.doubles(NULL, 0, 1)
+        self.solved = self.doubles(NULL, 0, self.basis.capacity)
+        self.losses = self.doubles(NULL, 0, self.basis.capacity)
 
     def __len__(self):
         return self.points.n
@@ -99,7 +90,7 @@ cdef class Process:
 
     @property
     def memo(self):
-        """Whether what is known of the last sample is used again."""
+        """Whether the row of the last sample is reused."""
         return self.rows.memo
 
     @memo.setter
@@ -107,10 +98,17 @@ cdef class Process:
         self.rows.memo = value
 
     def __reduce__(self):
-        options = self.rows.kernel.terms, self.budget, self.posterior.prior_variance, self.posterior.forgetting, self.noise, bool(
-            self.regression
+        return _new, self.options(), self.state()
+
+    cdef tuple options(self):
+        return (
+            self.rows.kernel.terms,
+            self.budget,
+            self.posterior.prior_variance,
+            self.posterior.forgetting,
+            self.noise,
+            bool(self.regression),
         )
-        return _new, options, self.state()
 
     def __setstate__(self, state):
         self.restore(state)
@@ -122,7 +120,7 @@ cdef class Process:
     # The last sample --------------------------------------------------------------------------------------------------
 
     def predict(self, sample):
-        """What is believed of f(x): E f(x) for each column, and Var f(x)."""
+        """The prediction of f(x): E f(x) for each column, and Var f(x)."""
         cdef Py_ssize_t o
         if self.rows.look(sample) or not self.fresh:
             self.predict_again()
@@ -139,7 +137,7 @@ cdef class Process:
     def learn(self, sample, double target, double w):
         """One sample: a class by its number, or a target.
 
-        Whatever may raise does so before anything has changed, and no signal handler runs in the middle of a change.
+        All that may raise comes before the first change, and no signal handler runs in the middle of a change.
         """
         self.prepare(sample, w)
         self.commit(target, w)
@@ -148,7 +146,7 @@ cdef class Process:
     cdef int prepare(self, object sample, double w) except -1:
         """Room for all that the step may bring."""
         cdef Py_ssize_t capacity
-        cdef Kernel kernel = self.rows.kernel
+        cdef CompiledKernel kernel = self.rows.kernel
         cdef Sample *x
         self.predict(sample)
         x = self.rows.seen()
@@ -182,7 +180,7 @@ cdef class Process:
         self.seen += 1
         novel = basis.novelty() > NOVEL and (self.points.n < self.budget or not self.confident(target))
         posterior.forget(k)                                # back to the prior by 1 - λ
-        b = self.likelihood(target, w)                  # and c into steps
+        b = self.likelihood(target, w)                     # and c into steps
         posterior.learn(self.steps, b, k, novel)           # μ ← μ + c h, S ← S - b h hᵀ
         if not novel:
             return
@@ -191,7 +189,7 @@ cdef class Process:
         basis.add()
         self.rows.added()
         if self.points.n > self.budget:
-            self.remove(self.least())                   # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
+            self.remove(self.least())                      # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
 
     cdef double likelihood(self, double target, double w) noexcept:
         """b, and c of every column."""
@@ -208,7 +206,7 @@ cdef class Process:
         return b
 
     cdef bint confident(self, double target) noexcept:
-        """Whether the sample was predicted well enough to bring nothing but its update."""
+        """Whether the sample was predicted confidently: then it is not added."""
         cdef double p, error
         cdef Posterior posterior = self.posterior
         if self.regression:
@@ -221,7 +219,7 @@ cdef class Process:
         return self.steps[<Py_ssize_t> target] >= CONFIDENT
 
     cdef Py_ssize_t least(self) noexcept:
-        """The point that is missed least: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
+        """The point of lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
         cdef Py_ssize_t i, best = 0
         memset(self.losses, 0, self.points.n * 8)
         self.posterior.add_losses(1.0, self.solved, self.losses)
@@ -231,7 +229,7 @@ cdef class Process:
         return best
 
     cdef void remove(self, Py_ssize_t i) noexcept:
-        """Point i leaves, and the last takes its position."""
+        """Remove point i; the last takes its position."""
         self.posterior.remove(i)
         self.basis.remove(i)
         self.points.drop(i)
@@ -241,7 +239,7 @@ cdef class Process:
         """One more class; with the third, the probit of two becomes targets 0 and 1 for each of them."""
         cdef Posterior posterior = self.posterior
         cdef Py_ssize_t columns = max(2, posterior.columns) + 1
-        self.steps = <double *> aligned_resize(self.steps, 0, columns, 8)
+        self.steps = self.doubles(self.steps, 0, columns)
         if posterior.columns == 1:
             posterior = Posterior(self.basis, MANY, posterior.forgetting, columns)
             self.reserve_grams()
@@ -253,19 +251,24 @@ cdef class Process:
         self.posterior = posterior
         self.fresh = False
 
+    def permute(self, list order):
+        """Labels change places: class c becomes what class order[c] was."""
+        self.posterior.permute(order)
+        self.fresh = False
+
     # The kernel moves -------------------------------------------------------------------------------------------------
 
     cdef int reserve_grams(self) except -1:
         """Room for K before and after, and for the rows of points."""
         cdef Py_ssize_t ld = self.basis.capacity
         self.free_grams()
-        self.before = <double *> aligned_resize(NULL, 0, ld * ld, 8)
-        self.after = <double *> aligned_resize(NULL, 0, ld * ld, 8)
+        self.before = self.doubles(NULL, 0, ld * ld)
+        self.after = self.doubles(NULL, 0, ld * ld)
         return self.rows.prepare_points()
 
     cdef void free_grams(self) noexcept:
-        okl_free(self.before)
-        okl_free(self.after)
+        self.release(self.before)
+        self.release(self.after)
         self.before = self.after = NULL
 
     cdef void fill_gram(self, double *gram) noexcept:
@@ -278,7 +281,7 @@ cdef class Process:
             gram[i * ld + i] *= 1.0 + JITTER
 
     cdef void exchange(self) noexcept:
-        """γ has moved; μ and S stay.  The last sample is looked at again."""
+        """γ has moved; μ and S stay.  The last sample is measured again."""
         self.rows.kernel_moved()
         if self.points.n:
             self.fill_gram(self.after)
@@ -317,7 +320,7 @@ cdef class Process:
         return np.array([self.rows.row[i] for i in range(self.points.n)])
 
     def covariance(self):
-        """S, for whoever compares."""
+        """S, for tests."""
         gram = self.rows.gram()
         gram[np.diag_indices(self.points.n)] *= 1.0 + JITTER
         return self.posterior.prior_variance * gram - self.posterior.factor * self.posterior.learned.matrix()
@@ -353,8 +356,8 @@ cdef class Process:
     def state(self):
         """All of it by name; what ``restore`` takes."""
         return {
-            "kernel": self.rows.kernel.__getstate__(),
-            "points": with_arrays(self.points.state()),
+            "kernel": self.rows.kernel.state(),
+            "points": self.points.state(),
             "basis": self.basis.state(),
             "prior_variance": self.posterior.prior_variance,
             "seen": self.seen,
@@ -362,31 +365,39 @@ cdef class Process:
         }
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked: it may come from anywhere."""
-        cdef Py_ssize_t i, n
-        if type(state["prior_variance"]) is not float or not 0.0 < state["prior_variance"] <= 1e100:
-            raise ValueError(f"the prior_variance is {state['prior_variance']!r}")
-        if type(state["seen"]) is not int or not 0 <= state["seen"] < 2**62:
-            raise ValueError(f"a process that has seen {state['seen']!r} samples")
-        points = with_bytes(state["points"])
-        checked = checked_points(points, self.budget + 1, LANES, SPARSE_BELOW)
-        self.rows.kernel.__setstate__(state["kernel"])
-        while self.points.capacity < points["capacity"]:
-            capacity = self.points.next_capacity()
-            self.rows.reserve(capacity)
-            self.points.grow(capacity)
-        self.points.restore(points, checked)
-        n = self.points.n
-        for i in range(n):
-            self.rows.self_[i] = self.rows.kernel.self_similarity(self.points.square[i])
+        """Go on from a state, each number of which is checked: it may come from anywhere.
+
+        There is no last sample then.  If this raises, nothing has changed.
+        """
+        cdef Process made = _new(*self.options())
+        made.fill(state)
+        made.rows.memo = self.rows.memo
+        self.steps = self.doubles(self.steps, 0, made.posterior.columns)
+        self.points, self.rows, self.basis, self.posterior = made.points, made.rows, made.basis, made.posterior
+        self.seen = made.seen
+        self.fresh = False
+
+    cdef int fill(self, dict state) except -1:
+        """``restore`` of a new object, which is of no use if this raises."""
+        prior_variance = checked_float(state, "prior_variance", 1e-300, 1e100)
+        self.seen = checked_whole(state, "seen", 0, 2**62)
+        self.points.restore(state["points"])
+        self.rows.kernel.restore(state["kernel"])
+        self.rows.restored()
         gram = self.rows.gram()
-        gram[np.diag_indices(n)] *= DIAGONAL
+        gram[np.diag_indices(self.points.n)] *= DIAGONAL
         self.basis.restore(state["basis"], gram)
-        self.posterior = Posterior(self.basis, state["prior_variance"], self.posterior.forgetting)
+        self.posterior = Posterior(self.basis, prior_variance, self.posterior.forgetting)
         self.posterior.restore(state["posterior"], gram)
-        self.steps = <double *> aligned_resize(self.steps, 0, self.posterior.columns, 8)
-        self.seen = state["seen"]
+        return 0
 
 
 def _new(terms, budget, prior_variance, forgetting, noise, regression):
-    return Process(terms, budget=budget, prior_variance=prior_variance, forgetting=forgetting, noise=noise, regression=regression)
+    return Process(
+        terms,
+        budget=budget,
+        prior_variance=prior_variance,
+        forgetting=forgetting,
+        noise=noise,
+        regression=regression,
+    )

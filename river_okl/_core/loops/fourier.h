@@ -19,8 +19,4 @@ typedef struct {
     void (*step)(double c, const double *z, Py_ssize_t n, double *w);
 } Fourier;
 
-#define LOOPS "fourier_variant.h"
-#include "simd.h"
-VARIANTS_OF(Fourier, fourier)
-
 #endif

@@ -39,8 +39,4 @@ typedef struct {
     int (*eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch);
 } Linalg;
 
-#define LOOPS "linalg_variant.h"
-#include "simd.h"
-VARIANTS_OF(Linalg, linalg)
-
 #endif

@@ -11,7 +11,8 @@
 #ifndef RIVER_OKL_MERGING_H
 #define RIVER_OKL_MERGING_H
 
-#include "rows.h"
+#include <Python.h>
+#include <math.h>
 
 #define SLACK 1e-13
 
@@ -52,9 +53,5 @@ static double merged(double alpha, double alpha_p, double kappa, double *h, doub
                         2.0 * alpha * alpha_p * from_m * from_p * expm1(-2.0 * L * *h * rest);
     return loss > 0.0 ? loss : 0.0;
 }
-
-#define LOOPS "merging_variant.h"
-#include "simd.h"
-VARIANTS_OF(Merging, merging)
 
 #endif

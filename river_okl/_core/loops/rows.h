@@ -49,8 +49,4 @@ typedef struct {
     Py_ssize_t (*least)(const double *values, Py_ssize_t n);
 } Loops;
 
-#define LOOPS "rows_variant.h"
-#include "simd.h"
-VARIANTS_OF(Loops, loops)
-
 #endif

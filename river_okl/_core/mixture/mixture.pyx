@@ -33,13 +33,11 @@ from libc.string cimport memcmp
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
-from river_okl._core.kernel cimport Kernel
 from river_okl._core.mixture.distances cimport METRICS
 from river_okl._core.mixture.processes cimport POSTERIORS
-from river_okl._core.points cimport LANES, SPARSE_BELOW
 from river_okl._core.sample cimport free_sample, reserve_sample
 
-from river_okl._core.states import LARGEST_COUNT, checked_numbers, checked_points, with_arrays, with_bytes
+from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
 # products of a relative weight neither vanish nor overflow
@@ -403,7 +401,7 @@ cdef class Mixture(Owner):
     def highest_weighted(self):
         """Mean ‖x-x'‖² over the scale, and mean ‖x‖², of the kernel with the highest weight."""
         cdef Py_ssize_t i, b
-        cdef Kernel kernel
+        cdef CompiledKernel kernel
         weights = [sum([self.weight[i * POSTERIORS + b] for b in range(POSTERIORS)]) for i in range(KERNELS)]
         kernel = self.processes.kernels[weights.index(max(weights))]
         return kernel.mean_distance, kernel.mean_square
@@ -481,7 +479,7 @@ cdef class Mixture(Owner):
         cdef Py_ssize_t i, e
         self.tidy()
         return {
-            "points": with_arrays(self.points.state()),
+            "points": self.points.state(),
             "scaler": self.scaler.state(),
             "words": self.words.state(),
             "distances": self.distances.state(),
@@ -496,8 +494,6 @@ cdef class Mixture(Owner):
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
         cdef Py_ssize_t i, e
-        points = with_bytes(state["points"])
-        checked = checked_points(points, self.points.most, LANES, SPARSE_BELOW)
         seen, next_update, updates = state["counts"]
         if (
             not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in (seen, next_update))
@@ -517,9 +513,7 @@ cdef class Mixture(Owner):
         checked_numbers("the shares of kernels", shares, (KERNELS,), 0.0)
         if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.most:
             raise ValueError(f"a mixture with {latest!r} latest samples")
-        while self.points.capacity < points["capacity"]:
-            self.points.grow(self.points.next_capacity())
-        self.points.restore(points, checked)
+        self.points.restore(state["points"])
         self.scaler.restore(state["scaler"])
         self.words.restore(state["words"])
         self.distances.restore(state["distances"])

@@ -1,5 +1,5 @@
 from river_okl._core.calibration cimport Calibration
-from river_okl._core.kernel cimport Kernel
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.mixture.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert
 from river_okl._core.points cimport Points
@@ -12,7 +12,7 @@ cdef class Pool(Expert):
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t columns    # of coefficients: 1, or the classes if there are more than two
     cdef Py_ssize_t reserved            # columns that there is room for
-    cdef Kernel kernel
+    cdef CompiledKernel kernel
     cdef Calibration calibration
     cdef Py_ssize_t capacity            # of what follows, one for each point:
     cdef double *absent                 # 0 if it is in the pool, infinite if it is not

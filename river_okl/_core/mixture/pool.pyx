@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport Calibration, sigmoid, softmax
-from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.kernel cimport CompiledKernel, loops
 from river_okl._core.mixture.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport LARGEST_SUM, Sample
@@ -34,7 +34,7 @@ cdef class Pool(Expert):
         self.points = distances.points
         self.distances = distances
         self.most = most
-        self.kernel = Kernel(terms)
+        self.kernel = CompiledKernel(terms)
         self.calibration = Calibration()
         self.reserve_columns(1)
         self.columns = 1

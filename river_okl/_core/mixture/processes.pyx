@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
-from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.kernel cimport CompiledKernel, loops
 from river_okl._core.linalg cimport linalg
 from river_okl._core.mixture.distances cimport METRICS, Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
@@ -63,7 +63,7 @@ cdef class Processes(Expert):
         self.points = distances.points
         self.distances = distances
         self.most = most
-        self.kernels = [Kernel(terms) for _ in range(KERNELS)]
+        self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
         self.jitter, self.novel = JITTER_AND_NOVELTY[task]
         self.bases = [Basis(most + 1, self.jitter) for _ in range(KERNELS)]
         for i in range(KERNELS):
@@ -145,7 +145,7 @@ cdef class Processes(Expert):
         """The probabilities of every class by every process, or the mean of the target; and its variance."""
         cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
         cdef int b, m
-        cdef Kernel kernel
+        cdef CompiledKernel kernel
         cdef Basis basis
         cdef Posterior posterior
         cdef double self_similarity
@@ -236,7 +236,7 @@ cdef class Processes(Expert):
         row."""
         cdef Py_ssize_t i, j, o, r, n = self.n, room = (self.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
         cdef int b, m
-        cdef Kernel kernel
+        cdef CompiledKernel kernel
         cdef Posterior posterior
         cdef double step, own, of_point, of_own
         cdef double *by_dot = self.work
@@ -430,7 +430,7 @@ cdef class Processes(Expert):
         """K of the dictionary under every kernel, jitter included: its lower triangle.  Requires ``reserve_grams``."""
         cdef Py_ssize_t i, j, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
         cdef const Feature *feature
-        cdef Kernel kernel
+        cdef CompiledKernel kernel
         cdef int m
         cdef double w
         cdef double *row
@@ -546,7 +546,7 @@ cdef class Processes(Expert):
         cdef int m
         for i in range(KERNELS):
             m = self.metric[i]
-            (<Kernel> self.kernels[i]).tune(
+            (<CompiledKernel> self.kernels[i]).tune(
                 self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m)
             )
 
@@ -673,7 +673,7 @@ cdef class Processes(Expert):
             self.member[self.position[i]] = <int32_t> i
         for i in range(KERNELS):
             self.scale[i], self.metric[i] = scale[i], <int> metric[i]
-            (<Kernel> self.kernels[i]).tune(kernels[i, 2], kernels[i, 3])
+            (<CompiledKernel> self.kernels[i]).tune(kernels[i, 2], kernels[i, 3])
         for e in range(PROCESSES):
             self.inverse_temperature[e], self.curvature[e], self.residual[e] = fits[e]
         grams = [gram[:n, :n] + np.tril(gram[:n, :n], -1).T for gram in map(np.tril, self.grams())]
