@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from sklearn.metrics import roc_auc_score
 
 from benchmarks import runner, untuned
-from benchmarks.streams import Sample, load
+from benchmarks.streams import STREAMS, Sample, load
 
 SHARE = {  # of the rarer label that stays
     "a9a": 0.05,
@@ -44,7 +44,8 @@ def thinned(name: str, raw: bool) -> Iterator[Sample]:
 
 def measured(name: str, model: str) -> tuple[float, float, int, int]:
     """AUC in %, log-loss, how many are rare, of how many."""
-    candidate, how = untuned.build(name, model), untuned.CLASSIFIERS[model]
+    how = untuned.CLASSIFIERS[model]
+    candidate = untuned.build(STREAMS[name], how)
     truth, found, loss = [], [], 0.0
     for x, y in itertools.islice(thinned(name, how.raw), ROWS):
         p = candidate.predict_proba_one(x).get(True, 0.0)

@@ -19,7 +19,7 @@ import os
 import pathlib
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import river
@@ -35,6 +35,7 @@ PACKAGE = pathlib.Path(river_okl.__file__).parent
 OURS = ("river_okl.", "benchmarks.")
 
 Row = dict[str, Any]
+Results = dict[tuple[str, str], Row]  # by stream and model
 
 
 # What a result depends on ---------------------------------------------------------------------------
@@ -152,6 +153,49 @@ class Cache:
             cut = file.tell() and (file.seek(-1, os.SEEK_END), file.read())[1] != b"\n"  # the line that was interrupted
             file.write(b"\n" * bool(cut) + json.dumps(self.rows[key]).encode() + b"\n")
         return self.rows[key]
+
+
+class Store:
+    """Results by stream and model, in a file of the repository: what takes hours is measured once.
+
+    A line for each, in order, so that a change shows which were measured again; each has the key of what it depends on
+    and the commit that it was measured at.
+    """
+
+    def __init__(self, path: pathlib.Path):
+        self.path = path
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        self.rows: Results = {(row["stream"], row["model"]): row for row in (json.loads(line) for line in lines)}
+
+    def current(self, stream: str, model: str, key: str, of: int, limit: float) -> bool:
+        """Whether this was measured, as it is now, over all its samples or for as long as `limit` allows."""
+        row = self.rows.get((stream, model), {})
+        return row.get("key") == key and (row["rows"] == of or row["limit"] >= limit)
+
+    def keep(self, stream: str, model: str, **row: Any) -> None:
+        self.rows[stream, model] = {"stream": stream, "model": model, "commit": commit(), **row}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = "".join(f"{json.dumps(self.rows[pair])}\n" for pair in sorted(self.rows))
+        half = self.path.with_suffix(".part")
+        half.write_text(text, encoding="utf-8")
+        half.replace(self.path)  # an interrupted command loses nothing
+
+    def complete(
+        self, pairs: Iterable[tuple[str, str]], wanted: Sequence[str], key: Callable[[str, str], str]
+    ) -> Results:
+        """What is known of these pairs: of the wanted models as the code is now, of all others as it was measured.
+
+        Refuse to go on without one of the former: what code has changed is unknown, and tables would lack its model.
+        """
+        pairs = list(pairs)
+        lost = [
+            f"{model} on {stream}"
+            for stream, model in pairs
+            if model in wanted and self.rows.get((stream, model), {}).get("key") != key(stream, model)
+        ]
+        if lost:
+            raise SystemExit(f"not measured as the code is now: {', '.join(lost)}; measure them with --only cells")
+        return {pair: self.rows[pair] for pair in pairs if pair in self.rows}
 
 
 # Tables ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What several workers cost and gain: ``python -m benchmarks.scale [accuracy|many|drift|speed ...]``.
+"""What several workers cost and gain: ``python -m benchmarks.scale [accuracy|boxes|many|drift|speed ...]``.
 
 Accuracy is that of the merged model on held-out rows; shards run one after another in this process, and Ray's workers
 would come to the same bits (tests/test_distributed.py).
@@ -6,6 +6,8 @@ would come to the same bits (tests/test_distributed.py).
 
 from __future__ import annotations
 
+import collections
+import copy
 import itertools
 import multiprocessing
 import os
@@ -27,6 +29,7 @@ from river_okl import datasets, distributed
 TRAIN, HELD_OUT = 12_000, 5_000
 SHARDS = 2, 8, 32
 EVERY = 300, 1_000, 4_000
+BOXES, EVERY_OF_BOXES = 48_000, 1_000
 MANY, EVERY_OF_MANY = 1_000, (4, 11)
 EVERY_OF_DRIFT = 100, 250, 500, 1_000, 2_500
 
@@ -81,6 +84,53 @@ def held_out(model: Any, streams: Iterable[str], shards: Sequence[int], every: S
 def of_streams(report: runner.Report) -> None:
     for cls in (river_okl.SOGPClassifier, river_okl.OKLClassifier):
         report.write(f"Accuracy on held-out rows: {cls.__name__}", held_out(cls(), STREAMS, SHARDS, EVERY))
+
+
+def boxes(stream: str) -> list[Sample]:
+    """Concepts of boxes along the axes, which the trees of the mixture learn."""
+    made = (
+        synth.RandomTree(seed_tree=42, seed_sample=42)
+        if stream == "RandomTree"
+        else synth.Agrawal(classification_function=3, seed=42)
+    )
+    return list(made.take(BOXES + HELD_OUT))
+
+
+def averaged(models: Sequence[Any], rows: list[Sample]) -> float:
+    """The accuracy of the mean of the models' probabilities."""
+    right = 0
+    for x, y in rows:
+        total: collections.Counter[Any] = collections.Counter()
+        for model in models:
+            total.update(model.predict_proba_one(x))
+        right += total.most_common(1)[0][0] == y
+    return 100.0 * right / len(rows)
+
+
+def of_boxes(report: runner.Report) -> None:
+    """Trees have no sum: what of them a merge keeps, beside averaging what the shards predict."""
+    table = []
+    for stream in ("RandomTree", "Agrawal"):
+        rows = boxes(stream)
+        train, test = rows[:BOXES], rows[BOXES:]
+        one = river_okl.OKLClassifier()
+        one.learn_stream(train)
+        start = river_okl.OKLClassifier()
+        start.learn_stream(train[: distributed.WARM_UP])
+        rest = train[distributed.WARM_UP :]
+        for m in SHARDS:
+            models = [copy.deepcopy(start) for _ in range(m)]
+            for k, model in enumerate(models):
+                model.learn_stream(rest[len(rest) * k // m : len(rest) * (k + 1) // m])
+            alone = statistics.fmean(accuracy(model, test) for model in models)
+            once = accuracy(river_okl.merge(models, start=start), test)
+            often = accuracy(merged(river_okl.OKLClassifier(), train, m, EVERY_OF_BOXES).model, test)
+            found = (often, once, averaged(models, test), alone, accuracy(one, test))
+            table.append([stream, m, *(f"{value:.2f}" for value in found)])
+    every = f"merged every {EVERY_OF_BOXES:,}"
+    head = ["stream", "shards", every, "merged once", "predictions averaged", "a shard alone", "one model"]
+    title = f"Concepts of boxes, {BOXES:,} samples: OKLClassifier, whose trees have no sum"
+    report.write(title, runner.table(head, table))
 
 
 def of_many(report: runner.Report) -> None:
@@ -161,7 +211,7 @@ def of_speed(report: runner.Report) -> None:
     report.write("Speed: OKLClassifier, 10 features, 200,000 samples, on Ray", f"{runner.table(head, table)}\n\n{load}")
 
 
-PARTS = {"accuracy": of_streams, "many": of_many, "drift": of_drift, "speed": of_speed}
+PARTS = {"accuracy": of_streams, "boxes": of_boxes, "many": of_many, "drift": of_drift, "speed": of_speed}
 
 if __name__ == "__main__":
     intro = f"`python -m benchmarks.scale`. {runner.machine()}"

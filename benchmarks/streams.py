@@ -39,7 +39,7 @@ def _dna() -> Iterator[Sample]:
     return itertools.chain(datasets.LIBSVM("dna.scale"), datasets.LIBSVM("dna.scale", "test"))
 
 
-def _bool(samples: Iterable[Sample]) -> Iterator[Sample]:
+def as_bool(samples: Iterable[Sample]) -> Iterator[Sample]:
     return ((x, bool(y)) for x, y in samples)
 
 
@@ -53,7 +53,7 @@ def _numbers(samples: Iterable[Sample]) -> Iterator[Sample]:
 
 def rbf() -> Iterator[Sample]:
     """Twenty clusters, fewer than in the stream of the leaderboard."""
-    return _bool(synth.RandomRBF(seed_model=1, seed_sample=1, n_centroids=20))
+    return as_bool(synth.RandomRBF(seed_model=1, seed_sample=1, n_centroids=20))
 
 
 class Stream(NamedTuple):
@@ -75,11 +75,11 @@ STREAMS = {
     "german": Stream(lambda: datasets.LIBSVM("german.numer"), features=24),
     "Bananas": Stream(river_datasets.Bananas),
     "Phishing": Stream(river_datasets.Phishing),
-    "SEA": Stream(lambda: _bool(synth.SEA(noise=0.1, seed=42))),
-    "Agrawal": Stream(lambda: _bool(synth.Agrawal(classification_function=3, seed=42))),
-    "Hyperplane": Stream(lambda: _bool(synth.Hyperplane(mag_change=0.001, seed=42))),
-    "RandomRBF": Stream(lambda: _bool(synth.RandomRBF(seed_model=42, seed_sample=42))),
-    "RandomRBFDrift": Stream(lambda: _bool(synth.RandomRBFDrift(change_speed=0.001, seed_model=42, seed_sample=42))),
+    "SEA": Stream(lambda: as_bool(synth.SEA(noise=0.1, seed=42))),
+    "Agrawal": Stream(lambda: as_bool(synth.Agrawal(classification_function=3, seed=42))),
+    "Hyperplane": Stream(lambda: as_bool(synth.Hyperplane(mag_change=0.001, seed=42))),
+    "RandomRBF": Stream(lambda: as_bool(synth.RandomRBF(seed_model=42, seed_sample=42))),
+    "RandomRBFDrift": Stream(lambda: as_bool(synth.RandomRBFDrift(change_speed=0.001, seed_model=42, seed_sample=42))),
     "LED": Stream(lambda: synth.LED(noise_percentage=0.1, seed=42), classes=10),
     "ImageSegments": Stream(river_datasets.ImageSegments, classes=7),
     "dna": Stream(_dna, classes=3, features=180),

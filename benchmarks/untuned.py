@@ -8,8 +8,10 @@ zeros, these are put back before it, and on a9a and w8a, which are wide and spar
 stream as it comes.  Linear models and bagging learn more than two classes one against the rest; linear regressors are
 behind a TargetStandardScaler, too.  Seeds are 1.
 
-A pair of a stream and a model is measured once and kept by its content (`runner.py`); one that takes longer than
-`--limit` seconds of the processor's time counts as far as it came, and the tables say so.
+Results are kept in `results/untuned.jsonl` and `untuned-times.json`.  Our models are measured again if their code has
+changed, with all models' times beside theirs; River's, which take hours and do not change, only if `--models` names
+them.  A pair of a stream and a model that takes longer than `--limit` seconds of the processor's time counts as far as
+it came, and the tables say so.
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ from river import dummy, ensemble, forest, linear_model, multiclass, naive_bayes
 
 import river_okl
 from benchmarks import runner
-from benchmarks.streams import STREAMS, Sample, load
+from benchmarks.streams import STREAMS, Sample, Stream, load
 
 WARM = 2_000  # samples after which intervals are judged
 Z90 = 1.6448536269514722
 CLIPS = (1e-4, 1e-15)
+TIMED = 1_000  # samples of a stream
 
 
 # Models ---------------------------------------------------------------------------------------------
@@ -74,15 +77,15 @@ REGRESSORS = {
 
 
 ALL = list(CLASSIFIERS | REGRESSORS)
+OURS = ["OKL", "Ahpatron"]
 
 
 def models(name: str) -> dict[str, Model]:
     return CLASSIFIERS if STREAMS[name].classes else REGRESSORS
 
 
-def build(name: str, model: str) -> Any:
-    """The model as it meets the stream of this name."""
-    what, how = STREAMS[name], models(name)[model]
+def build(what: Stream, how: Model) -> Any:
+    """The model as it meets this stream."""
     out = how.make()
     if how.linear and what.classes > 2:
         out = multiclass.OneVsRestClassifier(out)
@@ -94,8 +97,10 @@ def build(name: str, model: str) -> Any:
 # Accuracy -------------------------------------------------------------------------------------------
 
 
-def classify(model: Any, samples: Sequence[Sample], classes: int, limit: float) -> runner.Row:
-    """Mistakes and log-loss of the model's own probabilities, clipped as `CLIPS` say."""
+def classify(
+    model: Any, samples: Sequence[Sample], classes: int, limit: float, seen: Callable[[bool], object] = bool
+) -> runner.Row:
+    """Accuracy, and log-loss of the model's own probabilities, clipped at `CLIPS`; `seen` is told each hit or miss."""
     last = model[-1] if hasattr(model, "steps") else model
     derived = type(last).predict_one.__module__.startswith("river.base")  # the label of the greatest probability
     right = n = 0
@@ -108,6 +113,7 @@ def classify(model: Any, samples: Sequence[Sample], classes: int, limit: float) 
         for clip in CLIPS:
             losses[clip] -= math.log(min(max(true, clip), 1.0 - clip) if true == true else clip)
         right += label == y
+        seen(label == y)
         model.learn_one(x, y)
         n += 1
         if time.thread_time() - start > limit:
@@ -150,43 +156,47 @@ def samples_digest(name: str, raw: bool) -> str:
 
 def key(name: str, model: str) -> str:
     raw = models(name)[model].raw and STREAMS[name].features > 0
-    return runner.digest(samples_digest(name, raw), runner.content(build(name, model)), MEASURE)
+    return runner.digest(samples_digest(name, raw), runner.content(build(STREAMS[name], models(name)[model])), MEASURE)
 
 
-def cells(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
+def cells(store: runner.Store, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
     """Measure what is not known: the cheap models on all streams first."""
     for model in wanted:
         for name in streams:
             if model not in models(name):
                 continue
-            known = cache.rows.get(k := key(name, model))
             samples = load(name, models(name)[model].raw)
-            if known and (known["rows"] == len(samples) or known["limit"] >= limit):
+            if store.current(name, model, k := key(name, model), len(samples), limit):
                 continue
             measure = classify if STREAMS[name].classes else regress
-            candidate = build(name, model)
+            candidate = build(STREAMS[name], models(name)[model])
             try:
                 result = measure(candidate, samples, STREAMS[name].classes, limit)
                 result["bytes"] = candidate._raw_memory_usage
             except Exception as error:  # a model that a stream breaks has its cell, too
                 result = {"rows": 0, "seconds": 0.0, "failed": repr(error)}
-            cache.keep(k, stream=name, model=model, of=len(samples), limit=limit, **result)
+            store.keep(name, model, key=k, of=len(samples), limit=limit, **result)
             print(f"{model} on {name}: {result}", flush=True)
 
 
 # Time -----------------------------------------------------------------------------------------------
 
 
-def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], rows: int, limit: float) -> None:
+def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
     """µs of predict_one and learn_one from raw dicts: all models in turns of 100 samples over the start of a stream.
 
     The median of the turns, as a shared machine stalls now and then. A model that has used `limit` seconds stops there.
+    Models that are not wanted keep the times that they had; on another machine all are timed.
     """
-    measured: dict[str, Any] = {"commit": runner.commit(), "rows": rows, "machine": runner.machine(), "streams": {}}
+    measured: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
+    if measured and measured["machine"] != runner.machine():
+        measured, wanted = {}, ALL
+    measured = {"commits": {}, "streams": {}} | measured | {"rows": TIMED, "machine": runner.machine()}
+    measured["commits"] |= dict.fromkeys(wanted, runner.commit())
     for name in streams:
-        contenders = {model: build(name, model) for model in models(name) if model in wanted}
+        contenders = {model: build(STREAMS[name], how) for model, how in models(name).items() if model in wanted}
         turns: dict[str, list[tuple[float, int]]] = {model: [] for model in contenders}
-        for start in range(0, min(rows, len(load(name, True))), 100):
+        for start in range(0, min(TIMED, len(load(name, True))), 100):
             for model, contender in list(contenders.items()):
                 if sum(seconds for seconds, _ in turns[model]) > limit:
                     continue
@@ -201,29 +211,14 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], row
                     del contenders[model]
                     continue
                 turns[model].append((time.thread_time() - before, len(block)))
-        measured["streams"][name] = {
-            "features": statistics.fmean(len(x) for x, _ in load(name, True)[:rows]),
-            "us": {model: 1e6 * statistics.median(s / n for s, n in turns[model]) for model in contenders},
-        }
-        print(name, measured["streams"][name], flush=True)
-        path.write_text(json.dumps(measured))
+        entry = measured["streams"].setdefault(name, {"us": {}})
+        entry["features"] = statistics.fmean(len(x) for x, _ in load(name, True)[:TIMED])
+        entry["us"] |= {model: 1e6 * statistics.median(s / n for s, n in turns[model]) for model in contenders}
+        print(name, entry, flush=True)
+        path.write_text(json.dumps(measured, indent=1) + "\n")
 
 
 # Tables ---------------------------------------------------------------------------------------------
-
-Results = dict[tuple[str, str], runner.Row]  # by stream and model
-
-
-def results(cache: runner.Cache, streams: Sequence[str], wanted: Sequence[str]) -> Results:
-    keys = {(name, model): key(name, model) for name in streams for model in models(name) if model in wanted}
-    return {pair: cache.rows[k] for pair, k in keys.items() if k in cache.rows}
-
-
-def complete(found: Results, streams: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse to write what lacks a pair: what code has changed is unknown, and tables would be without its model."""
-    lost = [f"{m} on {name}" for name in streams for m in models(name) if m in wanted and (name, m) not in found]
-    if lost:
-        raise SystemExit(f"not measured as the code is now: {', '.join(lost)}; measure them with --only cells")
 
 
 def ranks(values: dict[str, float]) -> dict[str, float]:
@@ -235,7 +230,7 @@ def ranks(values: dict[str, float]) -> dict[str, float]:
 
 
 def compare(
-    found: Results, streams: Sequence[str], those: Iterable[str], field: str, shown: Callable[[float], str]
+    found: runner.Results, streams: Sequence[str], those: Iterable[str], field: str, shown: Callable[[float], str]
 ) -> str:
     """One column a model: its numbers, bold where it is the best, and below them the mean rank and how often."""
     sign = -1.0 if field == "accuracy" else 1.0
@@ -266,17 +261,17 @@ def compare(
     return runner.table(["stream", *those], lines)
 
 
-def short(found: Results) -> str:
+def short(found: runner.Results) -> str:
     """Which pairs did not see the whole stream."""
     those = [f"{m} on {name} {row['rows']:,}" for (name, m), row in found.items() if row["rows"] < row["of"]]
     stopped = f"\\* stopped by the limit of time, after so many rows: {'; '.join(those)}. " if those else ""
     return f"\n\n{stopped}"
 
 
-def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -> None:
+def write(found: runner.Results, timed: dict[str, Any] | None, report: runner.Report) -> None:
     classified = [name for name in STREAMS if STREAMS[name].classes and any(s == name for s, _ in found)]
     regressed = [name for name in STREAMS if not STREAMS[name].classes and any(s == name for s, _ in found)]
-    commits = ", ".join(sorted({row["commit"] for row in found.values()}))
+    commits = ", ".join(sorted({commit for row in found.values() for commit in row["commit"].split(", ")}))
     for heading, streams, field, shown in (
         ("1. Accuracy, %", classified, "accuracy", "{:.1f}".format),
         ("2. Log-loss", classified, "loss", "{:.3f}".format),
@@ -297,7 +292,8 @@ def write(found: Results, timed: dict[str, Any] | None, report: runner.Report) -
     ]
     report.write("6. Memory at the end of the stream, kB by River's meter", runner.table(["model", *classified], sizes))
     if timed:
-        text = f"The first {timed['rows']:,} rows, at {timed['commit']}, {timed['machine']}\n\n"
+        at = ", ".join(sorted(set(timed["commits"].values())))
+        text = f"The first {timed['rows']:,} rows, at {at}, {timed['machine']}\n\n"
         report.write("7. Time of predict_one and learn_one, µs", text + of_time(timed["streams"]))
 
 
@@ -318,23 +314,21 @@ def of_time(streams: dict[str, Any]) -> str:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("untuned", __doc__.splitlines()[0])
     runner.choice(parser, "--streams", list(STREAMS))
-    runner.choice(parser, "--models", ALL)
+    parser.add_argument("--models", nargs="+", choices=ALL, metavar="NAME", help=f"{', '.join(ALL)}; default: ours")
     about = "seconds of a pair of stream and model at most (20 where times are taken)"
     parser.add_argument("--limit", type=float, default=360.0, help=about)
-    parser.add_argument("--rows", type=int, default=3_000, help="of a stream that are timed")
     runner.choice(parser, "--only", ["cells", "times", "tables", "pictures"])
     options = parser.parse_args(argv)
-    cache = runner.Cache(options.cache / "untuned.jsonl")
-    path = options.cache / "untuned-times.json"
+    store, path = runner.Store(options.output / "untuned.jsonl"), options.output / "untuned-times.json"
     if "cells" in options.only:
-        cells(cache, options.streams, options.models, options.limit)
+        cells(store, options.streams, options.models or OURS, options.limit)
     if "times" in options.only:
-        options.cache.mkdir(parents=True, exist_ok=True)
-        times(path, options.streams, options.models, options.rows, min(20.0, options.limit))
+        times(path, options.streams, options.models or ALL, min(20.0, options.limit))
+    if not {"tables", "pictures"} & set(options.only):
+        return
     timed = json.loads(path.read_text()) if path.is_file() else None
-    found = results(cache, options.streams, options.models)
-    if {"tables", "pictures"} & set(options.only):
-        complete(found, options.streams, options.models)
+    pairs = [(name, model) for name in options.streams for model in models(name)]
+    found = store.complete(pairs, options.models or OURS, key)
     if "tables" in options.only:
         title = "Everything with its defaults: `python -m benchmarks.untuned`"
         write(found, timed, runner.Report(options.output / "untuned.md", title))

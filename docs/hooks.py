@@ -65,6 +65,7 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
     "transformer": ("Transformers", (KernelFeatures,), "transform_one transform_many learn_one learn_many"),
 }
 FORMULAS = "glossary.md", "how-okl-works.md", "papers.md"  # with formulas within sentences
+LONG = "![Accuracy along each of the streams, a line for each model](long.png)"
 MATH = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 GENERATED = re.compile(r"^<!-- (\w+) -->$", re.M)
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.M)
@@ -101,6 +102,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         "kernels": kernels,
         "leaderboard": leaderboard,
         "losses": losses,
+        "long": long,
+        "ablation": ablation,
         "scale": scale,
         "summary": headline,
     }
@@ -377,8 +380,23 @@ def benchmarks() -> str:
 
 
 def scale() -> str:
-    """What several workers cost and gain, as ``python -m benchmarks.scale`` found it; headings a level deeper."""
-    return re.sub(r"^## ", "### ", tables(ROOT / "benchmarks" / "results" / "scale.md"), flags=re.M)
+    """What several workers cost and gain, as ``python -m benchmarks.scale`` found it."""
+    return deeper(tables(ROOT / "benchmarks" / "results" / "scale.md"))
+
+
+def long() -> str:
+    """The tables and the picture of ``python -m benchmarks.long``."""
+    return f"{LONG}\n\n{deeper(tables(ROOT / 'benchmarks' / 'results' / 'long.md'))}"
+
+
+def ablation() -> str:
+    """What ``python -m benchmarks.ablation`` found."""
+    return tables(ROOT / "benchmarks" / "results" / "ablation.md")
+
+
+def deeper(text: str) -> str:
+    """Headings a level deeper."""
+    return re.sub(r"^## ", "### ", text, flags=re.M)
 
 
 def leaderboard() -> str:

@@ -1,7 +1,7 @@
 """Learning on several processes or machines, on Ray (``pip install 'river_okl[ray]'``; nothing else here imports it).
 
 Rounds, bulk synchronous: the model goes out to all workers as the bytes of a checkpoint, each learns a chunk of the
-data, what comes back is merged (shards/), and the next round begins.  A task is a pure function of its arguments, so
+data, what comes back is merged (merging/), and the next round begins.  A task is a pure function of its arguments, so
 that Ray may run it again after a lost worker, and the result has the same bits.
 
 While the workers learn a round the driver reads the next one and puts it where they will find it.  So they wait for
@@ -30,11 +30,10 @@ from river import base
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
 from river_okl.checks import check_whole
-from river_okl.files import MOST_LABELS, REGRESSION, read_file
+from river_okl.files import MOST_LABELS, REGRESSION, Progress, read_file
 from river_okl.labels import REGRESSOR
-from river_okl.progress import Progress
-from river_okl.shards import merge
-from river_okl.shards.shards import check_same
+from river_okl.merging import merge
+from river_okl.merging.shards import check_same
 
 __all__ = ["Predictor", "Result", "Round", "ShardError", "train"]
 

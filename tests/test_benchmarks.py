@@ -12,10 +12,10 @@ from river import linear_model, preprocessing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
-from benchmarks import defaults, rare, runner, streams, timing, untuned, words
+from benchmarks import ablation, defaults, figures, long, rare, runner, streams, timing, untuned, words
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import growth
-from river_okl import AhpatronClassifier, BPAClassifier
+from river_okl import AhpatronClassifier, BPAClassifier, OKLClassifier
 
 
 def test_a_class_is_known_by_its_file_and_what_it_imports(tmp_path, monkeypatch):
@@ -159,9 +159,9 @@ def small(monkeypatch):
 
 def test_untuned(small, tmp_path, monkeypatch):
     options = ["--streams", "Bananas", "LED", "Friedman", "--models", "LogisticRegression", "PA", "Ahpatron"]
-    options += ["--cache", str(tmp_path / "cache"), "--output", str(tmp_path), "--only"]
+    options += ["--output", str(tmp_path), "--only"]
     untuned.main([*options, "cells"])
-    lines = (tmp_path / "cache" / "untuned.jsonl").read_text().splitlines()
+    lines = (tmp_path / "untuned.jsonl").read_text().splitlines()
     assert {(row["stream"], row["model"]) for row in map(json.loads, lines)} == {
         ("Bananas", "LogisticRegression"),
         ("Bananas", "PA"),
@@ -187,6 +187,69 @@ def test_untuned(small, tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match=r"not measured .*: OKL on Bananas, OKL on LED, OKL on Friedman;"):
         untuned.main([*options, "tables", "--models", "PA", "OKL"])
     assert (tmp_path / "untuned.md").read_text() == text
+
+
+def test_long(tmp_path, monkeypatch):
+    """What was measured of River's models stands, whatever has changed since; ours must be as the code is now."""
+    for module, name, value in ((long, "ROWS", 400), (long, "WINDOWS", 4), (figures, "DOCS", tmp_path)):
+        monkeypatch.setattr(module, name, value)
+    caches = long.load, long.samples_digest
+    [cached.cache_clear() for cached in caches]
+    options = ["--streams", "RandomTree", "LED, drift", "--output", str(tmp_path)]
+    long.main([*options, "--models", "LogisticRegression", "--only", "cells"])
+    store = runner.Store(tmp_path / "long.jsonl")
+    assert set(store.rows) == {("RandomTree", "LogisticRegression"), ("LED, drift", "LogisticRegression")}
+    store.keep(**store.rows["RandomTree", "LogisticRegression"] | {"key": None, "accuracy": 12.3})
+    long.main(options)
+    text = (tmp_path / "long.md").read_text()
+    assert (
+        "| RandomTree | **" in text
+        and " 12.3 |" in text
+        and "## 3. Time and memory" in text
+        and "Not measured yet" in text
+    )
+    assert (tmp_path / "long.png").read_bytes()[:4] == b"\x89PNG"
+    row = runner.Store(tmp_path / "long.jsonl").rows["LED, drift", "OKL"]
+    assert len(row["curve"]) == 4 and sum(row["curve"]) / 4 == pytest.approx(row["accuracy"], abs=0.01)
+
+    def again(*_):
+        raise AssertionError("measured twice")
+
+    monkeypatch.setattr(untuned, "classify", again)
+    long.main([*options, "--only", "cells", "tables"])
+    store = runner.Store(tmp_path / "long.jsonl")
+    store.keep(**row | {"key": "of other code"})
+    with pytest.raises(SystemExit, match=r"not measured .*: OKL on LED, drift;"):
+        long.main([*options, "--only", "tables"])
+    [cached.cache_clear() for cached in caches]
+
+
+def test_ablation(small, tmp_path):
+    parts = ["pool", "stack", "learned feature weights"]
+    ablation.main(["--streams", "Bananas", "LED", "Friedman", "--parts", *parts, "--output", str(tmp_path)])
+    text = (tmp_path / "ablation.md").read_text()
+    for title, count in (("1. Classification", 3), ("3. Regression", 2)):
+        table = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+        assert sum(f"\n| {part} | " in table for part in parts) == count, title
+    assert "\n| LED | " in text and "\n| Friedman | " in text
+
+
+def test_a_silenced_part_does_not_count():
+    """Also when a third label brings other experts; a copy has all of them."""
+    model, whole = OKLClassifier(), OKLClassifier()
+    model._f.silence("pool", "half of the features", "stack")
+    for i, (x, y) in enumerate(streams.synth.LED(noise_percentage=0.1, seed=1).take(400)):
+        for each in (model, whole):
+            each.learn_one(x, y % 2 if i < 200 else y)
+    silent = [
+        weight for name, weight in model.experts.items() if any(part in name for part in ("pool", "half", "stack"))
+    ]
+    assert silent == [0.0] * 3 and sum(model.experts.values()) == pytest.approx(1.0)
+    assert model.predict_proba_one(x) != whole.predict_proba_one(x)
+    model._f._check()
+    copied = model.clone()
+    copied.learn_one(x, y)
+    assert min(copied.experts.values()) > 0.0
 
 
 def test_words(tmp_path, monkeypatch, capsys):

@@ -222,7 +222,7 @@ STEPS = [
     path
     for path in sorted(FOLDER.rglob("*.py"))
     if path.relative_to(FOLDER).parts[0]
-    not in ("cli", "checkpoint", "datasets.py", "api.py", "shards", "distributed", "distributed.py")
+    not in ("cli", "checkpoint", "datasets.py", "api.py", "merging", "distributed", "distributed.py")
 ]
 BLAS = {
     "matmul",

@@ -10,10 +10,12 @@ import statistics
 import numpy as np
 import pytest
 from river import compose, ensemble, feature_extraction, preprocessing, stats
+from river.datasets import synth
 
 import river_okl
 from river_okl import distributed, kernels
-from river_okl.shards.statistics import Moments
+from river_okl.merging import expansions
+from river_okl.merging.statistics import Moments
 from tests import reference, streams
 from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
 
@@ -82,6 +84,25 @@ def test_every_class_merges_or_says_why_not(cls, options, name, tmp_path):
     if hasattr(model._f, "_check"):
         model._f._check()
     assert decision(model, stream[5][0]) == decision(again, stream[5][0])
+
+
+@pytest.mark.parametrize(("cls", "options", "name"), VARIANTS, ids=[name for *_, name in VARIANTS])
+def test_every_attribute_declares_how_it_merges(cls, options, name):
+    model, known = small(cls, **options), {*expansions.RULES, "own", "parameters"}
+    rules, own = cls._rules(), vars(model).keys() - model._get_params().keys()
+    reasons = [rules[attribute] for attribute in own & rules.keys() if rules[attribute] not in known]
+    assert all(" " in reason for reason in reasons), "no rule has this name"
+    assert reasons or own <= rules.keys()
+
+
+def test_an_attribute_that_declares_nothing_does_not_merge():
+    class Counting(river_okl.RBPClassifier):
+        def __init__(self, kernel=None, *, budget=100, seed=None):
+            super().__init__(kernel, budget=budget, seed=seed)
+            self._counter = 0
+
+    with pytest.raises(TypeError, match=r"^Counting does not merge: nothing is said of its _counter$"):
+        river_okl.merge([Counting(), Counting()])
 
 
 @pytest.mark.parametrize("name", MERGING)
@@ -473,6 +494,18 @@ def test_a_merged_mixture_has_counted_all_samples(name):
 
 
 # Distances --------------------------------------------------------------------------------------------------------
+
+
+def test_rounding_takes_no_average_beyond_its_bounds():
+    """Eleven shares of unequal samples add up to more than 1, and what every shard has at its bound was beyond it."""
+    stream = [(x, y) for x, y in synth.SEA(seed=1).take(2_700)]
+    start = river_okl.OKLClassifier(budget=64)
+    start.learn_stream(stream[:1_500])  # the neighbours count 1,000 samples at most
+    models = [copy.deepcopy(start) for _ in range(11)]
+    for k, model in enumerate(models):
+        model.learn_stream(stream[1_500 + 100 * k :][: 90 + k])
+    chances = river_okl.merge(models, start=start)._f.state()["neighbours"]["chances"]
+    assert chances[:, 1].max() == 1_000.0
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -1,7 +1,5 @@
 cimport cython
 
-from river_okl._core.function.expansion cimport Expansion
-
 
 @cython.final
 cdef class Calibration:
@@ -9,7 +7,6 @@ cdef class Calibration:
     cdef readonly Py_ssize_t seen
 
     cpdef double factor(self)
-    cpdef double observe(self, Expansion f, sample, Py_ssize_t position) except? -1.0
     cpdef int update(self, double margin) except -1
 
 

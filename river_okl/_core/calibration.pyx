@@ -8,7 +8,6 @@ chosen on nine classes and three streams.
 
 from libc.math cimport exp, fmax, fmin, sqrt
 
-from river_okl._core.function.expansion cimport Expansion
 from river_okl._core.sample cimport LARGEST_COUNT, LARGEST_SELF
 
 cdef double MEMORY = 0.995      # of the fit: about the last 200 samples count
@@ -28,12 +27,6 @@ cdef class Calibration:
     cpdef double factor(self):
         """What a score is multiplied by before the sigmoid."""
         return self.slope / sqrt(self.mean_square) if self.mean_square > 0.0 else 1.0
-
-    cpdef double observe(self, Expansion f, sample, Py_ssize_t position) except? -1.0:
-        """``f.observe`` a sample whose label has this position; its margin counts."""
-        cdef double value = f.observe(sample, position if f.alpha.n_classes else -1)
-        self.update(value if f.alpha.n_classes or position else -value)
-        return value
 
     cpdef int update(self, double margin) except -1:
         """A sample with this margin y s, before it is learned."""

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 Factor = tuple[int, int, float, float, float]
 Term = tuple[float, tuple[Factor, ...]]
 
@@ -10,6 +13,7 @@ SIMD: str
 FACTOR_KINDS: tuple[int, int, int]
 MOST_TERMS: int
 MOST_FACTORS: int
+BANDWIDTH_SAMPLES: int
 
 class Kernel:
     @property
@@ -25,5 +29,9 @@ class Kernel:
     @property
     def mean_square(self) -> float: ...
     def __init__(self, terms: tuple[Term, ...]) -> None: ...
+    def tune(self, mean_distance: float, mean_square: float) -> bool: ...
+    def evaluate(
+        self, dots: NDArray[np.float64], own: NDArray[np.float64], squares: NDArray[np.float64]
+    ) -> NDArray[np.float64]: ...
     def __getstate__(self) -> tuple[Any, ...]: ...
     def __setstate__(self, state: tuple[Any, ...]) -> None: ...

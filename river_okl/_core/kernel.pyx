@@ -2,19 +2,25 @@
 
 cimport cython
 from libc.math cimport fmin, sqrt
+from libc.string cimport memcpy
 
 from river_okl._core.loops cimport (
     DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, find_loops
 )
+from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM, Sample
 
 import math
 import os
 
+import numpy as np
+
 from river_okl._core.sample import plain
 
 cdef enum:
     LANES = 8               # doubles in the widest vector
+
+cpdef enum:
     BANDWIDTH_SAMPLES = 200
 
 MOST_TERMS, MOST_FACTORS = 16, 32  # as kernel.pxd and ``self_similarity`` have room for
@@ -115,7 +121,7 @@ cdef class Kernel:
         """Whether γ may move with the next sample."""
         return self.adapting and self.seen + 1 >= self.next_update
 
-    cdef bint tune(self, double mean_distance, double mean_square) noexcept:
+    cpdef bint tune(self, double mean_distance, double mean_square) noexcept:
         """Every γ that is left to the stream, from means that were taken elsewhere."""
         self.mean_distance, self.mean_square = mean_distance, mean_square
         self.radial_self = 0.0
@@ -134,6 +140,25 @@ cdef class Kernel:
                 moved = moved or gamma != self.factors[f].gamma
                 self.factors[f].gamma = gamma
         return moved
+
+    def evaluate(self, const double[:, ::1] dots, const double[::1] own, const double[::1] squares):
+        """The matrix of κ(x_i, z_j), from x_i·z_j, ‖x_i‖² and ‖z_j‖²."""
+        cdef Py_ssize_t i, n = squares.shape[0], padded = (n + LANES - 1) // LANES * LANES
+        found = np.empty((own.shape[0], n))
+        cdef double[:, ::1] values = found
+        cdef double *row
+        if dots.shape[0] != own.shape[0] or dots.shape[1] != n:
+            raise ValueError(f"{dots.shape[0]} x {dots.shape[1]} products of {own.shape[0]} points with {n}")
+        if not found.size:
+            return found
+        row = <double *> aligned_resize(NULL, 0, 3 * padded, sizeof(double))
+        memcpy(row + padded, &squares[0], n * sizeof(double))
+        for i in range(own.shape[0]):
+            memcpy(row, &dots[i, 0], n * sizeof(double))
+            loops.kernel_row(&self.program, row, False, row + padded, own[i], padded, row + 2 * padded)
+            memcpy(&values[i, 0], row + 2 * padded, n * sizeof(double))
+        okl_free(row)
+        return found
 
     cdef double self_similarity(self, double square) noexcept:
         cdef double dots[16]

@@ -49,6 +49,7 @@ class ALMAClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _merging = {"_k": "sum"}
 
     def __init__(self, kernel: Kernel | None = None, *, alpha: float = 0.9, B: float | None = None, C: float = 2**0.5):
         check_positive("alpha", alpha)

@@ -48,6 +48,8 @@ class ForgetronClassifier(KernelClassifier):
 
     """
 
+    _merging = {"_mistakes": "sum", "_damage": "sum"}
+
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 500):
         check_whole("budget", budget)
         self.budget = budget

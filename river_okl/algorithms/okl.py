@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from river import utils
 
 from river_okl._core.mixture.class_mixture import ClassMixture
 from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.words import named
-from river_okl.checks import check_dictionary, check_flag, check_kernel, check_whole
+from river_okl.checks import check_dictionary, check_flag, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
@@ -30,33 +28,14 @@ LATEST = 3  # samples for each point of a regression's dictionary
 class OKL(PredictiveModel):
     """What both tasks share."""
 
+    _default_kernel = DEFAULT_KERNEL
     _takes_words = True
 
-    def __init__(
-        self,
-        mixture: type[ClassMixture | TargetMixture],
-        kernel: Kernel | None,
-        *,
-        budget: int,
-        scale: bool,
-        points: int,
-        dictionary: int,
-    ) -> None:
-        check_kernel(kernel)
+    def __init__(self, kernel: Kernel | None, *, budget: int, scale: bool, points: int, dictionary: int) -> None:
         check_flag("scale", scale)
-        self.kernel = kernel
         self.budget = budget
         self.scale = scale
-        terms = (kernel or DEFAULT_KERNEL)._terms()
-        self._f = mixture(terms, budget=points, dictionary=dictionary, scale=scale)
-
-    def _coefficients(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self._f.coefficients()
-        return found
-
-    def _contributions(self, x: Any) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self._f.contributions(x)
-        return found
+        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale)
 
     def _point(self, i: int) -> dict[Hashable, float]:
         return named(self._f.points.point(i))
@@ -65,7 +44,7 @@ class OKL(PredictiveModel):
     @locked
     def kernel_in_use(self) -> Kernel:
         """The highest-weighted kernel, with every gamma filled in; distances are weighted by `feature_weights`."""
-        return (self.kernel or DEFAULT_KERNEL)._resolved(*self._f.highest_weighted())
+        return (self.kernel or self._default_kernel)._resolved(*self._f.highest_weighted())
 
     @property
     @locked
@@ -155,13 +134,14 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     """
 
+    _make = ClassMixture
+
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 1024, scale: bool = True):
         check_whole("budget", budget, 2)
         if budget > MOST_POINTS:
             raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,}")
         dictionary = min(DICTIONARY, budget // 2)
-        super().__init__(ClassMixture, kernel, budget=budget, scale=scale, points=budget, dictionary=dictionary)
-        self._start()
+        super().__init__(kernel, budget=budget, scale=scale, points=budget, dictionary=dictionary)
 
     def _probabilities(self, x: Any) -> list[float]:
         found: list[float] = self._f.probabilities(x)
@@ -225,10 +205,12 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     """
 
+    _make = TargetMixture
+
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 96, scale: bool = True):
         check_dictionary(budget)
         points = budget + LATEST * budget
-        super().__init__(TargetMixture, kernel, budget=budget, scale=scale, points=points, dictionary=budget)
+        super().__init__(kernel, budget=budget, scale=scale, points=points, dictionary=budget)
 
     def _prediction(self, x: Any) -> tuple[float, float]:
         mean, deviation = self._f.predict(x)

@@ -16,8 +16,8 @@ from scipy import special
 
 from river_okl._core.gaussian.posterior import normal_probability as normal
 from river_okl._core.gaussian.process import INVERSE_TEMPERATURE, Process
-from river_okl.checks import check_between, check_dictionary, check_kernel, check_positive
-from river_okl.kernels import RBF, Kernel
+from river_okl.checks import check_between, check_dictionary, check_positive
+from river_okl.kernels import Kernel
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
 
@@ -26,6 +26,7 @@ class SOGP(PredictiveModel):
     """The step for both tasks."""
 
     _f: Process
+    _make = Process
 
     def __init__(
         self,
@@ -37,30 +38,22 @@ class SOGP(PredictiveModel):
         noise: float,
         regression: bool,
     ) -> None:
-        check_kernel(kernel)
         check_dictionary(budget)
         check_between("forgetting", forgetting, 0.5, 1.0)
         check_positive("prior_variance", prior_variance)
         check_positive("noise", noise)
-        self.kernel = kernel
         self.budget = budget
         self.forgetting = forgetting
         self.prior_variance = prior_variance
         self.noise = noise
-        self._f = Process(
-            (kernel or RBF())._terms(),
+        super().__init__(
+            kernel,
             budget=budget,
             prior_variance=prior_variance,
             forgetting=forgetting,
             noise=noise,
             regression=regression,
         )
-
-    @property
-    @locked
-    def kernel_in_use(self) -> Kernel:
-        """The kernel with every gamma filled in (0: not known before the stream shows two different samples)."""
-        return (self.kernel or RBF())._resolved(self._f.kernel.mean_distance, self._f.kernel.mean_square)
 
 
 class SOGPClassifier(SOGP, PredictiveClassifier):
@@ -120,7 +113,6 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
         super().__init__(
             kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise, regression=False
         )
-        self._start()
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:

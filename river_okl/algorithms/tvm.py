@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from river_okl._core.function.dual import bordered, cheapest_pair, residual, solve_dual
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import symmetric_times_rows
+from river_okl.algorithms.support import DEPENDENT, TIE
 from river_okl.checks import check_choice, check_dictionary, check_positive
 from river_okl.kernels import Kernel
-from river_okl.maintenance import DEPENDENT, TIE
 from river_okl.model import KernelClassifier
 
 Arrays = NDArray[np.float64]
@@ -83,6 +83,7 @@ class TVMClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _merging = dict.fromkeys(("_mass", "_births", "_gram", "_gammas", "_settled"), "new")
 
     def __init__(
         self,

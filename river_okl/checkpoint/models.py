@@ -1,7 +1,7 @@
 """Objects of river_okl in a document: what they were made with, and their state by name.
 
-A model is its parameters and its other attributes, except what follows from the parameters (``_derived``, names of
-attributes).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
+A model is its parameters and its other attributes, except what follows from the parameters (see ``_merging`` in
+model.py).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
 the file, which must be of the same types (numbers no less than 0 where the constructor's are not negative), and
 ``_check_state()`` of the model says what must hold between them.
 
@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 from river import base, optim
 
 import river_okl
-from river_okl import algorithms, budgets, kernels, losses
+from river_okl import algorithms, kernels, losses
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Part, Reader, Writer, is_name, require
+from river_okl.checks import PerClass
 
 KERNEL_STATE = (
     "adapting",
@@ -72,12 +73,16 @@ def model_classes() -> dict[str, Any]:
 @functools.cache
 def classes() -> dict[str, Any]:
     """Models, and what their parameters may be: budgets, kernels, losses and schedulers."""
-    return model_classes() | {
-        f"{module.__name__}.{name}": cls
-        for module in (budgets, kernels, losses, optim.losses, optim.schedulers)
-        for name in module.__all__
-        if inspect.isclass(cls := getattr(module, name)) and issubclass(cls, base.Base)
-    }
+    return (
+        model_classes()
+        | {"river_okl.PerClass": PerClass}
+        | {
+            f"{module.__name__}.{name}": cls
+            for module in (kernels, losses, optim.losses, optim.schedulers)
+            for name in module.__all__
+            if inspect.isclass(cls := getattr(module, name)) and issubclass(cls, base.Base)
+        }
+    )
 
 
 @functools.cache
@@ -127,8 +132,8 @@ def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) ->
     }
 
 
-def _derived(model: Any) -> tuple[str, ...]:
-    return getattr(model, "_derived", ())
+def _derived(model: Any) -> set[str]:
+    return {name for name, rule in model._rules().items() if rule == "parameters"}
 
 
 def _part(part: Any, where: str, write: Writer) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.sample import shown
 from river_okl.checkpoint.file import CheckpointError
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 
 DEEPEST = 50  # nesting of values
 LONGEST_INT = 10_000  # bits

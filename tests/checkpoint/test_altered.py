@@ -238,7 +238,7 @@ def test_one_changed_number_is_refused_or_gives_a_model_that_works(name):
                 assert checkpoint.dumps(checkpoint.loads(again)) == again
             except Exception as error:
                 raise AssertionError(f"{what} was loaded") from error
-    assert refused > 5
+    assert refused >= 5
 
 
 def test_sketches_of_the_smallest_whole_number_are_refused():

@@ -70,7 +70,7 @@ from river_okl._core.function.expansion import Expansion
 
 def limited(megabytes, act):
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + megabytes * 2**20, -1))
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + int(megabytes * 2**20), -1))
     try:
         act()
     except MemoryError:
@@ -102,16 +102,16 @@ for _ in range(10):
     f.evaluate({i: rng.gauss(0, 1) for i in range(20)})
     f.add(1.0)
 norm, wide, failed = f.norm2, {("f", i): 1.0 for i in range(20_000)}, 0
-for megabytes in range(10):
+for quarter in range(40):
     g = pickle.loads(pickle.dumps(f))
     g.evaluate(wide)
-    if limited(megabytes, lambda: g.add(1.0)):
+    if limited(quarter / 4, lambda: g.add(1.0)):
         failed += 1
         assert g.norm2 == norm
         g.evaluate({0: 0.5, ("f", 7): 1.0})
         g.add(1.0)
         g._check()
-assert failed >= 3, failed
+assert 3 <= failed < 40, failed
 """
 
 

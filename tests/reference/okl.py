@@ -1,9 +1,9 @@
 """OKLClassifier and OKLRegressor again, in dumb NumPy: dicts for samples, S itself, every system solved anew.
 
 Written from the equations at the heads of _core/mixture/mixture.pyx and its parts. What forgets after thousands of
-samples does not forget here, and no feature is ever dropped: the streams of the tests are shorter.  The trees are those of the core,
-which have a reference implementation of their own (forest.py): that one's logarithms are exact and the core's
-are not, which the stack would multiply.  What they are given, and when, is found here.
+samples does not forget here, and no feature is ever dropped: the streams of the tests are shorter.  The trees are those
+of the core, which have a reference implementation of their own (forest.py): that one's logarithms are exact and the
+core's are not, which the stack would multiply.  What they are given, and when, is found here.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
-
 from river_okl._core.mixture.forest import Forest
+from scipy import special
 
 POWERS = (0.0, 0.5, 1.0)
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)

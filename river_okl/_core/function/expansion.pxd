@@ -2,15 +2,14 @@ cimport cython
 
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
-from river_okl._core.lock cimport Lock
+from river_okl._core.function.protocol cimport Function
 from river_okl._core.function.values cimport Norms, Sums
 from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
 
 
 @cython.final
-cdef class Expansion:
-    cdef readonly Lock lock         # of the model whose function this is: the core takes none
+cdef class Expansion(Function):
     cdef Points points
     cdef readonly Rows rows
     cdef Coefficients alpha
@@ -28,7 +27,6 @@ cdef class Expansion:
     cdef int share_budget(self, Py_ssize_t n_classes) except -1
     cdef int look(self, sample) except -1
     cdef double at(self, sample) except? -1.0
-    cpdef double observe(self, sample, Py_ssize_t target=*) except? -1.0
     cpdef double value(self, tuple weights=*) except? -1.0
     cdef int finish_interrupted(self) except -1
     cdef int kernel_moved(self) except -1

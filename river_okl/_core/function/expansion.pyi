@@ -6,16 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from river_okl._core.function.protocol import Function, Sample
 from river_okl._core.kernel import Kernel, Term
-from river_okl._core.lock import Lock
 from river_okl._core.rows import Rows
 from river_okl._core.sample import Frame
 
-Sample = dict[Any, Any] | Frame
-
-class Expansion:
-    @property
-    def lock(self) -> Lock: ...
+class Expansion(Function):
     @property
     def rows(self) -> Rows: ...
     @property

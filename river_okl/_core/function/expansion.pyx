@@ -30,8 +30,8 @@ import numpy as np
 from river_okl._core.function.choice cimport oldest_of_least, partner, replaceable, smallest
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
+from river_okl._core.function.protocol cimport Function
 from river_okl._core.kernel cimport Kernel, loops
-from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.function.values cimport Norms, Sums
 from river_okl._core.points cimport LANES, MOST_POINTS, SPARSE_BELOW, Points, copy_array, fill
@@ -46,7 +46,7 @@ cdef tuple ONE = (1.0,)
 
 
 @cython.final
-cdef class Expansion:
+cdef class Expansion(Function):
     """f = Σ α_i κ(z_i, ·) over river samples.
 
     Parameters
@@ -77,7 +77,6 @@ cdef class Expansion:
             raise RuntimeError("an Expansion is initialised once")
         if budget is not None and not 1 <= budget <= MOST_POINTS:
             raise ValueError(f"budget is {budget!r}: it must be a whole number from 1 to {MOST_POINTS:,}")
-        self.lock = Lock()
         self.budget = budget
         self.each = budget if per_class else None
         self.spare = spare
@@ -577,6 +576,9 @@ cdef class Expansion:
     @property
     def n_classes(self):
         """0: an output is one function; else it is one for each class."""
+        return self.alpha.n_classes
+
+    cdef Py_ssize_t count_classes(self) noexcept:
         return self.alpha.n_classes
 
     @property

@@ -1,9 +1,11 @@
-"""Random Fourier features of the last sample of some kernel rows, and a linear model of them.
+"""Random Fourier features of samples, and linear functions of them.
 
-Frequencies follow from the name of a feature alone and are no part of a model: what is here is scratch.  They are kept
-for the names that were met last, ``KEPT`` to twice as many, so that names which never come again do not fill the
-memory: when ``young`` is full it becomes ``old``, and what is still in use is taken over from there.
+The frequencies of a feature follow from a key and its name alone, and are no part of a model.  They are kept for the
+latest names, ``KEPT`` to twice as many, so that names which never come again do not fill the memory: when ``young`` is
+full it becomes ``old``, and names still in use are taken over from there.
 """
+
+import numpy as np
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -11,11 +13,16 @@ from libc.math cimport fabs, sqrt
 from libc.stdlib cimport qsort
 
 from river_okl._core.linalg cimport linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.function.protocol cimport Function
+from river_okl._core.kernel cimport Kernel
+from river_okl._core.memory cimport Owner
+from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
-from river_okl._core.sample cimport Sample, same_name
+from river_okl._core.sample cimport Frame, Sample, same_name
 
+from river_okl._core.function.frequencies import frequencies
 from river_okl._core.kernel import SIMD
+from river_okl._core.states import checked_numbers, checked_whole
 
 cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object d, object key) except? NULL
@@ -55,35 +62,26 @@ cdef int by_frequency(const void *a, const void *b) noexcept nogil:
     return (x > y) - (x < y)
 
 
-cdef class Column:
+cdef class Column(Owner):
     """The frequencies of a feature, as the loops want them."""
 
     cdef double *numbers
-    cdef Py_ssize_t size
 
     def __cinit__(self, const double[::1] frequencies):
         cdef Py_ssize_t i
-        self.size = (frequencies.shape[0] + LANES - 1) // LANES * LANES
-        self.numbers = <double *> aligned_resize(NULL, 0, self.size, 8)
+        self.numbers = self.doubles(NULL, 0, (frequencies.shape[0] + LANES - 1) // LANES * LANES)
         for i in range(frequencies.shape[0]):
             self.numbers[i] = frequencies[i]
 
-    def __dealloc__(self):
-        okl_free(self.numbers)
 
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.size * 8
+cdef class RandomFeatures(Owner):
+    """z(x) = √(1/D) (cos Ux, sin Ux) of the last sample, U ~ N(0, 2γ): scratch.
 
-
-cdef class RandomFeatures:
-    """z(x) = √(1/D) (cos Ux, sin Ux) with U ~ N(0, 2γ), where ``draw(name)`` is the column of U of a feature for γ =
-    1/2.
-
-    The columns are summed in an order of their own, so that the order of a sample's features makes no difference.
+    The columns of U are summed in an order of their own, so that the order of a sample's features makes no difference.
     """
 
     cdef Py_ssize_t D
-    cdef object draw
+    cdef object key
     cdef dict young, old            # name -> Column
     cdef list columns               # of the features of the last sample, in its order
     cdef PyObject **keys            # and their names, owned; beyond `size` NULL
@@ -96,23 +94,14 @@ cdef class RandomFeatures:
     cdef double gamma
     cdef bint fresh
 
-    def __cinit__(self, Py_ssize_t n_components, draw):
+    def __cinit__(self, Py_ssize_t n_components, key):
         self.D = n_components
-        self.draw = draw
+        self.key = key
         self.young, self.old, self.columns = {}, {}, []
-        self.z = <double *> aligned_resize(NULL, 0, 2 * n_components, 8)
+        self.z = self.doubles(NULL, 0, 2 * n_components)
 
     def __dealloc__(self):
         self.forget_names()
-        okl_free(self.keys)
-        okl_free(self.items)
-        okl_free(self.pointers)
-        okl_free(self.values)
-        okl_free(self.numbers)
-        okl_free(self.z)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.D * 16 + self.allocated * (sizeof(Item) + 4 * 8)
 
     cdef void forget_names(self) noexcept:
         cdef Py_ssize_t i
@@ -126,11 +115,11 @@ cdef class RandomFeatures:
         self.forget_names()
         if size > self.allocated:
             allocated = max(size, 2 * self.allocated, 8)
-            self.keys = <PyObject **> aligned_resize(self.keys, 0, allocated, sizeof(PyObject *))
-            self.items = <Item *> aligned_resize(self.items, 0, allocated, sizeof(Item))
-            self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
-            self.values = <double *> aligned_resize(self.values, 0, allocated, 8)
-            self.numbers = <double *> aligned_resize(self.numbers, 0, allocated, 8)
+            self.keys = <PyObject **> self.resize(self.keys, 0, allocated, sizeof(PyObject *))
+            self.items = <Item *> self.resize(self.items, 0, allocated, sizeof(Item))
+            self.pointers = <const double **> self.resize(self.pointers, 0, allocated, sizeof(double *))
+            self.values = self.doubles(self.values, 0, allocated)
+            self.numbers = self.doubles(self.numbers, 0, allocated)
             self.allocated = allocated
         return 0
 
@@ -138,7 +127,7 @@ cdef class RandomFeatures:
         """The column of a name that is not among the young ones."""
         column = self.old.pop(name, None)
         if column is None:
-            column = Column(self.draw(name))
+            column = Column(frequencies(self.key, name, self.D))
         if len(self.young) >= KEPT:
             self.young, self.old = {}, self.young
         self.young[name] = column
@@ -172,29 +161,6 @@ cdef class RandomFeatures:
                 return False
         return True
 
-    cpdef double value(self, Rows rows, object sample, double[::1] w) except? -1.0:
-        """w · z(x) of a sample, which becomes the last one of ``rows``; z(x) is kept for ``move``."""
-        self.check(w)
-        self.look(rows, sample)
-        return linalg.dot(self.z, &w[0], 2 * self.D)
-
-    def features(self, Rows rows, object sample, double scale):
-        """scale · z(x) of a sample, as a list."""
-        cdef Py_ssize_t i
-        self.look(rows, sample)
-        return [scale * self.z[i] for i in range(2 * self.D)]
-
-    cdef int look(self, Rows rows, object sample) except -1:
-        """A sample becomes the last one of ``rows``, and its features stand in z."""
-        rows.look(sample)
-        self.see(&rows.samples[rows.last], rows.kernel.factors[0].gamma)
-        return 0
-
-    cdef int check(self, double[::1] w) except -1:
-        if w.shape[0] != 2 * self.D:
-            raise ValueError(f"{w.shape[0]} weights for {self.D} components")
-        return 0
-
     cdef int see(self, Sample *x, double gamma) except -1:
         """z of this sample; it is there already where neither the sample nor γ is another one."""
         cdef Py_ssize_t i
@@ -225,9 +191,203 @@ cdef class RandomFeatures:
         features(self.pointers, self.values, m, self.D, scale, sqrt(1.0 / self.D), self.z)
         self.fresh = True
 
-    cpdef int move(self, Rows rows, double c, double[::1] w) except -1:
-        """w ← w + c z, with the z of the last ``value``."""
-        self.check(w)
-        rows.seen()
-        loops.step(c, self.z, 2 * self.D, &w[0])
+
+cdef class FourierExpansion(Function):
+    """f = w · z(x): a linear function of random features, which stand for a Gaussian kernel.
+
+    Parameters
+    ----------
+    kernel
+        The terms of an ``RBF`` with one gamma.
+    n_components
+        D, the random frequencies: z has 2D numbers.
+    key
+        An integer that the frequencies follow from.
+    """
+
+    cdef Rows rows                  # without points: the last sample, and γ
+    cdef RandomFeatures features
+    cdef Py_ssize_t size            # 2D
+    cdef readonly Py_ssize_t n_classes
+    cdef object weights             # an array (classes or 1, 2D); None: f = 0
+    cdef double *w                  # where it is
+    cdef Py_ssize_t target, rival   # the direction of the last sample; no target: f itself
+
+    def __init__(self, tuple kernel, *, Py_ssize_t n_components, key):
+        self.rows = Rows(Points(), Kernel(kernel))
+        self.features = RandomFeatures(n_components, key)
+        self.size = 2 * n_components
+        self.target = -1
+
+    def __len__(self):
         return 0
+
+    def __bool__(self):
+        return self.weights is not None
+
+    @property
+    def key(self):
+        return self.features.key
+
+    @property
+    def kernel(self):
+        return self.rows.kernel
+
+    @property
+    def memo(self):
+        """Whether what is known of the last sample is used again; tests switch it off."""
+        return self.rows.memo
+
+    @memo.setter
+    def memo(self, bint value):
+        self.rows.memo = value
+
+    cdef Py_ssize_t count_classes(self) noexcept:
+        return self.n_classes
+
+    # Values at a sample -----------------------------------------------------------------------------------------------
+
+    cdef int look(self, sample) except -1:
+        """A sample becomes the last one, and its features are there."""
+        self.rows.look(sample)
+        return self.features.see(&self.rows.samples[self.rows.last], self.rows.kernel.factors[0].gamma)
+
+    cdef double at(self, Py_ssize_t c) noexcept:
+        """f, or that of class c, at the last sample."""
+        return linalg.dot(self.features.z, self.w + c * self.size, self.size) if self.w != NULL else 0.0
+
+    def evaluate(self, sample, tuple weights=(1.0,)):
+        """f(x) times the weight of this one output; with classes a list, one for each."""
+        cdef double weight
+        cdef Py_ssize_t c
+        (weight,) = weights
+        self.look(sample)
+        if self.n_classes:
+            return [weight * self.at(c) for c in range(self.n_classes)]
+        return weight * self.at(0)
+
+    def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
+        """``evaluate`` every row of a frame: an array (rows, classes or 1)."""
+        values = np.empty((len(frame), max(1, self.n_classes)))
+        for i, row in enumerate(frame):
+            values[i] = self.evaluate(row, weights)
+        return values
+
+    def features_of(self, sample, double scale):
+        """scale · z(x) of a sample, as a list."""
+        cdef Py_ssize_t i
+        self.look(sample)
+        return [scale * self.features.z[i] for i in range(self.size)]
+
+    cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
+        """f(x) of a sample that is about to be learned, along its direction, as in ``Expansion``.
+
+        If the sample moves γ, that counts from the next one on.
+        """
+        cdef Py_ssize_t c
+        cdef double value, largest = 0.0
+        if (self.n_classes > 0 or target >= 0) and not 0 <= target < self.n_classes:
+            raise IndexError(f"class {target} of {self.n_classes}")
+        self.look(sample)
+        self.target, self.rival = target, -1
+        value = self.at(max(target, 0))
+        if target >= 0:
+            for c in range(self.n_classes):
+                if c != target and (self.rival < 0 or self.at(c) > largest):
+                    self.rival, largest = c, self.at(c)
+            value = sqrt(0.5) * (value - largest)
+        if self.rows.kernel.adapting and self.rows.kernel.observe(&self.rows.samples[self.rows.last]):
+            self.rows.kernel_moved()
+        return value
+
+    # Changing f -------------------------------------------------------------------------------------------------------
+
+    cpdef int add(self, double c) except -1:
+        """w ← w + c z(x) of the last sample, along its direction."""
+        cdef Py_ssize_t n = self.size
+        self.rows.seen()
+        if self.w == NULL:
+            self.take(np.zeros((max(1, self.n_classes), n)))
+        if self.target < 0:
+            loops.step(c, self.features.z, n, self.w)
+        else:
+            loops.step(sqrt(0.5) * c, self.features.z, n, self.w + self.target * n)
+            loops.step(-sqrt(0.5) * c, self.features.z, n, self.w + self.rival * n)
+        return 0
+
+    def add_class(self):
+        """One more class, with f = 0; with the third, f becomes -f/√2 and f/√2 of the first two."""
+        cdef Py_ssize_t n_classes = max(2, self.n_classes) + 1
+        if self.w != NULL:
+            W = self.weights if self.n_classes else np.sqrt(0.5) * np.concatenate([-self.weights, self.weights])
+            self.take(np.concatenate([W, np.zeros((1, self.size))]))
+        self.n_classes = n_classes
+
+    cdef int take(self, double[:, ::1] weights) except -1:
+        self.weights = np.asarray(weights)
+        self.w = &weights[0, 0]
+        return 0
+
+    # Reading f --------------------------------------------------------------------------------------------------------
+
+    @property
+    def columns(self):
+        """w, a copy: an array (2D, classes or 1)."""
+        W = np.zeros((max(1, self.n_classes), self.size)) if self.weights is None else self.weights.copy()
+        return W.T
+
+    @columns.setter
+    def columns(self, matrix):
+        W = np.array(matrix, dtype=np.float64).T
+        if W.shape != (max(1, self.n_classes), self.size):
+            raise ValueError(f"weights of shape {W.shape} for {self.n_classes} classes of {self.size} features")
+        self.take(np.ascontiguousarray(W))
+
+    @property
+    def norm2(self):
+        """‖w‖², which is ‖f‖² in the space of the kernel z(x) · z(x')."""
+        return 0.0 if self.weights is None else float(self.weights.ravel() @ self.weights.ravel())
+
+    # State ------------------------------------------------------------------------------------------------------------
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        return {
+            "kernel": self.rows.kernel.__getstate__(),
+            "key": self.features.key,
+            "n_classes": self.n_classes,
+            "weights": None if self.weights is None else self.weights.copy(),
+        }
+
+    def restore(self, dict state):
+        """Go on from a state, every number of which is checked: it may come from anywhere."""
+        key, weights = checked_whole(state, "key", 0, 2**53), state["weights"]
+        n_classes = checked_whole(state, "n_classes", 0, 2**20)
+        if n_classes in (1, 2):
+            raise ValueError(f"n_classes is {n_classes}")
+        if weights is not None:
+            weights = checked_numbers("the weights of features", weights, (max(1, n_classes), self.size))
+        self.rows.kernel.__setstate__(state["kernel"])
+        if key != self.features.key:
+            self.features = RandomFeatures(self.features.D, key)
+        self.n_classes = n_classes
+        if weights is not None:
+            self.take(np.array(weights, order="C"))
+
+    def __setstate__(self, state):
+        self.restore(state)
+
+    def __reduce__(self):
+        return _new, (self.rows.kernel.terms, self.features.D, self.features.key), self.state()
+
+    def _check(self):
+        """The invariants, by brute force."""
+        self.rows.check()
+        assert self.n_classes == 0 or self.n_classes > 2
+        if self.weights is not None:
+            assert self.weights.shape == (max(1, self.n_classes), self.size) and np.isfinite(self.weights).all()
+            assert self.weights.ctypes.data == <size_t> self.w
+
+
+def _new(terms, n_components, key):
+    return FourierExpansion(terms, n_components=n_components, key=key)

@@ -301,6 +301,15 @@ cdef class Process:
             self.basis.solve(self.posterior.means + o * self.basis.capacity, &view[o, 0])
         return out[:, :n] if n else out[:, :0].copy()
 
+    def coefficients(self):
+        """``alpha``, an array (points, columns)."""
+        return self.alpha().T
+
+    def contributions(self, sample):
+        """What each point adds to E f at a sample: an array (points, columns)."""
+        self.predict(sample)
+        return self.coefficients() * self.row[:, None]
+
     @property
     def row(self):
         """κ(z_i, x)"""

@@ -1,12 +1,11 @@
-"""Naive Bayes: a normal distribution of every feature in every class; asked where there are more than two.
+"""Naive Bayes: a normal distribution of each feature in each class; it predicts when there are more than two classes.
 
-What classes are like, rather than what tells them apart: a few samples of each say enough, however many classes there
-are.
+A generative model of the classes needs few samples of each, however many classes there are.
 
     log p(x, c) = log P(c) + Σ_j log N(x_j; μ_cj, σ_cj²)        P(c | x) = softmax(κ log p(x, c))
 
-over the scaled features that x has.  Of a string the factor is the share of the class's samples that have it; a gap has
-none.  Features that say the same count more than once; κ, which makes up for it, follows the
+over the scaled features that x has.  The factor of a string is the share of the class's samples that have it; a gap has
+none.  Correlated features are counted more than once; the inverse temperature κ compensates for it and follows the
 stream by Newton's method.
 """
 
@@ -23,8 +22,8 @@ from river_okl._core.scaler cimport Scaler
 from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef double MEMORY = 1000.0         # values, after which a normal distribution forgets
-cdef double LEAST = 0.01            # of a variance; those of scaled features are 1, which one value more stands for
-cdef double LARGEST_TERM = 50.0         # squared standard deviations that one feature counts for
+cdef double LEAST = 0.01            # of a variance; the prior is one value with the variance of scaled features, 1
+cdef double LARGEST_TERM = 50.0         # squared standard deviations: bound of one feature's term
 
 
 cdef class Bayes(Expert):

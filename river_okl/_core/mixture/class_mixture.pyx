@@ -70,6 +70,8 @@ cdef class ClassMixture(Mixture):
             self.number_predictions()
             self.n_weighted = self.rows
             self.log_weight[self.bayes.first] = self.log_weight[self.stack.first] = largest - newcomer
+            if self.silenced:
+                self.silence(*self.silenced)
         self.update_weights()
 
     cdef int ask(self, const Sample *x) except -1:

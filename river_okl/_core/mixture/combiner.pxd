@@ -26,7 +26,7 @@ cdef class Ridge(Owner):
 
     cdef void reset(self, Py_ssize_t i) noexcept
     cdef void ask(self, Py_ssize_t n) noexcept
-    cdef void learn(self, double off, double noise) noexcept
+    cdef void learn(self, double residual, double noise) noexcept
 
 
 cdef class Combiner(Expert):
@@ -38,6 +38,7 @@ cdef class Combiner(Expert):
     cdef double log_weight[ESTIMATES]   # the processes', the linear one's, the stack's
     cdef double weight[ESTIMATES]
     cdef double residual[ESTIMATES]     # running squared residuals
+    cdef bint silent[ESTIMATES]         # for benchmarks.ablation: estimates without weight
 
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept

@@ -1,13 +1,12 @@
-"""Three estimates of a target: what the Gaussian processes say together, a linear regression, and a linear regression
-on all that these, the nearest points and the trees say.
+"""The regression combiner: three estimates of a target, that of the Gaussian processes together, a linear regression on
+the features, and a stacked one on the predictions of all experts.
 
-Real targets are noisy, and largely linear; processes of one small noise follow the noise there, and each of them errs
-in its own way, which averages.  All three are judged by their squared residuals, as processes that vary in how sure
-they are win by their likelihood where their means are no better.
+Real targets are noisy and largely linear.  Processes with one small fixed noise overfit; averaging cancels part of
+their errors.  The estimates are weighted by their squared residuals and not by likelihood: processes, whose predicted
+variance changes from sample to sample, would win by it even if their means were no better.
 """
 
 from libc.math cimport exp, fmax, fmin, log, sqrt
-from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 import numpy as np
@@ -22,11 +21,11 @@ from river_okl._core.memory cimport Owner
 from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import check_positive, checked_numbers, symmetric
 
-LINEAR = 0.1, 1e-6              # prior and drift of a regression's coefficients
+LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth a sample
 STACK = 0.03, 1e-4
-cdef double MEMORY = 0.99       # of log-weights and running residuals
-cdef double FARTHEST = 5.0      # deviations by which one sample moves a running residual
-# that an input counts for: where features are not scaled, squares of more would leave nothing of a covariance
+cdef double DISCOUNT = 0.99     # of log-weights and running residuals
+cdef double OUTLYING = 5.0      # standard deviations by which one sample moves a running residual
+# bound of an input: if features are not scaled, larger ones would cancel all digits of a covariance
 cdef double LARGEST = 1e6
 
 
@@ -49,7 +48,7 @@ cdef class Ridge(Owner):
             self.reset(i)
 
     cdef void reset(self, Py_ssize_t i) noexcept:
-        """Nothing is known of input i."""
+        """The coefficient of input i has its prior again."""
         cdef Py_ssize_t j
         self.coef[i] = 0.0
         memset(self.covariance + i * self.room, 0, i * 8)
@@ -58,17 +57,17 @@ cdef class Ridge(Owner):
         self.covariance[i * self.room + i] = self.prior
 
     cdef void ask(self, Py_ssize_t n) noexcept:
-        """What is said of the first n inputs."""
+        """The prediction from the first n inputs."""
         self.n = n
         linalg.symmetric_times(self.covariance, self.room, n, 1.0, self.inputs, 0.0, self.h)
         self.mean = linalg.dot(self.coef, self.inputs, n)
 
-    cdef void learn(self, double off, double noise) noexcept:
-        """The target was so far from what was said last, with a noise of this variance."""
+    cdef void learn(self, double residual, double noise) noexcept:
+        """A step, given the residual of the last prediction and the variance of the noise."""
         cdef double gain = 1.0 / (noise + fmax(0.0, linalg.dot(self.h, self.inputs, self.n)))
         cdef Py_ssize_t i
         for i in range(self.n):
-            self.coef[i] += gain * off * self.h[i]
+            self.coef[i] += gain * residual * self.h[i]
         linalg.rank_one(self.covariance, self.room, self.n, -gain, self.h)
         for i in range(self.n):
             if self.covariance[i * self.room + i] < self.prior:
@@ -143,7 +142,7 @@ cdef class Combiner(Expert):
         return 0
 
     cdef void mix(self, double *mean, double *variance) noexcept:
-        """The processes' mean and variance become those of all three."""
+        """Turn mean and variance of the processes into those of the three estimates."""
         cdef double together
         cdef double off = mean[0] - self.linear.mean, of_stack = mean[0] - self.stack.mean
         together = mean[0] - self.weight[1] * off - self.weight[2] * of_stack
@@ -156,37 +155,39 @@ cdef class Combiner(Expert):
         mean[0] = together
 
     cdef void count(self, const double *weight, double *out) noexcept:
-        """What every process counts for in the mean of all three, where these are their weights."""
+        """The coefficient of each process in the mean of the three estimates, given their mixture weights."""
         cdef Py_ssize_t e
         for e in range(PROCESSES):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
     cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept:
-        """New mixture weights by a target, then a step of both regressions.  A running residual follows by 1 - MEMORY,
-        or ``most``.
+        """Weights of the estimates given a target, then a step of both regressions.  Running residuals follow at the
+        rate 1 - DISCOUNT, or faster at first: ``most``.
 
-        ``w`` is the weight of the sample and ``counts`` a bounded one for what combines estimates that learn ``w``
-        themselves: if it counted ``w`` again, their mean would move past the target, or to the one of them that
+        ``w`` is the weight of the sample, ``counts`` a bounded one for what combines estimates that learn ``w``
+        themselves: if it counted ``w`` once more, their mean would overshoot the target, or jump to the estimate that
         happened to be closest.
         """
         cdef double[ESTIMATES] off
-        cdef double rate = fmax(most, 1.0 - MEMORY)
+        cdef double rate = fmax(most, 1.0 - DISCOUNT)
         cdef Py_ssize_t i
         off[0], off[1], off[2] = target - of_processes, target - self.linear.mean, target - self.stack.mean
         for i in range(ESTIMATES):
-            self.log_weight[i] = MEMORY * self.log_weight[i] + counts * log(
+            self.log_weight[i] = DISCOUNT * self.log_weight[i] + counts * log(
                 exp(-0.5 * off[i] * off[i] / self.residual[i]) / sqrt(self.residual[i]) + 1e-6
             )
             self.residual[i] += rate * (
-                fmin(off[i] * off[i], FARTHEST * FARTHEST * self.residual[i]) - self.residual[i]
+                fmin(off[i] * off[i], OUTLYING * OUTLYING * self.residual[i]) - self.residual[i]
             )
             self.residual[i] = fmax(self.residual[i], 1e-4)
+            if self.silent[i]:
+                self.log_weight[i] = -1e6
         self.linear.learn(off[1], fmax(self.residual[1], 0.01) / w)
         self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
-        """The stack learns the weight beyond 1 last, from the predictions of experts that have already learned it."""
+        """The stack learns the part of a weight beyond 1 from predictions of experts that have learned it already."""
         cdef Py_ssize_t i
         if y.w <= 1.0:
             return False
@@ -217,6 +218,10 @@ cdef class Combiner(Expert):
         for place in places:
             if place < LINEAR_INPUTS - 1:
                 self.linear.reset(1 + place)
+
+    def silence(self, parts):
+        """For ``benchmarks.ablation``: these estimates have no weight from now on."""
+        self.silent[1], self.silent[2] = "linear" in parts, "stack" in parts
 
     def _check(self):
         self.linear._check()

@@ -17,7 +17,7 @@ cdef class Distances(Owner):
     cdef double *weights[METRICS]   # w_j²
     cdef double *slopes             # Σ (∂f/∂x_j)² since the weights were learned last
     cdef double *slope_counts
-    cdef double *evidence           # Σ s_j of neighbours.pyx, half of it forgotten where the weights are learned
+    cdef double *evidence           # Σ s_j of neighbours.pyx, halved when the weights are learned
     cdef double *evidence_squares   # Σ s_j²
     cdef double *differences        # Σ (x_j - x'_j)² of consecutive samples
     cdef double *squares            # Σ x_j²
@@ -28,12 +28,12 @@ cdef class Distances(Owner):
     cdef Py_ssize_t previous_size, previous_allocated
     # of the points' features, by their slot
     cdef Py_ssize_t slots           # allocated
-    cdef int32_t *place_of_slot     # where the scaler has the feature; -1: it never learned it
+    cdef int32_t *place_of_slot     # of the feature in the scaler; -1: it never learned it
     # of points
     cdef Py_ssize_t capacity
     cdef double *square[METRICS]    # ‖z_i‖²
     # scratch: the sample measured last
-    cdef double *dots[METRICS]      # x · z_i; under the plain metric where it was wanted
+    cdef double *dots[METRICS]      # x · z_i; under the plain metric only if a kernel uses it
     cdef double own[METRICS]        # ‖x‖²
     cdef const double **pointers
     cdef double *numbers

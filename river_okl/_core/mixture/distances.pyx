@@ -1,18 +1,17 @@
-"""Three ways to measure distances between samples, learned from what a model's predictions depend on.
+"""Feature-weighted distances between samples, learned from the slopes of a model's own predictions.
 
-Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² and x · z.  The weights come from the slopes of the
-model,
+Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² and x · z.  The weights come from the slopes
 
     G_j = mean of (∂f/∂x_j)² over recent samples        w_j² = (G_j / Σ G)^p, divided by its mean, at least ``LEAST``
 
-the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), its diagonal, on a stream.
-The three metrics have p = 0, which weighs all features alike, ½ and 1.
+the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), estimated
+along a stream.  The three metrics have p = 0, which weights all features alike, ½ and 1.
 
-Under p = 1 a weight that has become small makes its own slope small: f hardly depends on x_j any more.  So a feature
-that tells neighbours apart (neighbours.pyx) significantly better than chance has at least the mean slope.
+Under p = 1 a small weight makes its own slope small, since f hardly depends on x_j any more.  A feature that separates
+neighbours of different targets (neighbours.pyx) significantly better than chance therefore has at least the mean slope.
 
-What is kept, for points i: square[m][i] = ‖z_i‖².  For features: sums over the stream, of which the mean of ‖x-x'‖² and
-‖x‖² under any weights can be had, so that bandwidths follow the weights; they forget after ``MEMORY`` samples.
+Stored for each point i: square[m][i] = ‖z_i‖².  For each feature: sums along the stream, which give the mean of ‖x-x'‖²
+and of ‖x‖² under any weights, so that bandwidths follow the weights; after ``MEMORY`` samples they forget.
 """
 
 from libc.math cimport fmax, sqrt
@@ -78,8 +77,7 @@ cdef class Distances(Owner):
     cdef int measure(self, const Sample *x, bint plain) except -1:
         """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places.
 
-        Products under the metric that weighs all features alike are formed where they are wanted: mostly no kernel has
-        it.
+        The products under the metric that weights all features alike are computed only if a kernel uses it.
         """
         cdef Points points = self.points
         cdef const int32_t *places = x.places
@@ -200,7 +198,7 @@ cdef class Distances(Owner):
         return total / self.samples if self.samples > 0.0 else 0.0
 
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept:
-        """What neighbours have said of a feature."""
+        """The evidence of neighbours for a feature."""
         self.evidence[place] += s
         self.evidence_squares[place] += s * s
 

@@ -1,10 +1,10 @@
 """What a mixture asks of an expert; an expert says only what differs from doing nothing.
 
-A new expert is a class with ``ask``, ``learn``, ``names``, ``state`` and ``restore`` in a file of its own, which a mixture
-lists among its experts.  How it merges is said in ``merging/mixture.py``, under its name.
+A new expert is a class with ``ask``, ``learn``, ``names``, ``state`` and ``restore`` in a file of its own, which a
+mixture lists among its experts.  How it merges is said in ``merging/mixture.py``, under its name.
 
-A step of the mixture is prepared, then committed: what ``reserve_...`` does may raise and changes no prediction; what is
-``noexcept`` may not raise and finds all the room that it needs.
+A step of the mixture is prepared, then committed: what ``reserve_...`` does may raise and changes no prediction; what
+is ``noexcept`` may not raise and finds all the room that it needs.
 """
 
 
@@ -70,12 +70,12 @@ cdef class Expert(Owner):
         """There is a new last point, with this target, which the expert does not hold."""
 
     cdef void dropped(self, Py_ssize_t i) noexcept:
-        """Point i, which nobody holds, is gone, and the last one has taken its position."""
+        """Point i, which is unreferenced, is gone, and the last one has taken its position."""
 
     # What there is ----------------------------------------------------------------------------------------------------
 
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
-        """Add the coefficients of its points, weighted like its predictions; at the last sample, their contributions."""
+        """Add the coefficients of its points, weighted like its predictions; ``at_sample``, their contributions."""
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
         """Add the weight of its predictions to the metric under which it measures distances."""

@@ -1,8 +1,8 @@
-"""Logistic regressions: what needs no points.
+"""Linear experts: logistic regressions, by stochastic gradient descent on the log loss over the scaled features.
 
-Stochastic gradient descent on the log loss over the scaled features, for two classes with one column of coefficients,
-for more with one for each class.  The last model has the squares of the features, too: an ellipsoid, or a class that is
-spread more widely than another, is a straight matter for it, and many points for a kernel.
+For two classes a model has one column of coefficients, for more one for each class.  The last model has quadratic
+features, too: an ellipsoid, or a class with a larger spread than another, is easy for it and costs a kernel many
+points.
 """
 
 from libc.math cimport fmin
@@ -18,7 +18,7 @@ from river_okl._core.scaler cimport Scaler
 from river_okl._core.states import checked_numbers
 
 RATES = (0.01, 0.03, 0.03)
-cdef double OF_SQUARES = 0.15       # the rate of the squares' coefficients, as a part of the model's
+cdef double OF_SQUARES = 0.15       # learning rate of the quadratic features, relative to that of the model
 cdef double LARGEST_SQUARE = 16.0   # of a scaled value
 
 
@@ -77,8 +77,7 @@ cdef class LinearModels(Expert):
             self.bias[i] = -self.bias[LINEARS + i]
 
     cdef int square(self, const Sample *x) except -1:
-        """What the last model has of every value besides it: its square, less the mean of that where the feature is
-        centred."""
+        """The last model's quadratic features: squares of the values, less their mean if the feature is centred."""
         cdef Py_ssize_t j
         cdef int32_t place
         if x.size > self.allocated:

@@ -37,6 +37,9 @@ cdef class Mixture(Owner):
     cdef int64_t early                      # before so many samples only bandwidths follow the stream, ...
     cdef int64_t growth                     # ... then all does whenever the stream has grown by one part in so many
 
+    # for benchmarks.ablation alone; never pickled
+    cdef readonly tuple silenced            # parts of names
+    cdef bint *silent                       # [rows] predictions that are uniform and have no weight
     # scratch: the last sample; never pickled
     cdef Sample samples[2]
     cdef int last
@@ -61,6 +64,7 @@ cdef class Mixture(Owner):
     cdef double standardise(self, double target) noexcept
     cdef void judge(self, Outcome *y) noexcept
     cdef void update_weights(self) noexcept
+    cdef void hide(self, Expert expert) noexcept
     cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept
     cdef void drop_unheld(self, Py_ssize_t i) noexcept
     # Room

@@ -45,6 +45,7 @@ cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the 
 # products of a relative weight neither vanish nor overflow
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef int64_t LONGEST = 2000
+cdef double NO_WEIGHT = -1e6            # log-weight of a part that is left out
 
 cdef enum:
     N_EARLY = 10
@@ -71,6 +72,7 @@ cdef class Mixture(Owner):
 
     def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
         self.lock = Lock()
+        self.silenced = ()
         self.terms = terms
         self.memo = True
         self.points = Points(budget + 2)
@@ -100,6 +102,7 @@ cdef class Mixture(Owner):
         if self.log_weight == NULL:
             self.log_weight = self.doubles(NULL, 0, rows)
             self.weight = self.doubles(NULL, 0, rows)
+            self.silent = <bint *> self.resize(NULL, 0, rows, sizeof(bint))
         self.fresh = False
         return 0
 
@@ -187,6 +190,8 @@ cdef class Mixture(Owner):
         for expert in self.experts:
             if (<Expert> expert).rows:
                 (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
+                if self.silenced:
+                    self.hide(expert)
         return 0
 
     def learn(self, sample, double target, double w):
@@ -196,8 +201,8 @@ cdef class Mixture(Owner):
         self.step(&self.samples[self.last], target, w)
 
     cdef int step(self, Sample *x, double target, double w) except -1:
-        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and
-        nothing in the middle of a change is Python's, where a signal could interrupt it."""
+        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and no
+        Python code runs in the middle of a change, so that no signal can interrupt it."""
         self.prepare(x, w)
         self.commit(x, target, w)
         return self.tidy()
@@ -243,8 +248,7 @@ cdef class Mixture(Owner):
             self.update()
 
     cdef int tidy(self) except -1:
-        """Features that nobody needs any more are forgotten.  If this raises, it is done before the next step, or by
-        ``state``."""
+        """Drop features that are no longer needed.  If this raises, the next step does it first, or ``state``."""
         self.points.forget_emptied()
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
@@ -279,6 +283,9 @@ cdef class Mixture(Owner):
         """The weights of the predictions, and of the processes among themselves."""
         cdef Py_ssize_t e
         cdef double total = 1e-290
+        if self.silenced:
+            for e in range(self.n_weighted):
+                self.log_weight[e] = NO_WEIGHT if self.silent[e] else self.log_weight[e]
         weights_of_logs(self.log_weight, self.n_weighted, self.weight)
         for e in range(PROCESSES):
             total += self.weight[e]
@@ -332,11 +339,16 @@ cdef class Mixture(Owner):
         else:
             self.next_update = self.seen + min(LONGEST, self.seen // self.growth)
             self.updates += 1
-            if self.updates > 1 and self.processes.move(self.share, self.log_weight):
+            if (
+                self.updates > 1
+                and "moves" not in self.silenced
+                and self.processes.move(self.share, self.log_weight)
+            ):
                 self.update_weights()
             for i in range(KERNELS):
                 self.share[i] = 0.0
-            self.distances.learn()
+            if "feature weights" not in self.silenced:
+                self.distances.learn()
         for expert in self.experts:
             (<Expert> expert).tune()
         self.distances.square_points()
@@ -421,6 +433,29 @@ cdef class Mixture(Owner):
         """‖E f‖² of the processes, over all columns, averaged by their weights."""
         return self.processes.norm2(self.weight)
 
+    # Leaving a part out, for ``benchmarks.ablation`` ------------------------------------------------------------------
+
+    def silence(self, *parts):
+        """Predictions with one of these in their name are uniform from now on, and without weight.
+
+        "moves" keeps the kernels as they are, "feature weights" all features alike.
+        """
+        cdef Py_ssize_t e
+        self.silenced = parts
+        names = [name for expert in self.experts if expert.rows for name in expert.names()]
+        for e, name in enumerate(names):
+            self.silent[e] = any([part in name for part in parts])
+        self.update_weights()
+
+    cdef void hide(self, Expert expert) noexcept:
+        """Its silent predictions become uniform."""
+        cdef Py_ssize_t e, o
+        for e in range(expert.first, expert.first + expert.rows):
+            for o in range(self.n_classes if self.silent[e] else 0):
+                self.p[e * self.n_classes + o] = 1.0 / self.n_classes if self.n_classes > 1 else 0.0
+
+    # What must hold, and what is saved --------------------------------------------------------------------------------
+
     def _check(self):
         """Assert the invariants, by brute force."""
         cdef Py_ssize_t i
@@ -493,7 +528,7 @@ cdef class Mixture(Owner):
             expert.restore(state[expert.name])
         for i in range(self.points.n):
             if not self.held(i):
-                raise ValueError("a point that nobody holds")
+                raise ValueError("an unreferenced point")
         for e in range(self.n_weighted):
             self.log_weight[e] = weights[e]
         for i in range(KERNELS):

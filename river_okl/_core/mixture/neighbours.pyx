@@ -1,17 +1,17 @@
-"""The points that are nearest to a sample, and what their targets say of its class and of the features.
+"""The nearest points to a sample: what their targets say of its own, and which features separate them.
 
-The nearest ``NEAREST`` of all points under the metric that believes most in features vote for its class; how much so
-many votes are worth is counted along the stream.  In a regression the mean of their targets is for the stack
-(combiner.pyx).  The latest samples are among the points, whoever else has learned them: where concepts move they know
-it first, and without them the points would be those alone that are hard to tell.
+The nearest ``NEAREST`` of all points, under the metric with p = 1, vote for the class of the sample; how reliable so
+many votes are is estimated along the stream.  In a regression the mean of their targets is an input of the stack
+(combiner.pyx).  The latest samples are among the points: after a drift they are the first of the new concept, and
+without them all points would be samples that are hard to predict.
 
-They also tell which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): of
-samples that the mixture did not foresee,
+They also show which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): for
+samples that the mixture did not predict confidently,
 
     s_j = Σ_i (|y - y_i| - mean) |x_j - z_ij|       |y - y_i|: 0 or 1 for classes
 
-is 0 in the mean where feature j says nothing about y that the neighbourhood does not say already.  The slopes of a
-model cannot tell: a feature that its metric has let go of has none.
+is 0 in the mean if feature j adds nothing to what the neighbourhood says of y.  The slopes of a model cannot show it: a
+feature whose weight has vanished has none.
 """
 
 from libc.math cimport INFINITY, fabs, fmax, fmin

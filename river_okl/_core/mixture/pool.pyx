@@ -1,9 +1,9 @@
-"""A first-order learner over a pool of many points: many small clusters want points rather than covariances.
+"""A first-order expert over a pool of many points: many small clusters need points rather than covariances.
 
-It is passive-aggressive (PA-I) under the metric between none and the one learned (distances.pyx), and has probabilities
-by a calibration of its margins.  For two classes it has one column of coefficients, for more one for each class, where
-a step moves the class of the sample and its strongest rival.  A sample that it learns from joins the pool; where that
-is full, the point that is missed least makes room, as in BPA.
+It is passive-aggressive (PA-I) under the metric with p = ½ (distances.pyx); its probabilities come from a calibration
+of its margins.  For two classes it has one column of coefficients, for more one for each class, and a step moves the
+class of the sample and its strongest rival.  A sample that it learns from joins the pool; if the pool is full, the
+point with the lowest removal cost is evicted, as in BPA.
 """
 
 from libc.math cimport INFINITY, fmin, sqrt

@@ -17,8 +17,8 @@ cdef class Processes(Expert):
     cdef readonly str task              # "regression", "binary", "multiclass"
     cdef bint regression
     cdef readonly double jitter         # of every K, a multiple of κ(z, z)
-    cdef double novel                   # the least residue of a point, likewise
-    cdef readonly Py_ssize_t columns    # of targets: 1, or the classes where there are more than two
+    cdef double novel                   # the smallest ALD residual of a point, likewise
+    cdef readonly Py_ssize_t columns    # of targets: 1, or the classes if there are more than two
     cdef list kernels                   # [KERNELS]
     cdef list bases                     # [KERNELS]
     cdef list posteriors                # [PROCESSES], those of a kernel side by side

@@ -1,14 +1,14 @@
-"""The Gaussian processes of a mixture: a few kernels x a few posteriors, all over ONE dictionary of few points.
+"""The bank of Gaussian processes: a few kernels x a few posteriors, all over ONE dictionary of few points.
 
-A kernel is measured under one of three metrics (distances.pyx), at a scale m: m times the γ that a kernel alone would
-take from the stream.  Under each there are posteriors (posterior.pyx) of different prior_variance and forgetting: two classes
-by a probit, numbers and the 0/1 of many classes by a Gaussian likelihood.
+A kernel uses one of three metrics (distances.pyx), at a scale m: m times the γ that a single kernel would take from the
+stream.  Under each kernel there are posteriors (gaussian/posterior.pyx) of different prior variance and forgetting: two
+classes by a probit, numbers and the 0/1 of many classes by a Gaussian likelihood.
 
-A sample joins the dictionary where some kernel finds it novel, and, once that is full, where the mixture did not
-foresee it; the point goes that is missed least, over all processes by their weights.  Kernels move: the one that was
-believed least becomes a neighbour of the one that was believed most, m · 4, m / 4, p ± ½; m · 16 instead of m / 4 where
-its squared residuals are ``RESIDUAL_RATIO`` times what it expects, as then it is too wide already.  As posteriors are about f at
-the points, they stay when a kernel changes.
+A sample joins the dictionary if some kernel finds it novel and, once the dictionary is full, if the mixture did not
+predict it confidently; then the point with the lowest removal cost is evicted, summed over all processes by their
+weights.  Kernels move: the one with the lowest weight becomes a neighbour of the one with the highest, m · 4, m / 4,
+p ± ½; m · 16 instead of m / 4 if its squared residuals are ``RESIDUAL_RATIO`` times what it expects, as it is too wide
+then.  Posteriors are about f at the points, so they stay when a kernel changes.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
@@ -28,23 +28,23 @@ from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
 
 from river_okl._core.states import check_positions, checked_numbers
 
-cdef double HARDLY = 1e-3           # believed: what such a kernel says of slopes is not worth its time
+cdef double NEGLIGIBLE = 1e-3       # weight of a kernel whose slopes are not worth their time
 cdef int SLOPE_EVERY = 8            # samples, of which one gives slopes
-cdef int64_t SLOPES_AT_FIRST = 2000 # samples of a regression, all of which do: where few come at all, each counts
-cdef double FLOOR = 1e-3            # of a process's weight, where a point has to leave
+cdef int64_t SLOPES_AT_FIRST = 2000  # samples of a regression, each of which does: short streams need them all
+cdef double FLOOR = 1e-3            # of the weight of a process in the removal costs
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
-cdef double FARTHEST = 5.0          # deviations by which one sample moves the running scale
+cdef double OUTLYING = 5.0          # standard deviations by which one sample moves the running scale
 
-# Of κ(x, x): what is added to it, and the least residue of a sample that brings a point.  Numbers tell points apart
-# that are closer than classes can.
+# Relative to κ(x, x): the jitter, and the smallest ALD residual of a sample that becomes a point.  Numeric targets can
+# separate points too close for labels to separate.
 JITTER_AND_NOVELTY = {
     "binary": (JITTER, 1e-3),
     "regression": (1e-4, 3e-4),
 }
-LEAST_KEPT = 1e-3               # of what was learned under a kernel, where it is another one now
-NEWCOMER = 2.0                  # log-weight that a kernel which has moved starts behind
+LEAST_KEPT = 1e-3               # of what was learned under a kernel that has changed
+NEWCOMER = 2.0                  # by which the log-weight of a kernel that has moved starts lower
 cdef double least_kept = LEAST_KEPT, newcomer = NEWCOMER
 KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
 POSTERIORS_OF = {  # (λ, a, σ²)
@@ -55,7 +55,7 @@ POSTERIORS_OF = {  # (λ, a, σ²)
 
 
 cdef class Processes(Expert):
-    """``PROCESSES`` Gaussian processes over points that others may hold, too.  Their weights are the mixture's."""
+    """``PROCESSES`` Gaussian processes over points that other experts may hold, too."""
 
     def __init__(self, Distances distances, tuple terms, Py_ssize_t most, str task):
         cdef Py_ssize_t i, room = (most + 1 + 7) // 8 * 8
@@ -82,10 +82,10 @@ cdef class Processes(Expert):
         self.columns = 1
 
     cdef list new_posteriors(self, str task, Py_ssize_t columns):
-        """Beliefs that know nothing, over the dictionary that there is."""
+        """Priors over the dictionary that there is."""
         return [
-            Posterior(basis, prior_variance, forgetting, columns) for basis in self.bases for forgetting, prior_variance,
-            _ in POSTERIORS_OF[task]
+            Posterior(basis, prior_variance, forgetting, columns)
+            for basis in self.bases for forgetting, prior_variance, _ in POSTERIORS_OF[task]
         ]
 
     cdef void set_posteriors(self, str task, list posteriors) noexcept:
@@ -191,7 +191,9 @@ cdef class Processes(Expert):
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
             off = posterior.mean[0] - mean[0]
-            variance[0] += weight[e] * (self.residual[e] * (posterior.variance + self.noise[e % POSTERIORS]) + off * off)
+            variance[0] += weight[e] * (
+                self.residual[e] * (posterior.variance + self.noise[e % POSTERIORS]) + off * off
+            )
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         cdef Py_ssize_t e, r
@@ -217,7 +219,7 @@ cdef class Processes(Expert):
             surprise += weight[e] * residual / self.residual[e]
             density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance) + 1e-6
             self.residual[e] += (
-                fmin(residual, FARTHEST * FARTHEST) - self.residual[e]
+                fmin(residual, OUTLYING * OUTLYING) - self.residual[e]
             ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
             self.residual[e] = fmax(self.residual[e], 1e-4)
         return surprise
@@ -244,7 +246,7 @@ cdef class Processes(Expert):
         cdef double *slope = self.slope
         memset(slope, 0, self.columns * x.size * 8)
         for i in range(KERNELS):
-            if weight[i * POSTERIORS] + weight[i * POSTERIORS + 1] < HARDLY:
+            if weight[i * POSTERIORS] + weight[i * POSTERIORS + 1] < NEGLIGIBLE:
                 continue
             kernel, m = self.kernels[i], self.metric[i]
             own = self.distances.own[m]
@@ -332,7 +334,8 @@ cdef class Processes(Expert):
             else:
                 for o in range(self.columns):
                     gaussian(
-                        (o == c) - posterior.mean[o], posterior.variance, self.noise[e % POSTERIORS], y.w, &self.steps[o], &b
+                        (o == c) - posterior.mean[o], posterior.variance, self.noise[e % POSTERIORS], y.w,
+                        &self.steps[o], &b
                     )
             posterior.learn(self.steps, b, self.k[i], novel)
             if self.regression:
@@ -356,7 +359,7 @@ cdef class Processes(Expert):
         return self.remove(self.least(among))
 
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept:
-        """Number r of the dictionary leaves, and the last gets its number; which point it was."""
+        """Remove number r of the dictionary, whose number the last one gets; which point it was."""
         cdef Py_ssize_t e, last = self.n - 1, at = self.position[r]
         for e in range(PROCESSES):
             (<Posterior> self.posteriors[e]).remove(r)
@@ -371,7 +374,7 @@ cdef class Processes(Expert):
         return at
 
     cdef Py_ssize_t least(self, const double *weight) noexcept:
-        """The number of the point that is missed least, over all processes."""
+        """The number of the point with the lowest removal cost, over all processes."""
         cdef Py_ssize_t r, e, best = 0
         cdef double *loss = self.work
         memset(loss, 0, self.n * 8)
@@ -480,7 +483,7 @@ cdef class Processes(Expert):
                 grams[i][r * ld + r] = kernel.self_similarity(dots[r * ld + r]) * (1.0 + self.jitter)
 
     def grams(self):
-        """K of the dictionary under every kernel, for whoever compares."""
+        """K of the dictionary under every kernel."""
         cdef Py_ssize_t i, r, s, ld = (<Basis> self.bases[0]).capacity
         self.reserve_grams()
         self.fill_grams(self.after)
@@ -543,14 +546,15 @@ cdef class Processes(Expert):
         cdef int m
         for i in range(KERNELS):
             m = self.metric[i]
-            (<Kernel> self.kernels[i]).tune(self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m))
+            (<Kernel> self.kernels[i]).tune(
+                self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m)
+            )
 
     cdef void exchange(self) noexcept:
-        """Kernels are no longer what they were when ``before`` was their Gram matrices: what is believed at the points
-        stays.
+        """Kernels have changed since ``before`` was filled with their Gram matrices; the posteriors at the points stay.
 
-        A regression is as sure of it as the kernel is still the same: what it had learned under another one it may have
-        taken for what it is not, and being sure of it would not learn again.
+        In regression, confidence shrinks with the similarity of old and new kernel: evidence gathered under another
+        kernel may be wrong, and a confident process would not learn again.
         """
         cdef Py_ssize_t i
         cdef int b
@@ -634,7 +638,9 @@ cdef class Processes(Expert):
         return {
             "points": np.array(self.positions, dtype=np.int32),
             "kernels": np.array([[self.scale[i], self.metric[i], *means[i]] for i in range(KERNELS)]),
-            "fits": np.array([[self.inverse_temperature[e], self.curvature[e], self.residual[e]] for e in range(PROCESSES)]),
+            "fits": np.array(
+                [[self.inverse_temperature[e], self.curvature[e], self.residual[e]] for e in range(PROCESSES)]
+            ),
             "bases": [basis.state() for basis in self.bases],
             "posteriors": [posterior.state() for posterior in self.posteriors],
         }
@@ -677,13 +683,10 @@ cdef class Processes(Expert):
             self.posteriors[e].restore(state["posteriors"][e], grams[e // POSTERIORS])
 
     def permuted(self, dict state, list order):
-        swap = self.columns == 1 and order == [1, 0]
-        return state | {
-            "posteriors": [
-                each | {"means": each["means"][order] if self.columns > 1 else -each["means"] if swap else each["means"]}
-                for each in state["posteriors"]
-            ]
-        }
+        def permuted(means):
+            return means[order] if self.columns > 1 else -means if order == [1, 0] else means
+
+        return state | {"posteriors": [each | {"means": permuted(each["means"])} for each in state["posteriors"]]}
 
 
 cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:

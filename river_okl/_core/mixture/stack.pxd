@@ -5,7 +5,7 @@ cdef class Stack(Expert):
     # Coefficients beyond the mixture's weights, and their covariance.
     cdef const double *weight       # of the experts, the mixture's
     cdef Py_ssize_t n_classes, of_many
-    cdef Py_ssize_t n               # inputs: the log-odds of the other experts and a constant, or their log-probabilities
+    cdef Py_ssize_t n               # inputs: log-odds of the others and a constant, or their log-probabilities
     cdef double *coefficients       # [n]
     cdef double *covariance         # [n, n], the lower triangle
     # scratch: the last sample

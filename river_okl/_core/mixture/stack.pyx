@@ -1,8 +1,8 @@
-"""A logistic regression on what all other experts say: it learns what their weights cannot say.
+"""A stacked logistic regression on the predictions of all other experts: it learns what their weights cannot express.
 
-Its coefficients are the mixture's weights of the experts and what it has learned beyond them, with a covariance: a step
-is one of Kalman's.  Of two classes it is a function of the experts' log-odds, and the variance draws a prediction
-closer to 1/2 as MacKay has it.  Of many it is p(c) ∝ Π_e p_e(c)^β_e, a softmax of their logarithms.
+Its coefficients are the mixture weights of the experts plus a correction with a covariance; a step is one of a Kalman
+filter.  For two classes the inputs are the log-odds of the experts, and the variance draws a prediction towards 1/2 as
+in MacKay's approximation.  For many classes p(c) ∝ Π_e p_e(c)^β_e, a softmax of their log-probabilities.
 """
 
 from libc.math cimport M_PI, fmax, fmin, log, sqrt
@@ -16,8 +16,8 @@ from river_okl._core.sample cimport LARGEST, Sample
 
 from river_okl._core.states import check_positive, checked_numbers
 
-LARGEST_VARIANCE = 1e6              # of a coefficient that hardly counts: it grows by 1e-5 a sample
-cdef double LEAST = 1e-3            # probability that an expert can give, and at which a class is learned from
+LARGEST_VARIANCE = 1e6              # of a coefficient without influence: it grows by 1e-5 a sample
+cdef double LEAST = 1e-3            # probability of an expert; a class of less is not learned from
 
 
 cdef class Stack(Expert):

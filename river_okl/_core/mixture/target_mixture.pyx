@@ -17,8 +17,8 @@ import numpy as np
 from river_okl._core.scaler import NUMBERS
 
 cdef double DISCOUNT = 0.99
-# One tree has all of the forest's memory, as it needs more of it for a leaf; with two it learns Mv slower, and elsewhere
-# the stack leaves nothing for a second one to do.
+# One tree has all of the forest's memory, as it needs more of it for a leaf; with two it learns Mv slower, and
+# elsewhere a second one adds nothing to the stack.
 cdef int TREES = 1
 
 
@@ -97,6 +97,11 @@ cdef class TargetMixture(Mixture):
         names = self.processes.names()
         weights = [self.combiner.weight[0] * self.weight[e] for e in range(PROCESSES)]
         return [*zip(names, weights), ("linear", self.combiner.weight[1]), ("stack", self.combiner.weight[2])]
+
+    def silence(self, *parts):
+        """The combiner's linear regression and its stack can be silent, too."""
+        self.combiner.silence(parts)
+        Mixture.silence(self, *parts)
 
     cdef object explained(self, bint at_sample):
         out = np.zeros((self.points.n, 1))

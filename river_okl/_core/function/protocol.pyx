@@ -1,26 +1,58 @@
-"""Loops over the rows of a frame: what ``learn_one`` of a regressor and of a classifier does between its checks and
-``_step``.
+"""What a model steps over, and the loops over the rows of a frame: what ``learn_one`` of a regressor and of a
+classifier does between its checks and ``_step``.
 
 ``step`` is a model's own, as the file of its algorithm has it: there is no other source of it.  A frame's row is
 encoded without a dict, and each row holds the model's lock.  (Compiled in pure Python mode, too, the steps of
 perceptrons, BOGD and OLRD took a tenth less time than Python's own: what they wait for is attributes, generators and
 calls that stay Python's.)
 
-Everything is checked before: where a row is refused all the same, for its kernel with itself, those before it are
+Everything is checked before: if a row is rejected all the same, for its kernel with itself, those before it are
 learned.
 """
 
 from cpython.object cimport PyObject
 
 from river_okl._core.calibration cimport Calibration
-from river_okl._core.function.expansion cimport Expansion
+from river_okl._core.lock cimport Lock
 from river_okl._core.sample cimport Frame
 
 cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object items, object key) except? NULL  # borrowed
 
 
-def learn_targets(step, Expansion f, Frame frame, list targets, list weights):
+cdef class Function:
+    """f of a model: a kernel expansion (expansion.pyx), or a linear function of random features (fourier.pyx).
+
+    Both have what ``river_okl/model.py`` asks for::
+
+        evaluate(x, weights), evaluate_many(frame, weights)     f(x), or one value for each class
+        observe(x, class)       f(x) of a sample that is about to be learned, along its direction
+        add(c)                  f ← f + c κ(x, ·) for that sample, along that direction
+        add_class(), n_classes  0 classes: f is one function
+        columns                 the coefficients: a row for each term, a column for each output of each class
+        kernel, norm2
+        len(f)                  support vectors; ``bool(f)`` is False as long as f = 0
+    """
+
+    def __cinit__(self):
+        self.lock = Lock()
+
+    cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
+        raise NotImplementedError
+
+    cdef Py_ssize_t count_classes(self) noexcept:
+        return 0
+
+
+cpdef double observe_label(Function f, Calibration calibration, sample, Py_ssize_t position) except? -1.0:
+    """``f.observe`` a sample whose label has this position; its margin counts for the calibration."""
+    cdef bint classes = f.count_classes() > 0
+    cdef double value = f.observe(sample, position if classes else -1)
+    calibration.update(value if classes or position else -value)
+    return value
+
+
+def learn_targets(step, Function f, Frame frame, list targets, list weights):
     """``step`` for every row, whose targets and weights are floats."""
     cdef Py_ssize_t i
     for i in range(len(frame)):
@@ -33,7 +65,7 @@ def learn_targets(step, Expansion f, Frame frame, list targets, list weights):
             f.lock.release()
 
 
-def learn_labels(step, Expansion f, Frame frame, list targets, list weights, labels, place, Calibration calibration):
+def learn_labels(step, Function f, Frame frame, list targets, list weights, labels, place, Calibration calibration):
     """``step`` for every row, whose label is ±1 by its position; one that is new gets it from ``place(row, label)``."""
     cdef Py_ssize_t i, position
     cdef PyObject *found
@@ -46,8 +78,8 @@ def learn_labels(step, Expansion f, Frame frame, list targets, list weights, lab
             frame.row = i
             found = PyDict_GetItemWithError(labels.positions, targets[i])
             position = <object> found if found != NULL else place(frame, targets[i])
-            p = calibration.observe(f, frame, position)
-            step(f, plus if position or f.alpha.n_classes else minus, p, weights[i])
+            p = observe_label(f, calibration, frame, position)
+            step(f, plus if position or f.count_classes() else minus, p, weights[i])
         finally:
             f.lock.release()
 

@@ -36,11 +36,11 @@ from river_okl._core.states import with_arrays
 from river_okl.algorithms.sogp import SOGP
 from river_okl.kernels import RBF
 from river_okl.labels import Labels
+from river_okl.merging.expansions import places_of, pursued, union
+from river_okl.merging.shards import Shards
+from river_okl.merging.spaces import Space
+from river_okl.merging.statistics import pooled_kernel
 from river_okl.predictive import PredictiveClassifier
-from river_okl.shards.expansions import places_of, pursued, union
-from river_okl.shards.shards import Shards
-from river_okl.shards.spaces import Space
-from river_okl.shards.statistics import pooled_kernel
 
 MODELS = SOGP
 

@@ -17,11 +17,10 @@ from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.sample import shown
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.checks import as_float, check_whole
-from river_okl.errors import kind_of
+from river_okl.checks import as_float, check_whole, kind_of
 from river_okl.kernels import Kernel
 from river_okl.labels import Labels
-from river_okl.model import KernelClassifier, KernelModel
+from river_okl.model import KernelClassifier, LabelModel, SupervisedModel
 from river_okl.predictive import PredictiveClassifier
 
 Arrays = NDArray[np.float64]
@@ -180,9 +179,9 @@ def _alike(a: Any, b: Any) -> bool:
 def aligned(shards: Shards) -> Shards:
     """The same with all labels at the same positions in all of them."""
     kind = type(shards.models[0])  # River's pipelines pass for instances of their last step
-    if issubclass(kind, KernelModel | KernelOneClassSVM):
+    if issubclass(kind, SupervisedModel | KernelOneClassSVM):
         _check_start(shards)
-    if not issubclass(kind, KernelClassifier | PredictiveClassifier):
+    if not issubclass(kind, LabelModel):
         return shards
     everyone = [shards.start, *shards.models]
     names = joined([model._labels for model in everyone])
@@ -231,10 +230,9 @@ def _reorder(model: Any, order: list[int]) -> None:
     if isinstance(model, TVMClassifier):
         model._reorder(order)
         return
-    if hasattr(model, "_key"):
-        model._w = np.concatenate([model._columns()[c] for c in order])
-        return
-    f.columns = f.columns.reshape(len(f), f.n_classes, f.n_outputs)[:, order].reshape(f.columns.shape)
+    columns = f.columns
+    by_class = columns.reshape(len(columns), f.n_classes, columns.shape[1] // f.n_classes)
+    f.columns = by_class[:, order].reshape(columns.shape)
 
 
 def _negate(model: Any) -> None:
@@ -243,8 +241,6 @@ def _negate(model: Any) -> None:
         model._f = _with_classes(model._f, None)
     elif isinstance(model, TVMClassifier):
         model._reorder([1, 0])
-    elif hasattr(model, "_key"):
-        model._w = -model._w
     else:
         model._f.columns = -model._f.columns
 

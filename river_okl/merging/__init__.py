@@ -3,8 +3,8 @@
     shards.py       what is merged: models of one class and the same parameters, aligned in their labels, and their start
     statistics.py   what is counted along a stream: means and variances, bandwidths, the fit of probabilities
     expansions.py   f = Σ w_i f_i, for all classes whose model is a kernel expansion; random features alike
-    posteriors.py   Gaussian processes: Λ = Λ_start + Σ (Λ_i - Λ_start)
-    mixtures.py     the same for all experts of ``OKLClassifier`` and ``OKLRegressor``
+    gaussian.py     Gaussian processes: Λ = Λ_start + Σ (Λ_i - Λ_start)
+    mixture.py      the same for all experts of ``OKLClassifier`` and ``OKLRegressor``
     spaces.py       kernels between points of several models
     wrappers.py     River's pipelines and scalers around them
 
@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from river_okl.errors import kind_of
-from river_okl.shards import expansions, mixtures, posteriors, wrappers
-from river_okl.shards.shards import Shards, gathered
+from river_okl.checks import kind_of
+from river_okl.merging import expansions, gaussian, mixture, wrappers
+from river_okl.merging.shards import Shards, gathered
 
 __all__ = ["distance", "merge"]
 
@@ -125,8 +125,8 @@ def distance(a: Any, b: Any) -> float:
 
 
 RULES: tuple[tuple[Any, Any], ...] = (
-    (mixtures.MODELS, mixtures),
-    (posteriors.MODELS, posteriors),
+    (mixture.MODELS, mixture),
+    (gaussian.MODELS, gaussian),
     (expansions.MODELS, expansions),
 )
 

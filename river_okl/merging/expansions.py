@@ -3,7 +3,7 @@
 Beyond it f is projected once, on points that are chosen greedily, each so that it explains most of what is left of f
 (orthogonal matching pursuit): ‖f - f̃‖ is then known.  Random features (FOGD) have the same points for all, and average.
 
-An attribute of a class is merged by ``ATTRIBUTES``; one that is not there makes its class refuse, by name.
+A class declares how its attributes merge (``_merging``); an attribute without a rule is rejected by name.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.function.expansion import Expansion
+from river_okl._core.function.fourier import FourierExpansion
 from river_okl.algorithms.features import KernelFeatures
 from river_okl.algorithms.novelty import KernelOneClassSVM
+from river_okl.algorithms.support import DEPENDENT, TIE, AveragedExpansion, solve_with_ridge
 from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.averaging import AveragedExpansion
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 from river_okl.labels import Labels
-from river_okl.maintenance import DEPENDENT, TIE
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Part
-from river_okl.shards.shards import Shards
-from river_okl.shards.statistics import follow, pooled_kernel
-from river_okl.solvers import solve_with_ridge
+from river_okl.merging.shards import Shards
+from river_okl.merging.statistics import follow, pooled_kernel
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
 
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
 
@@ -38,62 +37,35 @@ Sample = dict[Hashable, float]
 CANDIDATES = 2  # times the budget: the heaviest of the union, among which the points are chosen
 
 
-def _added(shards: Shards, name: str) -> Any:
-    return shards.total(lambda model: getattr(model, name))
-
-
-def _largest(shards: Shards, name: str) -> Any:
-    return max(getattr(model, name) for model in shards.models)
-
-
-def _mean(shards: Shards, name: str) -> Any:
-    return shards.mean(lambda model: getattr(model, name))
-
-
-def _first(shards: Shards, name: str) -> Any:
-    return copy.deepcopy(getattr(shards.models[0], name))
-
-
-def _anew(shards: Shards, name: str) -> Any:
-    return getattr(shards.new(), name)  # it is made of f when it is needed
-
-
-ATTRIBUTES: dict[str, Callable[[Shards, str], Any]] = {
-    **dict.fromkeys(("_t", "_k", "_mistakes", "_damage", "_weight"), _added),
-    "_y_max": _largest,
-    "_rho": _mean,
-    "_rng": _first,
-    **dict.fromkeys(("_neighbours", "_basis", "_w", "_gammas", "_mass", "_births", "_gram", "_settled"), _anew),
+RULES: dict[str, Callable[[Shards, str], Any]] = {
+    "sum": lambda shards, name: shards.total(lambda model: getattr(model, name)),
+    "max": lambda shards, name: max(getattr(model, name) for model in shards.models),
+    "mean": lambda shards, name: shards.mean(lambda model: getattr(model, name)),
+    "first": lambda shards, name: copy.deepcopy(getattr(shards.models[0], name)),
+    "new": lambda shards, name: getattr(shards.new(), name),  # it is made of f when it is needed
 }
-REFUSED = {
-    "_sketch": "its features are a random sketch of the points of one stream",
-    "_hints": "its predictions lean on the last samples of one stream, which several do not have",
-    "_inverse": "its features are coordinates on samples of one stream; RandomFourierFeatures(seed=...) merges",
-    "_g": "the average over the last part of one stream is none of several; suffix=0 merges",
-}
-OWN = ("_f", "_labels", "_calibration", "_in_ball", "_radius", "_derivative", "_z", "_key")
+"""What the values of ``KernelEstimator._merging`` mean."""
 
 
 def merged(shards: Shards) -> tuple[Any, float]:
     """The model of f = Σ w_i f_i, and ‖f - f̃‖."""
     model = shards.new()
-    random_features = hasattr(model, "_key")
-    names = sorted(vars(model).keys() - model._get_params().keys() - {*OWN})
-    for name in sorted(names, key=lambda name: name not in REFUSED):
-        if name not in ATTRIBUTES:
-            why = REFUSED.get(name, f"nothing is said of its {name}")
-            raise TypeError(f"{type(model).__name__} does not merge: {why}")
-    for name in names:
-        if not (random_features and name == "_w"):
-            setattr(model, name, ATTRIBUTES[name](shards, name))
+    rules = model._rules()
+    for name in sorted(vars(model).keys() - model._get_params().keys(), key=lambda name: name not in rules):
+        rule = rules.get(name, f"nothing is said of its {name}")
+        if rule in RULES:
+            setattr(model, name, RULES[rule](shards, name))
+        elif rule not in ("own", "parameters"):
+            raise TypeError(f"{type(model).__name__} does not merge: {rule}")
     if isinstance(model, KernelClassifier):
         model._labels = Labels(shards.models[0]._labels.names)
         follow(shards, lambda each: each._calibration, model._calibration)
         for _ in range(shards.models[0]._f.n_classes - 2):
             model._f.add_class()
+    if isinstance(model._f, FourierExpansion):
+        _average_features(shards, model._f)
     model._f.kernel.__setstate__(pooled_kernel(shards, lambda each: each._f.kernel))
-    if random_features:
-        _average_features(shards, model)
+    if isinstance(model._f, FourierExpansion):
         return model, 0.0
     if isinstance(model, TVMClassifier):
         return model, _solve_union(shards, model)
@@ -105,22 +77,23 @@ def merged(shards: Shards) -> tuple[Any, float]:
         needed = np.flatnonzero(total.any(axis=1))
         points, total = [points[i] for i in needed], total[needed]
     if len(points) > most:
-        outputs = np.array(model._weights() if model._f.n_outputs > 1 else (1.0,))
+        outputs = np.array(_summands(model)[0][1] if model._f.n_outputs > 1 else (1.0,))
         chosen, total, error = reduced(model, points, total, most, outputs)
         points = [points[i] for i in chosen]
     _fill(model._f, points, total)
     return model, error
 
 
-def _average_features(shards: Shards, model: Any) -> None:
+def _average_features(shards: Shards, f: FourierExpansion) -> None:
+    first: FourierExpansion = shards.models[0]._f
     if shards.budget is not None:
-        raise ValueError(f"budget is {shards.budget!r}; {kind_of(model)} has no support vectors")
+        raise ValueError(f"budget is {shards.budget!r}; {kind_of(shards.models[0])} has no support vectors")
     for i, each in enumerate(shards.models):
-        if each._key != shards.models[0]._key:
+        if each._f.key != first.key:
             raise ValueError(f"models[{i}] has different random features from models[0]; give both the same seed")
-    model._key = shards.models[0]._key
-    if hasattr(model, "_w"):
-        model._w = np.concatenate(shards.mean(lambda each: np.array(each._columns())))
+    f.restore(first.state())
+    if any(each._f for each in shards.models):
+        f.columns = shards.mean(lambda each: each._f.columns)
 
 
 def _solve_union(shards: Shards, model: TVMClassifier) -> float:
@@ -302,20 +275,20 @@ def norm(f: Expansion, columns: Arrays) -> float:
     return math.sqrt(max(0.0, square))
 
 
-def _parts(model: Any) -> list[Part]:
+def _summands(model: Any) -> list[Summand]:
     """What predictions are the sum of; of a model that scores samples by f it is f."""
-    return model._parts() if isinstance(model, KernelModel) else [(model._f, (1.0,))]
+    return model._summands() if isinstance(model, KernelModel) else [(model._f, (1.0,))]
 
 
 def distance(shards: Shards) -> float:
     """‖f_a - f_b‖ of what is predicted."""
     a, b = shards.models
-    if hasattr(a, "_key"):
-        _average_features(shards, shards.new())
-        if not hasattr(a, "_w"):
+    if isinstance(a._f, FourierExpansion):
+        _average_features(shards, shards.new()._f)
+        if isinstance(a, KernelFeatures):
             raise TypeError(f"{kind_of(a)} has no function to compare: its features are the same for all")
-        return float(np.linalg.norm(np.array(a._columns()) - np.array(b._columns())))
-    parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in _parts(model)]
+        return float(np.linalg.norm(a._f.columns - b._f.columns))
+    parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in _summands(model)]
     points, columns = union([f for _, f, _ in parts])
     total: Any = 0.0
     for (sign, f, weights), each in zip(parts, columns, strict=True):

@@ -4,7 +4,7 @@
                                 weights of the metrics are averaged
     kernels                     the three that were believed most; who has another takes over from its best, as it
                                 does where a kernel moves
-    processes                   evidence adds up over one dictionary (posteriors.py), which is chosen from all of theirs
+    processes                   evidence adds up over one dictionary (gaussian.py), which is chosen from all of theirs
     pool                        sums of expansions: Σ w_i f_i, of which the heaviest points stay
     neighbours                  the latest samples of all; every point keeps its target, in the units of the merged one
     naive Bayes                 as if one stream had been counted, of the average length
@@ -35,9 +35,8 @@ from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
-from river_okl.predictive import PredictiveClassifier
-from river_okl.shards.expansions import pursued
-from river_okl.shards.posteriors import (
+from river_okl.merging.expansions import pursued
+from river_okl.merging.gaussian import (
     Ends,
     Places,
     Posterior,
@@ -49,9 +48,10 @@ from river_okl.shards.posteriors import (
     stored,
     unpacked,
 )
-from river_okl.shards.shards import Shards, not_from_start
-from river_okl.shards.spaces import Space, joined
-from river_okl.shards.statistics import Moments
+from river_okl.merging.shards import Shards, not_from_start
+from river_okl.merging.spaces import Space, joined
+from river_okl.merging.statistics import Moments
+from river_okl.predictive import PredictiveClassifier
 
 MODELS = OKL
 
@@ -190,8 +190,10 @@ class Merging:
                     raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
-        """The average over the shards."""
-        return sum(share * of(each) for share, each in self.movers)
+        """The average over the shards, which rounding takes beyond none of them: it has the bounds that they have."""
+        found = [of(each) for _, each in self.movers]
+        total = sum(share * value for (share, _), value in zip(self.movers, found, strict=True))
+        return np.clip(total, np.min(found, axis=0), np.max(found, axis=0))
 
     @property
     def ends(self) -> list[tuple[float, Mixed]]:
@@ -533,7 +535,7 @@ class Merging:
         """Of every class and feature what its values are like, whoever has seen them."""
         own = np.stack([self.along(1, each, each.state["bayes"]["gaussians"]) for _, each in self.movers])
         counts = np.array([share for share, _ in self.movers])[:, None, None] * own[..., 0]
-        count = counts.sum(axis=0)
+        count = np.minimum(counts.sum(axis=0), own[..., 0].max(axis=0))  # as in mean
 
         def averaged(values: Arrays) -> Arrays:
             total = (counts * values).sum(axis=0)

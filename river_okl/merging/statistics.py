@@ -7,9 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from river_okl.shards.shards import Shards, not_from_start
-
-BANDWIDTH_SAMPLES = 200  # as in _core/kernel.pyx
+from river_okl._core.kernel import BANDWIDTH_SAMPLES
+from river_okl.merging.shards import Shards, not_from_start
 
 
 @dataclasses.dataclass

@@ -9,10 +9,10 @@ from typing import Any
 from river import compose, feature_extraction, preprocessing, stats
 from river.preprocessing.impute import Constant
 
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
+from river_okl.merging.shards import Shards, aligned, check_same
+from river_okl.merging.statistics import Moments
 from river_okl.model import KernelEstimator
-from river_okl.shards.shards import Shards, aligned, check_same
-from river_okl.shards.statistics import Moments
 
 Merge = Callable[[Shards], tuple[Any, float]]
 

@@ -1,18 +1,25 @@
-"""Types of the compiled loops over frames."""
+"""Types of what models step over, and of the compiled loops over frames."""
 
 from collections.abc import Callable
 from typing import Any
 
 from river_okl._core.calibration import Calibration
-from river_okl._core.function.expansion import Expansion
+from river_okl._core.lock import Lock
 from river_okl._core.sample import Frame
 
+Sample = dict[Any, Any] | Frame
 Step = Callable[[Any, float, float, float], None]
 
-def learn_targets(step: Step, f: Expansion, frame: Frame, targets: list[float], weights: list[float]) -> None: ...
+class Function:
+    @property
+    def lock(self) -> Lock: ...
+    def observe(self, sample: Sample, target: int = -1) -> float: ...
+
+def observe_label(f: Function, calibration: Calibration, sample: Sample, position: int) -> float: ...
+def learn_targets(step: Step, f: Function, frame: Frame, targets: list[float], weights: list[float]) -> None: ...
 def learn_labels(
     step: Step,
-    f: Expansion,
+    f: Function,
     frame: Frame,
     targets: list[Any],
     weights: list[float],

@@ -1,9 +1,8 @@
-"""Kernels over the points of several models, in NumPy: between any of them, under the weights of any metric."""
+"""Gram matrices over the points of several models, under the weights of any metric."""
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Hashable, Iterator
 from typing import Any, Protocol
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from river_okl._core.gaussian.process import DIAGONAL
-from river_okl.kernels import DOT_POWER, EXP_DISTANCE
+from river_okl._core.kernel import Kernel
 
 Arrays = NDArray[np.float64]
 
@@ -33,7 +32,7 @@ class Space:
     """Kernels over points, the rows of a matrix (a sparse one, or a dense one) whose columns are their features."""
 
     def __init__(self, X: Any, terms: Any, diagonal: float = DIAGONAL) -> None:
-        self.terms, self.diagonal = terms, diagonal
+        self.kernel, self.diagonal = Kernel(terms), diagonal
         self.sparse = X.nnz * SPARSE_BELOW < X.shape[0] * X.shape[1]
         self.X: Any = X if self.sparse else X.toarray()
         self.at = np.full(X.shape[0], -1)  # scratch
@@ -77,6 +76,7 @@ class Space:
         self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions
     ) -> Iterator[tuple[slice, Arrays]]:
         """The matrix from top to bottom, in blocks that stay in the cache (new memory costs more than κ)."""
+        self.kernel.tune(kernel.mean_distance, kernel.mean_square)
         w = np.ones(self.X.shape[1]) if weights is None else weights
         B = self.X[columns]
         square = (B * B) @ w
@@ -85,35 +85,12 @@ class Space:
             at = slice(i, i + size)
             A = self.X[rows[at]]
             dots: Arrays = ((A * w) @ B.T).toarray() if self.sparse else (A * w) @ B.T
-            squares = dots * -2.0
-            squares += ((A * A) @ w)[:, None]
-            squares += square
-            np.maximum(squares, 0.0, out=squares)
+            own = (A * A) @ w
             equal = self.same(rows[at], columns)
-            squares[equal] = 0.0
-            found = self.of(kernel, dots, squares)
+            own[equal[0]] = dots[equal] = square[equal[1]]  # so that the distance is exactly 0
+            found = self.kernel.evaluate(dots, own, square)
             found[equal] *= self.diagonal
             yield at, found
-
-    def of(self, kernel: Means, dots: Arrays, squares: Arrays) -> Arrays:
-        """κ from x·z and ‖x-z‖²."""
-        total: Any = None
-        for weight, factors in self.terms:
-            product: Any = weight
-            for kind, degree, gamma, coef0, auto in factors:
-                if kind == DOT_POWER:
-                    gamma = _ratio(auto, kernel.mean_square) if auto else gamma
-                    factor = gamma * dots + coef0
-                    factor = factor**degree if degree != 1 else factor
-                else:
-                    gamma = _ratio(auto, kernel.mean_distance) if auto else gamma
-                    factor = np.sqrt(squares) * -math.sqrt(gamma) if kind == EXP_DISTANCE else squares * -gamma
-                    np.exp(factor, out=factor)
-                factor *= product
-                product = factor
-            total = product if total is None else total + product
-        found: Arrays = total
-        return found
 
 
 def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, list[Positions], Positions]:
@@ -150,7 +127,3 @@ def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, 
     first = np.zeros(len(position), dtype=np.int64)
     first[np.concatenate(places)[::-1]] = np.arange(len(keys))[::-1]
     return X[first], places, np.array(content, dtype=np.int64)
-
-
-def _ratio(constant: float, mean: float) -> float:
-    return min(constant / mean, 1e100) if mean > 0.0 else 0.0

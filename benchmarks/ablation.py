@@ -1,0 +1,199 @@
+"""What each part of the mixture is worth: ``python -m benchmarks.ablation``.
+
+`OKLClassifier` and `OKLRegressor` with one part less, on the streams of `benchmarks.untuned` and on those of
+`benchmarks.long` that are not among them, test-then-train.  A part
+that is left out predicts nothing from the first sample on (``Mixture.silence``): experts are neither asked nor taught,
+except single Gaussian processes and single linear models, which are computed with the others, so that leaving one out
+saves no time here.  What a part holds stays its own: the pool's points are not given to others.
+
+All variants learn a stream in turns of 100 samples; the microseconds, of `predict_proba_one` and `learn_one` or of a
+regression's `predict_one`, are the median over the turns of the difference to the whole model in the same turn.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import river_okl
+from benchmarks import long, runner
+from benchmarks.streams import STREAMS, Sample, load
+from benchmarks.untuned import CLIPS
+
+TURN = 100
+# What is left out, by the parts of experts' names.
+OF_CLASSES = {
+    "kernel 1": "kernel=1",
+    "kernel 2": "kernel=2",
+    "kernel 3": "kernel=3",
+    "processes without forgetting": "forgetting=1,",
+    "processes with forgetting": "forgetting=0.99,",
+    "all processes": "process",
+    "pool": "pool",
+    "linear .01": "linear(learning_rate=0.01)",
+    "linear .03": "linear(learning_rate=0.03)",
+    "quadratic": "quadratic",
+    "linear, all three": "learning_rate",
+    "neighbours": "neighbours",
+    "forest of all features": "all features",
+    "forest of half of them": "half of the features",
+    "both forests": "forest",
+    "naive Bayes": "bayes",
+    "stack": "stack",
+    "learned feature weights": "feature weights",
+    "moves of kernels": "moves",
+}
+OF_TARGETS = {
+    name: part
+    for name, part in OF_CLASSES.items()
+    if part not in ("pool", "quadratic", "learning_rate", "all features", "half of the features", "bayes", "process")
+    and not part.startswith("linear(")
+} | {"linear": "linear"}
+ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}
+WORTH, HELPED = 0.05, 0.5  # points of accuracy in the mean, and on one stream, below which a part could go
+
+
+def without(classes: int, part: str | None) -> Any:
+    model = river_okl.OKLClassifier() if classes else river_okl.OKLRegressor()
+    if part:
+        model._f.silence(part)
+    return model
+
+
+def turn_of_classes(model: Any, samples: Sequence[Sample], classes: int) -> tuple[float, float]:
+    """Hits, and the sum of the log-losses."""
+    hits, loss = 0.0, 0.0
+    for x, y in samples:
+        p = model.predict_proba_one(x)
+        hits += bool(p) and max(p, key=p.__getitem__) == y
+        loss -= math.log(min(max(p.get(y, 0.0) if p else 1.0 / classes, CLIPS[0]), 1.0 - CLIPS[0]))
+        model.learn_one(x, y)
+    return hits, loss
+
+
+def turn_of_targets(model: Any, samples: Sequence[Sample], classes: int) -> tuple[float, float]:
+    """The sum of the absolute errors."""
+    error = 0.0
+    for x, y in samples:
+        error += abs(y - model.predict_one(x))
+        model.learn_one(x, y)
+    return error, 0.0
+
+
+def measured(stream: str, parts: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+    """Of the whole model ("") and of each variant: accuracy in % and log-loss, or the mean absolute error; and µs."""
+    classes = ALL[stream].classes
+    samples = load(stream, True) if stream in STREAMS else long.load(stream)
+    turn = turn_of_classes if classes else turn_of_targets
+    names = OF_CLASSES if classes else OF_TARGETS
+    models = {"": without(classes, None)} | {name: without(classes, names[name]) for name in parts}
+    sums = {name: [0.0, 0.0] for name in models}
+    times: dict[str, list[float]] = {name: [] for name in models}
+    for start in range(0, len(samples), TURN):
+        block = samples[start : start + TURN]
+        first = start // TURN % len(models)  # whoever is the first finds the samples in no cache
+        for name in [*models][first:] + [*models][:first]:
+            model, before = models[name], time.thread_time()
+            found = turn(model, block, classes)
+            times[name].append(1e6 * (time.thread_time() - before) / len(block))
+            sums[name] = [total + more for total, more in zip(sums[name], found, strict=True)]
+    scale = 100.0 if classes else 1.0
+    return {
+        name: (
+            scale * sums[name][0] / len(samples),
+            sums[name][1] / len(samples),
+            statistics.median(mine - whole for mine, whole in zip(times[name], times[""], strict=True))
+            if name
+            else statistics.median(times[""]),
+        )
+        for name in models
+    }
+
+
+Found = dict[str, dict[str, tuple[float, float, float]]]  # by stream, then by part
+
+
+def of_classes(found: Found, parts: Sequence[str]) -> str:
+    """A row for each part, what it earns the least last."""
+    rows, gone = [], []
+    for part in parts:
+        off = {stream: each[part][0] - each[""][0] for stream, each in found.items()}
+        mean = statistics.fmean(off.values())
+        low, high = min(off, key=off.__getitem__), max(off, key=off.__getitem__)
+        loss = statistics.fmean(each[part][1] - each[""][1] for each in found.values())
+        us = statistics.median(each[part][2] for each in found.values())
+        if mean > -WORTH and off[low] > -HELPED:
+            gone.append(part)
+        error = statistics.stdev(off.values()) / math.sqrt(len(off)) if len(off) > 1 else math.nan
+        cells = [
+            f"{mean:+.2f}",
+            f"{error:.2f}",
+            f"{loss:+.4f}",
+            f"{us:+.1f}",
+            f"{low} {off[low]:+.2f}",
+            f"{high} {off[high]:+.2f}",
+        ]
+        rows.append((mean, [part, *cells]))
+    whole = [statistics.fmean(each[""][i] for each in found.values()) for i in (0, 1)]
+    us = statistics.median(each[""][2] for each in found.values())
+    head = ["without", "accuracy, points", "standard error", "log-loss", "µs", "hurts most", "helps most"]
+    text = runner.table(head, [row for _, row in sorted(rows, key=lambda row: row[0])])
+    return (
+        f"With all parts: {whole[0]:.2f} %, {whole[1]:.4f}, {us:.1f} µs (means, and the median, of {len(found)} "
+        f"streams).\n\n{text}\n\nLess than {WORTH} points in the mean, and {HELPED} on no stream: "
+        f"{', '.join(gone) or 'none'}."
+    )
+
+
+def of_targets(found: Found, parts: Sequence[str]) -> str:
+    """Errors as ratios, whose geometric mean counts."""
+    rows = []
+    for part in parts:
+        off = {stream: 100.0 * (each[part][0] / each[""][0] - 1.0) for stream, each in found.items()}
+        mean = 100.0 * (statistics.geometric_mean(1.0 + each / 100.0 for each in off.values()) - 1.0)
+        us = statistics.median(each[part][2] for each in found.values())
+        high, low = max(off, key=off.__getitem__), min(off, key=off.__getitem__)
+        rows.append((-mean, [part, f"{mean:+.2f}", f"{us:+.1f}", f"{high} {off[high]:+.1f}", f"{low} {off[low]:+.1f}"]))
+    us = statistics.median(each[""][2] for each in found.values())
+    head = ["without", "mean absolute error, %", "µs", "hurts most", "helps most"]
+    return f"With all parts: {us:.1f} µs.\n\n{runner.table(head, [row for _, row in sorted(rows, key=lambda r: r[0])])}"
+
+
+def matrix(found: Found, parts: Sequence[str], ratio: bool) -> str:
+    """A row for each stream, a column for each part."""
+    rows = []
+    for stream, each in found.items():
+        whole = each[""][0]
+        off = [100.0 * (each[part][0] / whole - 1.0) if ratio else each[part][0] - whole for part in parts]
+        rows.append([stream, runner.cell(whole) if ratio else f"{whole:.2f}", *(f"{value:+.2f}" for value in off)])
+    return runner.table(["stream", "all parts", *parts], rows)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = runner.parser("ablation", __doc__.splitlines()[0])
+    runner.choice(parser, "--streams", list(ALL))
+    runner.choice(parser, "--parts", list(OF_CLASSES | OF_TARGETS))
+    options = parser.parse_args(argv)
+    intro = f"`python -m benchmarks.ablation`, at {runner.commit()}, {runner.machine()}"
+    report = runner.Report(options.output / "ablation.md", "What each part is worth", intro)
+    for title, names, regression, those in (
+        ("1. Classification", OF_CLASSES, False, [name for name in STREAMS if STREAMS[name].classes]),
+        ("2. Long streams", OF_CLASSES, False, [name for name in ALL if name not in STREAMS]),
+        ("3. Regression", OF_TARGETS, True, [name for name in STREAMS if not STREAMS[name].classes]),
+    ):
+        parts = [part for part in options.parts if part in names]
+        found: Found = {}
+        for stream in (name for name in those if name in options.streams):
+            found[stream] = measured(stream, parts)
+            print(stream, found[stream], flush=True)
+        if found:
+            report.write(title, of_targets(found, parts) if regression else of_classes(found, parts))
+            what = "Mean absolute error, and its change in %" if regression else "Accuracy, and points without a part"
+            report.write(f"{title}: each stream", f"{what}.\n\n{matrix(found, parts, regression)}")
+
+
+if __name__ == "__main__":
+    main()
