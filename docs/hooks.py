@@ -17,8 +17,8 @@ import river_okl
 from river_okl import distributed
 from river_okl.algorithms.features import KernelFeatures
 from river_okl.algorithms.okl import OKL
-from river_okl.model import KernelClassifier, KernelEstimator, KernelModel, KernelRegressor
-from river_okl.predictive import PredictiveClassifier, PredictiveRegressor
+from river_okl.model import KernelClassifier, KernelEstimator, KernelRegressor, LabelModel, SupervisedModel, TargetModel
+from river_okl.predictive import PredictiveRegressor
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
@@ -51,13 +51,17 @@ functions."""
 # of the common interface: title, classes and members; the first class documents them, and of two sections that a
 # member of a class is in the last
 INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
-    "model": ("Classifiers and regressors", (KernelModel,), "learn_one learn_many learn_stream explain_one debug_one"),
+    "model": (
+        "Classifiers and regressors",
+        (SupervisedModel,),
+        "learn_one learn_many learn_stream explain_one debug_one",
+    ),
     "classifier": (
         "Classifiers",
-        (KernelClassifier, PredictiveClassifier),
+        (KernelClassifier, LabelModel),
         "predict_one predict_proba_one predict_many predict_proba_many decision_function_one",
     ),
-    "regressor": ("Regressors", (KernelRegressor, PredictiveRegressor), "predict_one predict_many"),
+    "regressor": ("Regressors", (KernelRegressor, TargetModel), "predict_one predict_many"),
     "predictive": ("OKLRegressor and SOGPRegressor", (PredictiveRegressor,), "predict_one predict_interval_one"),
     "all": ("Every class", (KernelEstimator,), "n_support_vectors support_vectors norm kernel_in_use clone mutate"),
     "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights kernel_in_use debug_one"),
