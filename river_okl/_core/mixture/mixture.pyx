@@ -33,6 +33,7 @@ from libc.string cimport memcmp
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.mixture.distances cimport METRICS
 from river_okl._core.mixture.processes cimport POSTERIORS
 from river_okl._core.sample cimport free_sample, reserve_sample
