@@ -13,40 +13,8 @@ from setuptools import Distribution, Extension, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
-MODULES = [
-    "bayes",
-    "calibration",
-    "choice",
-    "coefficients",
-    "driver",
-    "dual",
-    "estimates",
-    "expansion",
-    "forest",
-    "fourier",
-    "gram",
-    "kernel",
-    "linalg",
-    "linears",
-    "lock",
-    "merging",
-    "metrics",
-    "mixture",
-    "neighbours",
-    "norms",
-    "points",
-    "pool",
-    "posterior",
-    "process",
-    "processes",
-    "rows",
-    "sample",
-    "scaler",
-    "stack",
-    "sums",
-    "triangle",
-    "words",
-]
+CORE = pathlib.Path("river_okl/_core")
+LOOPS = CORE / "loops"  # C alone: what the headers there say is compiled into the modules that include them
 # Cython's own code, above all that of memoryviews, as one module instead of a copy in each: half of all the C.
 SHARED = "_cython"
 # Not -ffast-math, which breaks the exponential's argument reduction, and not -march=native: simd.h compiles the
@@ -75,9 +43,9 @@ def with_included(path):
     text = pathlib.Path(path).read_bytes()
     found = {path: text}
     for name in re.findall(rb'^ *(?:#(?:include|define LOOPS)|cdef extern from) "(.+)"', text, re.M):
-        header = os.path.join(os.path.dirname(path), name.decode())
-        if os.path.exists(header):  # not so Python.h
-            found |= with_included(header)
+        header = LOOPS / name.decode()
+        if header.exists():  # not so Python.h
+            found |= with_included(str(header))
     return found
 
 
@@ -93,8 +61,17 @@ class BuildCore(build_ext):
             kept = build(Distribution())
             kept.ensure_finalized()
             self.build_lib, self.build_temp = kept.build_platlib, kept.build_temp
+        self.remove_stale()
         super().run()
         self.build_lib, self.build_temp = given
+
+    def remove_stale(self):
+        """What an older build left of modules that are gone: setuptools would install it."""
+        built = pathlib.Path(self.build_lib, "river_okl")
+        expected = {pathlib.Path(self.build_lib, self.get_ext_filename(each.name)) for each in self.extensions}
+        for path in [path for path in built.rglob("*") if path.is_file() and path not in expected]:
+            if path.suffix in (".so", ".pyd") or not path.relative_to(self.build_lib).exists():
+                path.unlink()
 
     def build_extensions(self):
         everything, force = self.extensions, self.force
@@ -146,10 +123,11 @@ class BuildCore(build_ext):
         return hashlib.sha256(repr((settings, sorted(found.items()))).encode()).hexdigest()
 
 
-def extension(name):
+def extension(source):
     return Extension(
-        f"river_okl._core.{name}",
-        [f"river_okl/_core/{name}.{'c' if name == SHARED else 'pyx'}"],
+        ".".join(source.with_suffix("").parts),
+        [source.as_posix()],
+        include_dirs=[LOOPS.as_posix()],
         extra_compile_args=FLAGS,
         extra_link_args=LINK,
     )
@@ -157,7 +135,7 @@ def extension(name):
 
 if __name__ == "__main__":  # Cython's processes may import this file
     setup(
-        ext_modules=[extension(name) for name in [*MODULES, SHARED]],
+        ext_modules=[extension(source) for source in [*sorted(CORE.rglob("*.pyx")), CORE / f"{SHARED}.c"]],
         cmdclass={"build_ext": BuildCore},
         options={"build_ext": {"parallel": os.cpu_count()}},
     )

@@ -43,7 +43,7 @@ def watched(model: Any, samples: Iterable[Any], look: Callable[[Any], dict[Any, 
     return names, [n for n, _ in seen], np.array([[values.get(name, 0.0) for _, values in seen] for name in names])
 
 
-def beliefs(samples: Iterable[Any]) -> None:
+def posteriors(samples: Iterable[Any]) -> None:
     """What the mixture believes along Elec2: the weights of its experts, on top of each other."""
     names, at, weights = watched(river_okl.OKLClassifier(), samples, lambda model: model.experts, 20)
     n = len(at) // 20 * 20
@@ -123,7 +123,7 @@ def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
 def draw(found: dict[tuple[str, str], Any], timed: dict[str, Any] | None, elec2: Iterable[Any]) -> None:
     if timed:
         dots(found, timed)
-    beliefs(elec2)
+    posteriors(elec2)
     features()
     band()
     surface()

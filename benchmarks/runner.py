@@ -62,7 +62,7 @@ def _imports(path: pathlib.Path) -> frozenset[pathlib.Path]:
     found: set[pathlib.Path] = set()
     for name in names:
         if name.startswith("river_okl._core"):
-            core = list((PACKAGE / "_core").iterdir())
+            core = list((PACKAGE / "_core").rglob("*"))
             found.update([p for p in core if p.suffix in (".pyx", ".pxd", ".h")] or [p for p in core if p.is_file()])
         elif name.startswith("river_okl."):
             module = PACKAGE.joinpath(*name.split(".")[1:])

@@ -22,7 +22,7 @@ import numpy as np
 import scipy
 
 from benchmarks import runner
-from river_okl._core import kernel
+from river_okl._core import simd
 
 Action = Callable[[], object]
 
@@ -128,7 +128,7 @@ def in_c(name: str, *arguments: Any) -> float:
 def machine() -> str:
     """Where and how this was measured, in one paragraph."""
     return (
-        f"Measured on {runner.machine()} NumPy {np.__version__}, SciPy {scipy.__version__}, the {kernel.SIMD} variant "
+        f"Measured on {runner.machine()} NumPy {np.__version__}, SciPy {scipy.__version__}, the {simd.SIMD} variant "
         "of the loops. Times are medians of interleaved rounds, in processor time of the one thread that works (NumPy "
         "and BLAS have one thread too); ratios are taken within a round."
     )

@@ -29,7 +29,7 @@ def payments(seed=1):
 
 
 def model(classifier):
-    """Scaled, shown one fraud in four, and begun anew where its errors rise."""
+    """Scaled, trained on one fraud in four samples, and replaced when its error rises."""
     balanced = imblearn.RandomUnderSampler(classifier, desired_dist={False: 0.75, True: 0.25}, seed=1)
     return preprocessing.StandardScaler() | drift.DriftRetrainingClassifier(balanced)
 

@@ -2,7 +2,7 @@
 
     python examples/sensors.py [picture.png]
 
-The load decides how warm the machine becomes, not in proportion, and from the middle of the stream on it runs hotter.
+The temperature grows with the cube of the load, and from the middle of the stream on the machine runs hotter.
 """
 
 import math
@@ -30,11 +30,11 @@ def readings(seed=1):
 model = river_okl.OKLRegressor()
 mae, inside, rows = metrics.MAE(), 0, []
 for x, y in readings():
-    belief = model.predict_one(x, with_dist=True)
-    low, high = belief.mu - 1.645 * belief.sigma, belief.mu + 1.645 * belief.sigma
-    mae.update(y, belief.mu)
+    predicted = model.predict_one(x)
+    low, high = model.predict_interval_one(x, coverage=0.9)
+    mae.update(y, predicted)
     inside += low <= y <= high
-    rows.append((y, belief.mu, low, high))
+    rows.append((y, predicted, low, high))
     model.learn_one(x, y)
 
 print(f"{mae}; {inside / N:.1%} of the readings are within their interval")

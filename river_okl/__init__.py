@@ -2,35 +2,29 @@
 
 The map of the house::
 
-    river pipeline ──dict──▶ algorithms/*.py ──▶ _core.Expansion ──▶ rows.h (vector loops)
+    river pipeline ──dict──▶ algorithms/*.py ──▶ Expansion ──▶ rows.h (vector loops)
                     ◀─float─
 
     api.py          the public names; this file shows them at their first use
-    algorithms/     one paper, one file: ``_step`` is its pseudo-code over an expansion f = Σ α_i κ(z_i, ·)
-    model.py        river's protocol: predictions, mini-batches, what a model shows
-    predictive.py   the same for models that predict a distribution: Gaussian processes, alone and mixed
-    labels.py       which label is positive, and what is no label
+    algorithms/     one paper, one file: ``_step`` is its pseudo-code over a function f; support.py: what several share
+    model.py        river's protocol: predictions, mini-batches, support vectors; models that step over f
+    predictive.py   models that predict a distribution: Gaussian processes, single and mixed
+    labels.py       which label is positive, and which values are invalid labels
     frames.py       dataframes in and out
-    checks.py       what parameters, weights and targets may be
+    checks.py       what parameters (budgets and learning rates among them), weights and targets may be
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
-    rates.py        what a learning rate means
-    budgets.py      what a budget may be besides a number
-    maintenance.py  what several papers do to stay within a budget
-    solvers.py      linear systems and quadratic programs of a budget's size
-    averaging.py    averages over the past of f
-    shards/         what several models learned side by side becomes one model; how far models are apart
+    merging/        merging models that learned side by side, and their distance
     distributed.py  learning on several workers of Ray, in rounds
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets
-    files.py        CSV and libsvm files as streams, and what is wrong with them
-    progress.py     a progress bar
-    errors.py       errors in what a user wrote, and what was probably meant
-    cli/            the command: names of a user, the race, pictures
-    _core/          compiled: points, kernel rows, Gram matrix, coefficients, norms, and the expansion made of them;
-                    triangle, posterior, and the process made of them; scaler, metrics, and the mixture made of
-                    processes, pool, linears, neighbours, stack, bayes and estimates;
-                    samples, loops over frames, calibration, linear algebra, the dual of TVM, what a state must be
+    files.py        CSV and libsvm files as streams, what is wrong with them, and a progress bar
+    cli/            the command: names that a user writes, the benchmark, pictures
+    _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock; rooms
+        loops/      C: the vector loops
+        function/   the expansion f = Σ α_i κ(z_i, ·), random features, the dual of TVM
+        gaussian/   the posterior of a Gaussian process on a dictionary, and a single process
+        mixture/    OKL: one expert a file, and the mixture of them
 """
 
 import ast
@@ -40,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import river_okl._core  # noqa: F401  (an error that says what to do where it is not compiled)
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from river_okl.api import *  # noqa: F403

@@ -38,9 +38,9 @@ from river_okl.algorithms.skegd import SkeGDClassifier
 from river_okl.algorithms.sogp import SOGPClassifier, SOGPRegressor
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.budgets import PerClass
 from river_okl.checkpoint import load, save
-from river_okl.shards import distance, merge
+from river_okl.checks import PerClass
+from river_okl.merging import distance, merge
 
 __all__ = [
     "ALMAClassifier",

@@ -1,4 +1,4 @@
-"""Valid parameters, weights and targets: errors name what is wrong, its value, and what to do."""
+"""What parameters, weights and targets may be: errors name what is wrong, its value, and what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from river import optim
+from river import base, optim
 
 from river_okl._core.sample import shown
 from river_okl.kernels import RBF, Kernel
@@ -18,6 +18,12 @@ from river_okl.kernels import RBF, Kernel
 LARGEST_WEIGHT = 1e10
 MOST_DICTIONARY = 10_000
 LARGEST_TARGET = 1e50  # as the core's bound on features: squares and their sums stay far from overflow
+
+
+def kind_of(thing: object) -> str:
+    """The class of a thing, or a class, with its article: "an int", "a str"."""
+    name = (thing if isinstance(thing, type) else type(thing)).__name__
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
 def _is_real(value: Any) -> bool:
@@ -155,3 +161,77 @@ def check_target(y: Any) -> float:
             f"(preprocessing.TargetStandardScaler)"
         )
     return value
+
+
+def rate(
+    learning_rate: float | optim.base.Scheduler,
+    t: int,
+    *,
+    power: float = 0.0,
+    horizon: int | None = None,
+) -> float:
+    """The step for sample number t (from 1).
+
+    A number η gives η t^-power, or η T^-power where the horizon T is known. A scheduler gives the step itself; river's
+    count from 0.
+    """
+    # float first: asking for an abstract class costs as much as the rest of an update
+    if not isinstance(learning_rate, float) and isinstance(learning_rate, optim.base.Scheduler):
+        return float(learning_rate.get(t - 1))
+    return learning_rate * math.pow(horizon or t, -power) if power else learning_rate
+
+
+class PerClass(base.Base):
+    """A budget for each label if there are more than two: k labels share k times as many support vectors.
+
+    A binary model has one function; a model of k > 2 labels has k functions over the same support vectors. With
+    `budget=500` all labels share 500 support vectors; with `budget=PerClass(50)` two labels have 50, three 150, and
+    the 26 letters 1,300. Use it if there are many labels, or if their number is unknown. Time is proportional to the
+    number of labels and memory to its square: each support vector has a coefficient for each label.
+
+    Parameters
+    ----------
+    budget
+        Maximum number of support vectors for each label.
+
+    Examples
+    --------
+    >>> from river import datasets, preprocessing
+    >>> from river_okl import BPAClassifier, PerClass
+
+    >>> model = preprocessing.StandardScaler() | BPAClassifier(budget=PerClass(20))
+    >>> for x, y in datasets.ImageSegments().take(1000):
+    ...     model.learn_one(x, y)
+    >>> model["BPAClassifier"].n_support_vectors  # 7 labels
+    140
+
+    """
+
+    def __init__(self, budget: int):
+        check_whole("budget", budget)
+        self.budget = budget
+
+    def __repr__(self) -> str:
+        return f"PerClass({self.budget})"
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((PerClass, self.budget))
+
+
+def of_expansion(budget: Any, model: Any) -> dict[str, Any]:
+    """The budget as an expansion takes it; a ``PerClass`` is for models that accept more than two labels."""
+    if not isinstance(budget, PerClass):
+        check_whole("budget", budget)
+        return {"budget": budget}
+    if not getattr(model, "_multiclass", False):
+        raise TypeError(f"budget is {budget!r}, and {kind_of(model)} has one function: give an integer")
+    return {"budget": budget.budget, "per_class": True}
+
+
+Budget = int | PerClass
+"""What the budget of a class may be; one whose model is one function rejects a ``PerClass``."""

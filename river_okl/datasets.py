@@ -1,4 +1,4 @@
-"""The data sets of the papers, as river data sets.
+"""The data sets of the papers as River data sets.
 
 * `LIBSVM(name)` - the sets of the LIBSVM data page that the papers use; `SETS` is their table.
 * `Spambase` - the UCI set of the BDUOL paper.

@@ -1,10 +1,10 @@
 """Learning on several processes or machines, on Ray (``pip install 'river_okl[ray]'``; nothing else here imports it).
 
 Rounds, bulk synchronous: the model goes out to all workers as the bytes of a checkpoint, each learns a chunk of the
-data, what comes back is merged (shards/), and the next round begins.  A task is a pure function of its arguments, so
+data, what comes back is merged (merging/), and the next round begins.  A task is a pure function of its arguments, so
 that Ray may run it again after a lost worker, and the result has the same bits.
 
-While the workers learn a round the driver reads the next one and puts it where they will find it.  So they wait for
+While the workers learn a round the driver reads the next one and sends it ahead.  So they wait for
 the merge alone, and the driver holds the samples of one round, Ray those of two, however long the data are.
 """
 
@@ -30,11 +30,10 @@ from river import base
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
 from river_okl.checks import check_whole
-from river_okl.files import MOST_LABELS, REGRESSION, read_file
+from river_okl.files import MOST_LABELS, REGRESSION, Progress, read_file
 from river_okl.labels import REGRESSOR
-from river_okl.progress import Progress
-from river_okl.shards import merge
-from river_okl.shards.shards import check_same
+from river_okl.merging import merge
+from river_okl.merging.shards import check_same
 
 __all__ = ["Predictor", "Result", "Round", "ShardError", "train"]
 
@@ -132,7 +131,7 @@ def train(
     checkpoint: Path | None = None,
     progress: bool = False,
 ) -> Result:
-    """Learn a stream on several workers of Ray, which is started on this machine where it does not run yet.
+    """Learn a stream on several workers of Ray, which is started on this machine if it is not running.
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ def train(
         How many. None: as many as there are shards, or processors in Ray's cluster.
     every
         How many samples each worker learns between two merges. More of them spare messages, fewer keep the workers
-        together where the stream drifts.
+        together if the stream drifts.
     target
         The column that is to be predicted: of a CSV file (None: its last), of a dataset.
     checkpoint
@@ -210,7 +209,7 @@ class Engine(Protocol):
     """Who learns the chunks of a round."""
 
     def send(self, chunk: list[Sample]) -> Any:
-        """Put a chunk where the tasks will find it; what stands for it."""
+        """Make a chunk available to the tasks; a handle of it."""
 
     def begin(self, start: bytes, sent: list[Any]) -> None:
         """Begin a round: of these chunks."""
@@ -395,11 +394,11 @@ class _Dealer:
             return
         hand = self.read(0, self.workers * self.every)
         n = max(math.ceil(len(hand) / self.every), min(self.workers, math.ceil(len(hand) / WARM_UP)))
-        for k in range(n):  # the last ones are dealt evenly, too, where there are enough of them
+        for k in range(n):  # the last ones are dealt evenly, too, if there are enough of them
             yield 0, hand[len(hand) * k // n : len(hand) * (k + 1) // n]
 
     def read(self, i: int, most: int) -> list[Sample]:
-        """So many samples of a source: fewer where it ends, or where one cannot be read, after which there are none."""
+        """So many samples of a source: fewer if it ends or one cannot be read, after which there are none."""
         chunk: list[Sample] = []
         if self.error is None:
             try:
@@ -429,7 +428,7 @@ class Record:
         known = [i for i, entry in enumerate(entries) if entry["sha256"] == _digest(data)]
         if not known:
             raise ValueError(f"{self.path}.rounds does not belong to the model in {self.path}: give another file")
-        self.entries = entries[: known[-1] + 1]  # one more where the last save was interrupted
+        self.entries = entries[: known[-1] + 1]  # one more if the last save was interrupted
         return saved, [Round(**entry["round"]) for entry in self.entries]
 
     def keep(self, data: bytes, result: Result, rows: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""Files as streams: CSV with any of the usual separators, with or without a header, and libsvm.
+"""Files as streams: CSV with any of the usual separators, with or without a header, and libsvm; and a progress bar.
 
 A file is read twice: first to find out what it holds and what is wrong with it, then by whoever learns it.
 """
@@ -9,6 +9,7 @@ import bz2
 import contextlib
 import csv
 import dataclasses
+import difflib
 import functools
 import gzip
 import itertools
@@ -25,7 +26,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from river_okl import datasets, labels
-from river_okl.errors import UsageError, nearest
 
 Sample = tuple[dict[Any, Any], Any]
 Scaled = bool | frozenset[Any]  # whether features are scaled, or which: words, which are 1 or not there, would all be 0
@@ -39,6 +39,20 @@ MOST_NAMES = 30  # columns that an error lists
 GAPS = ("", "na", "nan", "?")  # cells that say nothing, in lower case
 GAPS_AMONG_NUMBERS = (*GAPS, "-", "n/a", "none", "null")  # in a column of numbers; in one of words they are words
 PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+
+
+class UsageError(ValueError):
+    """An error in what the user wrote, in one line; the command prints it without a traceback."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """ "; did you mean ...?", or "" if no name is close."""
+    spelled: dict[str, str] = {}
+    for candidate in known:
+        if "." in name or "." not in candidate:
+            spelled.setdefault(candidate.lower(), candidate)
+    close = difflib.get_close_matches(name.lower(), spelled, n=3)
+    return f"; did you mean {' or '.join(spelled[c] for c in close)}?" if close else ""
 
 
 @dataclasses.dataclass
@@ -474,3 +488,39 @@ class _Targets:
 
 def _whole(text: str) -> int:
     return int(_number(text) or 0.0)
+
+
+class Progress:
+    """A bar on stderr where that is a terminal: rich's, or a line of text."""
+
+    def __init__(self, total: int | None):
+        self.total = total
+        self.done = 0
+        self.bar: Any = None
+        if sys.stderr.isatty():
+            try:
+                from rich.console import Console
+                from rich.progress import Progress
+            except ImportError:
+                return
+            self.bar = Progress(console=Console(stderr=True), transient=True)
+            self.task = self.bar.add_task("samples", total=total)
+
+    def __enter__(self) -> Progress:
+        if self.bar:
+            self.bar.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.bar:
+            self.bar.stop()
+        elif sys.stderr.isatty():
+            print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
+
+    def __call__(self, n: int) -> None:
+        self.done += n
+        if self.bar:
+            self.bar.update(self.task, advance=n)
+        elif sys.stderr.isatty():
+            share = f" ({self.done / self.total:.0%})" if self.total else ""
+            print(f"\r{self.done:,} samples{share}", end="", file=sys.stderr, flush=True)

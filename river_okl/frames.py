@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 
 from river_okl._core.sample import Frame, advice, missing, number, refuse, shown
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 
 CATEGORIES = (nw.Categorical, nw.Enum)
 NOT_NUMPYS = (nw.Decimal, nw.Int128, nw.UInt128)

@@ -1,4 +1,4 @@
-"""Kernels: value objects that say what κ(x, z) is, and compose with ``+`` and ``*``.
+"""Kernels: value objects that define κ(x, z) and compose with ``+`` and ``*``.
 
 All of them start from the same dot products x · z, so that a sum or product of kernels costs one row of dot products
 plus its own element-wise part::
@@ -18,8 +18,8 @@ from typing import Any
 
 from river import base
 
-from river_okl._core.expansion import Expansion
-from river_okl._core.kernel import FACTOR_KINDS, MOST_FACTORS, MOST_TERMS
+from river_okl._core.function.expansion import Expansion
+from river_okl._core.kernel import FACTOR_KINDS, MOST_FACTORS, MOST_TERMS, CompiledKernel
 
 __all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum"]
 
@@ -52,13 +52,22 @@ class Kernel(base.Base):
         return len(terms), sum(len(factors) for _, factors in terms), 1
 
     def _resolved(self, distance: float, square: float) -> Kernel:
-        """This kernel on a stream with these means of ‖x-x'‖² and ‖x‖²: every gamma is a number."""
-        raise NotImplementedError
+        """This kernel on a stream with these means of ‖x-x'‖² and ‖x‖²: every gamma is a number.
+
+        It is 0 until the stream has shown two different samples.
+        """
+        terms = self._terms()
+        if not _is_automatic(terms):
+            return self
+        compiled, copy = CompiledKernel(terms), self.clone()
+        compiled.tune(distance, square)
+        copy.__dict__["gamma"] = compiled.gammas[0]
+        return copy
 
     def __call__(self, x: dict[Hashable, Any], z: dict[Hashable, Any]) -> float:
         """κ(x, z), as a model computes it."""
         terms = self._terms()
-        if any(constant for _, factors in terms for *_, constant in factors):
+        if _is_automatic(terms):
             raise ValueError(
                 f"{self} takes a gamma from the stream of its model: give it as a number, or call model.kernel_in_use"
             )
@@ -157,9 +166,6 @@ class RBF(Kernel):
         scales = self.gamma if isinstance(self.gamma, tuple) else (self.gamma,)
         return tuple((1.0 / len(scales), ((EXP_SQUARED_DISTANCE, 1, float(g), 0.0, 0.0),)) for g in scales)
 
-    def _resolved(self, distance: float, square: float) -> Kernel:
-        return self if self.gamma is not None else _with_gamma(self, _ratio(AUTO_DISTANCE, distance))
-
 
 class Laplacian(Kernel):
     """The exponential kernel exp(-γ ‖x-z‖), rougher than the Gaussian.
@@ -187,11 +193,6 @@ class Laplacian(Kernel):
     def _terms(self) -> tuple[Term, ...]:
         auto = AUTO_DISTANCE if self.gamma is None else 0.0
         return ((1.0, ((EXP_DISTANCE, 1, float(self.gamma or 0.0), 0.0, auto),)),)
-
-    def _resolved(self, distance: float, square: float) -> Kernel:
-        if self.gamma is not None:
-            return self
-        return _with_gamma(self, math.sqrt(_ratio(AUTO_DISTANCE, distance)))
 
 
 class Polynomial(Kernel):
@@ -228,9 +229,6 @@ class Polynomial(Kernel):
         gamma = float(self.gamma or 0.0)
         return ((1.0, ((DOT_POWER, int(self.degree), gamma, float(self.coef0), auto),)),)
 
-    def _resolved(self, distance: float, square: float) -> Kernel:
-        return self if self.gamma is not None else _with_gamma(self, _ratio(AUTO_DOT, square))
-
 
 class Linear(Kernel):
     """The linear kernel γ x·z.
@@ -257,9 +255,6 @@ class Linear(Kernel):
     def _terms(self) -> tuple[Term, ...]:
         auto = AUTO_DOT if self.gamma is None else 0.0
         return ((1.0, ((DOT_POWER, 1, float(self.gamma or 0.0), 0.0, auto),)),)
-
-    def _resolved(self, distance: float, square: float) -> Kernel:
-        return self if self.gamma is not None else _with_gamma(self, _ratio(AUTO_DOT, square))
 
 
 class Sum(Kernel):
@@ -379,12 +374,6 @@ def _check_size(terms: int, factors: int, depth: int) -> None:
         raise ValueError(f"kernels are at most {DEEPEST} sums and products deep; give all to one Sum or Product")
 
 
-def _ratio(constant: float, mean: float) -> float:
-    return constant / mean if mean > 0 else 0.0
-
-
-def _with_gamma(kernel: Kernel, gamma: float) -> Kernel:
-    """A copy with the gamma in use, which is 0 until the stream has shown two different samples."""
-    copy = kernel.clone()
-    copy.__dict__["gamma"] = gamma
-    return copy
+def _is_automatic(terms: tuple[Term, ...]) -> bool:
+    """Whether some gamma is taken from the stream."""
+    return any(constant > 0.0 for _, factors in terms for *_, constant in factors)

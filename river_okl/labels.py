@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import numbers
 from collections.abc import Iterable
@@ -9,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from river_okl._core.driver import set_labels
+from river_okl._core.function.protocol import set_labels
 from river_okl._core.sample import plain, shown
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 
 MOST_LABELS = 10_000  # each costs a column of coefficients, and a part of the time of every sample
 REGRESSOR = "OKLRegressor"  # what errors recommend for a target that is a quantity
@@ -90,6 +91,8 @@ class Labels:
     def check(self, labels: Iterable[Any], model: str, *, multiclass: bool) -> None:
         """Raise if one of these labels is invalid, or one too many for a model of this name; nothing changes."""
         new: dict[Any, None] = {}
+        with contextlib.suppress(TypeError):  # one that is not hashable, which ``check_label`` names
+            labels = dict.fromkeys(labels)
         for y in labels:
             check_label(y, model)
             if y in self.positions or y in new:

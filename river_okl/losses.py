@@ -1,4 +1,4 @@
-"""Losses: river's, our own ε-insensitive one, and how the algorithms differentiate them."""
+"""Losses: River's, the ε-insensitive one that River lacks, and their derivatives."""
 
 from __future__ import annotations
 

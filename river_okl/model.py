@@ -18,12 +18,13 @@ step, so that those it names in ``_mutable_attributes`` can be changed by river'
 
 A public method holds the model's lock, and so sees the model between two samples (``_core/lock.pyx``).
 
-Where predictions are made of more than f(x), an algorithm is a ``Composite`` and says of what they are made in
-``_parts``, once for predictions, frames, calibration and explanations.
+f is an expansion, or another ``Function`` (``_core/function/protocol.pyx``) that a class names as its ``_make``.  If
+predictions are more than f(x), ``_alone`` is False, and ``_weights`` and ``_others`` say of what they are the sum, once
+for predictions, frames, calibration and explanations.
 
-A third label makes a classifier multi-class where its algorithm allows it (``_multiclass``): its expansion gets one
-function per class and shows each sample along the direction between its class and the strongest rival, so that the
-algorithm stays as it is written, with y = +1 and p the margin.  See the head of ``_core/expansion.pyx``.
+A third label makes a classifier multi-class if its algorithm allows it (``_multiclass``): f becomes one function for
+each class and sees each sample along the direction between its class and the strongest rival, so that the algorithm
+stays as it is written, with y = +1 and p the margin.  See the head of ``_core/function/expansion.pyx``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import copy
 import functools
 import math
 import random
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -43,10 +44,9 @@ from scipy import special
 
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
-from river_okl._core.driver import learn_labels, learn_targets
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
+from river_okl._core.function.protocol import learn_labels, learn_targets, observe_label
 from river_okl._core.sample import Frame, plain
-from river_okl.budgets import of_expansion
 from river_okl.checks import (
     LARGEST_TARGET,
     LARGEST_WEIGHT,
@@ -54,14 +54,25 @@ from river_okl.checks import (
     check_target,
     check_weight,
     check_weights,
+    of_expansion,
 )
 from river_okl.frames import frame_of, label_frame, label_series, learned, rows_of
 from river_okl.labels import Labels
 from river_okl.losses import derivative
 
-__all__ = ["Composite", "KernelClassifier", "KernelEstimator", "KernelModel", "KernelRegressor", "locked"]
+__all__ = [
+    "KernelClassifier",
+    "KernelEstimator",
+    "KernelModel",
+    "KernelRegressor",
+    "LabelModel",
+    "SupervisedModel",
+    "TargetModel",
+    "locked",
+]
 
-Part = tuple[Expansion, tuple[float, ...]]  # an expansion, and the weights of its outputs
+Points = list[dict[Hashable, float]]
+Summand = tuple[Any, tuple[float, ...]]  # a function, and the weights of its outputs
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -82,23 +93,27 @@ def locked(method: Method) -> Method:
 
 
 class KernelEstimator(base.Estimator):
-    """What every public class has: an expansion ``_f``, and what can be seen of it."""
+    """What every public class has: a compiled object ``_f``, and what can be seen of it."""
 
-    _f: Expansion
-    _derived: ClassVar[tuple[str, ...]] = ("_derivative",)  # attributes that follow from the parameters
+    _f: Any
+    _make: ClassVar[Any] = Expansion  # what makes ``_f``
+    _default_kernel: ClassVar[kernels.Kernel] = kernels.RBF()
+    _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
+    """How an attribute merges, beside the class that has it: a name of ``river_okl.merging.expansions.RULES``, "own" by
+    the rule of its kind of model, "parameters" if it follows from them; or why no model that has it merges."""
 
-    def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
+    def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         check_kernel(kernel)
-        if "budget" in expansion:
-            expansion |= of_expansion(expansion["budget"], self)
+        if "budget" in options:
+            options |= of_expansion(options["budget"], self)
         self.kernel = kernel
-        self._f = Expansion((kernel or kernels.RBF())._terms(), **expansion)
+        self._f = self._make((kernel or self._default_kernel)._terms(), **options)
 
     @property
     @locked
     def kernel_in_use(self) -> kernels.Kernel:
         """The kernel with every gamma filled in (0: not known before the stream shows two different samples)."""
-        return (self.kernel or kernels.RBF())._resolved(self._f.kernel.mean_distance, self._f.kernel.mean_square)
+        return (self.kernel or self._default_kernel)._resolved(self._f.kernel.mean_distance, self._f.kernel.mean_square)
 
     @property
     @locked
@@ -113,13 +128,32 @@ class KernelEstimator(base.Estimator):
 
         With more than two classes the coefficient is a dict, with one for each label.
         """
-        f = self._f
-        columns = f.columns[:, :: f.n_outputs].tolist()
-        labels = self._labels.names if isinstance(self, KernelClassifier) else []
+        if not len(self._f):
+            return []
+        columns = self._coefficients()
+        names = self._labels.names if isinstance(self, LabelModel) else []
         return [
-            (f.point(i), dict(zip(labels, columns[i], strict=True)) if f.n_classes else columns[i][0])
-            for i in np.argsort(f.births)
+            (
+                self._point(i),
+                dict(zip(names, columns[i].tolist(), strict=True)) if columns.shape[1] > 1 else float(columns[i, 0]),
+            )
+            for i in self._by_age()
         ]
+
+    def _by_age(self) -> list[int]:
+        """The positions of the support vectors, the oldest first."""
+        found: list[int] = np.argsort(self._f.births).tolist()
+        return found
+
+    def _point(self, i: int) -> dict[Hashable, float]:
+        """The support vector at a position, in the user's feature names."""
+        found: dict[Hashable, float] = self._f.point(i)
+        return found
+
+    def _coefficients(self) -> NDArray[np.float64]:
+        """The coefficients at every position: an array (positions, classes or 1)."""
+        found: NDArray[np.float64] = self._f.columns[:, :: self._f.n_outputs]
+        return found
 
     @property
     @locked
@@ -127,8 +161,13 @@ class KernelEstimator(base.Estimator):
         """The norm of f in the kernel's Hilbert space."""
         return math.sqrt(self._f.norm2)
 
+    @classmethod
+    def _rules(cls) -> dict[str, str]:
+        """``_merging`` of the class and of its bases."""
+        return {name: rule for each in reversed(cls.__mro__) for name, rule in vars(each).get("_merging", {}).items()}
+
     def _check_state(self) -> None:
-        """ValueError where attributes that come from a checkpoint do not belong together."""
+        """ValueError if attributes that come from a checkpoint contradict each other."""
 
     @locked
     def __getstate__(self) -> dict[str, Any]:
@@ -136,6 +175,7 @@ class KernelEstimator(base.Estimator):
         return {plain(name): _plain(_snapshot(value)) for name, value in vars(self).items()}
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """A new model with these parameters, except those in ``new_params``, that has learned nothing."""
         with self._f.lock:
             return super().clone(new_params, include_attributes)
 
@@ -151,91 +191,10 @@ class KernelEstimator(base.Estimator):
             return super()._raw_memory_usage
 
 
-class KernelModel(KernelEstimator):
-    """What classifiers and regressors share: predictions from f, and how they are learned and explained."""
+class SupervisedModel(KernelEstimator):
+    """What classifiers and regressors share: mini-batches and explanations."""
 
-    _default_loss: optim.losses.Loss
-    _alone: ClassVar[bool]  # whether f(x) is what is predicted, and asked for without a detour
-    _looks_alone: ClassVar[bool]  # whether f is what is looked at
     _takes_words: ClassVar[bool] = False  # whether samples may have strings, None and NaN
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls._looks_alone = cls._look is KernelModel._look
-        same = cls._decision is KernelModel._decision and cls._predicted is KernelModel._predicted
-        cls._alone = same and cls._looks_alone
-
-    def _set_loss(self, loss: optim.losses.Loss | None) -> None:
-        """For the classes that have a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
-        self.loss = loss
-        self._derivative = derivative(self._default_loss if loss is None else loss)
-
-    def _weights(self) -> tuple[float, ...]:
-        """The weights of the outputs of f in what is predicted."""
-        return (1.0,)
-
-    def _parts(self) -> list[Part]:
-        """What predictions are the sum of: expansions, each with the weights of its outputs."""
-        return [(self._f, self._weights())]
-
-    def _decision(self, x: Any) -> float:
-        """What is predicted, where there are no classes."""
-        value: float = self._f.evaluate(x)
-        return value
-
-    def _look(self, x: Any, number: int = -1) -> tuple[Any, float]:
-        """A sample that is about to be learned: the function that ``_step`` changes, and its value p = f(x).
-
-        Where there are more than two classes, that of x has this number.
-        """
-        f = self._f
-        return f, f.observe(x, number)
-
-    def _predicted(self, p: float) -> float:
-        """``_decision`` for the sample that was looked at last, along its direction, where f(x) = p."""
-        return p
-
-    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        """The sum of the parts at every row of a frame: a column, or one for each class."""
-        parts: Any = (part.evaluate_many(frame, weights) for part, weights in self._parts())
-        values: NDArray[np.float64] = sum(parts)
-        return values
-
-    @locked
-    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
-        """The support vectors with their contributions to the decision for x, the largest in size first.
-
-        With more than two classes it is the score of the predicted class that is explained.
-        """
-        return self._explained(x)
-
-    def _explained(self, x: Any) -> list[tuple[dict[Hashable, float], float]]:
-        contributions, points = [], []
-        for f, weights in self._parts():
-            f.evaluate(x)
-            columns = f.columns.reshape(len(f), max(1, f.n_classes), f.n_outputs)[:, :, : len(weights)]
-            contributions.append(columns @ np.array(weights) * f.row[:, None])
-            points += [f.point(i) for i in range(len(f))]
-        each = np.concatenate(contributions)
-        column = each[:, each.sum(axis=0).argmax()]
-        return [(points[i], float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
-
-    @locked
-    def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
-        """A table of the five support vectors that contribute most to the decision for x."""
-        return self._debugged(x, decimals)
-
-    def _debugged(self, x: Any, decimals: int) -> str:
-        explained = self._explained(x)
-        top, others = explained[:5], explained[5:]
-        names = [", ".join(f"{name}={value:.{decimals}g}" for name, value in z.items()) for z, _ in top]
-        total = sum(contribution for _, contribution in explained)
-        values = [*(c for _, c in top), sum(c for _, c in others), total]
-        table = utils.pretty.print_table(
-            headers=["Support vector", "Contribution"],
-            columns=[[*names, f"{len(others)} others", "Sum"], [f"{v: ,.{decimals}f}" for v in values]],
-        )
-        return str(table)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Update the model with one sample.
@@ -250,10 +209,6 @@ class KernelModel(KernelEstimator):
             The weight of the sample: it multiplies the step of the update. 0 counts as a sample without loss.
 
         """
-        raise NotImplementedError
-
-    def _step(self, f: Any, y: float, p: float, w: float) -> None:
-        """The update of the paper for a sample that f has seen: y is the target or ±1, p is f(x), w its weight."""
         raise NotImplementedError
 
     def learn_stream(self, samples: Iterable[tuple[dict[Hashable, Any], Any]]) -> None:
@@ -280,37 +235,129 @@ class KernelModel(KernelEstimator):
         self._learn_rows(frame, targets, check_weights(1.0 if w is None else w, len(frame)))
 
     def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
-        """``learn_one`` for every row, where all targets and weights are checked."""
+        """``learn_one`` for every row; all targets and weights are checked."""
         learn: Any = self.learn_one  # a row of a frame is as good as a dict, and not for the user's eyes
         for row, target, weight in zip(frame, targets, weights, strict=True):
             learn(row, target, weight)
 
     def _check_many(self, targets: list[Any]) -> None:
-        """Raise where one of these targets is wrong, before the first is learned."""
+        """Raise if one of these targets is invalid, before the first is learned."""
+        raise NotImplementedError
+
+    @locked
+    def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
+        """The support vectors with their contributions to the decision for x, the largest in size first.
+
+        With more than two classes the score of the predicted class is explained.
+        """
+        return self._explained(x)
+
+    def _explained(self, x: Any) -> list[tuple[dict[Hashable, float], float]]:
+        points, each = self._contributions(x)
+        column = each[:, each.sum(axis=0).argmax()]
+        return [(points[i], float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
+
+    def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
+        """The support vectors and what each adds to the decision for x: an array (support vectors, classes or 1)."""
+        raise NotImplementedError
+
+    @locked
+    def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
+        """A table of the five support vectors that contribute most to the decision for x."""
+        return self._debugged(x, decimals)
+
+    def _debugged(self, x: Any, decimals: int) -> str:
+        explained = self._explained(x)
+        top, others = explained[:5], explained[5:]
+        names = [", ".join(f"{name}={value:.{decimals}g}" for name, value in z.items()) for z, _ in top]
+        total = sum(contribution for _, contribution in explained)
+        values = [*(c for _, c in top), sum(c for _, c in others), total]
+        table = utils.pretty.print_table(
+            headers=["Support vector", "Contribution"],
+            columns=[[*names, f"{len(others)} others", "Sum"], [f"{v: ,.{decimals}f}" for v in values]],
+        )
+        return str(table)
+
+
+class TargetModel(SupervisedModel, base.MiniBatchRegressor):
+    """A regressor: its targets are numbers."""
+
+    def _check_many(self, targets: list[Any]) -> None:
+        for y in targets:
+            check_target(y)
+
+
+class LabelModel(SupervisedModel, base.MiniBatchClassifier):
+    """A classifier, and the labels that it has seen."""
+
+    _merging = {"_labels": "own"}
+
+    def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
+        super().__init__(kernel, **options)
+        self._labels = Labels()
+
+    @property
+    def _multiclass(self) -> bool:
+        """Whether it accepts a third label."""
+        return False
+
+    def _check_many(self, targets: list[Any]) -> None:
+        self._labels.check(targets, type(self).__name__, multiclass=self._multiclass)
+
+
+class KernelModel(SupervisedModel):
+    """A model that predicts f(x), or a sum of functions, and steps over f."""
+
+    _default_loss: optim.losses.Loss
+    _alone: Any = True  # whether f(x) is the prediction; a property if that depends on a parameter
+
+    def _set_loss(self, loss: optim.losses.Loss | None) -> None:
+        """For the classes that have a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
+        self.loss = loss
+        self._derivative = derivative(self._default_loss if loss is None else loss)
+
+    def _step(self, f: Any, y: float, p: float, w: float) -> None:
+        """The update of the paper for a sample that f has seen: y is the target or ±1, p is f(x), w its weight."""
         raise NotImplementedError
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
         """The loss of passive-aggressive algorithms for the prediction p, and the sign of their step."""
         raise NotImplementedError
 
+    def _weights(self) -> tuple[float, ...]:
+        """The weights of the outputs of f in the prediction."""
+        return (1.0,)
 
-class Composite(KernelModel):
-    """A model whose predictions are the sum of its ``_parts``; ``_look`` shows x to all of them."""
+    def _others(self) -> Sequence[Summand]:
+        """The other functions in the prediction."""
+        return ()
 
-    def _parts(self) -> list[Part]:
-        raise NotImplementedError
+    def _summands(self) -> list[Summand]:
+        """The functions whose sum is predicted, f first."""
+        return [(self._f, self._weights()), *self._others()]
 
     def _decision(self, x: Any) -> float:
-        value = 0.0
-        for part, weights in self._parts():
-            value += part.evaluate(x, weights)
+        """The predicted value; not for more than two classes."""
+        value: float = self._f.evaluate(x, self._weights())
+        for other, weights in self._others():
+            value += other.evaluate(x, weights)
         return value
 
-    def _predicted(self, p: float) -> float:
-        value = 0.0
-        for part, weights in self._parts():
-            value += part.value(weights)
-        return value
+    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
+        """The sum of the summands at every row of a frame: a column, or one for each class."""
+        values: Any = sum(f.evaluate_many(frame, weights) for f, weights in self._summands())
+        return cast(NDArray[np.float64], values)
+
+    def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
+        points: Points = []
+        contributions = [np.zeros((0, max(1, self._f.n_classes)))]
+        for f, weights in self._summands():
+            f.evaluate(x)
+            if len(f):
+                columns = f.columns.reshape(len(f), max(1, f.n_classes), f.n_outputs)[:, :, : len(weights)]
+                contributions.append(columns @ np.array(weights) * f.row[:, None])
+                points += [f.point(i) for i in range(len(f))]
+        return points, np.concatenate(contributions)
 
 
 class _Snapshot:
@@ -327,7 +374,7 @@ def _snapshot(value: Any) -> Any:
     """An attribute that no later step changes.  Parameters are shared: a step only reads them."""
     if isinstance(value, base.Base):
         return value
-    if hasattr(value, "restore") or isinstance(value, Expansion | random.Random):
+    if hasattr(value, "restore") or isinstance(value, random.Random):
         return _Snapshot(value)
     return copy.deepcopy(value)
 
@@ -341,7 +388,7 @@ def _plain(value: Any) -> Any:
     return plain(value)
 
 
-class KernelRegressor(KernelModel, base.MiniBatchRegressor):
+class KernelRegressor(KernelModel, TargetModel):
     """A regressor whose prediction is f(x)."""
 
     _default_loss = optim.losses.Squared()
@@ -360,7 +407,7 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
             lock.acquire()
             if not self._alone:
                 return self._decision(x)
-            value: float = f.evaluate(x) if len(f) else 0.0
+            value: float = f.evaluate(x) if f else 0.0
             return value
         finally:
             lock.release()
@@ -383,7 +430,9 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
             if self._alone:
                 p = f.observe(x)
             else:
-                f, p = self._look(x)
+                for other, _ in self._others():
+                    other.observe(x)
+                p = f.observe(x)
             self._step(f, y, p, w)
         finally:
             lock.release()
@@ -399,34 +448,25 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         if self._f.n_classes:
             raise ValueError("a regressor with classes")
 
-    def _check_many(self, targets: list[Any]) -> None:
-        for y in targets:
-            check_target(y)
-
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
         """The ε-insensitive loss, not positive where there is none, and the sign of the step that lessens it."""
         residual = y - p
         return abs(residual) - self.eps, math.copysign(1.0, residual)
 
 
-class KernelClassifier(KernelModel, base.MiniBatchClassifier):
-    """A classifier by the sign of f(x), where 0 is positive; of more than two classes it predicts the largest f_c(x).
+class KernelClassifier(KernelModel, LabelModel):
+    """A classifier by the sign of f(x), 0 is positive; with more than two classes, by the largest f_c(x).
 
-    The positive label is True, 1 or +1 where the labels are bool or numbers; of any other pair of labels it is the
-    second one that the stream shows.
+    The positive label is True, 1 or +1 if the labels are bool or numbers; of any other pair it is the second one that
+    the stream shows.
     """
 
     _default_loss: optim.losses.Loss = optim.losses.Hinge()
+    _merging = {"_calibration": "own"}
 
-    def __init__(self, kernel: kernels.Kernel | None = None, **expansion: Any):
-        super().__init__(kernel, **expansion)
-        self._labels = Labels()
+    def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
+        super().__init__(kernel, **options)
         self._calibration = Calibration()
-
-    @property
-    def _multiclass(self) -> bool:
-        """Whether a third label is welcome: where an algorithm is all margins and steps, without coefficients of ±1."""
-        return False
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -447,11 +487,15 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
                 position = self._learn_label(x, y)
             target = 1.0 if position or f.n_classes else -1.0
             if self._alone:
-                p = self._calibration.observe(f, x, position)
+                p = observe_label(f, self._calibration, x, position)
             else:
-                number = position if f.n_classes else -1
-                f, p = (f, f.observe(x, number)) if self._looks_alone else self._look(x, number)
-                self._calibration.update(target * self._predicted(p))
+                for other, _ in self._others():
+                    other.observe(x)
+                p = f.observe(x, position if f.n_classes else -1)
+                value = f.value(self._weights())
+                for other, weights in self._others():
+                    value += other.value(weights)
+                self._calibration.update(target * value)
             self._step(f, target, p, w)
         finally:
             lock.release()
@@ -465,25 +509,18 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
             super()._learn_rows(frame, targets, weights)
 
     def _learn_label(self, x: Any, y: Any) -> int:
-        """A label that was not seen before takes its place; x is looked at first: a refused sample brings no label."""
+        """A new label takes its place; x is evaluated first, as a rejected sample adds no label."""
         labels, f = self._labels, self._f
         self._check_many([y])
         f.evaluate(x)
         labels.add(y, f)
         return labels.positions[y]
 
-    def _check_many(self, targets: list[Any]) -> None:
-        try:
-            different: Iterable[Any] = dict.fromkeys(targets)
-        except TypeError:  # a label that is not hashable
-            different = targets
-        self._labels.check(different, type(self).__name__, multiclass=self._multiclass)
-
     def _scores(self, x: Any) -> list[float]:
         """The score of the positive label, or one for each class."""
         if not self._f.n_classes:
             return [self._decision(x)]
-        ((f, weights),) = self._parts()
+        ((f, weights),) = self._summands()
         scores: list[float] = f.evaluate(x, weights)
         return scores[: len(self._labels)]
 
@@ -493,12 +530,12 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The score of the positive label, larger where the model is surer; of more than two classes, that of each."""
+        """The score of the positive label, larger if the model is more certain; with more than two labels, of each."""
         scores = self._scores(x)
         return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=False))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """The predicted label: one that the stream has shown, or None where it has shown none."""
+        """The predicted label, one of those seen so far; None before the first."""
         f = self._f
         lock = f.lock
         try:
@@ -518,7 +555,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     @locked
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each label that the stream has shown.
+        """The probability of each label seen so far.
 
         With the log loss it is the sigmoid of the score, otherwise a sigmoid whose slope is fitted to the stream. A
         class for two labels has False and True from the start, as River asks of it, until other labels come.
@@ -544,7 +581,7 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
 
     @locked
     def predict_many(self, X: Any) -> Any:
-        """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
+        """The predicted labels of the rows of a frame; all None before the first label."""
         frame = frame_of(X)
         scores = self._decisions(rows_of(frame))
         names = self._labels.names

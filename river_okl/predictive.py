@@ -12,68 +12,40 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, proba
+from river import proba
 from river.utils.dataframe import to_native_series
 from scipy import special
 
-from river_okl._core.driver import learn_new_label
+from river_okl._core.function.protocol import learn_new_label
 from river_okl.checks import LARGEST_WEIGHT, check_between, check_target, check_weight
 from river_okl.frames import frame_of, label_frame, label_series, rows_of
-from river_okl.labels import Labels
-from river_okl.model import KernelModel, locked
+from river_okl.model import LabelModel, Points, SupervisedModel, TargetModel, locked
 
 
-class PredictiveModel(KernelModel):
-    """What both tasks share."""
+class PredictiveModel(SupervisedModel):
+    """What both tasks share: support vectors are the points in the mean."""
 
-    _f: Any
-
-    def _coefficients(self) -> NDArray[np.float64]:
-        """Of every point in the mean: an array (points, columns)."""
-        found: NDArray[np.float64] = self._f.alpha().T
-        return found
-
-    def _contributions(self, x: Any) -> NDArray[np.float64]:
-        """What every point adds to the mean at x: an array (points, columns)."""
-        self._f.look(x)
-        found: NDArray[np.float64] = self._coefficients() * self._f.row[:, None]
-        return found
+    def _by_age(self) -> list[int]:
+        return sorted(self._f.supports, key=self._f.points.births.__getitem__)
 
     def _point(self, i: int) -> dict[Hashable, float]:
-        """A point in the user's feature names."""
         found: dict[Hashable, float] = self._f.points.point(i)
         return found
 
-    @property
-    @locked
-    def support_vectors(self) -> list[tuple[dict[Hashable, float], Any]]:
-        """Every point with its coefficient in the mean, the oldest first: a copy in the user's feature names.
+    def _coefficients(self) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = self._f.coefficients()
+        return found
 
-        With more than two classes the coefficient is a dict, with one for each label.
-        """
-        f = self._f
-        columns = self._coefficients()
-        names = self._labels.names if isinstance(self, PredictiveClassifier) else []
-        return [
-            (
-                self._point(i),
-                dict(zip(names, columns[i].tolist(), strict=True)) if columns.shape[1] > 1 else float(columns[i, 0]),
-            )
-            for i in sorted(f.supports, key=f.points.births.__getitem__)
-        ]
-
-    def _explained(self, x: Any) -> list[tuple[dict[Hashable, float], float]]:
-        each = self._contributions(x)
-        column = each[:, each.sum(axis=0).argmax()]
-        order = sorted(self._f.supports, key=lambda i: -abs(column[i]))
-        return [(self._point(i), float(column[i])) for i in order]
+    def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
+        each, positions = self._f.contributions(x), list(self._f.supports)
+        return [self._point(i) for i in positions], each[positions]
 
 
-class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
-    """A regressor that says how sure it is."""
+class PredictiveRegressor(PredictiveModel, TargetModel):
+    """A regressor that predicts a mean and a standard deviation."""
 
     def _prediction(self, x: Any) -> tuple[float, float]:
-        """Mean and deviation of the target."""
+        """Mean and standard deviation of the target."""
         raise NotImplementedError
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
@@ -128,18 +100,11 @@ class PredictiveRegressor(PredictiveModel, base.MiniBatchRegressor):
         )
         return to_native_series(predictions, name=None, like=frame)
 
-    def _check_many(self, targets: list[Any]) -> None:
-        for y in targets:
-            check_target(y)
 
-
-class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
+class PredictiveClassifier(PredictiveModel, LabelModel):
     """A classifier whose probabilities are the predictive ones."""
 
     _multiclass = True
-
-    def _start(self) -> None:
-        self._labels = Labels()
 
     def _probabilities(self, x: Any) -> list[float]:
         """Of every label by its position; of two where there are fewer."""
@@ -153,21 +118,14 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
                 position = self._labels.positions[y]
             except (KeyError, TypeError):
                 self._check_many([y])
-                self._probabilities(x)  # a sample that is refused brings no label
+                self._probabilities(x)  # a rejected sample adds no label
                 learn_new_label(self._labels, *self._labels.with_label(y), self._f, x, y, w)
             else:
                 self._f.learn(x, float(position), w)
 
-    def _check_many(self, targets: list[Any]) -> None:
-        try:
-            different: Any = dict.fromkeys(targets)
-        except TypeError:  # a label that is not hashable
-            different = targets
-        self._labels.check(different, type(self).__name__, multiclass=True)
-
     @locked
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The predictive probability of each label that the stream has shown."""
+        """The predictive probability of each label seen so far."""
         return self._named(self._probabilities(x)) if self._labels.names else {}
 
     def _named(self, probabilities: list[float]) -> dict[Any, float]:
@@ -175,7 +133,7 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
         return dict(zip(names, probabilities, strict=False)) if len(names) >= 2 else dict.fromkeys(names, 1.0)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """The predicted label: one that the stream has shown, or None where it has shown none."""
+        """The predicted label, one of those seen so far; None before the first."""
         with self._f.lock:
             names = self._labels.names
             if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
@@ -185,7 +143,7 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The log-odds of the positive label; of more than two classes, the log-probability of each."""
+        """The log-odds of the positive label; with more than two labels, the log-probability of each."""
         probabilities = [max(p, 1e-300) for p in self._probabilities(x)]
         if len(probabilities) == 2:
             return math.log(probabilities[1]) - math.log(probabilities[0])
@@ -193,7 +151,7 @@ class PredictiveClassifier(PredictiveModel, base.MiniBatchClassifier):
 
     @locked
     def predict_many(self, X: Any) -> Any:
-        """The predicted labels of the rows of a frame; None in all of them where the stream has shown no label."""
+        """The predicted labels of the rows of a frame; all None before the first label."""
         frame, names = frame_of(X), self._labels.names
         rows = [self._probabilities(row) for row in rows_of(frame, self._takes_words)]
         positions = np.array([_best(row) if len(names) >= 2 else 0 for row in rows], dtype=int) if names else None

@@ -11,7 +11,7 @@ import scipy.optimize
 
 from river_okl import AhpatronClassifier, AVPClassifier, KernelPerceptronClassifier, kernels
 from river_okl.algorithms.ahpatron import _halve, _largest_half
-from river_okl.solvers import solve_with_ridge
+from river_okl.algorithms.support import solve_with_ridge
 from tests import streams
 
 STREAM = streams.dense("classification", n=400)

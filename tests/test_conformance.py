@@ -651,7 +651,7 @@ NONSENSE = {
     "averaged": [None, 2, "no", []],
     "mode": [3, -1, "I", None, 1.5, math.nan],
     "forgetting": [*NUMBERS, 0.0, 1.5, math.inf],
-    "amplitude": [*NUMBERS, 0.0, math.inf],
+    "prior_variance": [*NUMBERS, 0.0, math.inf],
     "noise": [*NUMBERS, 0.0, math.inf],
     "scale": [None, 1, "yes"],
 }
@@ -753,7 +753,8 @@ def test_the_memory_that_river_sees_holds_the_support_vectors(cls):
 
 def of_trees(model):
     """What the trees of a mixture take: they grow, up to a bound that test_forest.py tests."""
-    return sum(sys.getsizeof(forest) for forest in getattr(getattr(model, "_f", None), "forests", ()))
+    experts = getattr(getattr(model, "_f", None), "experts", ())
+    return sum(sys.getsizeof(expert) for expert in experts if "forest" in expert.name)
 
 
 @each_bounded

@@ -5,6 +5,9 @@ The doctests of the pages are run by pytest itself (pyproject.toml).
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
+import json
 import os
 import pathlib
 import re
@@ -72,14 +75,16 @@ def test_links_lead_to_files(path):
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_code_blocks_are_of_a_kind_that_is_run(path):
     kinds = set(re.findall(r"^ *```(\S+)$", text(path), re.M))
+    if path.name == "CONTRIBUTING.md":  # its template is run below; that of an expert is compiled by whoever adds one
+        kinds -= {"cython"}
     assert kinds <= {"python", "sh", "math"}
-    if path.name != "CONTRIBUTING.md":  # its template is run below
+    if path.name != "CONTRIBUTING.md":
         assert all(">>> " in block for block in blocks(path, "python"))
 
 
 @pytest.mark.parametrize(
     "command",
-    [line for path in PAGES if path.parent.name == "docs" for b in blocks(path, "sh") for line in b.splitlines()],
+    [line for path in PAGES if path.parent == HERE / "docs" for b in blocks(path, "sh") for line in b.splitlines()],
 )
 def test_commands_of_the_pages_run(command, monkeypatch, capsys):
     """As ``python -m`` does, in this process, which has imported all that takes long."""
@@ -131,6 +136,127 @@ def test_an_example_runs_by_itself(tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "picture.png").exists()
     assert done.stdout
+
+
+@pytest.fixture(scope="module")
+def hooks():
+    for name in ("mkdocs", "latex2mathml"):
+        pytest.importorskip(name, reason="the site's tools are not installed: pip install 'river_okl[docs]'")
+    spec = importlib.util.spec_from_file_location("hooks", HERE / "docs" / "hooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_index_of_the_api_has_every_public_name_once(hooks):
+    listed = re.findall(r"^\* \[`(?:distributed\.)?(\w+)`\]\((\S+)\): (.+)$", hooks.index(), re.M)
+    assert sorted(name for name, _, _ in listed) == sorted([*river_okl.api.__all__, "train"])
+    for name, target, line in listed:
+        assert target == f"{name}.md" or (HERE / "docs" / "api" / target.partition("#")[0]).resolve().is_file()
+        assert 20 < len(line) < 200, f"{name} is described in a line"
+
+
+def test_a_page_of_the_api_has_signature_parameters_and_members(hooks):
+    anchors = set(re.findall(r"\{ #(\S+) \}", hooks.interface()))
+    for name, value in hooks.public().items():
+        if not hooks.paged(name):
+            continue
+        page = hooks.page(name)
+        assert f"import {name}\n" in page
+        assert "## Examples" in page or name in ("distance", "load", "train")
+        given = [each for each in inspect.signature(value).parameters if each not in ("args", "options")]
+        assert re.findall(r"^\* \*\*(\w+)\*\* \(", page, re.M) == given, name
+        assert set(re.findall(r"interface\.md#(\S+)\)", page)) <= anchors, name
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    """With links and anchors checked; in .ci/run ``--quiet`` hides warnings from ``--strict``."""
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed: pip install 'river_okl[docs]'")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=HERE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "api" / "OKLClassifier.html").exists()
+
+
+# One protocol ---------------------------------------------------------------------------------------------------------
+
+RESULTS = HERE / "benchmarks" / "results"
+OTHER_PROTOCOL = {  # what benchmarks.md states, and of River's regressors what makes them another model
+    ("KNN", "TrumpApproval"): "another search for neighbours, and a target that is standardised",
+    ("KNN", "cadata"): "the same",
+    ("HoeffdingTree", "TrumpApproval"): "a target that is standardised",
+    ("HoeffdingTree", "cadata"): "the same",
+    ("LinearRegression", "cadata"): "it diverges behind one scaler and not behind the other",
+}
+
+
+def short(name):
+    """A model as the leaderboard calls it; None if a table of results/classes.md gives it another budget."""
+    cls = getattr(river_okl, name, None)
+    budget = inspect.signature(cls).parameters.get("budget") if cls else None
+    if budget is not None and budget.default != 100:
+        return None
+    return re.sub(r"Classifier$|Regressor$", "", name.rpartition(".")[2]).replace("ARF", "ARF(10)")
+
+
+def rows_of(table):
+    head, _, *rows = [[cell.strip(" *`") for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    return head, rows
+
+
+def test_tables_of_one_protocol_agree():
+    """A model has one number on one stream: leaderboard, table of all classes, benchmark of the command."""
+    from benchmarks import readme
+
+    accuracies, errors = readme.section(1), readme.section(4)
+    text = (RESULTS / "classes.md").read_text(encoding="utf-8")
+    compared = 0
+    for table, leaderboard in zip(re.findall(r"(?:^\|.*\n)+", text, re.M), (accuracies, errors), strict=True):
+        (_, *head), rows = rows_of(table)
+        for name, *cells in rows:
+            model = short(name)
+            for stream, cell in zip(head, cells, strict=True):
+                if model not in leaderboard.get(stream, {}) or (model, stream) in OTHER_PROTOCOL:
+                    continue
+                compared += 1
+                there = leaderboard[stream][model]
+                if leaderboard is accuracies:
+                    assert float(cell.rstrip("%")) == pytest.approx(there, abs=0.3), (model, stream)
+                else:
+                    assert float(cell.replace(",", "")) == pytest.approx(there, rel=0.03), (model, stream)
+    assert compared >= 10
+    for model in json.loads((RESULTS / "race.json").read_text(encoding="utf-8"))["models"]:
+        name = re.sub(r"Classifier$", "", model["model"].rpartition(".")[2]).replace("ARF", "ARF(10)")
+        if name in accuracies["Bananas"]:
+            accuracy = 100.0 * (1.0 - model["error_rate"])
+            assert accuracy == pytest.approx(accuracies["Bananas"][name], abs=0.3), name
+
+
+def test_accuracies_in_prose_are_those_of_the_leaderboard():
+    """Sentences that name a model and a stream with a number."""
+    from benchmarks import readme
+
+    accuracies, errors = readme.section(1), readme.section(4)
+    hyperplane = accuracies["Hyperplane"]
+    claims = [
+        ("README.md", "on Hyperplane River's `LogisticRegression` has {}", hyperplane["LogisticRegression"]),
+        ("README.md", "`OKLClassifier` {} %.\n* Samples", hyperplane["OKL"]),
+        ("docs/which-class.md", "has\n{} %, `OKLClassifier`", hyperplane["LogisticRegression"]),
+        ("docs/which-class.md", "one has {} %", accuracies["elec2"]["NoChange"]),
+        ("docs/which-class.md", "`PAClassifier` {} %", accuracies["elec2"]["PA"]),
+        ("docs/which-class.md", "except `OKLClassifier` with {}.", accuracies["elec2"]["OKL"]),
+        ("docs/which-class.md", "with an error of {},", errors["TrumpApproval"]["LinearRegression"]),
+        ("docs/drift.md", "last label has {} %", accuracies["elec2"]["NoChange"]),
+        ("docs/first-model.md", "regression has {} %", accuracies["Bananas"]["LogisticRegression"]),
+        ("docs/faq.md", "regression has {} %", accuracies["Bananas"]["LogisticRegression"]),
+    ]
+    for path, sentence, number in claims:
+        assert sentence.format(number) in text(HERE / path), (path, sentence.format(number))
+    assert all(row["OKL"] == min(row.values()) for name, row in errors.items() if " " not in name), "all eight streams"
+    classes = dict(re.findall(r"^\| `(\S+)` \| (.*)$", (RESULTS / "classes.md").read_text(encoding="utf-8"), re.M))
+    for name in ("AhpatronClassifier", "neighbors.KNNClassifier", "KernelPAClassifier", "FOGDClassifier"):
+        three = re.findall(r"([\d.]+)%", classes[name])
+        assert "{}, {} and {} %".format(*three) in text(HERE / "docs" / "which-class.md"), name
 
 
 def test_versions_agree():

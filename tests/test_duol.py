@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from river_okl import BDUOLClassifier, DUOLClassifier, KernelPAClassifier, kernels
 from river_okl.algorithms.duol import _discard, _two_variable_step
-from river_okl.solvers import RIDGE, box_quadratic, solve_without
+from river_okl.algorithms.support import RIDGE, box_quadratic, solve_without
 from tests import streams
 
 STRATEGIES = ["removal", "projection", "approximate", "nearest"]

@@ -14,7 +14,7 @@ import pytest
 from river import optim
 
 from river_okl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor, OGDClassifier, kernels
-from river_okl.algorithms import fogd_nogd
+from river_okl._core.function.frequencies import frequencies
 from tests import reference, streams
 
 GAMMA = 0.4
@@ -26,7 +26,7 @@ def twin_of(model, cls, **options):
     return cls(
         reference.rbf(GAMMA),
         n_components=model.n_components,
-        frequency=lambda name: scale * fogd_nogd.frequencies(model._key, name, model.n_components),
+        frequency=lambda name: scale * frequencies(model._f.key, name, model.n_components),
         **options,
     )
 
@@ -36,10 +36,7 @@ def twin_of(model, cls, **options):
 
 def z(model, x):
     """The features of x."""
-    weights = np.zeros(2 * model.n_components)
-    model._decision(x)
-    model._z.move(model._f.rows, 1.0, weights)
-    return weights
+    return np.array(model._f.features_of(x, 1.0))
 
 
 def errors(n_components, seed):
@@ -60,7 +57,7 @@ def test_the_features_approximate_the_kernel():
 
 
 def test_frequencies_are_standard_normal():
-    U = np.array([fogd_nogd.frequencies(1, f"x{i}", 500) for i in range(200)])
+    U = np.array([frequencies(1, f"x{i}", 500) for i in range(200)])
     n = U.size  # 10⁵
     assert abs(U.mean()) < 4.0 / math.sqrt(n)
     assert abs(U.var() - 1.0) < 4.0 * math.sqrt(2.0 / n)
@@ -117,20 +114,20 @@ def test_equal_names_are_one_feature():
     ]:
         columns = []
         for name in names:
-            columns.append(fogd_nogd.frequencies(7, name, 10))
+            columns.append(frequencies(7, name, 10))
         assert all((column == columns[0]).all() for column in columns)
     distinct = [1, "1", -1, -2, 1.5, "a", ("a",), ("a", 1), None, b"a", (("a", 1),)]
-    firsts = {float(fogd_nogd.frequencies(7, name, 1)[0]) for name in distinct}
+    firsts = {float(frequencies(7, name, 1)[0]) for name in distinct}
     assert len(firsts) == len(distinct)
-    assert float(fogd_nogd.frequencies(8, "a", 1)[0]) not in firsts
+    assert float(frequencies(8, "a", 1)[0]) not in firsts
 
 
 def test_frequencies_are_the_same_in_every_process():
     """Whatever PYTHONHASHSEED is; and pinned, because a stored model must find its features again."""
-    code = "from river_okl.algorithms.fogd_nogd import frequencies as f; print(*f(3, ('a', 1), 3), *f(3, 'b', 1))"
+    code = "from river_okl._core.function.frequencies import frequencies as f; print(*f(3, ('a', 1), 3), *f(3, 'b', 1))"
     environment = {**os.environ, "PYTHONHASHSEED": "1"}  # this process has another
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    expected = [*fogd_nogd.frequencies(3, ("a", 1), 3), *fogd_nogd.frequencies(3, "b", 1)]
+    expected = [*frequencies(3, ("a", 1), 3), *frequencies(3, "b", 1)]
     assert [float(v) for v in done.stdout.split()] == pytest.approx(expected, abs=0.0)
     assert expected == pytest.approx([2.1293154970829735, -0.7112004696332201, -0.7881222339117884, 1.4469287421056474])
 
@@ -155,8 +152,8 @@ def test_features_of_small_and_large_arguments(n_components, size):
     rng = np.random.default_rng(n_components)
     for _ in range(20):
         x = {f"x{i}": v for i, v in enumerate(size * rng.normal(size=3))}
-        u = sum(v * fogd_nogd.frequencies(model._key, name, n_components) for name, v in x.items())
-        largest = sum(abs(v) * abs(fogd_nogd.frequencies(model._key, name, n_components)) for name, v in x.items())
+        u = sum(v * frequencies(model._f.key, name, n_components) for name, v in x.items())
+        largest = sum(abs(v) * abs(frequencies(model._f.key, name, n_components)) for name, v in x.items())
         error = 5e-16 + 4e-16 * largest  # of a sine, and of its argument
         found = z(model, x) * math.sqrt(n_components)
         assert (abs(found[:n_components] - np.cos(u)) <= error).all()
@@ -166,7 +163,7 @@ def test_features_of_small_and_large_arguments(n_components, size):
 def test_sine_and_cosine_near_multiples_of_a_quarter_turn():
     """One component and one feature: the argument is as near to a multiple of π/2 as a float can be, or anywhere."""
     model = FOGDClassifier(kernels.RBF(0.5), n_components=1, seed=4)
-    (frequency,) = fogd_nogd.frequencies(model._key, "a", 1)
+    (frequency,) = frequencies(model._f.key, "a", 1)
     for n in [*range(-50, 50), 1000, -12345, 300_000]:
         for shift in (0.0, 1e-9, 1e-3, 0.25, 0.7853981633974483):
             v = float((n * math.pi / 2 + shift) / frequency)
@@ -187,7 +184,7 @@ def test_a_model_that_is_loaded_goes_on_bit_for_bit():
             model.predict_one(x)
         model.learn_one(x, y)
         other.learn_one(x, y)
-        assert (model._w == other._w).all()
+        assert (model._f.columns == other._f.columns).all()
 
 
 def test_gamma_of_the_stream_is_that_of_the_kernel():
@@ -214,12 +211,12 @@ def test_fogd_needs_one_gaussian(kernel):
 def test_bad_samples_are_refused_and_change_nothing(x):
     model = FOGDClassifier(seed=1)
     model.learn_one({"a": 1.0}, True)
-    before = (model._w.copy(), model.kernel_in_use, model._t)
+    before = (model._f.columns, model.kernel_in_use, model._t)
     with pytest.raises((ValueError, TypeError), match="'a'"):
         model.predict_one(x)
     with pytest.raises((ValueError, TypeError), match="'a'"):
         model.learn_one(x, False)
-    assert (model._w == before[0]).all()
+    assert (model._f.columns == before[0]).all()
     assert (model.kernel_in_use, model._t) == before[1:]
     assert model.predict_one({"a": 1.0}) is True
 

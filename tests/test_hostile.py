@@ -305,7 +305,7 @@ class FailingRegression(optim.losses.Squared):
 
 def function(model):
     """What a model has learned: its expansions, and its random state."""
-    return [snapshot((f.__getstate__(), f.births)) for f in expansions(model)], snapshot(getattr(model, "_rng", None))
+    return [snapshot((f.state(), f.births)) for f in expansions(model)], snapshot(getattr(model, "_rng", None))
 
 
 def failing_loss(cls):

@@ -10,11 +10,13 @@ import functools
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 import river_okl
 from river_okl import kernels
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
+from river_okl._core.kernel import Kernel as CompiledKernel
 
 ALL = [
     kernels.RBF(),
@@ -156,6 +158,25 @@ def test_kernels_are_functions(kernel):
     assert kernel(x, z) == model.decision_function_one(x)
     assert kernel(x, z) == pytest.approx(kernel(z, x), rel=1e-15)
     assert kernel({}, {}) == kernel({"a": 0.0}, {})
+
+
+@pytest.mark.parametrize("kernel", ALL, ids=str)
+def test_a_matrix_is_that_of_its_pairs(kernel):
+    rng = np.random.default_rng(1)
+    X, Z = rng.normal(size=(5, 3)), rng.normal(size=(11, 3))
+    Z[7] = X[2]
+    compiled = CompiledKernel(kernel._terms())
+    compiled.tune(2.0, 4.0)
+    squares = (X * X).sum(axis=1), (Z * Z).sum(axis=1)
+    dots = X @ Z.T
+    dots[2, 7] = squares[0][2]
+    found = compiled.evaluate(dots, *squares)
+    pairs = [[dict(enumerate(row.tolist())) for row in points] for points in (X, Z)]
+    resolved = kernel._resolved(2.0, 4.0)
+    expected = [[resolved(x, z) for z in pairs[1]] for x in pairs[0]]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    with pytest.raises(ValueError, match="5 x 11 products of 4 points with 11"):
+        compiled.evaluate(dots, squares[0][:4], squares[1])
 
 
 def test_values_of_kernels():

@@ -17,7 +17,7 @@ import pytest
 from river import datasets, linear_model, preprocessing
 
 import river_okl
-from river_okl import OLRDClassifier, errors, files, kernels, losses
+from river_okl import OLRDClassifier, files, kernels, losses
 from river_okl.cli import lookup
 from river_okl.cli.command import main
 from river_okl.cli.race import race
@@ -396,7 +396,7 @@ def test_gaps_and_commas_among_numbers_are_counted(tmp_path):
     assert samples[0][0] == {"a": 1234.0, "b=-": 1.0}
     assert "numbers written as 1,234: 2" in stream.note and "gaps" not in stream.note
     path.write_text("a;y\n0,123;1\n1,234;2\n")
-    with pytest.raises(errors.UsageError, match="'a' have decimal commas"):
+    with pytest.raises(files.UsageError, match="'a' have decimal commas"):
         read(path)
 
 
@@ -495,7 +495,7 @@ def test_libsvm_whose_first_lines_have_no_features(tmp_path):
     path.write_text("-1\n+1 # none\n-1 3:0.5\n")
     assert read(path)[1] == [({}, False), ({}, True), ({3: 0.5}, False)]
     path.write_text("1\n2\n3\n")
-    with pytest.raises(errors.UsageError, match="has no column beside the target"):
+    with pytest.raises(files.UsageError, match="has no column beside the target"):
         read(path)
 
 
@@ -590,7 +590,7 @@ def test_models_with_parameters():
     ],
 )
 def test_nothing_that_a_name_says_is_run(text):
-    with pytest.raises(errors.UsageError):
+    with pytest.raises(files.UsageError):
         model(text)
 
 

@@ -14,7 +14,10 @@ from river.datasets import synth
 
 import river_okl
 from river_okl import distributed, kernels
-from river_okl.shards.statistics import Moments
+from river_okl._core.kernel import Kernel as CompiledKernel
+from river_okl.merging import expansions
+from river_okl.merging.spaces import Space
+from river_okl.merging.statistics import Moments
 from tests import reference, streams
 from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
 
@@ -85,6 +88,25 @@ def test_every_class_merges_or_says_why_not(cls, options, name, tmp_path):
     assert decision(model, stream[5][0]) == decision(again, stream[5][0])
 
 
+@pytest.mark.parametrize(("cls", "options", "name"), VARIANTS, ids=[name for *_, name in VARIANTS])
+def test_every_attribute_declares_how_it_merges(cls, options, name):
+    model, known = small(cls, **options), {*expansions.RULES, "own", "parameters"}
+    rules, own = cls._rules(), vars(model).keys() - model._get_params().keys()
+    reasons = [rules[attribute] for attribute in own & rules.keys() if rules[attribute] not in known]
+    assert all(" " in reason for reason in reasons), "no rule has this name"
+    assert reasons or own <= rules.keys()
+
+
+def test_an_attribute_that_declares_nothing_does_not_merge():
+    class Counting(river_okl.RBPClassifier):
+        def __init__(self, kernel=None, *, budget=100, seed=None):
+            super().__init__(kernel, budget=budget, seed=seed)
+            self._counter = 0
+
+    with pytest.raises(TypeError, match=r"^Counting does not merge: nothing is said of its _counter$"):
+        river_okl.merge([Counting(), Counting()])
+
+
 @pytest.mark.parametrize("name", MERGING)
 def test_a_shard_that_learned_nothing_adds_nothing(name):
     cls = CLASSES[name]
@@ -123,7 +145,7 @@ def test_residuals_are_averaged_in_one_unit():
 
     def squares(model):
         state = model._f.state()
-        return state["estimates"]["residuals"] * state["target"][2]  # times the target's variance
+        return state["combiner"]["residuals"] * state["target"][2]  # times the target's variance
 
     a, b = learned(1), learned(10)
     close(squares(river_okl.merge([a, b])), (squares(a) + squares(b)) / 2.0)
@@ -270,6 +292,17 @@ def test_what_features_do_not_merge():
         river_okl.merge(models)
     with pytest.raises(TypeError, match="RandomFourierFeatures has no function to compare"):
         river_okl.distance(*[river_okl.RandomFourierFeatures(seed=1) for _ in range(2)])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_equal_points_are_at_distance_0(sparse):
+    rng = random.Random(5)
+    points = [{(i, j) if sparse else j: 1e3 * rng.gauss(1, 1) for j in range(7)} for i in range(60)]
+    terms = kernels.Laplacian(3.0)._terms()
+    space, rows = Space.with_points(points, terms), np.arange(60)
+    assert space.sparse == sparse
+    K = space.gram(CompiledKernel(terms), np.full(space.X.shape[1], 0.3), rows, rows[::-1])
+    assert (np.fliplr(K).diagonal() == space.diagonal).all(), "a rounding error of ‖x-x‖² would be 1e-3 of κ"
 
 
 # Bandwidths, labels, scalers --------------------------------------------------------------------------------------

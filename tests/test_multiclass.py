@@ -14,7 +14,7 @@ from river import datasets, evaluate, metrics, preprocessing
 
 import river_okl
 from river_okl import PerClass, kernels
-from river_okl.algorithms.fogd_nogd import frequencies
+from river_okl._core.function.frequencies import frequencies
 from tests import reference
 from tests.discovery import CLASSES, parameters, small
 from tests.streams import CLASSIFICATION, dense
@@ -199,7 +199,7 @@ class ThreeFOGD(Three):
 def test_three_classes_from_the_definition(name, naive):
     model = small(CLASSES[f"{name}Classifier"], kernel=kernels.RBF(0.5), n_components=30, rank=3)
     naive = naive()
-    naive.key = getattr(model, "_key", None)
+    naive.key = getattr(model._f, "key", None)
     for t, (x, y) in enumerate(dense(CLASSIFICATION, n=150)):
         label = 2 if t > 30 and x["x3"] > 0.8 else int(y > 0)
         model.learn_one(x, label)

@@ -20,8 +20,8 @@ from river_okl import (
     kernels,
     losses,
 )
-from river_okl._core.merging import losses_of, merge_of
-from river_okl.maintenance import merge, project_on_nearest, project_on_others
+from river_okl._core.function.choice import losses_of, merge_of
+from river_okl.algorithms.support import merge, project_on_nearest, project_on_others
 from tests import streams
 
 RBF = kernels.RBF(gamma=0.5)

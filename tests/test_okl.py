@@ -14,7 +14,7 @@ from river import datasets, evaluate, linear_model, metrics, preprocessing, prob
 from river.datasets import synth
 
 import river_okl
-from river_okl._core import processes
+from river_okl._core.mixture import processes
 from tests import streams
 
 
@@ -186,9 +186,9 @@ def test_a_distribution_for_every_prediction():
     assert predicted.mu == model.predict_one(x)
     assert 0.0 < predicted.sigma < 10.0
     make, options, state = model._f.__reduce__()
-    state["estimates"]["stack"]["coef"][6:] = 0.0  # the linear regression and the constant, which have no points
+    state["combiner"]["stack"]["coef"][6:] = 0.0  # the linear regression and the constant, which have no points
     for weights in ([0.0, -700.0, -700.0], [-700.0, -700.0, 0.0], [0.0, -700.0, 0.0]):
-        state["estimates"]["log_weights"] = np.array(weights)
+        state["combiner"]["log_weights"] = np.array(weights)
         model._f = make(*options)
         model._f.restore(state)
         explained = sum(c for _, c in model.explain_one(x))
@@ -520,8 +520,8 @@ def test_a_weight_beyond_all_others_leaves_a_model_finite(w):
         (("processes", "kernels", 0, 2), -1.0),
         (("processes", "fits", 0, 0), 0.0),
         (("processes", "bases", 0, "n"), 2),
-        (("processes", "beliefs", 0, "means"), np.zeros((2**30, 0))),
-        (("processes", "beliefs"), []),
+        (("processes", "posteriors", 0, "means"), np.zeros((2**30, 0))),
+        (("processes", "posteriors"), []),
         (("pool", "points", 0), 10_000),
         (("pool", "points"), np.zeros(0, dtype=np.int32)),
         (("pool", "points"), np.zeros(3)),
@@ -539,10 +539,10 @@ def test_a_weight_beyond_all_others_leaves_a_model_finite(w):
         (("neighbours", "chances", 0, 0), 0.0),
         (("neighbours", "chances", 4, 0), 1.5),
         (("neighbours", "chances", 0, 1), -1.0),
-        (("metrics", "evidence", 0, 0), math.inf),
-        (("metrics", "evidence", 0, 1), -1.0),
-        (("linears", "coef"), np.zeros((1, 2, 0))),
-        (("linears", "bias", 0, 0), math.nan),
+        (("distances", "evidence", 0, 0), math.inf),
+        (("distances", "evidence", 0, 1), -1.0),
+        (("linear", "coef"), np.zeros((1, 2, 0))),
+        (("linear", "bias", 0, 0), math.nan),
         (("bayes", "gaussians"), np.zeros((3, 2, 3))),
         (("bayes", "gaussians", 0, 0, 0), 1e9),
         (("bayes", "gaussians", 0, 0, 1), math.nan),
@@ -551,20 +551,21 @@ def test_a_weight_beyond_all_others_leaves_a_model_finite(w):
         (("bayes", "fit", 0), 0.0),
         (("stack", "coefficients"), np.zeros(3)),
         (("stack", "covariance", 0, 0), math.inf),
-        (("estimates", "linear", "coef"), np.zeros(3)),
-        (("estimates", "linear", "coef", 0), math.nan),
-        (("estimates", "stack", "covariance"), np.zeros(8)),
-        (("estimates", "stack", "covariance", 0), math.inf),
-        (("estimates", "stack", "covariance", 2), -1.0),
-        (("estimates", "log_weights", 0), math.nan),
-        (("estimates", "log_weights", 0), 1.0),
-        (("estimates", "residuals"), np.ones(2)),
-        (("estimates", "residuals", 0), 0.0),
+        (("combiner", "linear", "coef"), np.zeros(3)),
+        (("combiner", "linear", "coef", 0), math.nan),
+        (("combiner", "stack", "covariance"), np.zeros(8)),
+        (("combiner", "stack", "covariance", 0), math.inf),
+        (("combiner", "stack", "covariance", 2), -1.0),
+        (("combiner", "log_weights", 0), math.nan),
+        (("combiner", "log_weights", 0), 1.0),
+        (("combiner", "residuals"), np.ones(2)),
+        (("combiner", "residuals", 0), 0.0),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_every_number_of_a_state_is_checked(path, value):
-    model = river_okl.OKLRegressor(budget=12) if path[0] == "estimates" else river_okl.OKLClassifier(budget=12)
+    regression = path[0] in ("combiner", "target")
+    model = river_okl.OKLRegressor(budget=12) if regression else river_okl.OKLClassifier(budget=12)
     for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):
         model.learn_one(x, t % 3 if path[0] == "bayes" else y)
     make, options, state = model._f.__reduce__()
@@ -585,7 +586,7 @@ def test_a_point_that_nobody_holds_is_refused():
     pool, others = state["pool"], (*state["processes"]["points"], *state["neighbours"]["latest"])
     alone = next(i for i, at in enumerate(pool["points"]) if at not in others)
     pool["points"], pool["coef"] = np.delete(pool["points"], alone), np.delete(pool["coef"], alone, axis=1)
-    with pytest.raises(ValueError, match="nobody holds"):
+    with pytest.raises(ValueError, match="unreferenced point"):
         make(*options).restore(state)
 
 

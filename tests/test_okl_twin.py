@@ -1,4 +1,4 @@
-"""OKLClassifier and OKLRegressor against their twin of reference_okl.py: predictions, experts, points at every step."""
+"""OKLClassifier and OKLRegressor against their twin of reference/okl.py: predictions, experts, points at every step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 import river_okl
 from tests import streams
-from tests.reference_okl import OKL
+from tests.reference.okl import OKL
 
 # Metrics are learned after 200, 300 and 450 samples, and the last two times a kernel may move.
 SHORT, LONG = 320, 460
@@ -45,7 +45,7 @@ def follow_the_weights(model, twin):
     """The model takes slopes by differences to one side: that close are its metrics, and the twin goes on with them."""
     state = model._f.state()
     place = dict(zip(state["scaler"]["names"], state["scaler"]["place"], strict=True))
-    learned = state["metrics"]["weights"]
+    learned = state["distances"]["weights"]
     for m in (1, 2):
         for name, expected in twin.weights[m].items():
             assert learned[place[name], m - 1] == pytest.approx(expected, rel=1e-4)

@@ -29,7 +29,7 @@ def with_vectors(stream):
 
 @pytest.mark.parametrize(("forgetting", "weights"), [(1.0, (0.5, 2.0, 1.0)), (0.99, (1.0,)), (0.97, (0.5, 2.0, 1.0))])
 def test_two_labels_follow_the_equations(forgetting, weights):
-    model = river_okl.SOGPClassifier(kernels.RBF(0.5), budget=15, forgetting=forgetting, amplitude=3.0)
+    model = river_okl.SOGPClassifier(kernels.RBF(0.5), budget=15, forgetting=forgetting, prior_variance=3.0)
     twin = reference.SOGP(reference.remembered(kappa), 15, 3.0, forgetting)
     for t, (x, z, y) in enumerate(with_vectors(streams.dense(streams.CLASSIFICATION, n=150))):
         _, _, _, m, v = twin.look(z)
@@ -47,7 +47,7 @@ def test_two_labels_follow_the_equations(forgetting, weights):
 
 @pytest.mark.parametrize("forgetting", [1.0, 0.99])
 def test_regression_follows_the_equations(forgetting):
-    model = river_okl.SOGPRegressor(kernels.RBF(0.5), budget=15, forgetting=forgetting, amplitude=2.0, noise=0.1)
+    model = river_okl.SOGPRegressor(kernels.RBF(0.5), budget=15, forgetting=forgetting, prior_variance=2.0, noise=0.1)
     twin = reference.SOGP(reference.remembered(kappa), 15, 2.0, forgetting, noise=0.1)
     for x, z, y in with_vectors(streams.dense(streams.REGRESSION, n=150)):
         _, _, _, m, v = twin.look(z)
@@ -81,7 +81,7 @@ def test_many_labels_follow_the_equations():
 def test_without_a_budget_that_binds_it_is_the_gaussian_process():
     """λ = 1 and room for all: the posterior of Gaussian process regression in closed form."""
     stream = streams.dense(streams.REGRESSION, n=60)
-    model = river_okl.SOGPRegressor(kernels.RBF(2.0), budget=100, amplitude=1.5, noise=0.2)
+    model = river_okl.SOGPRegressor(kernels.RBF(2.0), budget=100, prior_variance=1.5, noise=0.2)
     for x, y in stream:
         model.learn_one(x, y)
     X, y = np.array([vector(x) for x, _ in stream]), np.array([y for _, y in stream])

@@ -12,7 +12,7 @@ import pytest
 
 import river_okl
 from river_okl import TVMClassifier, kernels
-from river_okl._core import dual
+from river_okl._core.function import dual
 from river_okl.algorithms import tvm
 from tests import reference, streams
 from tests.discovery import snapshot

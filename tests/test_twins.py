@@ -11,15 +11,15 @@ import pytest
 from river import optim
 
 from river_okl import kernels, losses
-from river_okl.algorithms.fogd_nogd import frequencies
+from river_okl._core.function.frequencies import frequencies
 from tests import reference, streams
 from tests.discovery import CLASSES, decision, parameters, task
 
 WITHOUT_TWIN = {
     "ALMAClassifier": "its twin stands in test_alma.py",
     "BudgetPerceptronClassifier": "its twin stands in test_budget_perceptron.py",
-    "OKLClassifier": "its twin stands in reference_okl.py and meets it in test_okl_twin.py",
-    "OKLRegressor": "its twin stands in reference_okl.py and meets it in test_okl_twin.py",
+    "OKLClassifier": "its twin stands in reference/okl.py and meets it in test_okl_twin.py",
+    "OKLRegressor": "its twin stands in reference/okl.py and meets it in test_okl_twin.py",
     "SOGPClassifier": "its twin, for both tasks, meets it in test_sogp.py",
     "SOGPRegressor": "its twin, for both tasks, meets it in test_sogp.py",
 }
@@ -249,7 +249,7 @@ def pair(name, options, kernel, known):
     model = CLASSES[name](KERNELS[kernel].ours, **ours)
     if family(name) == "FOGD":  # the twin is given the directions that the class draws for N(0, I)
         width = math.sqrt(2.0 * KERNELS[kernel].ours.gamma)
-        theirs["frequency"] = functools.cache(lambda name: width * frequencies(model._key, name, model.n_components))
+        theirs["frequency"] = functools.cache(lambda name: width * frequencies(model._f.key, name, model.n_components))
     return model, getattr(reference, name)(reference.remembered(KERNELS[kernel].twins, known), **theirs)
 
 

@@ -16,7 +16,7 @@ from river import anomaly, base, checks, datasets, linear_model, metrics, optim,
 
 import river_okl
 from river_okl import checkpoint, kernels
-from river_okl.algorithms.fogd_nogd import frequencies
+from river_okl._core.function.frequencies import frequencies
 from tests import reference, streams
 from tests.discovery import CLASSES, parameters, small, snapshot
 from tests.test_conformance import BAD_VALUES, EXTREMES, NONSENSE, NUMBERS, anew, size
@@ -554,7 +554,7 @@ def test_a_filter_before_a_classifier():
 def test_random_features_are_those_of_the_definition(kind):
     model = river_okl.RandomFourierFeatures(kernels.RBF(0.4), n_components=30, seed=3)
     for x in xs(kind, 60):
-        angles = math.sqrt(0.8) * sum(v * frequencies(model._key, name, 30) for name, v in x.items())
+        angles = math.sqrt(0.8) * sum(v * frequencies(model._f.key, name, 30) for name, v in x.items())
         found = model.transform_one(x)
         assert list(found) == [f"cos{i}" for i in range(30)] + [f"sin{i}" for i in range(30)]
         expected = math.sqrt(2) * np.concatenate([np.cos(angles), np.sin(angles)])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.papers.bench import BOLD, Bench, Compared, field, mean_sd, numbers
 from benchmarks.papers.runs import Run, named, why_not
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.projectron import ProjectronClassifier
 
 

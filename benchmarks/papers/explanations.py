@@ -20,7 +20,7 @@ from benchmarks import runner
 from benchmarks.papers import runs
 from benchmarks.papers.bench import field, mean_sd, shown
 from river_okl import BOGDClassifier, NOGDClassifier, RBPClassifier
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.kernels import RBF
 
 

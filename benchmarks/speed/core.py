@@ -18,7 +18,7 @@ from river import base
 
 from benchmarks import runner, timing
 from benchmarks.speed.samples import dense, expansion, names, sparse
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.sample import Frame
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from river_okl import kernels
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 
 NOISE = 0.1  # labels that are wrong, so that every budget fills and updates go on
 

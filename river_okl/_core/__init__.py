@@ -2,7 +2,7 @@
 
 import importlib.util
 
-if importlib.util.find_spec(f"{__name__}.expansion") is None:
+if importlib.util.find_spec(f"{__name__}.points") is None:
     raise ImportError(
         "river_okl is not compiled: run `python -m pip install .` in its checkout, or, to work on it, "
         "`python setup.py build_ext --inplace`"

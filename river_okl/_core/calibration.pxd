@@ -1,7 +1,5 @@
 cimport cython
 
-from river_okl._core.expansion cimport Expansion
-
 
 @cython.final
 cdef class Calibration:
@@ -9,14 +7,13 @@ cdef class Calibration:
     cdef readonly Py_ssize_t seen
 
     cpdef double factor(self)
-    cpdef double observe(self, Expansion f, sample, Py_ssize_t position) except? -1.0
     cpdef int update(self, double margin) except -1
 
 
 cpdef double sigmoid(double z)
 cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out) noexcept nogil
-cdef void weigh(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil
-cdef void sharpen(
-    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness,
-    double *curvature
+cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil
+cdef void fit_inverse_temperature(
+    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most,
+    double *inverse_temperature, double *curvature
 ) noexcept nogil

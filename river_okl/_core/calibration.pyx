@@ -1,14 +1,13 @@
 """Probabilities from margins: a sigmoid whose slope is fitted to the stream, in O(1) per sample.
 
 Platt's scaling with one parameter, so that a probability above 1/2 is always the predicted label: P(+1 | s) = σ(a s/m),
-where s is the score before the sample is learned, m² its running mean square and a the minimiser of the log loss,
+s the score before the sample is learned, m² its running mean square and a the minimiser of the log loss,
 followed by Newton's method; both forget, as the size of margins changes while a model learns.  The constants were
 chosen on nine classes and three streams.
 """
 
 from libc.math cimport exp, fmax, fmin, sqrt
 
-from river_okl._core.expansion cimport Expansion
 from river_okl._core.sample cimport LARGEST_COUNT, LARGEST_SELF
 
 cdef double MEMORY = 0.995      # of the fit: about the last 200 samples count
@@ -28,12 +27,6 @@ cdef class Calibration:
     cpdef double factor(self):
         """What a score is multiplied by before the sigmoid."""
         return self.slope / sqrt(self.mean_square) if self.mean_square > 0.0 else 1.0
-
-    cpdef double observe(self, Expansion f, sample, Py_ssize_t position) except? -1.0:
-        """``f.observe`` a sample whose label has this position; its margin counts."""
-        cdef double value = f.observe(sample, position if f.alpha.n_classes else -1)
-        self.update(value if f.alpha.n_classes or position else -value)
-        return value
 
     cpdef int update(self, double margin) except -1:
         """A sample with this margin y s, before it is learned."""
@@ -66,14 +59,11 @@ cdef class Calibration:
             raise ValueError(f"a calibration of {state}")
         self.slope, self.curvature, self.mean_square, self.seen = slope, curvature, mean_square, seen
 
-    def __getstate__(self):
-        return (self.slope, self.curvature, self.mean_square, self.seen)
-
     def __setstate__(self, state):
-        self.slope, self.curvature, self.mean_square, self.seen = state
+        self.restore(state)
 
     def __reduce__(self):
-        return Calibration, (), self.__getstate__()
+        return Calibration, (), self.state()
 
 
 cpdef double sigmoid(double z):
@@ -97,7 +87,7 @@ cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out
         out[o] /= total
 
 
-cdef void weigh(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil:
+cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil:
     """Weights from their logarithms, the largest of which becomes 0."""
     cdef Py_ssize_t e
     cdef double largest = log_weight[0]
@@ -108,15 +98,15 @@ cdef void weigh(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil
     softmax(log_weight, 1.0, n, weight)
 
 
-cdef void sharpen(
-    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most, double *sharpness,
-    double *curvature
+cdef void fit_inverse_temperature(
+    const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most,
+    double *inverse_temperature, double *curvature
 ) noexcept nogil:
-    """A step of Newton's method for κ of p = softmax(κ · scores), where the class is c."""
+    """A step of Newton's method for κ of p = softmax(κ · scores), for a sample of class c."""
     cdef Py_ssize_t o
     cdef double mean = 0.0, square = 0.0
     for o in range(n):
         mean += p[o] * scores[o]
         square += p[o] * scores[o] * scores[o]
     curvature[0] = MEMORY * curvature[0] + fmax(square - mean * mean, 0.0) + (1.0 - MEMORY)
-    sharpness[0] = fmin(fmax(sharpness[0] + (scores[c] - mean) / curvature[0], least), most)
+    inverse_temperature[0] = fmin(fmax(inverse_temperature[0] + (scores[c] - mean) / curvature[0], least), most)

@@ -6,7 +6,7 @@ cdef const Loops *loops  # in use
 
 
 @cython.final
-cdef class Kernel:
+cdef class CompiledKernel:
     cdef readonly tuple terms
     cdef Program program
     cdef Term c_terms[16]
@@ -29,6 +29,6 @@ cdef class Kernel:
     cdef int prepare(self, Sample *x) except -1
     cdef bint commit(self) noexcept
     cdef bint moves_next(self) noexcept
-    cdef bint tune(self, double mean_distance, double mean_square) noexcept
+    cpdef bint tune(self, double mean_distance, double mean_square) noexcept
     cdef bint resolve(self) noexcept
     cdef double self_similarity(self, double square) noexcept

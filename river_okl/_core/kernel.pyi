@@ -2,16 +2,18 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 Factor = tuple[int, int, float, float, float]
 Term = tuple[float, tuple[Factor, ...]]
 
-SIMD_VARIANTS: tuple[str, ...]
-SIMD: str
 FACTOR_KINDS: tuple[int, int, int]
 MOST_TERMS: int
 MOST_FACTORS: int
+BANDWIDTH_SAMPLES: int
 
-class Kernel:
+class CompiledKernel:
     @property
     def terms(self) -> tuple[Term, ...]: ...
     @property
@@ -25,5 +27,9 @@ class Kernel:
     @property
     def mean_square(self) -> float: ...
     def __init__(self, terms: tuple[Term, ...]) -> None: ...
-    def __getstate__(self) -> tuple[Any, ...]: ...
-    def __setstate__(self, state: tuple[Any, ...]) -> None: ...
+    def tune(self, mean_distance: float, mean_square: float) -> bool: ...
+    def evaluate(
+        self, dots: NDArray[np.float64], own: NDArray[np.float64], squares: NDArray[np.float64]
+    ) -> NDArray[np.float64]: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...

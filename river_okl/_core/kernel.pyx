@@ -1,34 +1,32 @@
-"""Kernels as the vector loops want them, and which variant of the loops is in use."""
+"""Kernels as the vector loops take them: compiled to terms of factors, with data-driven bandwidths."""
 
 cimport cython
 from libc.math cimport fmin, sqrt
+from libc.string cimport memcpy
 
-from river_okl._core.loops cimport (
-    DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor, find_loops
-)
+from river_okl._core cimport simd
+from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor
+from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM, Sample
 
 import math
-import os
+
+import numpy as np
 
 from river_okl._core.sample import plain
+from river_okl._core.states import checked_flag, checked_float, checked_whole
 
 cdef enum:
     LANES = 8               # doubles in the widest vector
+
+cpdef enum:
     BANDWIDTH_SAMPLES = 200
 
 MOST_TERMS, MOST_FACTORS = 16, 32  # as kernel.pxd and ``self_similarity`` have room for
 
-SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_loops(name.encode()) != NULL)
-"""The variants of the vector loops that this build and processor have, the widest last."""
+loops = simd.loops
 
-SIMD = os.environ.get("RIVER_OKL_SIMD") or SIMD_VARIANTS[-1]
-"""The variant in use: the widest, or what the environment variable RIVER_OKL_SIMD names."""
-
-if SIMD not in SIMD_VARIANTS:
-    raise ImportError(f"RIVER_OKL_SIMD={SIMD!r}: this build and processor have {', '.join(SIMD_VARIANTS)}")
-
-loops = find_loops(SIMD.encode())
+SUMS = ("sum_squares", "sum_distances", "mean_square", "mean_distance")
 
 
 FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
@@ -36,8 +34,8 @@ FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
 
 
 @cython.final
-cdef class Kernel:
-    """A kernel as the loops want it, and the scale of the stream where a gamma is left to it.
+cdef class CompiledKernel:
+    """A kernel as the loops take it, and the scale of the stream if its bandwidth is data-driven.
 
     ``terms`` comes from ``river_okl.kernels``: (weight, ((kind, degree, gamma, coef0, auto), ...)), ....  A factor
     with auto > 0 has γ = auto / mean ‖x-x'‖² (EXP_SQUARED_DISTANCE), the square root of that (EXP_DISTANCE), or auto /
@@ -108,21 +106,21 @@ cdef class Kernel:
 
     @property
     def constant_self_similarity(self):
-        """κ(x, x) where it is the same for all x, else None."""
+        """κ(x, x) if it is the same for all x, else None."""
         return self.self_similarity(0.0) if self.radial else None
 
     cdef bint moves_next(self) noexcept:
         """Whether γ may move with the next sample."""
         return self.adapting and self.seen + 1 >= self.next_update
 
-    cdef bint tune(self, double mean_distance, double mean_square) noexcept:
-        """Every γ that is left to the stream, from means that were taken elsewhere."""
+    cpdef bint tune(self, double mean_distance, double mean_square) noexcept:
+        """Every data-driven γ, from means that were taken elsewhere."""
         self.mean_distance, self.mean_square = mean_distance, mean_square
         self.radial_self = 0.0
         return self.resolve()
 
     cdef bint resolve(self) noexcept:
-        """Every γ that is left to the stream, from the means; whether one is another now."""
+        """Every data-driven γ, from the means; whether any has moved."""
         cdef int f
         cdef double mean, gamma
         cdef bint moved = False
@@ -134,6 +132,25 @@ cdef class Kernel:
                 moved = moved or gamma != self.factors[f].gamma
                 self.factors[f].gamma = gamma
         return moved
+
+    def evaluate(self, const double[:, ::1] dots, const double[::1] own, const double[::1] squares):
+        """The matrix of κ(x_i, z_j), from x_i·z_j, ‖x_i‖² and ‖z_j‖²."""
+        cdef Py_ssize_t i, n = squares.shape[0], padded = (n + LANES - 1) // LANES * LANES
+        found = np.empty((own.shape[0], n))
+        cdef double[:, ::1] values = found
+        cdef double *row
+        if dots.shape[0] != own.shape[0] or dots.shape[1] != n:
+            raise ValueError(f"{dots.shape[0]} x {dots.shape[1]} products of {own.shape[0]} points with {n}")
+        if not found.size:
+            return found
+        row = <double *> aligned_resize(NULL, 0, 3 * padded, sizeof(double))
+        memcpy(row + padded, &squares[0], n * sizeof(double))
+        for i in range(own.shape[0]):
+            memcpy(row, &dots[i, 0], n * sizeof(double))
+            loops.kernel_row(&self.program, row, False, row + padded, own[i], padded, row + 2 * padded)
+            memcpy(&values[i, 0], row + 2 * padded, n * sizeof(double))
+        okl_free(row)
+        return found
 
     cdef double self_similarity(self, double square) noexcept:
         cdef double dots[16]
@@ -155,32 +172,37 @@ cdef class Kernel:
             self.radial_self = out[shift3]
         return out[shift3]
 
-    def __getstate__(self):
-        return (
-            bool(self.adapting),
-            None if self.previous is None else {plain(name): value for name, value in self.previous.items()},
-            self.seen,
-            self.next_update,
-            self.sum_squares,
-            self.sum_distances,
-            self.mean_square,
-            self.mean_distance,
-        )
+    def state(self):
+        """All of it by name, except the terms."""
+        return {
+            "adapting": bool(self.adapting),
+            "previous": None if self.previous is None else {plain(name): v for name, v in self.previous.items()},
+            "seen": self.seen,
+            "next_update": self.next_update,
+            "sum_squares": self.sum_squares,
+            "sum_distances": self.sum_distances,
+            "mean_square": self.mean_square,
+            "mean_distance": self.mean_distance,
+        }
+
+    def restore(self, dict state):
+        """Go on from a state, each number of which is checked."""
+        adapting, previous = checked_flag("adapting", state["adapting"]), state["previous"]
+        if adapting and all(auto == 0.0 for _, factors in self.terms for *_, auto in factors):
+            raise ValueError("a kernel without a data-driven bandwidth does not adapt")
+        if not (previous is None or type(previous) is dict) or not all(
+            type(v) is float and abs(v) <= LARGEST for v in (previous or {}).values()
+        ):
+            raise ValueError("the previous sample of the kernel is out of range")
+        seen, next_update = [checked_whole(state, name, 0, LARGEST_COUNT) for name in ("seen", "next_update")]
+        sums = [checked_float(state, name, 0.0, LARGEST_SUM) for name in SUMS]
+        sum_squares, sum_distances, mean_square, mean_distance = sums
+        self.sum_squares, self.sum_distances = sum_squares, sum_distances
+        self.adapting, self.previous, self.seen, self.next_update = adapting, previous, seen, next_update
+        self.tune(mean_distance, mean_square)
 
     def __setstate__(self, state):
-        adapting, previous, seen, next_update, *means = state
-        if (
-            type(adapting) is not bool
-            or (adapting and all(auto == 0.0 for _, factors in self.terms for *_, auto in factors))
-            or not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in (seen, next_update))
-            or not all(type(mean) is float and 0.0 <= mean <= LARGEST_SUM for mean in means)
-            or not (previous is None or type(previous) is dict)
-            or not all(type(v) is float and abs(v) <= LARGEST for v in (previous or {}).values())
-        ):
-            raise ValueError("the state of the kernel is out of range")
-        self.sum_squares, self.sum_distances, self.mean_square, self.mean_distance = means
-        self.adapting, self.previous, self.seen, self.next_update = adapting, previous, seen, next_update
-        self.resolve()
+        self.restore(state)
 
     def __reduce__(self):
-        return Kernel, (self.terms,), self.__getstate__()
+        return CompiledKernel, (self.terms,), self.state()

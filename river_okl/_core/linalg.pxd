@@ -4,32 +4,8 @@ Matrices are row-major with leading dimension ld; of symmetric matrices and tria
 counts, and what stands in the other one does not count and stays.
 """
 
-cdef extern from "linalg.h":
-    ctypedef struct Linalg:
-        double (*dot)(const double *x, const double *y, Py_ssize_t n) noexcept nogil
-        void (*symmetric_times)(
-            const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep, double *out
-        ) noexcept nogil
-        void (*rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) noexcept nogil
-        void (*rank_one_times)(
-            double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *u, double scale, const double *v,
-            double keep, double *out
-        ) noexcept nogil
-        Py_ssize_t (*cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
-        void (*solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
-        void (*solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
-        void (*inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
-        void (*times)(
-            const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out
-        ) noexcept nogil
-        void (*transposed_times)(
-            const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out
-        ) noexcept nogil
-        int (*eigen)(
-            double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch
-        ) noexcept nogil
-
-    const Linalg *find_linalg(const char *name)
+from river_okl._core.loops cimport Linalg
+from river_okl._core.memory cimport Owner
 
 
 cdef const Linalg *linalg  # in use
@@ -39,3 +15,23 @@ cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) 
     """b ← A⁻¹ b, from the factor L of A"""
     linalg.solve_lower(l, ld, n, b)
     linalg.solve_upper(l, ld, n, b)
+
+
+cdef class Triangle(Owner):
+    cdef readonly Py_ssize_t n, capacity
+    cdef double *numbers            # [capacity, capacity], the lower triangle
+    cdef double *waiting            # [capacity] v of the step that waits
+    cdef double weight              # its weight; 0: none waits
+
+    cdef void times(self, double scale, const double *v, double *out) noexcept nogil
+    cdef void mirror(self) noexcept nogil
+    cdef void times_mirrored(self, const double *v, double *out) noexcept nogil
+    cdef void move(self, double weight, const double *v) noexcept nogil
+    cdef void settle(self) noexcept nogil
+    cdef void grow(self) noexcept nogil
+    cdef void remove(self, Py_ssize_t i) noexcept nogil
+    cdef void row(self, Py_ssize_t i, double *out) noexcept nogil
+
+
+cdef object packed(const double *a, Py_ssize_t ld, Py_ssize_t n)
+cdef int unpack(object triangle, double *a, Py_ssize_t ld, Py_ssize_t n) except -1

@@ -21,8 +21,30 @@ cdef extern from *:
     void okl_free(void *p) nogil
 
 
+cdef struct Block:          # before each buffer of an owner
+    Block *before
+    Block *after
+    size_t size             # in bytes
+
+
+cdef class Owner:
+    # Base of what has buffers: it frees them and counts their bytes.
+    cdef Block *blocks
+
+    cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL
+    cdef double *doubles(self, double *old, size_t n, size_t capacity) except NULL
+    cdef void release(self, void *buffer) noexcept nogil
+
+
+cdef object array_of(const double *numbers, Py_ssize_t n)
+cdef int fill(double *target, numbers, Py_ssize_t n) except -1
+
+
 cdef inline void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:
-    """A zeroed buffer of `capacity` items of `size` bytes that takes over the first n of `old`, which is freed."""
+    """A zeroed buffer of `capacity` items of `size` bytes that takes over the first n of `old`, which is freed.
+
+    For the buffers of structs; those of an object are its owner's.
+    """
     cdef void *p
     if capacity > (<size_t> 1 << 62) // size:
         raise MemoryError()

@@ -2,6 +2,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
+from river_okl._core.memory cimport Owner
 from river_okl._core.sample cimport Sample
 from river_okl._core.words cimport Words
 
@@ -28,7 +29,7 @@ cdef struct Owned:
 
 
 @cython.final
-cdef class Points:
+cdef class Points(Owner):
     # A module that cimports this may read everything; it changes points through the methods below.
     cdef readonly object most       # points there may be; None: no limit
     cdef Py_ssize_t n, capacity, limit
@@ -74,8 +75,8 @@ cdef class Points:
     cdef Py_ssize_t next_capacity(self) noexcept
     cdef int grow(self, Py_ssize_t capacity) except -1
     cdef int store(self, Sample *x) except -1
-    cdef int prepare(self, Sample *x) except -1
-    cdef void write(self, Sample *x) noexcept
+    cdef int prepare(self, Sample *x, const double *values) except -1
+    cdef void write(self, const Sample *x, const double *values, double square) noexcept
     cdef void drop(self, Py_ssize_t p) noexcept
     cdef int forget_emptied(self, Py_ssize_t before=*) except -1
     # How that is done
@@ -94,12 +95,8 @@ cdef class Points:
     cdef void settle_sparse_squares(self) noexcept
     # State
     cdef dict state(self)
-    cdef int restore(self, dict state, dict checked) except -1
+    cdef int restore(self, dict state) except -1
     cdef list check(self)
-
-
-cdef object copy_array(const double *a, Py_ssize_t n)
-cdef int fill(void *target, bytes data, Py_ssize_t size) except -1
 
 
 cdef inline Py_ssize_t find(const int32_t *items, int32_t item) noexcept nogil:

@@ -1,4 +1,4 @@
-"""Where the points are: their features, feature by feature.  It knows no kernel and no function.
+"""The points, stored feature by feature; no kernel and no function is known here.
 
 What is kept, for points i < n and features j (``check`` recomputes all of it by brute force):
 
@@ -15,12 +15,12 @@ what it holds; points remember which posting lists they are in.
 How it is used, from this package or any module that cimports it, by one thread at a time (lock.pyx)::
 
     points.encode({"a": 1.0}, &x)       # a dict or the row of a Frame as items with slots
-    x.numbers[0] *= 2.0; set_square(&x) # other values than those of the dict, for whoever scales
+    x.numbers[0] *= 2.0; set_square(&x) # other values than those of the dict, if it is scaled
     points.store(&x)                    # z_n = x
-    points.drop(p)                      # z_p leaves
+    points.drop(p)                      # z_p is removed
 
-Positions: a new point is the last, n-1; where one leaves, the last takes its place.  Whoever keeps arrays beside the
-points does the same to them in the same step.
+Positions: a new point is the last, n-1; if one is removed, the last takes its place.  Arrays beside the points change
+likewise in the same step.
 """
 
 cimport cython
@@ -37,26 +37,27 @@ from collections import Counter
 
 import numpy as np
 
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.memory cimport Owner, aligned_resize, array_of, fill, okl_free
 from river_okl._core.sample cimport (
     LARGEST, Frame, Sample, free_sample, is_word, missing, number, reserve_sample, same_name
 )
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.sample import plain, shown
+from river_okl._core.states import check_points
 
 cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
 
 
 @cython.final
-cdef class Points:
+cdef class Points(Owner):
     """Points of named features.
 
     Parameters
     ----------
     most
-        The most points that there may be; None: no limit.
+        Maximum number of points; None: no limit.
     """
 
     def __cinit__(self):
@@ -66,7 +67,7 @@ cdef class Points:
 
     def __init__(self, most=None):
         if most is not None and not 1 <= most <= MOST_POINTS:
-            raise ValueError(f"most is {most!r}: it must be a whole number from 1 to {MOST_POINTS:,}")
+            raise ValueError(f"most is {most!r}: it must be an integer from 1 to {MOST_POINTS:,}")
         if self.n_slots:
             raise RuntimeError("Points are initialised once")
         self.most = most
@@ -74,33 +75,19 @@ cdef class Points:
 
     def __dealloc__(self):
         cdef Py_ssize_t i, j
-        okl_free(self.square)
-        okl_free(self.sparse_square)
-        okl_free(self.birth)
-        if self.owned != NULL:
-            for i in range(self.capacity):
-                okl_free(self.owned[i].slots)
-        okl_free(self.owned)
+        for i in range(self.capacity):
+            okl_free(self.owned[i].slots)
         for j in range(self.n_slots):
             okl_free(self.features[j].dense)
             okl_free(self.features[j].owners)
             okl_free(self.features[j].amounts)
-        okl_free(self.features)
-        okl_free(self.dense_slots)
-        okl_free(self.emptied)
         self.free_ready()
-        okl_free(self.ready)
         okl_free(self.spare.slots)
 
     def __sizeof__(self):
-        """Every byte that this object owns outside Python's own objects (the vocabulary is one)."""
-        cdef Py_ssize_t i, j, total = object.__sizeof__(self)
-        total += self.capacity * (3 * 8 + sizeof(Owned))
+        cdef Py_ssize_t i, j, total = Owner.__sizeof__(self) + self.spare.allocated * 4
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
-        total += self.slots_allocated * (
-            sizeof(Feature) + 8
-        ) + self.spare.allocated * 4 + self.ready_allocated * sizeof(double *)
         for j in range(self.n_slots):
             total += (self.capacity * 8 if self.features[j].dense != NULL else 0) + self.features[j].allocated * 12
         return total
@@ -162,7 +149,7 @@ cdef class Points:
         return i
 
     cdef int encode(self, object sample, Sample *x) except -1:
-        """x is what a dict, or a Frame's current row, says, with today's slots; where this raises, x is of no use.
+        """x is the items of a dict, or of a Frame's current row, with today's slots; if this raises, x is of no use.
 
         x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots
         are right.
@@ -214,9 +201,9 @@ cdef class Points:
                 square += v * v
                 i += 1
         else:
-            hint = "; methods named ..._many take frames" if hasattr(
-                sample, "columns"
-            ) else "; give dict(x)" if hasattr(sample, "keys") else ""
+            hint = "; give dict(x)" if hasattr(sample, "keys") else ""
+            if hasattr(sample, "columns"):
+                hint = "; methods named ..._many take frames"
             raise TypeError(f"a sample is a dict of features, not {shown(sample)}, a {type(sample).__name__}{hint}")
         x.size = i
         x.square = square
@@ -293,16 +280,16 @@ cdef class Points:
         return min(max(LANES, 2 * self.capacity), (self.limit + LANES - 1) // LANES * LANES)
 
     cdef int grow(self, Py_ssize_t capacity) except -1:
-        """Room for this many points: ``next_capacity``.  Where this raises, the room is what it was."""
+        """Room for this many points: ``next_capacity``.  If this raises, the capacity is what it was."""
         cdef Py_ssize_t j, old = self.capacity
-        self.square = <double *> aligned_resize(self.square, old, capacity, 8)
-        self.sparse_square = <double *> aligned_resize(self.sparse_square, old, capacity, 8)
-        self.birth = <int64_t *> aligned_resize(self.birth, old, capacity, 8)
+        self.square = self.doubles(self.square, old, capacity)
+        self.sparse_square = self.doubles(self.sparse_square, old, capacity)
+        self.birth = <int64_t *> self.resize(self.birth, old, capacity, 8)
         for j in range(self.n_dense):
             self.features[self.dense_slots[j]].dense = <double *> aligned_resize(
                 self.features[self.dense_slots[j]].dense, old, capacity, 8
             )
-        self.owned = <Owned *> aligned_resize(self.owned, old, capacity, sizeof(Owned))
+        self.owned = <Owned *> self.resize(self.owned, old, capacity, sizeof(Owned))
         self.capacity = capacity
         for j in range(self.n_dense - 1, -1, -1):
             if self.features[self.dense_slots[j]].count * (2 * SPARSE_BELOW) < capacity:
@@ -316,14 +303,14 @@ cdef class Points:
         Requires a sample that these points have encoded; its numbers and square may have changed since.
         """
         cdef Py_ssize_t before = self.n_emptied
-        self.prepare(x)
+        self.prepare(x, x.numbers)
         self.n_emptied = before  # new features are about to have a point
-        self.write(x)
+        self.write(x, x.numbers, x.square)
         return 0
 
-    cdef int prepare(self, Sample *x) except -1:
+    cdef int prepare(self, Sample *x, const double *values) except -1:
         """Everything of ``store`` that may raise: memory, and names with a __hash__ of their own.  If it does, nothing
-        has changed.
+        has changed.  The point will have these values of the features of x.
 
         Points may be dropped between this and ``write``, at most three.  A new feature is an emptied one until then.
         """
@@ -337,7 +324,7 @@ cdef class Points:
         slots = self.n_slots
         try:
             for i in range(x.size):
-                if x.numbers[i] == 0.0:
+                if values[i] == 0.0:
                     continue
                 if x.slots[i] < 0:
                     x.slots[i] = self.new_slot(<object> x.keys[i])
@@ -368,7 +355,7 @@ cdef class Points:
         """So many rows of today's capacity."""
         self.free_ready()
         if size > self.ready_allocated:
-            self.ready = <double **> aligned_resize(self.ready, 0, size, sizeof(double *))
+            self.ready = <double **> self.resize(self.ready, 0, size, sizeof(double *))
             self.ready_allocated = size
         while self.n_ready < size:
             self.ready[self.n_ready] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
@@ -391,8 +378,8 @@ cdef class Points:
             self.n_ready -= 1
             okl_free(self.ready[self.n_ready])
 
-    cdef void write(self, Sample *x) noexcept:
-        """Z[:, n] = x, for which all is prepared."""
+    cdef void write(self, const Sample *x, const double *values, double square) noexcept:
+        """Z[:, n] = these values of the features of x, for which all is prepared."""
         cdef Py_ssize_t i, n = self.n
         cdef Owned *own = &self.owned[n]
         cdef Owned other
@@ -404,7 +391,7 @@ cdef class Points:
         self.spare.size = own.size = 0
         self.sparse_square[n] = 0.0
         for i in range(x.size):
-            if x.numbers[i] == 0.0:
+            if values[i] == 0.0:
                 continue
             feature = &self.features[x.slots[i]]
             if feature.dense == NULL and (feature.count + 1) * SPARSE_BELOW >= self.capacity:
@@ -414,24 +401,24 @@ cdef class Points:
                 feature.dense != NULL
                 and (feature.count > 0 or SPARSE_BELOW >= self.capacity or not self.make_sparse(x.slots[i]))
             ):
-                feature.dense[n] = x.numbers[i]
+                feature.dense[n] = values[i]
                 feature.count += 1
                 continue
             feature.owners[feature.count] = <int32_t> n
-            feature.amounts[feature.count] = x.numbers[i]
+            feature.amounts[feature.count] = values[i]
             feature.count += 1
-            self.sparse_square[n] += x.numbers[i] * x.numbers[i]
+            self.sparse_square[n] += values[i] * values[i]
             own.slots[own.size] = x.slots[i]
             own.size += 1
         self.free_ready()
-        self.square[n] = x.square
+        self.square[n] = square
         self.birth[n] = self.born
         self.settle_sparse_squares()
         self.born += 1
         self.n += 1
 
     cdef int32_t new_slot(self, object key) except -1:
-        """An emptied feature, until it gets a support vector; where this raises, the slot stays free."""
+        """An emptied feature, until it gets a support vector; if this raises, the slot stays free."""
         if not self.free_slots:
             self.free_slots.append(self.n_slots)
             try:
@@ -448,9 +435,9 @@ cdef class Points:
     cdef int append_slot(self) except -1:
         if self.n_slots == self.slots_allocated:
             allocated = max(16, 2 * self.slots_allocated)
-            self.features = <Feature *> aligned_resize(self.features, self.n_slots, allocated, sizeof(Feature))
-            self.dense_slots = <int32_t *> aligned_resize(self.dense_slots, self.n_dense, allocated, 4)
-            self.emptied = <int32_t *> aligned_resize(self.emptied, self.n_emptied, allocated, 4)
+            self.features = <Feature *> self.resize(self.features, self.n_slots, allocated, sizeof(Feature))
+            self.dense_slots = <int32_t *> self.resize(self.dense_slots, self.n_dense, allocated, 4)
+            self.emptied = <int32_t *> self.resize(self.emptied, self.n_emptied, allocated, 4)
             self.slots_allocated = allocated
         self.n_slots += 1
         return 0
@@ -578,7 +565,7 @@ cdef class Points:
         self.sparse_square_stale = False
 
     cdef void drop(self, Py_ssize_t p) noexcept:
-        """z_p leaves and the last point takes its position; n is one less.  ``forget_emptied`` is owed.
+        """Remove z_p; the last point takes its position, and n is one less.  ``forget_emptied`` is owed.
 
         Requires a position that is there.
         """
@@ -666,37 +653,43 @@ cdef class Points:
             assert at - k == feature.count
         return {
             "names": names,
-            "slots": np.array(slots, dtype=np.int32).tobytes(),
-            "free_slots": np.array(self.free_slots, dtype=np.int32).tobytes(),
+            "slots": np.array(slots, dtype=np.int32),
+            "free_slots": np.array(self.free_slots, dtype=np.int32),
             "owned": np.array(
                 [self.owned[i].slots[k] for i in range(self.n) for k in range(self.owned[i].size)], dtype=np.int32
-            ).tobytes(),
-            "ranks": np.array(ranks, dtype=np.int64).tobytes(),
-            "counts": np.array(counts, dtype=np.int64).tobytes(),
-            "owners": of_owners.tobytes(),
-            "amounts": of_amounts.tobytes(),
-            "square": copy_array(self.square, self.n).tobytes(),
-            "sparse_square": copy_array(self.sparse_square, self.n).tobytes(),
-            "birth": self.births.tobytes(),
+            ),
+            "ranks": np.array(ranks, dtype=np.int64),
+            "counts": np.array(counts, dtype=np.int64),
+            "owners": of_owners,
+            "amounts": of_amounts,
+            "square": array_of(self.square, self.n),
+            "sparse_square": array_of(self.sparse_square, self.n),
+            "birth": self.births,
             "born": self.born,
             "capacity": self.capacity,
         }
 
-    cdef int restore(self, dict state, dict checked) except -1:
-        """The points of a state that is ``checked``, where there were none.  Requires its capacity."""
+    cdef int restore(self, dict state) except -1:
+        """Go on from a state, each number of which is checked.  Requires that there are no points yet.
+
+        It is the first of the objects to be restored: the others then make room for ``capacity`` points.
+        """
         cdef Py_ssize_t i, j, k, n, at = 0
         cdef Feature *feature
         cdef Owned *own
-        cdef const double[::1] amounts = checked["amounts"]
-        cdef const int32_t[::1] owners = checked["owners"]
-        cdef const int32_t[::1] owned = checked["owned"]
-        cdef const int32_t[::1] slots = checked["slots"]
-        cdef const int64_t[::1] counts = checked["counts"]
-        cdef const int64_t[::1] ranks = checked["ranks"]
-        cdef const int64_t[::1] birth = checked["birth"]
+        cdef const double[::1] amounts = state["amounts"]
+        cdef const int32_t[::1] owners = state["owners"]
+        cdef const int32_t[::1] owned = state["owned"]
+        cdef const int32_t[::1] slots = state["slots"]
+        cdef const int64_t[::1] counts = state["counts"]
+        cdef const int64_t[::1] ranks = state["ranks"]
+        cdef const int64_t[::1] birth = state["birth"]
+        check_points(state, self.most, LANES, SPARSE_BELOW)
         n = birth.shape[0]
+        while self.capacity < state["capacity"]:
+            self.grow(self.next_capacity())
         self.n = n
-        self.free_slots = checked["free_slots"].tolist()
+        self.free_slots = state["free_slots"].tolist()
         for j in range(slots.shape[0] + len(self.free_slots)):  # no-cython-lint
             self.append_slot()
         for j, name in enumerate(state["names"]):
@@ -730,9 +723,9 @@ cdef class Points:
                 own.size = own.allocated
                 memcpy(own.slots, &owned[at], own.size * 4)
                 at += own.size
+        fill(self.square, state["square"], n)
+        fill(self.sparse_square, state["sparse_square"], n)
         if n:
-            fill(self.square, state["square"], n * 8)
-            fill(self.sparse_square, state["sparse_square"], n * 8)
             memcpy(self.birth, &birth[0], n * 8)
         self.born = state["born"]
         return 0
@@ -773,18 +766,6 @@ cdef class Points:
         return points
 
 
-cdef int fill(void *target, bytes data, Py_ssize_t size) except -1:
-    """Bytes of exactly this size into a buffer."""
-    if len(data) != size:
-        raise ValueError(f"{len(data)} bytes where {size} belong")
-    memcpy(target, <const char *> data, size)
-    return 0
-
-
 cdef void take_out(Owned *own, int32_t slot) noexcept nogil:
     own.size -= 1
     own.slots[find(own.slots, slot)] = own.slots[own.size]
-
-
-cdef object copy_array(const double *a, Py_ssize_t n):
-    return np.array(<double[:n]> <double *> a) if n else np.empty(0)

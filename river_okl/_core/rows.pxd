@@ -1,8 +1,9 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from river_okl._core.kernel cimport Kernel
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport TILE
+from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
 from river_okl._core.sample cimport Frame, Sample
 
@@ -16,9 +17,9 @@ cdef struct Tile:
 
 
 @cython.final
-cdef class Rows:
+cdef class Rows(Owner):
     cdef readonly Points points
-    cdef readonly Kernel kernel
+    cdef readonly CompiledKernel kernel
     cdef Py_ssize_t capacity        # that of the points
     cdef double *self_              # [capacity] κ(z_i, z_i)
 
@@ -29,7 +30,7 @@ cdef class Rows:
     cdef double *row                # [capacity] κ(z_i, x)
     cdef bint has_sample, fresh     # fresh: no point came or went and γ stayed since the row was computed
     cdef public bint memo           # tests switch the memo off
-    cdef double *other              # [capacity] the row of a point, for whoever asked last
+    cdef double *other              # [capacity] the row of the point that was asked for last
     cdef double *dots               # [capacity] dot products, or squared distances
     cdef const double **pointers    # dense rows of the features of a sample, and its numbers
     cdef double *numbers
@@ -44,6 +45,7 @@ cdef class Rows:
     cdef void dropped(self, Py_ssize_t p) noexcept
     cdef void kernel_moved(self) noexcept
     cdef void measure_again(self) noexcept
+    cdef int restored(self) except -1
     # Rows
     cdef void compute(self, Sample *x, double *out) noexcept nogil
     cdef bint by_distances(self, Sample *x) noexcept nogil

@@ -6,12 +6,12 @@ What is kept, for points i < n (``check`` recomputes it by brute force):
     self[i]       κ(z_i, z_i)
     row[i]        κ(z_i, x) of the last sample x that ``look`` has seen, kept in step with the points
 
-Where a sample has (nearly) all the features with dense rows, the row is ‖x-z_i‖² as a sum of squared differences: the
+If a sample has (nearly) all the features with dense rows, the row is ‖x-z_i‖² as a sum of squared differences: the
 same cost, and no cancellation for unscaled features with large offsets.  Otherwise ‖x-z‖² = ‖x‖² + ‖z‖² - 2 x·z, whose
 error is a few ulp of the squares.
 
-The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``look`` encodes x and, where it is the last
-sample and no point came or went, keeps the kernel row.  The comparison is of keys and numbers, so changing the dict in
+The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``look`` encodes x and keeps the kernel row if
+it is the last sample and no point was added or removed.  The comparison is of keys and numbers, so changing the dict in
 between is safe.
 """
 
@@ -24,32 +24,34 @@ import math
 
 import numpy as np
 
-from river_okl._core.kernel cimport Kernel, loops
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
 from river_okl._core.linalg cimport linalg
-from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.points cimport LANES, Feature, Points, copy_array, find, scatter
-from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, take_row
+from river_okl._core.memory cimport Owner, array_of
+from river_okl._core.points cimport LANES, Feature, Points, find, scatter
+from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, size_of_sample, take_row
+from river_okl._core.simd cimport loops
 
 from river_okl._core.invariants import assert_close
+from river_okl._core.states import checked_numbers
 
 cdef enum:
     NOGIL_ABOVE = 200000    # multiply-adds, about 50 µs: longer calls release the GIL
 
 
 @cython.final
-cdef class Rows:
+cdef class Rows(Owner):
     """The kernel rows of ``points``.
 
     Parameters
     ----------
     points
-        The points; who adds one or drops one tells ``reserve``, ``added`` and ``dropped``.
+        The points; when one is added or removed, ``reserve``, ``added`` and ``dropped`` are called.
     kernel
         The kernel.
     """
 
-    def __cinit__(self, Points points not None, Kernel kernel not None):
+    def __cinit__(self, Points points not None, CompiledKernel kernel not None):
         self.points = points
         self.kernel = kernel
         self.memo = True
@@ -57,23 +59,16 @@ cdef class Rows:
     def __dealloc__(self):
         free_sample(&self.samples[0])
         free_sample(&self.samples[1])
-        okl_free(self.self_)
-        okl_free(self.row)
-        okl_free(self.other)
-        okl_free(self.dots)
-        okl_free(self.pointers)
-        okl_free(self.numbers)
 
     def __sizeof__(self):
-        total = object.__sizeof__(self) + self.capacity * 4 * 8 + self.items_allocated * 16
-        return total + (self.samples[0].allocated + self.samples[1].allocated) * (sizeof(void *) + 4 + 8)
+        return Owner.__sizeof__(self) + size_of_sample(&self.samples[0]) + size_of_sample(&self.samples[1])
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
         """Room for the rows of as many points, before the points have it."""
-        self.self_ = <double *> aligned_resize(self.self_, self.capacity, capacity, 8)
-        self.row = <double *> aligned_resize(self.row, self.capacity, capacity, 8)
-        self.other = <double *> aligned_resize(self.other, self.capacity, capacity, 8)
-        self.dots = <double *> aligned_resize(self.dots, self.capacity, capacity, 8)
+        self.self_ = self.doubles(self.self_, self.capacity, capacity)
+        self.row = self.doubles(self.row, self.capacity, capacity)
+        self.other = self.doubles(self.other, self.capacity, capacity)
+        self.dots = self.doubles(self.dots, self.capacity, capacity)
         self.capacity = capacity
         return 0
 
@@ -83,8 +78,8 @@ cdef class Rows:
         size = max(size, self.points.n_dense)
         if size > self.items_allocated:
             allocated = max(size, 2 * self.items_allocated, 8)
-            self.pointers = <const double **> aligned_resize(self.pointers, 0, allocated, sizeof(double *))
-            self.numbers = <double *> aligned_resize(self.numbers, 0, allocated, 8)
+            self.pointers = <const double **> self.resize(self.pointers, 0, allocated, sizeof(double *))
+            self.numbers = self.doubles(self.numbers, 0, allocated)
             self.items_allocated = allocated
         return 0
 
@@ -132,7 +127,7 @@ cdef class Rows:
         self.fresh = False
 
     cdef void dropped(self, Py_ssize_t p) noexcept:
-        """The point at p has left, and the last one has its position."""
+        """The point at p was removed, and the last one has its position."""
         cdef Py_ssize_t last = self.points.n
         self.self_[p] = self.self_[last]
         if self.has_sample:
@@ -154,6 +149,13 @@ cdef class Rows:
         for i in range(self.points.n):
             self.self_[i] = self.kernel.self_similarity(self.points.square[i])
         self.fresh = False
+
+    cdef int restored(self) except -1:
+        """The points have been restored, and the kernel.  If κ(z, z) of one of them is out of range, ValueError."""
+        self.reserve(self.points.capacity)
+        self.kernel_moved()
+        checked_numbers("κ(z, z)", self.similarities(), (self.points.n,), -LARGEST_SELF, LARGEST_SELF)
+        return 0
 
     # Rows -------------------------------------------------------------------------------------------------------------
 
@@ -327,13 +329,13 @@ cdef class Rows:
 
     def similarities(self):
         """κ(z_i, z_i) of every point, a copy."""
-        return copy_array(self.self_, self.points.n)
+        return array_of(self.self_, self.points.n)
 
     def row_of(self, Py_ssize_t i):
         """κ(z_i, z_j) for every point j."""
         self.points.check_position(i)
         self.compute_of(i, self.other)
-        return copy_array(self.other, self.points.n)
+        return array_of(self.other, self.points.n)
 
     def rows_of(self, positions):
         """``row_of`` each of these positions: an array (positions, points)."""

@@ -33,6 +33,9 @@ cdef struct Sample:
     double *numbers
     Py_ssize_t version          # of the vocabulary when `slots` was looked up
     double square               # of its norm
+    # what a mixture knows of it beside that, borrowed:
+    const int32_t *places       # of its features in the scaler; -1: unknown
+    const double *scaled        # values
 
 
 cdef class Frame:
@@ -43,6 +46,7 @@ cdef class Frame:
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1
 cdef void free_sample(Sample *x) noexcept
+cdef size_t size_of_sample(const Sample *x) noexcept
 cdef void set_square(Sample *x) noexcept nogil
 cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil

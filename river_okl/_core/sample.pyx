@@ -158,6 +158,11 @@ cdef void free_sample(Sample *x) noexcept:
     x.keys, x.slots, x.numbers = NULL, NULL, NULL
 
 
+cdef size_t size_of_sample(const Sample *x) noexcept:
+    """The bytes of what a sample owns."""
+    return x.allocated * (sizeof(PyObject *) + sizeof(int32_t) + sizeof(double))
+
+
 cdef void set_square(Sample *x) noexcept nogil:
     """The square of the numbers that are there now."""
     cdef Py_ssize_t j

@@ -43,7 +43,7 @@ cdef class Scaler:
     cdef int32_t *places
     cdef Py_ssize_t items_allocated
     cdef int64_t *marks         # [allocated] the look that met the feature last, to find those that are absent
-    cdef int64_t look
+    cdef int64_t stamp
     cdef Py_ssize_t size_before  # ``prepare``
 
     cdef int reserve(self, Py_ssize_t size) except -1

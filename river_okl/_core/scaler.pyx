@@ -1,28 +1,28 @@
-"""Scaling that is part of the model: what a feature's values are like, learned while the dict is read.
+"""Standardisation inside the model: running statistics of each feature, updated while a sample is read.
 
-A feature that (nearly) every sample has is centred and divided by its deviation.  One that is missing from some samples
-is divided by the root mean square of the values seen and never centred, so that what is missing stays 0 and a 0/1
-feature 0/1. The statistics are those of the stream with the sample at hand included, as ``StandardScaler.learn_one``
-and then ``transform_one`` would have them; ``predict_one`` includes it, too, but keeps nothing of it.
+A feature that (nearly) every sample has is centred and divided by its standard deviation.  One that is absent from some
+samples is divided by the root mean square of the values seen and never centred, so that an absent value stays 0 and a
+0/1 feature stays 0/1.  The statistics include the current sample, as ``StandardScaler.learn_one`` followed by
+``transform_one`` would; ``predict_one`` includes it, too, but stores nothing.
 
-What is kept of each feature: mean and variance of the values seen, which after ``MEMORY`` values forget as an
-exponential average does; how often it was there.  Where ``BLOCK`` values together vary by less than ``UNIT`` of the
-deviation, but do vary, the unit has become a larger one: the statistics start again from these values.  They do so,
-too, where the ``FIRST`` that follow the first ``KNOWN`` vary by less than ``FIRST_UNIT`` of it, as an outlier among
-those is not known as one.  A value that is more than ``OUTLYING`` deviations from the mean counts as one at that
-distance, and is scaled to it, so that a sensor's 9999 is no catastrophe; after ``RUN`` such values one after another it
-is the level that has changed, and they count as they are.
+Stored for each feature: the mean and variance of the values seen, exponential averages after ``MEMORY`` values, and how
+often it was present.  If ``BLOCK`` values together vary by less than ``UNIT`` of the standard deviation, but do vary,
+the unit has changed to a larger one: the statistics restart from these values.  They also restart if the ``FIRST``
+values after the initial ``KNOWN`` vary by less than ``FIRST_UNIT`` of the deviation: outliers among the initial values
+go undetected.  A value more than ``OUTLYING`` standard deviations from the mean counts as one at that distance and is
+scaled to it, so that a sensor's 9999 does no harm; after ``RUN`` such values in a row the level has changed, and they
+count as they are.
 
-A feature counts as there in every sample while at least ``KEPT`` of the samples since its first had it.  Where it is
-absent all the same, it has the scaled 0, but not more than ``FARTHEST`` deviations from the mean: in sparse files what
-is absent is 0, and where a sensor failed nothing is known.
+A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If it is absent nevertheless,
+it has the scaled value of 0, but at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent
+value is 0, and if a sensor failed nothing is known.
 
-Two numbers of a sample stand for other values.  Infinity is the indicator of a string (words.pyx): scaled it is
-``INDICATOR``, however rare the string is, and never centred.  NaN is a gap, scaled 0: the feature counts as there.
-Neither changes the mean or variance of a feature.
+Two numbers in a sample stand for other values.  Infinity is the indicator of a string (words.pyx): its scaled value is
+``INDICATOR``, however rare the string is, and it is never centred.  NaN is a gap, scaled to 0: the feature counts as
+present.  Neither changes the mean or variance of a feature.
 
-The number of features is bounded: those that no point holds are forgotten, the longest unseen first, where there are
-more than ``SPARE`` of them and more than are held.
+The number of features is bounded: if there are more than ``SPARE`` and more than twice those of the points,
+unreferenced ones are dropped, the longest unseen first.
 """
 
 from cpython.object cimport PyObject
@@ -58,20 +58,20 @@ NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "
 
 
 cdef double held(double delta, int64_t count, double variance) noexcept nogil:
-    """What it counts for that a value is so far from the mean of others."""
+    """A deviation from the mean, clipped if the value is an outlier."""
     if count < KNOWN or variance == 0.0 or delta * delta <= OUTLYING * OUTLYING * variance:
         return delta
     return copysign(OUTLYING * sqrt(variance), delta)
 
 
 cdef double counted(const Running *numbers, double value) noexcept nogil:
-    """As how far from the mean a value counts."""
+    """The deviation from the mean that a value counts for."""
     cdef double delta = value - numbers.mean
     return delta if numbers.run >= RUN else held(delta, numbers.count, numbers.variance)
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil:
-    """A value that was taken in, as deviations from the mean."""
+    """A value that has been counted, in standard deviations from the mean."""
     cdef double found = (
         (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
     )
@@ -80,7 +80,7 @@ cdef double standing(const Running *numbers, double value) noexcept nogil:
 
 
 cdef bint take_in(Running *numbers, double value) noexcept nogil:
-    """Whether the statistics have started again."""
+    """Count a value; whether the statistics have restarted."""
     cdef bint again = False
     cdef double gain, share, delta = value - numbers.mean
     cdef bint outlying = held(delta, numbers.count, numbers.variance) != delta
@@ -171,7 +171,7 @@ cdef class Scaler:
         return 0
 
     cdef int find(self, const Sample *x) except -1:
-        """places[i] is the place of item i, or -1 where its feature was never learned."""
+        """places[i] is the place of item i, or -1 if its feature was never learned."""
         cdef Py_ssize_t i
         self.reserve(x.size)
         for i in range(x.size):
@@ -217,7 +217,7 @@ cdef class Scaler:
         return fmin(fmax(value / sqrt(variance), -OUTLYING), OUTLYING) if variance > 0.0 else 0.0
 
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil:
-        """What a centred feature has where it is absent."""
+        """The value of a centred feature that is absent."""
         cdef Feature *feature = &self.features[place]
         if not self.active or not self.is_centred(feature, False) or feature.values.variance <= 0.0:
             return 0.0
@@ -226,10 +226,10 @@ cdef class Scaler:
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
         """How many of the centred features this sample lacks; those that it has are marked with ``look``."""
         cdef Py_ssize_t i, there = 0
-        self.look += 1
+        self.stamp += 1
         for i in range(x.size):
             if self.places[i] >= 0:
-                self.marks[self.places[i]] = self.look
+                self.marks[self.places[i]] = self.stamp
                 there += self.features[self.places[i]].centred
         return self.n_centred - there
 
@@ -256,7 +256,7 @@ cdef class Scaler:
                     memset(feature, 0, sizeof(Feature))
                     feature.key = x.keys[i]
                     feature.word = is_word(<object> x.keys[i])
-                    self.marks[self.places[i]] = self.look
+                    self.marks[self.places[i]] = self.stamp
         except BaseException:
             self.withdraw(x, size)
             raise
@@ -304,7 +304,7 @@ cdef class Scaler:
             for j in range(self.size):
                 feature = &self.features[j]
                 if (
-                    feature.key != NULL and feature.centred and self.marks[j] != self.look
+                    feature.key != NULL and feature.centred and self.marks[j] != self.stamp
                     and not self.is_centred(feature, False)
                 ):
                     feature.centred = False

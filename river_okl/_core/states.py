@@ -1,6 +1,6 @@
 """What a state must be before memory is filled from it: it may come from a damaged or malicious file.
 
-What would corrupt memory is refused, and so are numbers that no step can reach: they are bounded, and matrices that
+What would corrupt memory is rejected, and so are numbers that no step can reach: they are bounded, and matrices that
 must be positive definite are factorised.  A state that passes is one of a model that works: its predictions are finite,
 it goes on learning, and it can be saved again.
 """
@@ -22,33 +22,40 @@ LARGEST_NUMBER = 1e100  # of coefficients and what is made of them: sums of prod
 LARGEST_COUNT = 2**53  # of samples, as in sample.pxd
 
 ROUNDING = 1e-9  # that a positive definite matrix of diagonal 1 may have been moved by
-LARGEST_INVERSE = 1e16  # of the diagonal of K⁻¹ where that of K is 1: the floor on residues (gram.pyx) is 1e-8
+LARGEST_INVERSE = 1e16  # of the diagonal of K⁻¹ if that of K is 1: the floor on ALD residuals (gram.pyx) is 1e-8
 
 
 def checked_array(
     state: dict[str, Any],
     name: str,
     dtype: Any,
-    size: int | None = None,
+    size: int | tuple[int, ...] | None = None,
     low: float | None = None,
     high: float | None = None,
 ) -> Arrays:
-    """An array of a state, every number in range."""
-    data = state[name]
-    if not isinstance(data, bytes) or len(data) % np.dtype(dtype).itemsize:
-        raise ValueError(f"{name} is not an array")
-    a: Arrays = np.frombuffer(data, dtype)
-    if size is not None and a.size != size:
-        raise ValueError(f"{name} has {a.size} numbers, not {size}")
+    """An array of a state, each number in range; without a size, or shape, a vector of any length."""
+    a = state[name]
+    if not isinstance(a, np.ndarray) or a.dtype != dtype or (size is None and a.ndim != 1):
+        raise ValueError(f"{name} is not an array of {np.dtype(dtype)}")
+    if size is not None and a.shape != (size if isinstance(size, tuple) else (size,)):
+        raise ValueError(f"{name} has the shape {a.shape}, not {size}")
     if a.size and not (np.isfinite(a).all() and (low is None or low <= a.min()) and (high is None or a.max() <= high)):
         raise ValueError(f"{name} has numbers out of range")
     return a
 
 
 def checked_whole(state: dict[str, Any], name: str, low: int, high: int) -> int:
-    """A whole number of a state, in range."""
+    """An integer of a state, in range."""
     value = state[name]
     if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"{name} is {value!r}")
+    return value
+
+
+def checked_float(state: dict[str, Any], name: str, low: float, high: float) -> float:
+    """A float of a state, in range."""
+    value = state[name]
+    if type(value) is not float or not low <= value <= high:
         raise ValueError(f"{name} is {value!r}")
     return value
 
@@ -88,14 +95,14 @@ def relative(matrix: Arrays, diagonal: Arrays) -> Arrays:
 
 
 def check_positive(what: str, matrix: Arrays, rounding: float = ROUNDING) -> None:
-    """ValueError where a symmetric matrix is not positive definite, up to such a number on its diagonal."""
+    """ValueError if a symmetric matrix is not positive definite, up to such a number on its diagonal."""
     if not np.isfinite(matrix).all() or not cholesky(matrix + rounding * np.eye(len(matrix))):
         raise ValueError(f"{what} is not positive definite")
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def check_inverse(what: str, inverse: Arrays, gram: Arrays, residual: float = np.inf) -> None:
-    """ValueError where a matrix cannot be the inverse of a Gram matrix, or not up to this residual where K_ii is 1."""
+    """ValueError unless this can be the inverse of a Gram matrix, up to this residual in units of K_ii = 1."""
     if not len(gram):
         return
     if not (np.isfinite(inverse).all() and inverse.diagonal().min() > 0.0):
@@ -123,8 +130,8 @@ def check_positions(positions: Arrays, n: int, most: int) -> None:
         raise ValueError(f"positions of {n} points are out of range")
 
 
-def checked_points(state: dict[str, Any], most: int | None, lanes: int, sparse_below: int) -> dict[str, Arrays]:
-    """The arrays of the state of ``Points``."""
+def check_points(state: dict[str, Any], most: int | None, lanes: int, sparse_below: int) -> None:
+    """ValueError unless this can be the state of ``Points``."""
     square = checked_array(state, "square", np.float64, low=0.0)
     names, n = state["names"], square.size
     capacity, born = checked_whole(state, "capacity", n, 2**31), checked_whole(state, "born", n, LARGEST_COUNT)
@@ -164,74 +171,8 @@ def checked_points(state: dict[str, Any], most: int | None, lanes: int, sparse_b
         raise ValueError("the posting lists of the support vectors do not match")
     birth = checked_array(state, "birth", np.int64, n, 0, born - 1)
     if np.unique(birth).size != n:
-        raise ValueError("two support vectors joined at once")
+        raise ValueError("two support vectors were added at once")
     sparse_square = checked_array(state, "sparse_square", np.float64, n, 0.0)
     for name, stored, kept in (("square", square, amounts), ("sparse_square", sparse_square, amounts * sparse)):
         if not np.allclose(np.bincount(owners, kept * kept, n) if n else square, stored, rtol=1e-9, atol=0.0):
             raise ValueError(f"{name} is not that of the points")
-    return {
-        "slots": slots,
-        "free_slots": free,
-        "counts": counts,
-        "ranks": ranks,
-        "owners": owners,
-        "amounts": amounts,
-        "owned": owned,
-        "birth": birth,
-    }
-
-
-def checked_functions(state: dict[str, Any], n: int, n_outputs: int, *, values: bool, inverse: bool) -> None:
-    """What an ``Expansion`` keeps of n points: their κ(z, z), coefficients, norms and values, and the Gram matrix."""
-    if type(state["scale"]) is not float or not 1e-100 < abs(state["scale"]) < 1e100:
-        raise ValueError(f"scale is {state['scale']!r}")
-    own = checked_array(state, "self", np.float64, n, -LARGEST_SELF, LARGEST_SELF)
-    checked_whole(state, "moves", 0, LARGEST_COUNT)
-    checked_flag("stale", state["stale"])
-    n_classes = checked_whole(state, "n_classes", 0, 2**20)
-    if n_classes == 1 or (n_classes and values):
-        raise ValueError(f"n_classes is {n_classes}")
-    n_columns = n_outputs * max(1, n_classes)
-    checked_array(state, "coef", np.float64, n * n_columns)
-    checked_array(state, "norms", np.float64, n_columns)
-    checked_array(state, "peaks", np.float64, n_columns)
-    checked_array(state, "values", np.float64, n if values else 0)
-    if (state["gram"] is None) == inverse:
-        raise ValueError("an inverse Gram that does not match")
-    if inverse:
-        gram = dict(zip(("gram", "inverse", "steps", "fragile"), state["gram"], strict=True))
-        K = symmetric(checked_array(gram, "gram", np.float64), n)
-        inverse_of_it = symmetric(checked_array(gram, "inverse", np.float64), n)
-        if not np.allclose(K.diagonal(), own, rtol=1e-9, atol=0.0):
-            raise ValueError("a Gram matrix that is not that of the points")
-        check_inverse(
-            "an inverse Gram matrix", inverse_of_it, K
-        )  # no residual: points that depend on others have jitter
-        checked_whole(gram, "steps", 0, LARGEST_COUNT)
-        checked_flag("fragile", gram["fragile"])
-
-
-POINT_DTYPES = dict.fromkeys(("slots", "free_slots", "owned", "owners"), np.int32) | dict.fromkeys(
-    ("ranks", "counts", "birth"), np.int64
-)
-"""Of the arrays in the state of ``Points``; the others are float64."""
-
-
-def with_arrays(state: dict[str, Any]) -> dict[str, Any]:
-    """The state of ``Points`` with arrays for bytes."""
-    return {
-        name: np.frombuffer(value, POINT_DTYPES.get(name, np.float64)) if isinstance(value, bytes) else value
-        for name, value in state.items()
-    }
-
-
-def with_bytes(state: dict[str, Any]) -> dict[str, Any]:
-    """The other way round."""
-    found = {}
-    for name, value in state.items():
-        if isinstance(value, np.ndarray):
-            if value.dtype != POINT_DTYPES.get(name, np.float64):
-                raise ValueError(f"{name} is an array of {value.dtype}")
-            value = value.tobytes()
-        found[name] = value
-    return found

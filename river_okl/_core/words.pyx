@@ -1,10 +1,10 @@
-"""Strings and gaps of samples as features: which words are one, and under which key.
+"""Strings and gaps of samples as indicator features: which strings become features, and under which key.
 
-A word is a string, or a gap (None), under a feature name.  Its indicator, which samples with the word have and others
-lack, is the feature ``("=", name, word)``, a key like any other name of points, scaler, states and checkpoints.
+A word is a string, or a gap (None), under a feature name.  Its indicator, present in samples with the word and absent
+from others, is the feature ``("=", name, word)``, a key like any other name in points, scaler, states and checkpoints.
 
-A word becomes a feature the second time that it is learned.  Of one seen once a hash of 8 bytes is kept, in a table of
-fixed size, in which the newest words replace the oldest of their set: identifiers that never come again cost neither
+A word becomes a feature the second time that it is learned.  Of a word seen once only a hash of 8 bytes is stored, in a
+table of fixed size in which the newest words replace the oldest of their set: identifiers that never recur cost neither
 memory nor time.  The hash depends on the word alone, not on the process.
 
 Nothing here raises after ``Mixture.prepare``: ``find`` belongs to encoding, ``reserve`` to preparing, ``learn`` to the
@@ -45,7 +45,7 @@ cdef uint64_t mixed(uint64_t seed, str text) noexcept:
 def named(features):
     """A dict of features with words under the names that users read: ``colour=red``, and ``colour=None`` for a gap.
 
-    Where a feature of the user's own has that name, or two words have the same, it is (name, word).
+    If a feature of the user has that name, or two words share it, it is (name, word).
     """
     found = {key: value for key, value in features.items() if not is_word(key)}
     if len(found) < len(features):
@@ -57,7 +57,7 @@ def named(features):
 
 
 cdef class Words:
-    """The words of the features that a scaler counts."""
+    """The words among the features of a scaler."""
 
     def __init__(self, Scaler scaler):
         self.scaler = scaler
@@ -78,7 +78,7 @@ cdef class Words:
             self.fresh = []
 
     cdef bint knows(self, object name) except -1:
-        """Whether this is a feature of numbers, which then has a gap where it is a word."""
+        """Whether this is a numeric feature, for which a word is a gap."""
         return name in self.scaler.index
 
     cdef object find(self, object name, object word):

@@ -9,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import row_dots, symmetric_times_rows
-from river_okl.budgets import PerClass
-from river_okl.checks import check_between, check_learning_rate, check_positive
+from river_okl.algorithms.support import TIE, solve_with_ridge
+from river_okl.checks import Budget, check_between, check_learning_rate, check_positive, rate
 from river_okl.kernels import Kernel
-from river_okl.maintenance import TIE
 from river_okl.model import KernelClassifier
-from river_okl.rates import rate
-from river_okl.solvers import solve_with_ridge
 
 CANCELLED = 1e-6  # of ‖f‖: a halved f below it is rounding, and stretching it to ‖f‖ would blow that up
 
@@ -73,6 +70,7 @@ class AVPClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _merging = {"_mistakes": "sum"}
 
     def __init__(
         self,
@@ -173,7 +171,7 @@ class AhpatronClassifier(KernelClassifier):
         self,
         kernel: Kernel | None = None,
         *,
-        budget: int | PerClass = 500,
+        budget: Budget = 500,
         radius: float | None = None,
         learning_rate: float | optim.base.Scheduler | None = None,
         epsilon: float = 0.5,

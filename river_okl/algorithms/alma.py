@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.checks import check_between, check_positive
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -49,6 +49,7 @@ class ALMAClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _merging = {"_k": "sum"}
 
     def __init__(self, kernel: Kernel | None = None, *, alpha: float = 0.9, B: float | None = None, C: float = 2**0.5):
         check_positive("alpha", alpha)

@@ -6,13 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl._core.expansion import Expansion
-from river_okl.budgets import PerClass
-from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed, check_shrinkage
+from river_okl._core.function.expansion import Expansion
+from river_okl.algorithms.support import draw
+from river_okl.checks import (
+    Budget,
+    check_choice,
+    check_learning_rate,
+    check_positive,
+    check_seed,
+    check_shrinkage,
+    rate,
+)
 from river_okl.kernels import Kernel
-from river_okl.maintenance import draw
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
-from river_okl.rates import rate
 
 
 class BOGD(KernelModel):
@@ -23,7 +29,7 @@ class BOGD(KernelModel):
         kernel: Kernel | None = None,
         *,
         loss: optim.losses.Loss | None = None,
-        budget: int | PerClass = 500,
+        budget: Budget = 500,
         learning_rate: float | optim.base.Scheduler = 0.3,
         l2: float = 0.01,
         max_coef: float | None = 0.6,

@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.states import LARGEST_SELF
-from river_okl.budgets import PerClass
-from river_okl.checks import check_choice, check_positive
+from river_okl.algorithms.support import DEPENDENT, TIE, nearest, project_on_others
+from river_okl.checks import Budget, check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.maintenance import DEPENDENT, TIE, nearest, project_on_others
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
 NEARLY_DEPENDENT = 1e-7  # the same where δ² comes from an inverse Gram, which gives a dependent point 1e-8 as jitter
@@ -34,11 +33,13 @@ NEARLY_DEPENDENT = 1e-7  # the same where δ² comes from an inverse Gram, which
 class BPA(KernelModel):
     """Algorithm 1 for both tasks."""
 
+    _merging = {"_neighbours": "new"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
         *,
-        budget: int | PerClass = 500,
+        budget: Budget = 500,
         C: float = 1.0,
         maintenance: str = "simple",
     ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.checks import check_positive
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier

@@ -10,13 +10,12 @@ import math
 
 import numpy as np
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
+from river_okl.algorithms.support import DEPENDENT, box_quadratic, nearest, solve_without, with_ridge
 from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.maintenance import DEPENDENT, nearest
 from river_okl.model import KernelClassifier
-from river_okl.solvers import box_quadratic, solve_without, with_ridge
 
 
 class DUOLClassifier(KernelClassifier):

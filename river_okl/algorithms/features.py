@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from river import base
 from river.utils.dataframe import to_native_frame
 
-from river_okl._core.fourier import RandomFeatures
+from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import dot, times, transposed_times
-from river_okl.algorithms.fogd_nogd import random_features
 from river_okl.checks import check_between, check_gaussian, check_seed, check_weight, check_weights, check_whole
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
@@ -106,26 +105,26 @@ class RandomFourierFeatures(KernelFeatures):
 
     """
 
-    __slots__ = ("_z",)  # and so neither copied nor saved: it follows from the rest
-    _z: RandomFeatures
+    _make = FourierExpansion
 
     def __init__(self, kernel: Kernel | None = None, *, n_components: int = 25, seed: int | None = None):
         check_gaussian(kernel, "RandomFourierFeatures")
         check_whole("n_components", n_components)
         self.n_components = n_components
         self.seed = seed
-        super().__init__(kernel)  # stays empty: it checks samples and knows γ
-        self._key = int(2.0**53 * check_seed(seed).random())
+        super().__init__(kernel, n_components=n_components, key=int(2.0**53 * check_seed(seed).random()))
 
     def _features(self, x: Any) -> list[float]:
-        try:
-            z = self._z
-        except AttributeError:
-            z = self._z = random_features(self._key, self.n_components)
-        return z.features(self._f.rows, x, math.sqrt(2.0 * self.n_components))
+        values: list[float] = self._f.features_of(x, math.sqrt(2.0 * self.n_components))
+        return values
 
     def _names(self, n: int) -> list[str]:
         return numbered(n // 2, "cos", "sin")
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._f or self._f.n_classes:
+            raise ValueError("features with weights of a model")
 
 
 class NystroemFeatures(KernelFeatures):
@@ -166,6 +165,10 @@ class NystroemFeatures(KernelFeatures):
     [^2]: [Orabona, F., Keshet, J. and Caputo, B., 2009. Bounded kernel-based online learning. Journal of Machine Learning Research, 10, pp.2643-2666.](https://www.jmlr.org/papers/v10/orabona09a.html)
 
     """
+
+    _merging = {
+        "_inverse": "its features are coordinates on samples of one stream; RandomFourierFeatures(seed=...) merges"
+    }
 
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 50, tolerance: float = 0.1):
         check_between("tolerance", tolerance, 0.0, 1.0)

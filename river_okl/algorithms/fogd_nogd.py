@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import math
-import numbers
-from collections.abc import Hashable
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl._core.expansion import Expansion
-from river_okl._core.fourier import RandomFeatures
+from river_okl._core.function.expansion import Expansion
+from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import eigen, transposed_times
-from river_okl._core.sample import Frame
-from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole
+from river_okl.algorithms.support import check_basis, move_in_basis, set_in_basis
+from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole, rate
 from river_okl.kernels import Kernel
-from river_okl.maintenance import check_basis, move_in_basis, set_in_basis, weights_of_classes
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, locked
-from river_okl.rates import rate
-
-Direction = list[tuple[NDArray[np.float64], float]]  # weights, and how far a sample's direction points to them
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
 NEGLIGIBLE = 1e-10  # of the largest eigenvalue: what is below is rounding, and its eigenvector noise
 
@@ -31,39 +20,10 @@ NEGLIGIBLE = 1e-10  # of the largest eigenvalue: what is below is rounding, and 
 # Random Fourier features --------------------------------------------------------------------------
 
 
-def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.float64]:
-    """The column of U of one feature for γ = 1/2: standard normal numbers that follow from the seed and the name alone.
-
-    By Box and Muller from the bits of PCG64, which NumPy promises to keep as they are.
-    """
-    key = hashlib.blake2b(repr((seed, canonical(name))).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    bits = np.random.PCG64(int.from_bytes(key, "little")).random_raw(2 * n_components)
-    u, v = ((bits >> np.uint64(11)).astype(np.float64) + 0.5).reshape(2, n_components) * 2.0**-53
-    column: NDArray[np.float64] = np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * math.pi * v)
-    return column
-
-
-def canonical(name: Hashable) -> Hashable:
-    """The same for names that are equal as keys of a dict: 1, 1.0 and True; "a" and a string subclass."""
-    if isinstance(name, str):
-        return str(name)
-    if isinstance(name, tuple):
-        return tuple(map(canonical, name))
-    if isinstance(name, numbers.Real | np.bool_):
-        return int(name) if math.isfinite(name) and name == int(name) else float(name)
-    return name
-
-
-def random_features(key: int, n_components: int) -> RandomFeatures:
-    """z(x) with the frequencies of this key; scratch, which is made anew where it is not there."""
-    return RandomFeatures(n_components, functools.partial(frequencies, key, n_components=n_components))
-
-
 class FOGD(KernelModel):
     """Fourier online gradient descent for both tasks."""
 
-    __slots__ = ("_z",)  # and so neither copied nor saved: it follows from the rest
-    _z: RandomFeatures
+    _make = FourierExpansion
 
     def __init__(
         self,
@@ -80,70 +40,19 @@ class FOGD(KernelModel):
         self.n_components = n_components
         self.learning_rate = learning_rate
         self.seed = seed
-        super().__init__(kernel)  # stays empty: it checks samples and knows γ
+        super().__init__(kernel, n_components=n_components, key=int(2.0**53 * check_seed(seed).random()))
         self._set_loss(loss)
-        self._key = int(2.0**53 * check_seed(seed).random())
-        self._w = np.zeros(0)  # 2D weights, once for each class; none: all are 0
         self._t = 0
 
     @property
     def _mutable_attributes(self) -> set[str]:
         return {"learning_rate"}
 
-    def _check_state(self) -> None:
-        super()._check_state()
-        if len(self._w) not in [2 * self.n_components * n for n in range(max(1, self._f.n_classes) + 1)]:
-            raise ValueError(f"{len(self._w)} weights for {self.n_components} components, {self._f.n_classes} classes")
-
-    def _look(self, x: Any, number: int = -1) -> tuple[Direction, float]:
-        """The weights along the direction of x in place of f, with the γ that x is predicted with."""
-        if number < 0 and len(self._w):
-            p = self._decision(x)
-            self._f.observe(x)
-            return [(self._w, 1.0)], p
-        W = self._columns()
-        scores = [self._value(x, w) for w in W]  # refuses what is no sample
-        self._f.observe(x, number)
-        if len(self._w) != 2 * self.n_components * len(W):
-            self._w = np.concatenate(W)
-            W = self._columns()
-        if number < 0:
-            return [(self._w, 1.0)], scores[0]
-        rival = max((c for c in range(len(W)) if c != number), key=scores.__getitem__)
-        unit = math.sqrt(0.5)
-        return [(W[number], unit), (W[rival], -unit)], unit * (scores[number] - scores[rival])
-
-    def _step(self, f: Direction, y: float, p: float, w: float) -> None:
+    def _step(self, f: FourierExpansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
         if g != 0.0:
-            step = -rate(self.learning_rate, self._t) * g
-            for weights, unit in f:
-                self._z.move(self._f.rows, unit * step, weights)
-
-    def _columns(self) -> list[NDArray[np.float64]]:
-        """w, or one for each class: parts of ``_w`` where it has them all."""
-        return list(weights_of_classes(self._w, 2 * self.n_components, self._f.n_classes))
-
-    def _value(self, x: Any, w: NDArray[np.float64]) -> float:
-        try:
-            z = self._z
-        except AttributeError:
-            z = self._z = random_features(self._key, self.n_components)
-        return z.value(self._f.rows, x, w)
-
-    def _decision(self, x: Any) -> float:
-        return self._value(x, self._columns()[0] if self._f.n_classes or not len(self._w) else self._w)
-
-    def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        W = self._columns()
-        return np.array([[self._value(row, w) for w in W] for row in frame], dtype=np.float64).reshape(-1, len(W))
-
-    @property
-    @locked
-    def norm(self) -> float:
-        """The norm of w, which is that of f in the space of the kernel z(x) · z(x')."""
-        return float(np.linalg.norm(self._w))
+            f.add(-rate(self.learning_rate, self._t) * g)
 
 
 # Nyström's method ---------------------------------------------------------------------------------
@@ -151,6 +60,8 @@ class FOGD(KernelModel):
 
 class NOGD(KernelModel):
     """Nyström online gradient descent for both tasks."""
+
+    _merging = dict.fromkeys(("_basis", "_w", "_gammas"), "new")
 
     def __init__(
         self,
@@ -273,11 +184,6 @@ class FOGDClassifier(FOGD, KernelClassifier):
     """
 
     _multiclass = True
-
-    def _scores(self, x: Any) -> list[float]:
-        if not self._f.n_classes:
-            return [self._decision(x)]
-        return [self._value(x, w) for w in self._columns()][: len(self._labels)]
 
 
 class FOGDRegressor(FOGD, KernelRegressor):

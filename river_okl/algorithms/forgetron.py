@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.checks import LARGEST_WEIGHT, check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -47,6 +47,8 @@ class ForgetronClassifier(KernelClassifier):
     [^1]: [Dekel, O., Shalev-Shwartz, S. and Singer, Y., 2008. The Forgetron: A kernel-based perceptron on a budget. SIAM Journal on Computing, 37(5), pp.1342-1372.](https://doi.org/10.1137/060666998)
 
     """
+
+    _merging = {"_mistakes": "sum", "_damage": "sum"}
 
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 500):
         check_whole("budget", budget)

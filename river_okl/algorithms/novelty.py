@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from river import base, optim
 from river.utils.dataframe import to_native_series
 
-from river_okl._core.expansion import Expansion
-from river_okl.checks import LARGEST_WEIGHT, check_between, check_learning_rate, check_weight, check_weights
+from river_okl._core.function.expansion import Expansion
+from river_okl.algorithms.support import project_on_others
+from river_okl.checks import LARGEST_WEIGHT, check_between, check_learning_rate, check_weight, check_weights, rate
 from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
-from river_okl.maintenance import project_on_others
 from river_okl.model import KernelEstimator, locked
-from river_okl.rates import rate
 
 UNIT = 0.02  # of ρ - f(x): differences of this size fill the scores between 0.25 and 0.75
 LARGEST_STATE = 1e100  # of ρ and of a sum of weights
@@ -76,6 +75,8 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     [^2]: [Schölkopf, B., Platt, J.C., Shawe-Taylor, J., Smola, A.J. and Williamson, R.C., 2001. Estimating the support of a high-dimensional distribution. Neural Computation, 13(7), pp.1443-1471.](https://doi.org/10.1162/089976601750264965)
 
     """
+
+    _merging = {"_rho": "mean", "_weight": "sum"}
 
     def __init__(
         self,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from river import optim
 
-from river_okl._core.expansion import Expansion
-from river_okl.checks import check_learning_rate, check_shrinkage
+from river_okl._core.function.expansion import Expansion
+from river_okl.checks import check_learning_rate, check_shrinkage, rate
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
-from river_okl.rates import rate
 
 
 class OGD(KernelModel):

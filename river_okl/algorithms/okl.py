@@ -1,7 +1,7 @@
 """The class to start with: a mixture of Gaussian processes, first-order and linear learners, weighted by performance.
 
 It needs no parameters: features are scaled inside, kernels find their bandwidths and feature weights, and experts are weighted by
-recent performance. The parts are in ``_core/mixture.pyx``, every constant beside its part.
+recent performance. The parts are in ``_core/mixture/mixture.pyx``, every constant beside its part.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from river import utils
 
-from river_okl._core.mixture import Mixture
+from river_okl._core.mixture.class_mixture import ClassMixture
+from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.words import named
-from river_okl.checks import check_dictionary, check_flag, check_kernel, check_whole
+from river_okl.checks import check_dictionary, check_flag, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
@@ -29,24 +28,14 @@ LATEST = 3  # samples for each point of a regression's dictionary
 class OKL(PredictiveModel):
     """What both tasks share."""
 
-    _f: Mixture
+    _default_kernel = DEFAULT_KERNEL
     _takes_words = True
 
-    def __init__(self, kernel: Kernel | None, *, budget: int, scale: bool, dictionary: int, regression: bool) -> None:
-        check_kernel(kernel)
+    def __init__(self, kernel: Kernel | None, *, budget: int, scale: bool, points: int, dictionary: int) -> None:
         check_flag("scale", scale)
-        self.kernel = kernel
         self.budget = budget
         self.scale = scale
-        terms = (kernel or DEFAULT_KERNEL)._terms()
-        points = dictionary + LATEST * dictionary if regression else budget
-        self._f = Mixture(terms, budget=points, dictionary=dictionary, scale=scale, regression=regression)
-
-    def _coefficients(self) -> NDArray[np.float64]:
-        return self._f.coefficients()
-
-    def _contributions(self, x: Any) -> NDArray[np.float64]:
-        return self._f.contributions(x)
+        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale)
 
     def _point(self, i: int) -> dict[Hashable, float]:
         return named(self._f.points.point(i))
@@ -55,18 +44,18 @@ class OKL(PredictiveModel):
     @locked
     def kernel_in_use(self) -> Kernel:
         """The highest-weighted kernel, with every gamma filled in; distances are weighted by `feature_weights`."""
-        return (self.kernel or DEFAULT_KERNEL)._resolved(*self._f.most_believed())
+        return (self.kernel or self._default_kernel)._resolved(*self._f.highest_weighted())
 
     @property
     @locked
     def experts(self) -> dict[str, float]:
-        """How much every expert counts in the next prediction; together 1."""
-        return dict(self._f.experts)
+        """The mixture weights of the experts in the next prediction; they sum to 1."""
+        return dict(self._f.expert_weights)
 
     @property
     @locked
     def feature_weights(self) -> dict[Hashable, float]:
-        """How much every feature counts in the distances between samples, learned from the predictions; in the mean 1.
+        """The weights of the features in the distances between samples, learned from the predictions; 1 on average.
 
         A weight is that of the squared difference of scaled values.
         """
@@ -78,10 +67,10 @@ class OKL(PredictiveModel):
         return self._debugged(x, decimals)
 
     def _debugged(self, x: Any, decimals: int) -> str:
-        believed = sorted(self._f.experts, key=lambda item: -item[1])[:5]
+        highest = sorted(self._f.expert_weights, key=lambda item: -item[1])[:5]
         table = utils.pretty.print_table(
             headers=["Expert", "Weight"],
-            columns=[[name for name, _ in believed], [f"{weight:.{decimals}f}" for _, weight in believed]],
+            columns=[[name for name, _ in highest], [f"{weight:.{decimals}f}" for _, weight in highest]],
         )
         return f"{super()._debugged(x, decimals)}\n\n{table}"
 
@@ -145,16 +134,18 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     """
 
+    _make = ClassMixture
+
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 1024, scale: bool = True):
         check_whole("budget", budget, 2)
         if budget > MOST_POINTS:
             raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,}")
         dictionary = min(DICTIONARY, budget // 2)
-        super().__init__(kernel, budget=budget, scale=scale, dictionary=dictionary, regression=False)
-        self._start()
+        super().__init__(kernel, budget=budget, scale=scale, points=budget, dictionary=dictionary)
 
     def _probabilities(self, x: Any) -> list[float]:
-        return self._f.probabilities(x)
+        found: list[float] = self._f.probabilities(x)
+        return found
 
 
 class OKLRegressor(OKL, PredictiveRegressor):
@@ -214,9 +205,13 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     """
 
+    _make = TargetMixture
+
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 96, scale: bool = True):
         check_dictionary(budget)
-        super().__init__(kernel, budget=budget, scale=scale, dictionary=budget, regression=True)
+        points = budget + LATEST * budget
+        super().__init__(kernel, budget=budget, scale=scale, points=points, dictionary=budget)
 
     def _prediction(self, x: Any) -> tuple[float, float]:
-        return self._f.predict(x)
+        mean, deviation = self._f.predict(x)
+        return mean, deviation

@@ -9,12 +9,19 @@ import math
 
 from river import optim
 
-from river_okl._core.expansion import Expansion
-from river_okl.budgets import PerClass
-from river_okl.checks import check_between, check_choice, check_learning_rate, check_positive, check_seed, check_whole
+from river_okl._core.function.expansion import Expansion
+from river_okl.checks import (
+    Budget,
+    check_between,
+    check_choice,
+    check_learning_rate,
+    check_positive,
+    check_seed,
+    check_whole,
+    rate,
+)
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
-from river_okl.rates import rate
 
 
 class OLK(KernelModel):
@@ -108,7 +115,7 @@ class OLRD(KernelModel):
         *,
         loss: optim.losses.Loss | None = None,
         learning_rate: float | optim.base.Scheduler = 10.0,
-        budget: int | PerClass = 500,
+        budget: Budget = 500,
         c: float | None = None,
         radius: float | None = 5.0,
         horizon: int | None = None,

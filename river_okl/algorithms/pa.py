@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl.checks import check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from river_okl._core.expansion import Expansion
-from river_okl.budgets import PerClass
-from river_okl.checks import check_seed
+from river_okl._core.function.expansion import Expansion
+from river_okl.checks import Budget, check_seed
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 
@@ -85,7 +84,7 @@ class RBPClassifier(KernelClassifier):
 
     _multiclass = True
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int | PerClass = 500, seed: int | None = None):
+    def __init__(self, kernel: Kernel | None = None, *, budget: Budget = 500, seed: int | None = None):
         self.budget = budget
         self.seed = seed
         super().__init__(kernel, budget=budget)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
+from river_okl.algorithms.support import TIE
 from river_okl.checks import check_between, check_positive, check_whole
 from river_okl.kernels import Kernel
-from river_okl.maintenance import TIE
-from river_okl.model import Composite, KernelClassifier, Part
+from river_okl.model import KernelClassifier, Summand
 
 
-class POMDRClassifier(Composite, KernelClassifier):
+class POMDRClassifier(KernelClassifier):
     """Optimistic mirror descent with removal: a hint from the last samples corrects each prediction.
 
     For streams whose consecutive samples are similar. On shuffled data `AhpatronClassifier` is about as accurate in half the
@@ -62,6 +62,9 @@ class POMDRClassifier(Composite, KernelClassifier):
     [^1]: [Li, J. and Liao, S., 2023. Improved kernel alignment regret bound for online kernel learning. In Proceedings of the AAAI Conference on Artificial Intelligence, 37(7), pp.8597-8604.](https://doi.org/10.1609/aaai.v37i7.26035)
 
     """
+
+    _alone = False
+    _merging = {"_hints": "its predictions lean on the last samples of one stream, which several do not have"}
 
     def __init__(
         self,
@@ -145,9 +148,5 @@ class POMDRClassifier(Composite, KernelClassifier):
         self._projecting = False
         self._sum_delta = 0.0
 
-    def _look(self, x: Any, number: int = -1) -> tuple[Expansion, float]:
-        self._hints.observe(x)
-        return self._f, self._f.observe(x, number)
-
-    def _parts(self) -> list[Part]:
-        return [(self._f, (1.0,)), (self._hints, (self._rate() / max(1, len(self._hints)),))]
+    def _others(self) -> Sequence[Summand]:
+        return [(self._hints, (self._rate() / max(1, len(self._hints)),))]

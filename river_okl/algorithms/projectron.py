@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-from river_okl._core.expansion import Expansion
-from river_okl.budgets import PerClass
-from river_okl.checks import check_positive
+from river_okl._core.function.expansion import Expansion
+from river_okl.algorithms.support import DEPENDENT
+from river_okl.checks import Budget, check_positive
 from river_okl.kernels import Kernel
-from river_okl.maintenance import DEPENDENT
 from river_okl.model import KernelClassifier
 
 
@@ -51,7 +50,7 @@ class ProjectronClassifier(KernelClassifier):
 
     _multiclass = True
 
-    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | PerClass | None = None):
+    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: Budget | None = None):
         check_positive("tolerance", tolerance, zero=True)
         self.tolerance = tolerance
         self.budget = budget
@@ -104,7 +103,7 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
 
     _multiclass = True
 
-    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: int | PerClass | None = None):
+    def __init__(self, kernel: Kernel | None = None, *, tolerance: float = 0.1, budget: Budget | None = None):
         check_positive("tolerance", tolerance, zero=True)
         self.tolerance = tolerance
         self.budget = budget

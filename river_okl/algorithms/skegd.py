@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from river import optim
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import dot, eigen, transposed_times
-from river_okl.checks import check_learning_rate, check_seed, check_whole
+from river_okl.algorithms.support import check_basis, move_in_basis, set_in_basis
+from river_okl.checks import check_learning_rate, check_seed, check_whole, rate
 from river_okl.kernels import Kernel
-from river_okl.maintenance import check_basis, move_in_basis, set_in_basis
 from river_okl.model import KernelClassifier
-from river_okl.rates import rate
 
 CUT_OFF = 1e-8  # of the largest singular value, in a pseudo-inverse
 EVERY = 100  # margin errors between two updates of the sketch, where no horizon is known
@@ -66,6 +65,7 @@ class SkeGDClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _merging = {"_sketch": "its features are a random sketch of the points of one stream"}
 
     def __init__(
         self,

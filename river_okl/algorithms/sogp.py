@@ -2,7 +2,7 @@
 
 First-order learners update one coefficient a step. This one keeps the posterior of f at a dictionary of points, mean and
 covariance, so that each sample moves all of them as far as they are uncertain: O(B²) a sample, and far fewer points for the
-same accuracy. The equations stand at the head of ``_core/posterior.pyx``, the step in ``_core/process.pyx``:
+same accuracy. The equations stand at the head of ``_core/gaussian/posterior.pyx``, the step in ``_core/gaussian/process.pyx``:
 one call, which nothing interrupts half-way.
 """
 
@@ -14,10 +14,10 @@ from typing import Any
 
 from scipy import special
 
-from river_okl._core.posterior import normal_probability as normal
-from river_okl._core.process import SHARPNESS, Process
-from river_okl.checks import check_between, check_dictionary, check_kernel, check_positive
-from river_okl.kernels import RBF, Kernel
+from river_okl._core.gaussian.posterior import normal_probability as normal
+from river_okl._core.gaussian.process import INVERSE_TEMPERATURE, Process
+from river_okl.checks import check_between, check_dictionary, check_positive
+from river_okl.kernels import Kernel
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
 
@@ -26,6 +26,7 @@ class SOGP(PredictiveModel):
     """The step for both tasks."""
 
     _f: Process
+    _make = Process
 
     def __init__(
         self,
@@ -33,34 +34,26 @@ class SOGP(PredictiveModel):
         *,
         budget: int,
         forgetting: float,
-        amplitude: float,
+        prior_variance: float,
         noise: float,
         regression: bool,
     ) -> None:
-        check_kernel(kernel)
         check_dictionary(budget)
         check_between("forgetting", forgetting, 0.5, 1.0)
-        check_positive("amplitude", amplitude)
+        check_positive("prior_variance", prior_variance)
         check_positive("noise", noise)
-        self.kernel = kernel
         self.budget = budget
         self.forgetting = forgetting
-        self.amplitude = amplitude
+        self.prior_variance = prior_variance
         self.noise = noise
-        self._f = Process(
-            (kernel or RBF())._terms(),
+        super().__init__(
+            kernel,
             budget=budget,
-            amplitude=amplitude,
+            prior_variance=prior_variance,
             forgetting=forgetting,
             noise=noise,
             regression=regression,
         )
-
-    @property
-    @locked
-    def kernel_in_use(self) -> Kernel:
-        """The kernel with every gamma filled in (0: not known before the stream shows two different samples)."""
-        return (self.kernel or RBF())._resolved(self._f.kernel.mean_distance, self._f.kernel.mean_square)
 
 
 class SOGPClassifier(SOGP, PredictiveClassifier):
@@ -76,7 +69,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
         Maximum number of points in the dictionary, B. Time and memory are O(B²).
     forgetting
         λ: each sample moves the posterior towards the prior. 1: nothing is forgotten; 0.999 follows drift.
-    amplitude
+    prior_variance
         a, the prior variance: the prior of f is a Gaussian process with covariance a κ.
     noise
         The variance of the targets 0 and 1 with more than two labels; unused for two.
@@ -114,28 +107,27 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
         *,
         budget: int = 100,
         forgetting: float = 1.0,
-        amplitude: float = 4.0,
+        prior_variance: float = 4.0,
         noise: float = 0.05,
     ):
         super().__init__(
-            kernel, budget=budget, forgetting=forgetting, amplitude=amplitude, noise=noise, regression=False
+            kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise, regression=False
         )
-        self._start()
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
         """The mean of f, positive where the positive label is predicted; of more than two classes, that of each."""
-        means, _ = self._f.look(x)
+        means, _ = self._f.predict(x)
         return means[0] if len(means) == 1 else dict(zip(self._labels.names, means, strict=False))
 
     def _probabilities(self, x: Any) -> list[float]:
-        return self._chances(*self._f.look(x))
+        return self._chances(*self._f.predict(x))
 
     def _chances(self, means: list[float], variance: float) -> list[float]:
         if len(means) == 1:
             p = normal(means[0] / math.sqrt(1.0 + variance))
             return [1.0 - p, p]
-        return [float(p) for p in special.softmax([SHARPNESS * m for m in means])]
+        return [float(p) for p in special.softmax([INVERSE_TEMPERATURE * m for m in means])]
 
 
 class SOGPRegressor(SOGP, PredictiveRegressor):
@@ -151,7 +143,7 @@ class SOGPRegressor(SOGP, PredictiveRegressor):
         Maximum number of points in the dictionary, B. Time and memory are O(B²).
     forgetting
         λ: each sample moves the posterior towards the prior. 1: nothing is forgotten; 0.999 follows drift.
-    amplitude
+    prior_variance
         a, the prior variance: the prior of f is a Gaussian process with covariance a κ, in squared units of the target.
     noise
         σ²: the variance of the noise, in the same units.
@@ -188,13 +180,13 @@ class SOGPRegressor(SOGP, PredictiveRegressor):
         *,
         budget: int = 100,
         forgetting: float = 1.0,
-        amplitude: float = 2.0,
+        prior_variance: float = 2.0,
         noise: float = 0.1,
     ):
         super().__init__(
-            kernel, budget=budget, forgetting=forgetting, amplitude=amplitude, noise=noise, regression=True
+            kernel, budget=budget, forgetting=forgetting, prior_variance=prior_variance, noise=noise, regression=True
         )
 
     def _prediction(self, x: Any) -> tuple[float, float]:
-        (mean,), variance = self._f.look(x)
+        (mean,), variance = self._f.predict(x)
         return mean, math.sqrt(variance + self.noise)

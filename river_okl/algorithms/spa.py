@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from river import optim
 
-from river_okl._core.expansion import Expansion
-from river_okl.averaging import AveragedExpansion
-from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed
+from river_okl._core.function.expansion import Expansion
+from river_okl.algorithms.support import AveragedExpansion
+from river_okl.checks import check_choice, check_learning_rate, check_positive, check_seed, rate
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
 from river_okl.model import KernelClassifier, KernelRegressor
-from river_okl.rates import rate
 
 
 class SPA(AveragedExpansion):

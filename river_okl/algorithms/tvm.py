@@ -5,7 +5,7 @@ label y that it has taken up. After every sample f is the solution of
 
     min  ½‖f‖² + C Σ_j [s_j^+ (1 - f(x_j))_+ + s_j^- (1 + f(x_j))_+],    f = Σ_j β_j κ(x_j, ·)
 
-which ``_core/dual.pyx`` finds from the solution before. With more than two labels there is one such function for each, its own
+which ``_core/function/dual.pyx`` finds from the solution before. With more than two labels there is one such function for each, its own
 weight against that of all others, over the same prototypes.
 """
 
@@ -16,12 +16,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.dual import bordered, cheapest_pair, residual, solve_dual
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.dual import bordered, cheapest_pair, residual, solve_dual
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import symmetric_times_rows
+from river_okl.algorithms.support import DEPENDENT, TIE
 from river_okl.checks import check_choice, check_dictionary, check_positive
 from river_okl.kernels import Kernel
-from river_okl.maintenance import DEPENDENT, TIE
 from river_okl.model import KernelClassifier
 
 Arrays = NDArray[np.float64]
@@ -83,6 +83,7 @@ class TVMClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _merging = dict.fromkeys(("_mass", "_births", "_gram", "_gammas", "_settled"), "new")
 
     def __init__(
         self,

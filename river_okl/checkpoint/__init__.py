@@ -1,4 +1,4 @@
-"""Checkpoints: a model in one file, without pickle, so that a file from a stranger can at worst be refused.
+"""Checkpoints: a model in one file, without pickle, so that an untrusted file is rejected or loads a valid model.
 
     file.py       the bytes: head, document, arrays; how they get to the disk and back
     values.py     plain values in the document: numbers, names, lists, arrays; what is no notation of JSON
@@ -30,13 +30,13 @@ from river_okl.checkpoint.file import (
     write_file,
 )
 from river_okl.checkpoint.values import Reader, Writer, require
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 
 __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 
 
 def save(model: Any, path: Path) -> None:
-    """Write a model to a file, from which ``load`` makes a model that goes on exactly as this one would.
+    """Write a model to a file; ``load`` returns a model that resumes exactly where this one was.
 
     The file is complete or not there at all: it is written beside the path, flushed to the disk and moved into place,
     so that an interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).
@@ -45,11 +45,10 @@ def save(model: Any, path: Path) -> None:
     ----------
     model
         A model of one of the public classes, or one of River's transformers and wrappers with such models in it:
-        pipelines and unions, selections, scalers, imputers, encoders, hashers, one-vs-rest and one-vs-one, bagging
-        (also leveraging and with ADWIN), boosting, votes, stacks, retraining after drift, filters of anomalies and
-        conformal intervals. Feature names
-        and labels must be str, int, bool, float or tuples of these; kernel, loss and scheduler must be those of
-        river_okl and river. (For all others use pickle.)
+        pipelines and unions, selections, scalers, imputers, encoders, hashers, one-vs-rest and one-vs-one, bagging,
+        boosting, votes, stacks, retraining after drift and filters of anomalies. Feature names and labels must be str,
+        int, bool, float or tuples of these; kernel, loss and scheduler must be those of river_okl and river. (For all
+        others use pickle.)
     path
         The file; one that exists is replaced, by one of the same mode and, where the system lets you, owner.
 

@@ -1,14 +1,15 @@
 """Objects of river_okl in a document: what they were made with, and their state by name.
 
-A model is its parameters and its other attributes, except what follows from the parameters (``_derived``, names of
-attributes).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
+A model is its parameters and its other attributes, except what follows from the parameters (see ``_merging`` in
+model.py).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
 the file, which must be of the same types (numbers no less than 0 where the constructor's are not negative), and
 ``_check_state()`` of the model says what must hold between them.
 
 A part of a model, compiled or plain, is an attribute with two methods::
 
     state() -> dict            names and plain values: None, bool, int, float, str, tuples, lists, dicts, NumPy arrays
-    restore(state) -> None     of a new object: takes such a dict; ValueError where something is missing or out of range
+    restore(state) -> None     takes such a dict; if something is missing or out of range, ValueError and no change
+    room_for(state) -> int     only if restoring may take more memory than the state: how many bytes
 
 It is recognised by having them.  The constructor of its model must have made it; nothing in a file makes a part.
 """
@@ -24,32 +25,14 @@ from collections import deque
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from river import base, optim
 
 import river_okl
-from river_okl import algorithms, budgets, kernels, losses
-from river_okl._core.expansion import Expansion
+from river_okl import algorithms, kernels, losses
 from river_okl._core.states import LARGEST_COUNT, LARGEST_NUMBER
 from river_okl.checkpoint.file import CheckpointError
-from river_okl.checkpoint.values import Part, Reader, Writer, is_name, require
-
-KERNEL_STATE = (
-    "adapting",
-    "previous",
-    "seen",
-    "next_update",
-    "sum_squares",
-    "sum_distances",
-    "mean_square",
-    "mean_distance",
-)
-GRAM = ("gram", "inverse", "steps", "fragile")
-
-STATE_DTYPES = dict.fromkeys(("slots", "free_slots", "owned", "owners"), "<i4") | dict.fromkeys(
-    ("ranks", "counts", "birth"), "<i8"
-)
-"""Of the arrays in the state of an ``Expansion``; the others are float64."""
+from river_okl.checkpoint.values import Part, Reader, Writer, require
+from river_okl.checks import PerClass
 
 
 def document(model: Any) -> dict[str, Any]:
@@ -72,12 +55,16 @@ def model_classes() -> dict[str, Any]:
 @functools.cache
 def classes() -> dict[str, Any]:
     """Models, and what their parameters may be: budgets, kernels, losses and schedulers."""
-    return model_classes() | {
-        f"{module.__name__}.{name}": cls
-        for module in (budgets, kernels, losses, optim.losses, optim.schedulers)
-        for name in module.__all__
-        if inspect.isclass(cls := getattr(module, name)) and issubclass(cls, base.Base)
-    }
+    return (
+        model_classes()
+        | {"river_okl.PerClass": PerClass}
+        | {
+            f"{module.__name__}.{name}": cls
+            for module in (kernels, losses, optim.losses, optim.schedulers)
+            for name in module.__all__
+            if inspect.isclass(cls := getattr(module, name)) and issubclass(cls, base.Base)
+        }
+    )
 
 
 @functools.cache
@@ -127,22 +114,33 @@ def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) ->
     }
 
 
-def _derived(model: Any) -> tuple[str, ...]:
-    return getattr(model, "_derived", ())
+def _derived(model: Any) -> set[str]:
+    return {name for name, rule in model._rules().items() if rule == "parameters"}
 
 
 def _part(part: Any, where: str, write: Writer) -> dict[str, Any]:
-    if type(part) is Expansion:
-        state = _expansion_state(part)
-        names = {"list": [write.name(name, "a feature") for name in state.pop("names")]}
-        written = {"names": names} | {name: write(value, "a feature") for name, value in state.items()}
-    else:
-        written = {name: write(value, f"{where}.{name}") for name, value in part.state().items()}
-    return {"part": {"state": written}}
+    return {"part": {"state": {name: _piece(value, f"{where}.{name}", write) for name, value in part.state().items()}}}
+
+
+def _piece(value: Any, where: str, write: Writer) -> Any:
+    """A value in a state; in the state of a part of the part, ``names`` and the keys of dicts are those of features."""
+    if type(value) is not dict:
+        return write(value, where)
+    return {
+        "dict": [
+            [write.name(name, "a feature"), _names(item, write) if name == "names" else _piece(item, where, write)]
+            for name, item in value.items()
+        ]
+    }
+
+
+def _names(value: Any, write: Writer) -> Any:
+    is_list = type(value) is list  # not so where a feature has this name
+    return {"list": [write.name(name, "a feature") for name in value]} if is_list else write(value, "names")
 
 
 def _is_part(value: Any) -> bool:
-    return type(value) is Expansion or (hasattr(type(value), "state") and hasattr(type(value), "restore"))
+    return hasattr(type(value), "state") and hasattr(type(value), "restore")
 
 
 # Reading ----------------------------------------------------------------------------------------------------------
@@ -187,10 +185,9 @@ def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read
         made = attributes[name]
         if isinstance(value, Part) or _is_part(made):
             require(isinstance(value, Part) and _is_part(made), f"{name} is {value!r:.100}")
-            if type(made) is Expansion:
-                _restore_expansion(made, value.state, read)
-            else:
-                made.restore(value.state)
+            if hasattr(made, "room_for"):
+                read.may_allocate(made.room_for(value.state))
+            made.restore(value.state)
         else:
             require(_like(value, made), f"{name} is {value!r:.100}")
             attributes[name] = value
@@ -213,58 +210,3 @@ def _like(value: Any, made: Any) -> bool:
     if type(value) is deque:
         return bool(value.maxlen == made.maxlen)
     return type(value) in (bool, str, list, tuple, dict, random.Random)
-
-
-# Expansions -------------------------------------------------------------------------------------------------------
-
-
-def _expansion_state(f: Expansion) -> dict[str, Any]:
-    """The points, coefficients and Gram matrices of an expansion and the scale of its stream, flat and by name."""
-    reduced: Any = f.__reduce__()
-    _, _, (kernel, fields) = reduced  # what it was made with comes from the parameters
-    gram = fields.pop("gram")
-    fields |= dict(zip(GRAM, [None] * 4 if gram is None else gram, strict=True))
-    return dict(zip(KERNEL_STATE, kernel, strict=True)) | {
-        name: np.frombuffer(value, STATE_DTYPES.get(name, "<f8")[1:]) if isinstance(value, bytes) else value
-        for name, value in fields.items()
-    }
-
-
-def _restore_expansion(f: Expansion, state: dict[str, Any], read: Reader) -> None:
-    needed = {*KERNEL_STATE, *GRAM, "names", "capacity", "ranks", "norms"}
-    require(needed <= state.keys(), "less than an expansion has")
-    require(type(state["names"]) is list and all(map(is_name, state["names"])), "the names of features")
-    fields: dict[str, Any] = {}
-    for name, value in state.items():
-        if type(value) is np.ndarray:
-            require(value.dtype.str[1:] == STATE_DTYPES.get(name, "<f8")[1:], f"{name} is of another type")
-            value = value.tobytes()
-        fields[name] = value
-    kernel = tuple([fields.pop(name) for name in KERNEL_STATE])
-    gram = tuple([fields.pop(name) for name in GRAM])
-    fields["gram"] = None if gram == (None,) * 4 else gram
-    capacity, ranks, norms = state["capacity"], state["ranks"], state["norms"]
-    require(type(capacity) is int and type(ranks) is type(norms) is np.ndarray, "the size of an expansion")
-    inverse = fields["gram"] is not None
-    read.may_allocate(capacity * (8 * (norms.size + 9 + int((ranks >= 0).sum())) + 16 * (1 + inverse * capacity)))
-    f.__setstate__((kernel, fields))
-    own = _self_similarities(f, state["square"])
-    require(np.allclose(own, state["self"], rtol=1e-9, atol=0.0), "similarities of points with themselves")
-    for name in ("coef", "values", "norms", "peaks"):
-        require(bool((abs(state[name]) <= LARGEST_NUMBER).all()), f"{name} has numbers out of range")
-    if norms.any() and not state["stale"]:  # they are kept, and up to date
-        K, columns = f.gram(), f.columns
-        squares, sizes = ((a * (b @ a)).sum(axis=0) for a, b in ((columns, K), (abs(columns), abs(K))))
-        require(bool((abs(norms - squares) <= 1e-4 * sizes).all()), "norms that are not those of the coefficients")
-
-
-def _self_similarities(f: Expansion, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """κ(z, z) for points with these ‖z‖²."""
-    gammas, total = iter(f.kernel.gammas), np.zeros(len(squares))
-    for weight, factors in f.kernel.terms:
-        product = np.full(len(squares), weight)
-        for (kind, degree, _, coef0, _), gamma in zip(factors, gammas, strict=False):
-            if kind == kernels.DOT_POWER:
-                product *= (gamma * squares + coef0) ** degree
-        total += product
-    return total

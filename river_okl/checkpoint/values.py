@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.sample import shown
 from river_okl.checkpoint.file import CheckpointError
-from river_okl.errors import kind_of
+from river_okl.checks import kind_of
 
 DEEPEST = 50  # nesting of values
 LONGEST_INT = 10_000  # bits
@@ -208,7 +208,7 @@ class Reader:
         return found
 
     def may_allocate(self, n_bytes: int) -> None:
-        """An error where this, with all before, is too much for a file of this size."""
+        """An error if this, with all before, is too much for a file of this size."""
         self.allocated += n_bytes
         most = max(ALLOCATED_AT_LEAST, ALLOCATED_PER_BYTE * self.size)
         require(self.allocated <= most, f"it asks for {self.allocated:,} bytes of memory")

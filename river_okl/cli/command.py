@@ -19,8 +19,6 @@ import textwrap
 from typing import TYPE_CHECKING, NoReturn
 
 import river_okl
-from river_okl.errors import UsageError
-from river_okl.progress import Progress
 
 if TYPE_CHECKING:  # all else is imported when it is needed: --help and --version shall not wait for it
     from river_okl.cli.race import Result
@@ -254,8 +252,6 @@ def main(argv: list[str] | None = None) -> None:
             _run(_parser().parse_args(argv))
         finally:
             sys.stdout.flush()
-    except UsageError as error:
-        _fail(str(error))
     except BrokenPipeError:  # whoever reads, such as ``head``, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the exit
         raise SystemExit(141) from None  # 128 + SIGPIPE
@@ -281,7 +277,7 @@ def _run(options: argparse.Namespace) -> None:
         try:
             from river_okl.cli import plot
         except ImportError:
-            raise UsageError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
+            raise files.UsageError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
         plot.check_file(options.plot)
     stream = lookup.find_stream(options.data, options.target, options.drop, options.task)
     regression = stream.task == files.REGRESSION
@@ -308,7 +304,7 @@ def _run(options: argparse.Namespace) -> None:
             )
     else:
         # A data set that is downloaded prints so, and stdout is for results.
-        with Progress(size) as progress, contextlib.redirect_stdout(sys.stderr):
+        with files.Progress(size) as progress, contextlib.redirect_stdout(sys.stderr):
             results = race(
                 models,
                 itertools.islice(stream.samples, samples),

@@ -20,9 +20,9 @@ import river.datasets.synth
 import river.optim
 from river import base, multiclass, preprocessing
 
-from river_okl import api, budgets, datasets, kernels, losses
-from river_okl.errors import UsageError, nearest
-from river_okl.files import BINARY, MULTICLASS, REGRESSION, Stream, read_file
+from river_okl import api, datasets, kernels, losses
+from river_okl.checks import PerClass
+from river_okl.files import BINARY, MULTICLASS, REGRESSION, Stream, UsageError, nearest, read_file
 
 MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_bayes", "neighbors", "rules", "tree"
 
@@ -179,7 +179,7 @@ def _known_parameters() -> Names:
         ("optim", river.optim, river.optim.base.Optimizer),
         ("losses", losses, river.optim.losses.Loss),
         ("kernels", kernels, kernels.Kernel),
-        ("budgets", budgets, budgets.PerClass),
+        ("river_okl", api, PerClass),
     ):
         for name, cls in _classes(module, kind).items():
             known[name] = known[f"{prefix}.{name}"] = cls

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from river import base, compose
 
 from river_okl.cli.race import Result
-from river_okl.model import KernelClassifier, KernelModel
-from river_okl.predictive import PredictiveClassifier
+from river_okl.model import LabelModel, SupervisedModel
 
 Grid = NDArray[np.float64]
 
@@ -80,7 +79,7 @@ def decision_surface(
 
     """
     last = model[-1] if isinstance(model, compose.Pipeline) else model
-    if not isinstance(last, KernelModel):
+    if not isinstance(last, SupervisedModel):
         raise TypeError(f"{last!r} is not a model of river_okl")
     if getattr(last, "scale", False):
         raise ValueError(f"{type(last).__name__} scales features and support vectors itself: set scale=False")
@@ -114,7 +113,7 @@ def decision_surface(
     else:
         _scores(ax, across, up, np.array(scores), centred=isinstance(last, base.Classifier))
         groups = {}
-        if isinstance(last, KernelClassifier | PredictiveClassifier):
+        if isinstance(last, LabelModel):
             positive = last._labels.positive
             groups = {
                 color: [x for x, y in samples if (y == positive) == is_positive]

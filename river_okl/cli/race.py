@@ -16,8 +16,7 @@ from typing import Any
 from river import multiclass, preprocessing
 
 from river_okl._core.sample import number
-from river_okl.errors import UsageError
-from river_okl.files import Sample, Scaled
+from river_okl.files import Sample, Scaled, UsageError
 
 __all__ = ["Point", "Result", "on_workers", "race"]
 

@@ -17,7 +17,7 @@ import river_okl
 from river_okl import checkpoint, kernels
 from river_okl.checkpoint import CheckpointError
 from tests import streams
-from tests.checkpoint.files import assembled, edited, good, learned, little_memory, made, pieces, try_to_use
+from tests.checkpoint.files import assembled, edited, good, item_of, learned, little_memory, made, pieces, try_to_use
 from tests.discovery import CLASSES, EVERY_VARIANT, small, task
 from tests.test_unsupervised import UNSUPERVISED, seen
 
@@ -25,32 +25,37 @@ from tests.test_unsupervised import UNSUPERVISED, seen
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("capacity", 2**30),
-        ("capacity", 2**70),
-        ("capacity", -8),
-        ("capacity", 9),
-        ("born", 0),
-        ("scale", 0.0),
-        ("scale", {"float": "nan"}),
-        ("gram", {"array": [0, [1], "C"]}),
-        ("sum_squares", -1.0),
-        ("adapting", 1),
-        ("previous", {"dict": [["a", {"float": "inf"}]]}),
-        ("names", {"list": ["a"] * 12}),
+        (("points", "capacity"), 2**30),
+        (("points", "capacity"), 2**70),
+        (("points", "capacity"), -8),
+        (("points", "capacity"), 9),
+        (("points", "born"), 0),
+        (("coefficients", "scale"), 0.0),
+        (("coefficients", "scale"), {"float": "nan"}),
+        (("gram",), {"array": [0, [1], "C"]}),
+        (("kernel", "sum_squares"), -1.0),
+        (("kernel", "adapting"), 1),
+        (("kernel", "previous"), {"dict": [["a", {"float": "inf"}]]}),
+        (("points", "names"), {"list": ["a"] * 12}),
     ],
 )
 def test_an_expansion_out_of_range_is_refused(field, value):
     with pytest.raises(CheckpointError):
-        checkpoint.loads(edited(good()[0], "state", "_f", "part", "state", field, value))
+        checkpoint.loads(edited(good()[0], "state", "_f", "part", "state", *field, value))
 
 
-@pytest.mark.parametrize("name", ["slots", "ranks", "counts", "owners", "owned", "amounts", "birth", "coef", "square"])
-def test_every_array_of_an_expansion_is_checked(name):
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("coefficients", "coef")]
+    + [("points", name) for name in ("slots", "ranks", "counts", "owners", "owned", "amounts", "birth", "square")],
+)
+def test_every_array_of_an_expansion_is_checked(part, name):
     """A number out of range, wherever it stands, never reaches the core."""
     checked = 0
     for data in good()[:6]:  # of a long array about 20 of its numbers, the first and the last among them
         document, arrays = pieces(data)
-        index = document["model"]["object"]["state"]["_f"]["part"]["state"][name]["array"][0]
+        state = document["model"]["object"]["state"]["_f"]["part"]["state"]
+        index = item_of(state[part], name)["array"][0]
         at = sum(np.dtype(dtype).itemsize * n for dtype, n in document["arrays"][:index])
         dtype, n = document["arrays"][index]
         for i in sorted({*range(0, n, 1 + n // 20), n - 1} if n else ()):
@@ -121,9 +126,9 @@ def test_altered_files_are_refused_or_work(tens):
 def test_a_file_cannot_ask_for_much_memory():
     """A gram of 10^10 numbers, a million outputs, arrays of 2^60 numbers: refused before anything is allocated."""
     projectron = good()[1]
-    for field, value in (("capacity", 2**17), ("capacity", 2**40)):
+    for field, value in ((("points", "capacity"), 2**17), (("points", "capacity"), 2**40)):
         with little_memory(), pytest.raises(CheckpointError):
-            checkpoint.loads(edited(projectron, "state", "_f", "part", "state", field, value))
+            checkpoint.loads(edited(projectron, "state", "_f", "part", "state", *field, value))
     document, arrays = pieces(projectron)
     for size in (2**60, 2**64, 10**30):
         document["arrays"][0][1] = size
@@ -238,7 +243,7 @@ def test_one_changed_number_is_refused_or_gives_a_model_that_works(name):
                 assert checkpoint.dumps(checkpoint.loads(again)) == again
             except Exception as error:
                 raise AssertionError(f"{what} was loaded") from error
-    assert refused > 5
+    assert refused >= 5
 
 
 def test_sketches_of_the_smallest_whole_number_are_refused():

@@ -15,7 +15,7 @@ import pytest
 from river import base
 
 from river_okl import kernels
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # see benchmarks/README.md
 RBF = kernels.RBF(0.5)
@@ -108,7 +108,14 @@ def size(f):
 
 
 def state_of(f):
-    return f.__reduce__()[1:]
+    return f.__reduce__()[1], comparable(f.state())
+
+
+def comparable(state):
+    """A state whose arrays can be compared with ==, to the last bit."""
+    if isinstance(state, dict):
+        return {name: comparable(value) for name, value in state.items()}
+    return (state.dtype, state.shape, state.tobytes()) if isinstance(state, np.ndarray) else state
 
 
 def held(f):

@@ -75,7 +75,7 @@ def test_a_bandwidth_that_does_not_move_costs_nothing():
             f.add(1.0)
     assert f.norm2 == pytest.approx(25.0)
     f.observe({"a": 1.0})
-    assert not f.__getstate__()["stale"]
+    assert not f.state()["norms"]["stale"]
     f.observe({"a": 2.0})
-    assert f.__getstate__()["stale"]
+    assert f.state()["norms"]["stale"]
     f._check()

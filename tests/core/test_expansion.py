@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from river_okl._core.expansion import Expansion
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.sample import Frame
-from tests.core.expansions import KERNELS, OPTIONS, RBF, act, expand, filled, point, state_of
+from tests.core.expansions import KERNELS, OPTIONS, RBF, act, comparable, expand, filled, point, state_of
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -70,26 +70,56 @@ def test_scratch_is_not_pickled():
 
 def test_a_damaged_state_is_refused():
     terms = RBF._terms()
-    kernel, state = filled(6, norm=True, values=True, inverse=True).__reduce__()[2]
-    for key, value in state.items():
-        for bad in damages(value):
-            g = Expansion(terms, norm=True, values=True, inverse=True)
-            with pytest.raises((ValueError, TypeError, KeyError, IndexError, OverflowError)):
-                g.__setstate__((kernel, {**state, key: bad}))
-    with pytest.raises(RuntimeError, match="new"):
-        filled(3).__setstate__((kernel, state))
+    state = filled(6, norm=True, values=True, inverse=True).state()
+    f = Expansion(terms, norm=True, values=True, inverse=True)
+    f.evaluate({"a": 0.5})
+    f.add(1.0)
+    before = state_of(f)
+    for bad in damages(state):
+        with pytest.raises((ValueError, TypeError, KeyError, IndexError, OverflowError, AttributeError)):
+            f.restore(bad)
+        assert state_of(f) == before
+        f._check()
+    f.restore(state)
+    assert comparable(f.state()) == comparable(state)
+    f._check()
 
 
 def damages(value):
-    if isinstance(value, bytes):
-        return [value[:-1], value + b"x", value[: len(value) // 2 // 8 * 8 + 8] + value] if value else [b"x"]
+    if isinstance(value, dict):
+        return [{**value, key: bad} for key, item in value.items() for bad in damages(item)] + [{}, None]
+    if isinstance(value, np.ndarray):
+        longer = np.concatenate([value, value[-1:]]) if value.size else np.zeros(1, value.dtype)
+        return [longer, value.tolist(), value.astype(np.float32), None, value[:-1] if value.size else None]
     if isinstance(value, list) and value:
         return [value[:-1], [*value, "more"], [value[0]] * len(value)]
     if isinstance(value, bool):
         return ["yes"]
-    if isinstance(value, tuple):
-        return [(), None, (value[0][:-8], *value[1:])]
-    return ["nonsense", None]
+    return ["nonsense"] if value is None else ["nonsense", None]
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_labels_change_places(n_classes):
+    """To the last bit, and f with them; twice the other way round is f again."""
+    f = filled(6, norm=True, inverse=True, n_outputs=2)
+    for _ in range(n_classes - 2):
+        f.add_class()
+    if n_classes:
+        f.columns = np.random.default_rng(1).normal(size=f.columns.shape)
+    f.scale(0.3)
+    order, x, before = [2, 0, 1] if n_classes else [1, 0], {"a": 0.5}, state_of(f)
+    values, columns, norm = f.evaluate(x), f.columns, f.norm2
+    f.permute(order)
+    assert f.evaluate(x) == ([values[c] for c in order] if n_classes else -values)
+    permuted = columns.reshape(len(f), -1, 2)[:, order].reshape(columns.shape) if n_classes else -columns
+    assert f.columns.tobytes() == permuted.tobytes()
+    assert f.norm2 == pytest.approx(norm, rel=1e-12)
+    f._check()
+    f.permute(np.argsort(order).tolist())
+    assert state_of(f) == before
+    for wrong in ([0, 0], [0], [0, 1, 2, 3], [1, 2]):
+        with pytest.raises(ValueError, match="no order"):
+            f.permute(wrong)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-90, 1e90, 1e140])

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from river_okl import kernels
-from river_okl._core.expansion import Expansion
-from river_okl._core.kernel import SIMD_VARIANTS
+from river_okl._core.function.expansion import Expansion
 from river_okl._core.sample import Frame
+from river_okl._core.simd import SIMD_VARIANTS
 from tests.core.expansions import DEFINITIONS, KERNELS, RBF, distance2, dot, expand, filled, point, run_python, state_of
 
 
@@ -211,4 +211,4 @@ def test_every_variant_computes_the_same():
 
 def test_an_unknown_variant_is_refused():
     with pytest.raises(AssertionError, match="baseline"):
-        run_python("import river_okl._core.kernel", RIVER_OKL_SIMD="mmx")
+        run_python("import river_okl._core.simd", RIVER_OKL_SIMD="mmx")

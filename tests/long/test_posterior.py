@@ -1,4 +1,4 @@
-"""A long life of a belief: 10^7 samples through Gaussian processes, mean and variance against extended precision.
+"""A long life of a posterior: 10^7 samples through Gaussian processes, mean and variance against extended precision.
 
 The target drifts.  Ten times in the run K is computed anew from the points, and mean and variance of probes from K, the
 means μ and the covariance S at the points, in NumPy's longdouble.  For the mixtures, `_check`: every K⁻¹ against its K.
@@ -19,7 +19,7 @@ from tests.discovery import task
 from tests.long.test_soak import GAMMA, LONG, Pace, gram, samples_of
 from tests.streams import REGRESSION
 
-TITLE = "A long life of a belief"
+TITLE = "A long life of a posterior"
 HEAD = ["class", "samples", "µs", "points", "K⁻¹K - I", "mean", "variance", "smallest eigenvalue of S"]
 JITTER, POOL, CHUNK, AGREED = LONG(1e-3), 1_000_000, 10_000, 1e-6
 
@@ -49,10 +49,10 @@ def errors(f, rng: random.Random) -> tuple[float, float, float]:
     S, worst = f.covariance().astype(LONG), [0.0, 0.0]
     for _ in range(5):
         x = {name: rng.uniform(-2.0, 2.0) for name in "abc"}
-        (mean,), variance = f.look(x)
+        (mean,), variance = f.predict(x)
         k = gram([x], points)[0]
         q = solved(K, k)
-        expected = LONG(f.belief.amplitude) * (LONG(1) + JITTER - k @ q) + q @ S @ q
+        expected = LONG(f.posterior.prior_variance) * (LONG(1) + JITTER - k @ q) + q @ S @ q
         worst = [max(worst[0], abs(float(q @ f.means()[0]) - mean)), max(worst[1], abs(float(expected) - variance))]
     return float(np.abs(f.basis.matrix().astype(LONG) @ K - np.eye(len(points))).max()), *worst
 

@@ -30,7 +30,7 @@ import numpy as np
 import pytest
 
 from river_okl import kernels
-from river_okl.algorithms.fogd_nogd import frequencies
+from river_okl._core.function.frequencies import frequencies
 from tests.core.expansions import OPTIONS, act, expand
 from tests.discovery import EVERY_VARIANT, bounded, decision, parameters, task
 from tests.streams import REGRESSION
@@ -93,11 +93,11 @@ def optimistic_terms(model, last: list[tuple[dict, bool]]) -> np.ndarray:
 def fourier_terms(model) -> np.ndarray:
     """FOGD: w · (cos Ux, sin Ux) / √D"""
     D = model.n_components
-    U = np.array([frequencies(model._key, name, D) for name in ("a", "b", "c")], dtype=LONG)
+    U = np.array([frequencies(model._f.key, name, D) for name in ("a", "b", "c")], dtype=LONG)
     x = np.array([list(probe.values()) for probe in PROBES], dtype=LONG)
     Ux = np.sqrt(LONG(2 * GAMMA)) * x @ U
     z = np.concatenate([np.cos(Ux), np.sin(Ux)], axis=1) / np.sqrt(LONG(D))
-    return (z * model._w.astype(LONG))[:, :, None]
+    return (z * model._f.columns[:, 0].astype(LONG))[:, :, None]
 
 
 def averaged_terms(model, births: list[int], t: int) -> np.ndarray:
@@ -133,12 +133,12 @@ class Worst:
     def check_expansion(self, model) -> None:
         f = model._f
         f._check()
-        self.scales.append(abs(f.__getstate__()["scale"]))
+        self.scales.append(abs(f.state()["coefficients"]["scale"]))
         if not len(f):
             return
         points = [f.point(i) for i in range(len(f))]
         K, alpha = gram(points, points), f.columns[:, :: f.n_outputs].astype(LONG)
-        *_, norm, values, inverse = f.__reduce__()[1]  # what is kept
+        *_, norm, values, inverse, _ = f.__reduce__()[1]  # what is kept
         if norm or len(f) <= BUDGET:
             size = float((np.abs(alpha) * (K @ np.abs(alpha))).sum())
             self.see("norm", abs(float((alpha * (K @ alpha)).sum()) - model.norm**2) / (size or 1.0))
@@ -180,7 +180,7 @@ def run(model, terms: Callable, pool: list, samples: int, pace: Pace, worst: Wor
         if pace.due(t):
             worst.check_scores(model, terms(model, list(last)) if terms is optimistic_terms else terms(model))
             if terms is fourier_terms:
-                w = model._w.astype(LONG)
+                w = model._f.columns[:, 0].astype(LONG)
                 worst.see("norm", abs(float(w @ w) - model.norm**2) / float(w @ w))
             else:
                 worst.check_expansion(model)

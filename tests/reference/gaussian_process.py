@@ -13,8 +13,8 @@ class SOGP:
 
     JITTER = 1e-3
 
-    def __init__(self, kappa, budget, amplitude, forgetting, noise=None, columns=1):
-        self.kappa, self.budget, self.a, self.lam, self.noise = kappa, budget, amplitude, forgetting, noise
+    def __init__(self, kappa, budget, prior_variance, forgetting, noise=None, columns=1):
+        self.kappa, self.budget, self.a, self.lam, self.noise = kappa, budget, prior_variance, forgetting, noise
         self.Z = []
         self.mu = np.zeros((0, columns))
         self.S = np.zeros((0, 0))
@@ -37,11 +37,11 @@ class SOGP:
         q, novelty, h, m, v = self.look(x)
         full = len(self.Z) >= self.budget
         if self.noise is None:
-            foreseen = stats.norm.cdf(y * m[0] / math.sqrt(1.0 + v)) >= 0.7
+            confident = stats.norm.cdf(y * m[0] / math.sqrt(1.0 + v)) >= 0.7
         elif len(m) == 1:
-            foreseen = (y[0] - m[0]) ** 2 <= v + self.noise
+            confident = (y[0] - m[0]) ** 2 <= v + self.noise
         else:
-            foreseen = special.softmax(6.0 * m)[int(np.argmax(y))] >= 0.7
+            confident = special.softmax(6.0 * m)[int(np.argmax(y))] >= 0.7
         gamma = novelty * (1.0 + self.JITTER) * self.kappa(x, x)
         # back to the prior
         self.S = self.lam * self.S + (1.0 - self.lam) * self.a * self.gram()
@@ -58,7 +58,7 @@ class SOGP:
             c, b = (y - m) / (self.noise + v), 1.0 / (self.noise + v)
         strength = w / (1.0 + (w - 1.0) * b * v)
         c, b = strength * c, strength * b
-        if novelty <= 1e-3 or (full and foreseen):
+        if novelty <= 1e-3 or (full and confident):
             self.mu = self.mu + np.outer(h, c)
             if b * v >= 0.01:
                 self.S = self.S - b * np.outer(h, h)

@@ -1,1 +1,0 @@
-"""The choice of a support vector: see `Expansion.smallest`, `replaceable` and `partner`."""

@@ -1,0 +1,11 @@
+"""What the expansion asks: the preconditions are its business."""
+
+from river_okl._core.function.coefficients cimport Coefficients
+from river_okl._core.points cimport Points
+from river_okl._core.rows cimport Rows
+
+
+cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept
+cdef Py_ssize_t smallest(Rows rows, Coefficients alpha) noexcept
+cdef Py_ssize_t replaceable(Rows rows, Coefficients alpha, double dependent) noexcept
+cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p)

@@ -1,0 +1,98 @@
+"""Which support vector is evicted: the smallest, one that the sample can replace, or one to fuse with another.
+
+They read the coefficients of output 0, of all classes except for a fusion, and work in the scratch of ``rows``.  Ties,
+numbers that agree to 1e-9, go to the oldest: so the same stream has the same choice on any machine.
+"""
+
+from libc.math cimport INFINITY, fabs
+
+import numpy as np
+
+from river_okl._core.function.coefficients cimport Coefficients
+from river_okl._core.loops cimport SLACK, merged
+from river_okl._core.points cimport Points
+from river_okl._core.rows cimport Rows
+from river_okl._core.simd cimport merging
+
+
+cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept:
+    """The position of the smallest of n values.  Ties, 1e-9 relative to the value or a scale, go to the oldest."""
+    cdef Py_ssize_t i, best = -1
+    cdef double least = values[0]
+    for i in range(1, n):
+        least = min(least, values[i])
+    least += 1e-9 * max(fabs(least), scale)
+    for i in range(n):
+        if values[i] <= least and (best < 0 or points.birth[i] < points.birth[best]):
+            best = i
+    return best
+
+
+cdef Py_ssize_t smallest(Rows rows, Coefficients alpha) noexcept:
+    """``Expansion.smallest``"""
+    cdef Py_ssize_t i
+    cdef double *sizes = rows.other
+    for i in range(rows.points.n):
+        sizes[i] = alpha.squared_size(i) * rows.self_[i]
+    return oldest_of_least(rows.points, sizes, rows.points.n, 0.0)
+
+
+cdef Py_ssize_t replaceable(Rows rows, Coefficients alpha, double dependent) noexcept:
+    """``Expansion.replaceable``"""
+    cdef Py_ssize_t i
+    cdef double residual
+    cdef double *lost = rows.other
+    cdef const double *row = rows.row
+    cdef double k = rows.self_similarity, square = alpha.scale * alpha.scale
+    for i in range(rows.points.n):
+        residual = rows.self_[i] - row[i] * (row[i] / k)
+        lost[i] = square * alpha.squared_size(i) * (0.0 if residual < dependent * rows.self_[i] else residual)
+    return oldest_of_least(rows.points, lost, rows.points.n, 0.0)
+
+
+cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
+    """``Expansion.partner``"""
+    cdef Py_ssize_t i, m, n = rows.points.n
+    cdef double h = 0.0, alpha_z = 0.0, least = INFINITY, scale = alpha.scale
+    cdef const double *coef = alpha.coef[0]
+    cdef double alpha_p = scale * coef[p], alpha_i
+    cdef double *losses = rows.dots
+    cdef const double *kappa = rows.other
+    if n < 2:
+        raise ValueError("one support vector has no partner")
+    rows.compute_of(p, rows.other)
+    merging.losses(coef, scale, kappa, n, alpha_p, losses)
+    losses[p] = INFINITY
+    for i in range(n):
+        alpha_i = scale * coef[i]
+        least = min(least, losses[i] + SLACK * (alpha_i * alpha_i + alpha_p * alpha_p))
+    least += 2e-9 * max(least, alpha_p * alpha_p)
+    for i in range(n):  # what may be the least, to the last digit
+        alpha_i = scale * coef[i]
+        if i != p and losses[i] - SLACK * (alpha_i * alpha_i + alpha_p * alpha_p) <= least:
+            losses[i] = merged(alpha_i, alpha_p, kappa[i], &h, &alpha_z)
+        else:
+            losses[i] = INFINITY
+    m = oldest_of_least(rows.points, losses, n, alpha_p * alpha_p)
+    merged(scale * coef[m], alpha_p, kappa[m], &h, &alpha_z)
+    return m, h, alpha_z
+
+
+# What tests ask of merging.h ------------------------------------------------------------------------------------------
+
+def merge_of(double alpha, double alpha_p, double kappa):
+    """h, α_z and the loss of fusing α_p with a partner of coefficient α, |α| ≥ |α_p|; κ is that of the two points."""
+    cdef double h, alpha_z, loss
+    loss = merged(alpha, alpha_p, kappa, &h, &alpha_z)
+    return h, alpha_z, loss
+
+
+def losses_of(const double[::1] alpha, double alpha_p, const double[::1] kappa):
+    """The losses of fusing α_p with each of these partners, up to ``SLACK`` (α² + α_p²)."""
+    if kappa.shape[0] != alpha.shape[0]:
+        raise ValueError(f"{alpha.shape[0]} coefficients for {kappa.shape[0]} values of the kernel")
+    out = np.empty(alpha.shape[0])
+    cdef double[::1] view = out
+    if alpha.shape[0]:
+        merging.losses(&alpha[0], 1.0, &kappa[0], alpha.shape[0], alpha_p, &view[0])
+    return out

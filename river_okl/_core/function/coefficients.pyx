@@ -1,0 +1,248 @@
+"""The coefficients of an expansion over its points: it knows neither the points nor a kernel.
+
+    α[i] = scale · coef[column][i]      column = class · n_outputs + output
+
+Positions are those of the points: the last takes the place of one that is removed.  Beyond n everything is 0.
+
+More than two classes.  After ``split`` an output is not one function f but one per class, F_c, and a sample of class y
+sees f along the direction u = (e_y - e_r)/√2, r the class that rivals y most: its value is (F_y - F_r)/√2, and f ← f +
+c κ(x, ·) moves F_y by c/√2 and F_r by -c/√2.  As ‖u‖ = 1, all that an algorithm for labels ±1 computes (margins, κ(x,
+x), ‖f‖²) means the same, with y = +1; and with two classes F = ±f/√2 it is the same model.  The direction is ``unit`` ·
+(+1 for ``along[0]``, -1 for ``along[1]``); for the one function that there is before, 1 for its only class.
+"""
+
+cimport cython
+from libc.math cimport fabs, sqrt
+
+import numpy as np
+
+from river_okl._core.memory cimport Owner, array_of, fill
+from river_okl._core.simd cimport loops
+
+from river_okl._core.states import checked_array, checked_float
+
+cdef double SQRT_HALF = 0.5**0.5
+
+
+@cython.final
+cdef class Coefficients(Owner):
+    """Columns of coefficients, one for each output and class."""
+
+    def __cinit__(self, Py_ssize_t n_outputs):
+        if n_outputs < 1:
+            raise ValueError(f"n_outputs is {n_outputs}; it must be at least 1")
+        self.scale = self.unit = 1.0
+        self.n_along = 1
+        self.n_outputs = n_outputs
+        self.reserve_columns(n_outputs)
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for as many points, before they have it."""
+        cdef Py_ssize_t o
+        for o in range(self.n_columns):
+            self.coef[o] = self.doubles(self.coef[o], self.capacity, capacity)
+        self.capacity = capacity
+        return 0
+
+    cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
+        """More columns, zero so far.  If this raises, there are as many as before."""
+        cdef Py_ssize_t o
+        self.coef = <double **> self.resize(self.coef, self.n_columns, n_columns, sizeof(double *))
+        try:
+            for o in range(self.n_columns, n_columns):
+                self.coef[o] = self.doubles(NULL, 0, self.capacity)
+        except MemoryError:
+            for o in range(self.n_columns, n_columns):
+                self.release(self.coef[o])
+                self.coef[o] = NULL
+            raise
+        self.n_columns = n_columns
+        return 0
+
+    # Classes ----------------------------------------------------------------------------------------------------------
+
+    cdef void split(self, Py_ssize_t n) noexcept:
+        """One function f for labels ±1 becomes two, F = -f/√2 and f/√2, one for each class.  Requires the columns."""
+        cdef Py_ssize_t o, i
+        for o in range(self.n_outputs):
+            for i in range(n):
+                self.coef[self.n_outputs + o][i] = SQRT_HALF * self.coef[o][i]
+                self.coef[o][i] = -self.coef[self.n_outputs + o][i]
+        self.n_classes = 2
+        self.start_directions()
+
+    cdef void start_directions(self) noexcept:
+        """With classes nothing moves until the direction of a sample is known."""
+        self.along[0] = self.along[1] = 0
+        self.n_along, self.unit = 2, SQRT_HALF
+
+    cdef list permute(self, list order, Py_ssize_t n):
+        """Class c becomes what class order[c] was; of two labels without classes, f becomes -f.  Returns which column
+        each is from."""
+        cdef Py_ssize_t o, i
+        if sorted(order) != list(range(max(2, self.n_classes))):
+            raise ValueError(f"{order} is no order of {max(2, self.n_classes)} classes")
+        if self.n_classes == 0:
+            for o in range(self.n_columns if order[0] else 0):
+                for i in range(n):
+                    self.coef[o][i] = -self.coef[o][i]
+            return list(range(self.n_columns))
+        columns = [c * self.n_outputs + o for c in order for o in range(self.n_outputs)]
+        pointers = [<size_t> self.coef[o] for o in range(self.n_columns)]
+        for o in range(self.n_columns):
+            self.coef[o] = <double *> <size_t> pointers[columns[o]]
+        self.start_directions()
+        return columns
+
+    cdef int check_output(self, Py_ssize_t o) except -1:
+        if not 0 <= o < self.n_outputs:
+            raise IndexError(f"output {o} of {self.n_outputs}")
+        return 0
+
+    cdef int refuse_classes(self) except -1:
+        if self.n_classes > 0:
+            raise RuntimeError("with classes a support vector has no single coefficient: see columns")
+        return 0
+
+    cdef int check_weights(self, tuple weights) except -1:
+        if len(weights) > self.n_outputs:
+            raise IndexError(f"{len(weights)} weights for {self.n_outputs} outputs")
+        return 0
+
+    cdef void combine(
+        self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out
+    ) noexcept nogil:
+        """out[c] = Σ weight · output of class c at the sample with this kernel row."""
+        cdef Py_ssize_t c, o
+        for c in range(out.shape[0]):
+            for o in range(weights.shape[0]):
+                out[c] += weights[o] * loops.inner(row, self.coef[c * self.n_outputs + o], padded)
+            out[c] *= self.scale
+
+    # Changing them ----------------------------------------------------------------------------------------------------
+
+    cdef void clear(self, Py_ssize_t i) noexcept:
+        """A point was added at position i."""
+        cdef Py_ssize_t o
+        for o in range(self.n_columns):
+            self.coef[o][i] = 0.0
+
+    cdef void dropped(self, Py_ssize_t i, Py_ssize_t last) noexcept:
+        """The point at i was removed, and the last one has its position."""
+        cdef Py_ssize_t o
+        for o in range(self.n_columns):
+            self.coef[o][i] = self.coef[o][last]
+            self.coef[o][last] = 0.0
+
+    cdef bint fold(self, Py_ssize_t n) noexcept:
+        """Multiply the coefficients by the scale if it leaves its range; whether it did."""
+        cdef Py_ssize_t i, o
+        if 1e-100 < fabs(self.scale) < 1e100:
+            return False
+        for o in range(self.n_columns):
+            for i in range(n):
+                self.coef[o][i] *= self.scale
+        self.scale = 1.0
+        return True
+
+    cdef bint clip(self, double largest, Py_ssize_t n) noexcept:
+        """|α_i| ≤ largest for output 0, over all classes; larger ones are clipped.  Whether any was."""
+        cdef Py_ssize_t i, c
+        cdef double size
+        cdef double limit = largest / fabs(self.scale)
+        cdef double *coef = self.coef[0]
+        cdef bint clipped = False
+        for i in range(n):
+            if self.n_classes == 0:
+                if fabs(coef[i]) > limit:
+                    coef[i] = limit if coef[i] > 0.0 else -limit
+                    clipped = True
+                continue
+            size = sqrt(self.squared_size(i))
+            if size > limit:
+                for c in range(self.n_classes):
+                    self.coef[c * self.n_outputs][i] *= limit / size
+                clipped = True
+        return clipped
+
+    # Reading and writing ----------------------------------------------------------------------------------------------
+
+    cdef double squared_size(self, Py_ssize_t i) noexcept:
+        """α_i² of output 0, over all classes, without the scale."""
+        cdef Py_ssize_t c
+        cdef double size = 0.0
+        for c in range(max(1, self.n_classes)):
+            size += self.coef[c * self.n_outputs][i] * self.coef[c * self.n_outputs][i]
+        return size
+
+    cdef object magnitudes(self, Py_ssize_t n):
+        """|α_i| of output 0, over all classes: √Σ α²."""
+        cdef Py_ssize_t i
+        cdef double[::1] view
+        out = np.empty(n)
+        view = out
+        for i in range(n):
+            view[i] = sqrt(self.squared_size(i)) * fabs(self.scale)
+        return out
+
+    cdef object read(self, Py_ssize_t column, Py_ssize_t n):
+        """α of a column, a copy."""
+        out = array_of(self.coef[column], n)
+        out *= self.scale
+        return out
+
+    cdef int write(self, Py_ssize_t column, values, Py_ssize_t n) except -1:
+        """α ← values, for a column."""
+        cdef double[::1] v = np.ascontiguousarray(values, dtype=np.float64)
+        cdef Py_ssize_t i
+        if v.shape[0] != n:
+            raise ValueError(f"{v.shape[0]} coefficients for {n} support vectors")
+        for i in range(n):
+            self.coef[column][i] = v[i] / self.scale
+        return 0
+
+    cdef object read_all(self, Py_ssize_t n):
+        """Every coefficient, a copy: an array (points, columns)."""
+        cdef Py_ssize_t i, o
+        cdef double[:, ::1] view
+        out = np.empty((n, self.n_columns))
+        view = out
+        for i in range(n):
+            for o in range(self.n_columns):
+                view[i, o] = self.coef[o][i] * self.scale
+        return out
+
+    cdef int write_all(self, matrix, Py_ssize_t n) except -1:
+        """Every coefficient, from an array (points, columns)."""
+        cdef double[:, ::1] v = np.ascontiguousarray(matrix, dtype=np.float64)
+        cdef Py_ssize_t i, o
+        if v.shape[0] != n or v.shape[1] != self.n_columns:
+            raise ValueError(f"coefficients of shape {matrix.shape} for {(n, self.n_columns)}")
+        for o in range(self.n_columns):
+            for i in range(n):
+                self.coef[o][i] = v[i, o] / self.scale
+        return 0
+
+    cdef dict state(self, Py_ssize_t n):
+        """All of it by name; coefficients are those of each column, without the scale."""
+        cdef Py_ssize_t o
+        return {
+            "coef": np.array([array_of(self.coef[o], n) for o in range(self.n_columns)]),
+            "scale": self.scale,
+            "n_classes": self.n_classes,
+        }
+
+    cdef int restore(self, dict state, Py_ssize_t n) except -1:
+        """Go on from a state of n points, each number of which is checked.  Requires its columns and capacity."""
+        cdef Py_ssize_t o
+        coef = checked_array(state, "coef", np.float64, (self.n_columns, n))
+        scale = checked_float(state, "scale", -1e100, 1e100)
+        if not abs(scale) > 1e-100:
+            raise ValueError(f"scale is {scale!r}")
+        for o in range(self.n_columns):
+            fill(self.coef[o], coef[o], n)
+        self.scale = scale
+        self.n_classes = state["n_classes"]
+        if self.n_classes:
+            self.start_directions()
+        return 0

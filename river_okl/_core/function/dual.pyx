@@ -1,0 +1,340 @@
+"""The dual of a support vector machine without a bias over a few weighted points, to its Kuhn-Tucker conditions.
+
+    min  ½‖f‖² + Σ_j [a_j (1 - f(x_j))_+ + b_j (1 + f(x_j))_+],    f = Σ_j β_j κ(x_j, ·)
+
+A point that stands for samples of both labels has two dual variables, 0 ≤ α_j ≤ a_j and 0 ≤ ᾱ_j ≤ b_j, of which f has
+the difference β_j = α_j - ᾱ_j.  Their best sum for a given β_j is concave and piecewise linear, so that one variable is
+enough:
+
+    max  Σ_j g_j(β_j) - ½ βᵀKβ,    -b_j ≤ β_j ≤ a_j,    g_j' = +1 below the kink a_j - b_j, and -1 above it
+
+A variable is at one of its three corners (low, kink, high) or free between two of them, and then f(x_j) = ±1.  The
+residual of the Kuhn-Tucker conditions is the largest slope along which a variable could still move, in units of f.
+
+The solver starts from a point in the box.  Exact coordinate steps on the variable of largest residual find the set of
+free variables; Newton's step on those, by a Cholesky factorisation of their part of K, is shortened if one of them
+meets a corner.  Both only raise the objective.  Newton's steps are needed to converge: near-duplicates make K so
+ill-conditioned that coordinate steps alone crawl.
+"""
+
+from libc.math cimport INFINITY, fabs
+
+import numpy as np
+
+from river_okl._core.linalg cimport linalg, solve
+from river_okl._core.memory cimport Owner
+
+cdef double TOLERANCE = 1e-10   # of the residual: what is known of f(x_j)
+cdef double ROUNDING = 1e-15    # relative to |β_j| κ(x_j, x_j): f(x_j) is not known better
+cdef double AT_CORNER = 2e-15   # relative: a variable this close to a corner is there, up to rounding
+cdef double JITTER = 1e-13      # of κ(x_j, x_j): dependent points have no factor without it
+cdef double SAME = 1e-12        # of κ(x, x) + κ(z, z): a squared distance below it is rounding
+cdef double TIE = 1e-9          # relative: costs that are closer are equal, and age decides
+cdef enum:
+    MOST_ROUNDS = 500
+
+
+cdef inline double residual_of(double f, double beta, const double *box) noexcept nogil:
+    """The steepest ascent that is open to a variable; its box is (low, kink, high)."""
+    cdef double up = 0.0, down = 0.0
+    if beta < box[2]:
+        up = (1.0 if beta < box[1] else -1.0) - f
+    if beta > box[0]:
+        down = f - (1.0 if beta <= box[1] else -1.0)
+    return max(0.0, max(up, down))
+
+
+cdef inline double best(double rest, double k, const double *box) noexcept nogil:
+    """The maximum over one variable, if the others make ``rest`` of f(x_j)."""
+    if k <= 0.0:
+        return box[1]
+    if 1.0 - rest <= k * box[1]:
+        return max(box[0], (1.0 - rest) / k)
+    if -1.0 - rest >= k * box[1]:
+        return min(box[2], (-1.0 - rest) / k)
+    return box[1]
+
+
+cdef inline double settled(double beta, const double *box) noexcept nogil:
+    """The variable clipped to its box, and to a corner that is next to it."""
+    cdef int c
+    for c in range(3):
+        if fabs(beta - box[c]) <= AT_CORNER * fabs(box[c]):
+            return box[c]
+    return min(max(beta, box[0]), box[2])
+
+
+cdef inline double corner(double beta, double step, const double *box) noexcept nogil:
+    """The corner that a free variable meets in this direction."""
+    cdef int lower = 0 if beta < box[1] else 1
+    return box[lower + 1] if step > 0.0 else box[lower]
+
+
+cdef class _Room(Owner):
+    """Scratch of a solution."""
+
+    cdef double *factor
+    cdef double *step
+    cdef Py_ssize_t *free
+
+    def __cinit__(self, Py_ssize_t n):
+        self.factor = self.doubles(NULL, 0, n * n)
+        self.step = self.doubles(NULL, 0, n)
+        self.free = <Py_ssize_t *> self.resize(NULL, 0, n, sizeof(Py_ssize_t))
+
+
+cdef void evaluate(const double *K, Py_ssize_t n, const double *beta, double *f) noexcept nogil:
+    """f(x_j) = (Kβ)_j"""
+    linalg.symmetric_times(K, n, n, 1.0, beta, 0.0, f)
+
+
+cdef double rounding(const double *K, Py_ssize_t n, const double *beta) noexcept nogil:
+    """How far f(x_j) may be off."""
+    cdef Py_ssize_t j
+    cdef double total = 0.0
+    for j in range(n):
+        total += fabs(beta[j]) * K[j * n + j]
+    return ROUNDING * total
+
+
+cdef double largest(
+    Py_ssize_t n, const double *f, const double *beta, const double *box, Py_ssize_t *at
+) noexcept nogil:
+    """The residual, and the variable that has it."""
+    cdef Py_ssize_t j
+    cdef double residual, found = 0.0
+    at[0] = 0
+    for j in range(n):
+        residual = residual_of(f[j], beta[j], box + 3 * j)
+        if residual > found:
+            found, at[0] = residual, j
+    return found
+
+
+cdef double climb(
+    const double *K, Py_ssize_t n, const double *box, double tolerance, double *beta, double *f
+) noexcept nogil:
+    """At most n coordinate steps; returns the residual before the last of them."""
+    cdef Py_ssize_t i, j, s
+    cdef double residual = INFINITY, moved, k
+    for s in range(n):  # no-cython-lint
+        residual = largest(n, f, beta, box, &j)
+        if residual <= tolerance:
+            break
+        k = K[j * n + j]
+        moved = settled(best(f[j] - k * beta[j], k, box + 3 * j), box + 3 * j) - beta[j]
+        if moved == 0.0:
+            break
+        beta[j] += moved
+        for i in range(n):
+            f[i] += moved * K[j * n + i]
+        beta[j] = settled(beta[j], box + 3 * j)
+    return residual
+
+
+cdef void newton(const double *K, Py_ssize_t n, const double *box, double *beta, double *f, _Room room) noexcept nogil:
+    """The best values of the free variables, or as far towards them as the corners allow."""
+    cdef Py_ssize_t a, b, i, j, m = 0, first
+    cdef double target, most, jitter = JITTER, rate, share
+    for j in range(n):
+        if box[3 * j] < beta[j] < box[3 * j + 1] or box[3 * j + 1] < beta[j] < box[3 * j + 2]:
+            room.free[m] = j
+            m += 1
+    while m > 0:
+        while True:
+            for a in range(m):
+                for b in range(a + 1):
+                    room.factor[a * m + b] = K[room.free[a] * n + room.free[b]]
+                room.factor[a * m + a] *= 1.0 + jitter
+            if linalg.cholesky(room.factor, m, m) == 0:
+                break
+            jitter *= 100.0
+            if jitter > 1.0:
+                return
+        for a in range(m):
+            j = room.free[a]
+            room.step[a] = (1.0 if beta[j] < box[3 * j + 1] else -1.0) - f[j]
+        solve(room.factor, m, m, room.step)
+        rate, first = 1.0, -1
+        for a in range(m):
+            j = room.free[a]
+            most = corner(beta[j], room.step[a], box + 3 * j) - beta[j]
+            if fabs(room.step[a]) * rate > fabs(most):
+                rate, first = most / room.step[a], a
+        b = 0
+        for a in range(m):
+            j = room.free[a]
+            share = rate * room.step[a]
+            target = beta[j] + share
+            if a == first:
+                target = corner(beta[j], share, box + 3 * j)
+            target = settled(target, box + 3 * j)
+            share = target - beta[j]
+            beta[j] = target
+            for i in range(n):
+                f[i] += share * K[j * n + i]
+            if a != first and target != box[3 * j] and target != box[3 * j + 1] and target != box[3 * j + 2]:
+                room.free[b] = j
+                b += 1
+        if first < 0:
+            return
+        m = b
+
+
+cdef double run(const double *K, Py_ssize_t n, const double *box, double *beta, double *f, _Room room) noexcept nogil:
+    """From any β; returns the residual."""
+    cdef Py_ssize_t j, rounds
+    cdef double residual = 0.0, tolerance
+    for j in range(n):
+        beta[j] = settled(beta[j], box + 3 * j)
+    evaluate(K, n, beta, f)
+    for rounds in range(MOST_ROUNDS):  # no-cython-lint
+        tolerance = max(TOLERANCE, rounding(K, n, beta))
+        if climb(K, n, box, tolerance, beta, f) > tolerance:
+            newton(K, n, box, beta, f, room)
+        evaluate(K, n, beta, f)
+        residual = largest(n, f, beta, box, &j)
+        if residual <= tolerance:
+            break
+    return residual
+
+
+cdef int check_square(const double[:, ::1] K, Py_ssize_t n) except -1:
+    if K.shape[0] != n or K.shape[1] != n:
+        raise ValueError(f"a matrix of {K.shape[0]} rows and {K.shape[1]} columns for {n} points")
+    return 0
+
+
+cdef int check_columns(const double[:, ::1] beta, const double[:, ::1] caps) except -1:
+    if (
+        beta.shape[0] != caps.shape[0]
+        or not (beta.shape[1] == 1 and caps.shape[1] == 2 or beta.shape[1] == caps.shape[1])
+    ):
+        raise ValueError(
+            f"coefficients of shape {(beta.shape[0], beta.shape[1])} for weights of {(caps.shape[0], caps.shape[1])}"
+        )
+    return 0
+
+
+cdef int fill_box(const double[:, ::1] caps, Py_ssize_t column, double[:, ::1] box) except -1:
+    """(low, kink, high) of every point, for the function of one label against all others, or of the second of two."""
+    cdef Py_ssize_t j, c, n_labels = caps.shape[1]
+    cdef double own, others
+    for j in range(caps.shape[0]):
+        own, others = caps[j, column], 0.0
+        for c in range(n_labels):
+            if c != column:
+                others += caps[j, c]
+        box[j, 0], box[j, 1], box[j, 2] = -others, own - others, own
+    return 0
+
+
+def solve_dual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, ::1] start):
+    """β of every function, given C times the weight of each label at each point, and β to start from.
+
+    Parameters
+    ----------
+    K
+        The Gram matrix of the points.
+    caps
+        C s, a row for each point and a column for each label.
+    start
+        β, a row for each point; one column, which is f of the second of two labels, or one for each label.
+
+    Returns
+    -------
+    β in the shape of ``start``, and the largest residual of all functions.
+    """
+    cdef Py_ssize_t o, j, n = caps.shape[0], columns = start.shape[1]
+    cdef double worst = 0.0
+    check_square(K, n)
+    check_columns(start, caps)
+    out, boxes, scratch = np.empty((n, columns)), np.empty((n, 3)), np.empty((2, n))
+    cdef double[:, ::1] found = out, box = boxes, work = scratch
+    cdef _Room room
+    if n == 0:
+        return out, 0.0
+    room = _Room(n)
+    for o in range(columns):
+        fill_box(caps, 1 if columns == 1 else o, box)
+        for j in range(n):
+            work[0, j] = start[j, o]
+        with nogil:
+            worst = max(worst, run(&K[0, 0], n, &box[0, 0], &work[0, 0], &work[1, 0], room))
+        for j in range(n):
+            found[j, o] = work[0, j]
+    return out, worst
+
+
+def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, ::1] beta):
+    """The largest residual of the Kuhn-Tucker conditions, infinite outside the box; the arguments of ``solve_dual``."""
+    cdef Py_ssize_t o, j, at, n = caps.shape[0], columns = beta.shape[1]
+    cdef double worst = 0.0
+    check_square(K, n)
+    check_columns(beta, caps)
+    boxes, scratch = np.empty((n, 3)), np.empty((2, n))
+    cdef double[:, ::1] box = boxes, work = scratch
+    for o in range(columns if n else 0):
+        fill_box(caps, 1 if columns == 1 else o, box)
+        for j in range(n):
+            work[0, j] = settled(beta[j, o], &box[j, 0])
+            if not fabs(work[0, j] - beta[j, o]) <= AT_CORNER * fabs(beta[j, o]):
+                return INFINITY
+        evaluate(&K[0, 0], n, &work[0, 0], &work[1, 0])
+        worst = max(worst, largest(n, &work[1, 0], &work[0, 0], &box[0, 0], &at))
+    return worst
+
+
+def bordered(const double[:, ::1] K, const Py_ssize_t[::1] order, const double[::1] row):
+    """K of these points, and one more that has this row, its own number last."""
+    cdef Py_ssize_t i, j, m = order.shape[0]
+    check_square(K, K.shape[0])
+    if row.shape[0] != m + 1:
+        raise ValueError(f"a row of {row.shape[0]} numbers for {m} points and one more")
+    out = np.empty((m + 1, m + 1))
+    cdef double[:, ::1] grown = out
+    for i in range(m):
+        if not 0 <= order[i] < K.shape[0]:
+            raise IndexError(f"point {order[i]} of {K.shape[0]}")
+    for i in range(m):
+        for j in range(m):
+            grown[i, j] = K[order[i], order[j]]
+        grown[i, m] = grown[m, i] = row[i]
+    grown[m, m] = row[m]
+    return out
+
+
+def cheapest_pair(const double[:, ::1] K, const double[::1] weights, const long long[::1] births):
+    """The two points of least w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; ties, 1e-9 relative, go to the
+    oldest."""
+    cdef Py_ssize_t i, j, a, b, older = -1, younger = -1, n = weights.shape[0]
+    cdef double cost, least = INFINITY
+    check_square(K, n)
+    if births.shape[0] != n or n < 2:
+        raise ValueError(f"{births.shape[0]} births for {n} points; two are needed")
+    rows = np.empty(n)
+    cdef double[::1] row = rows
+    for i in range(n):
+        row[i] = INFINITY
+        for j in range(i):
+            cost = cost_of(&K[0, 0], n, &weights[0], i, j)
+            if cost < row[i]:
+                row[i] = cost
+        if row[i] < least:
+            least = row[i]
+    least *= 1.0 + TIE
+    for i in range(n):
+        if row[i] > least:
+            continue
+        for j in range(i):
+            if cost_of(&K[0, 0], n, &weights[0], i, j) > least:
+                continue
+            a, b = (i, j) if births[i] < births[j] else (j, i)
+            if older < 0 or births[a] < births[older] or (a == older and births[b] < births[younger]):
+                older, younger = a, b
+    return older, younger
+
+
+cdef inline double cost_of(const double *K, Py_ssize_t n, const double *w, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    cdef double k = K[i * n + i] + K[j * n + j], distance = k - 2.0 * K[i * n + j]
+    return w[i] * w[j] / (w[i] + w[j]) * distance if distance > SAME * k else 0.0

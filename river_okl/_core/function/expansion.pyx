@@ -1,0 +1,725 @@
+"""The function that every algorithm of river_okl manipulates: f = Σ α_i κ(z_i, ·), a kernel expansion.
+
+It is composed of the z_i (points.pyx), their kernel rows (rows.pyx), the α_i with their classes and directions
+(coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹ (gram.pyx).  Here they change
+together, and f is read; ``_check`` recomputes all of it by brute force.
+
+There are four ways to read f, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` rows of a
+frame, ``observe`` a sample that is about to be learned, and ``value`` at the last sample, after f has changed.
+
+The last sample is the one that was last given to ``evaluate`` or ``observe``.  ``add``, ``project``, ``absorb``,
+``value``, ``row`` and ``self_similarity`` are about it, and raise if there is none.  It remains the last sample when
+points are added or removed.  With classes it has the direction that ``observe`` gave it.  If the last sample is given
+again, its kernel row is reused; if no coefficient has moved either, so is the value.
+
+A sample is a dict, or a row of a ``Frame``; one that is rejected (ValueError) changes nothing and is not the last
+sample.  A position i of a support vector is 0 ≤ i < len(f), an output 0 ≤ o < n_outputs; otherwise IndexError, and f is
+unchanged.  The equations for α, ‖f‖ and f(z_i) hold after every method for all that is kept (``_check``).
+"""
+
+cimport cython
+from libc.math cimport sqrt
+
+import math
+
+import numpy as np
+
+from river_okl._core.function.choice cimport oldest_of_least, partner, replaceable, smallest
+from river_okl._core.function.coefficients cimport Coefficients
+from river_okl._core.function.gram cimport Gram
+from river_okl._core.function.protocol cimport Function
+from river_okl._core.kernel cimport CompiledKernel
+from river_okl._core.memory cimport array_of
+from river_okl._core.function.values cimport Norms, Sums
+from river_okl._core.points cimport MOST_POINTS, Points
+from river_okl._core.loops cimport TILE
+from river_okl._core.rows cimport Rows, Tile
+from river_okl._core.sample cimport Frame, Sample, take_row
+from river_okl._core.simd cimport loops
+
+from river_okl._core.states import checked_whole
+
+
+cdef tuple ONE = (1.0,)
+
+
+@cython.final
+cdef class Expansion(Function):
+    """f = Σ α_i κ(z_i, ·) over river samples.
+
+    Parameters
+    ----------
+    kernel
+        The terms of a ``river_okl.kernels`` kernel.
+    budget
+        Maximum number of support vectors between two steps; None: no limit.
+    per_class
+        If there are more than two classes, the budget is that of each, and all share the support vectors.
+    spare
+        A step may hold one more: it adds before it removes.  ``observe`` removes what an interrupted step left.
+    n_outputs
+        Coefficients per support vector: functions that share their support vectors.
+    norm
+        Keep ‖f‖² up to date at every step; otherwise ``norm2`` computes it when asked.
+    values
+        Keep f(z_i) up to date at every step; otherwise ``values`` computes them when asked.
+    inverse
+        Keep K and K⁻¹, for ``project`` and ``absorb``.
+    """
+
+    def __init__(
+        self, tuple kernel, *, budget=None, bint per_class=False, bint spare=False, Py_ssize_t n_outputs=1,
+        bint norm=False, bint values=False, bint inverse=False
+    ):
+        if self.points is not None:
+            raise RuntimeError("an Expansion is initialised once")
+        if budget is not None and not 1 <= budget <= MOST_POINTS:
+            raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MOST_POINTS:,}")
+        self.budget = budget
+        self.each = budget if per_class else None
+        self.spare = spare
+        self.points = Points(None if budget is None else min(budget + spare, MOST_POINTS))
+        self.rows = Rows(self.points, CompiledKernel(kernel))
+        self.gram_ = Gram() if inverse else None
+        self.alpha = Coefficients(n_outputs)
+        self.norms = Norms(self.rows, self.alpha, self.gram_, norm, values)
+        self.sums = Sums(self.rows, self.alpha)
+
+    def __len__(self):
+        return self.points.n
+
+    # The support vectors and their kernel rows ------------------------------------------------------------------------
+
+    @property
+    def kernel(self):
+        """The kernel as the core has it."""
+        return self.rows.kernel
+
+    @property
+    def memo(self):
+        """Whether the row of the last sample is kept; tests switch it off."""
+        return self.rows.memo
+
+    @memo.setter
+    def memo(self, bint value):
+        self.rows.memo = value
+
+    @property
+    def births(self):
+        """When each support vector joined, as a number that counts additions."""
+        return self.points.births
+
+    def oldest(self):
+        """The position of the support vector that joined first."""
+        return self.points.oldest()
+
+    def point(self, Py_ssize_t i):
+        """z_i in the user's feature names."""
+        return self.points.point(i)
+
+    @property
+    def self_similarity(self):
+        """κ(x, x) of the last sample."""
+        self.rows.seen()
+        return self.rows.self_similarity
+
+    @property
+    def row(self):
+        """κ(z_i, x) of the last sample for every support vector, those that have joined since included."""
+        self.rows.seen()
+        return array_of(self.rows.row, self.points.n)
+
+    @property
+    def self_similarities(self):
+        """κ(z_i, z_i) of every support vector."""
+        return self.rows.similarities()
+
+    def row_of(self, Py_ssize_t i):
+        """κ(z_i, z_j) for every support vector j."""
+        return self.rows.row_of(i)
+
+    def rows_of(self, positions):
+        """``row_of`` each of these positions: an array (positions, support vectors)."""
+        return self.rows.rows_of(positions)
+
+    def rows_among(self, positions):
+        """K of these positions, and every f_o at them: arrays (positions, positions) and (outputs, positions)."""
+        return self.rows.rows_among(positions, np.ascontiguousarray(self.columns.T))
+
+    def gram(self):
+        """K, computed."""
+        return self.rows.gram()
+
+    # Values at a sample -----------------------------------------------------------------------------------------------
+
+    cdef int look(self, sample) except -1:
+        """The last sample is this one."""
+        if self.rows.look(sample):
+            self.ald_residual_valid = False
+            self.sums.forget()
+        return 0
+
+    cdef double at(self, sample) except? -1.0:
+        """Output 0 of the first class at x, which is the last sample then."""
+        self.look(sample)
+        return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
+
+    def evaluate(self, sample, tuple weights=None):
+        """Σ weight · output at x (None: output 0); with classes a list, one for each.
+
+        Requires no more weights than outputs.  Ensures that x is the last sample; f is as it was.
+        """
+        cdef Py_ssize_t c
+        self.look(sample)
+        if self.alpha.n_classes:
+            return [self.sums.combined(c, ONE if weights is None else weights) for c in range(self.alpha.n_classes)]
+        if weights is not None:
+            return self.sums.combined(0, weights)
+        return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
+
+    cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
+        """f(x) of a sample that is about to be learned, along its direction.
+
+        If there are classes, requires ``target``, the class of x; f(x) is then the margin (F_y - F_r)/√2 over the rival
+        class, the first of the largest.  Ensures that x is the last sample, with this direction, that it counts for a
+        data-driven bandwidth, and that there are no more support vectors than the budget, even after an interrupted
+        step.
+        """
+        cdef double value
+        if self.alpha.n_classes > 0 or target >= 0:
+            if not 0 <= target < self.alpha.n_classes:
+                raise IndexError(f"class {target} of {self.alpha.n_classes}")
+        self.ald_residual_valid = False  # as in a model that is loaded between two samples: solving has side effects
+        if self.spare:
+            self.finish_interrupted()
+        value = self.at(sample)
+        if self.rows.kernel.adapting and self.rows.kernel.observe(&self.rows.samples[self.rows.last]):
+            self.kernel_moved()
+            value = self.at(sample)
+        if self.alpha.n_classes == 0:
+            return value
+        self.sums.face(target)
+        return self.alpha.scale * self.sums.along(0)
+
+    cpdef double value(self, tuple weights=(1.0,)) except? -1.0:
+        """Σ weight · output of f as it is now at the last sample, along its direction.
+
+        Requires a last sample, and no more weights than outputs.  Changes nothing.
+        """
+        cdef Py_ssize_t o
+        cdef double total = 0.0
+        self.rows.seen()
+        self.alpha.check_weights(weights)
+        for o in range(len(weights)):
+            total += <double> weights[o] * self.sums.along(o)
+        return self.alpha.scale * total
+
+    def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
+        """Σ weight · output at every row of a frame, for every class: an array (rows, classes or 1).
+
+        Requires no more weights than outputs.  Ensures equality with ``evaluate`` bit for bit, and that there is no
+        last sample; f is as it was.
+        """
+        cdef Py_ssize_t i, s, rows = len(frame), tiled
+        cdef double[:, ::1] view
+        cdef const double[::1] factors = np.array(weights)
+        cdef Sample x
+        cdef Tile tile
+        self.alpha.check_weights(weights)
+        out = np.zeros((rows, max(1, self.alpha.n_classes)))
+        view = out
+        tiled = self.rows.start_frame(frame, &x)
+        room = self.rows.make_tile(&tile) if tiled else None  # no-cython-lint
+        with nogil:
+            for i in range(tiled // TILE):
+                self.rows.measure_tile(&x, frame, i * TILE, &tile)
+                for s in range(TILE):
+                    self.rows.tile_row(&tile, s, self.rows.row)
+                    self.alpha.combine(self.rows.row, self.points.padded(), factors, view[i * TILE + s])
+            for i in range(tiled, rows):
+                take_row(&x, frame, i)
+                if self.points.n:
+                    self.rows.compute(&x, self.rows.row)
+                    self.alpha.combine(self.rows.row, self.points.padded(), factors, view[i])
+        return out
+
+    # Changing f -------------------------------------------------------------------------------------------------------
+
+    cdef int finish_interrupted(self) except -1:
+        """Remove what was added by a step that was interrupted before it made room."""
+        cdef Py_ssize_t i, newest = 0
+        while self.budget is not None and self.points.n > self.budget:
+            for i in range(self.points.n):
+                if self.points.birth[i] > self.points.birth[newest]:
+                    newest = i
+            self.remove(newest)
+        return 0
+
+    cdef int kernel_moved(self) except -1:
+        """Everything that was computed with the old γ is computed again."""
+        cdef Py_ssize_t i
+        self.rows.kernel_moved()
+        if self.gram_ is not None:
+            self.gram_.clear()
+            for i in range(self.points.n):
+                self.rows.compute_of(i, self.rows.other)
+                self.gram_.append_row(self.rows.other, self.rows.self_[i])
+            self.gram_.rebuild()
+        self.norms.stale = True
+        return 0
+
+    cdef void changed(self) noexcept:
+        """f has changed, and with it the value at the last sample."""
+        self.sums.forget()
+        self.norms.changed()
+
+    cpdef int add(self, double c, Py_ssize_t output=0) except -1:
+        """f ← f + c κ(x, ·), along the direction of the last sample x; the other outputs get coefficient 0.
+
+        Requires a last sample, and room: fewer support vectors than the budget, or than one more with ``spare``.
+        Ensures that x is the last support vector.
+        """
+        cdef Py_ssize_t n
+        self.alpha.check_output(output)
+        self.rows.seen()
+        n = self.points.n
+        if n >= self.points.limit:
+            raise RuntimeError(f"the budget of {self.budget} support vectors is full")
+        if self.gram_ is not None:
+            self.solve()
+        if n == self.points.capacity:
+            self.grow()
+        if self.norms.tracks():  # the values at x of what f is now
+            self.sums.along(output)
+            self.sums.of(0)
+        self.points.store(&self.rows.samples[self.rows.last])
+        self.rows.added()
+        self.norms.added(output, c, self.sums.values)
+        if self.gram_ is not None:
+            self.gram_.grow(self.rows.row, self.rows.self_similarity, self.ald_residual)
+        self.alpha.clear(n)
+        self.alpha.move(n, c / self.alpha.scale, output)
+        self.ald_residual_valid = False
+        self.changed()
+        return 0
+
+    cpdef int scale(self, double c) except -1:
+        """f ← c f, every output, in O(1): one common factor, folded into the coefficients before it leaves range."""
+        self.alpha.scale *= c
+        self.norms.scaled(c)
+        if self.alpha.fold(self.points.n):
+            self.sums.forget()
+            self.norms.clear()
+            self.norms.stale = True
+        return 0
+
+    cpdef int project_on_ball(self, double radius) except -1:
+        """Π_U(f) = min(1, U/‖f‖) f"""
+        cdef double norm = sqrt(self.norms.square())
+        if norm > radius:
+            self.scale(radius / norm)
+        return 0
+
+    cpdef int shift(self, Py_ssize_t i, double c, Py_ssize_t output=0) except -1:
+        """α_i ← α_i + c; with classes, along the direction of the last sample."""
+        self.points.check_position(i)
+        self.alpha.check_output(output)
+        self.norms.shifted(i, c, output)
+        self.alpha.move(i, c / self.alpha.scale, output)
+        self.changed()
+        return 0
+
+    cpdef int set(self, Py_ssize_t i, double c, Py_ssize_t output=0) except -1:
+        """α_i ← c"""
+        self.points.check_position(i)
+        self.alpha.check_output(output)
+        self.alpha.refuse_classes()
+        self.shift(i, c - self.alpha.scale * self.alpha.coef[output][i], output)
+        self.alpha.coef[output][i] = c / self.alpha.scale
+        return 0
+
+    cpdef int clip(self, double largest) except -1:
+        """|α_i| ≤ largest for output 0, over all classes; what is longer is shortened."""
+        if self.alpha.clip(largest, self.points.n):
+            self.norms.stale = True
+            self.changed()
+        return 0
+
+    cpdef int remove(self, Py_ssize_t i) except -1:
+        """Remove support vector i and its term; the last support vector takes position i."""
+        cdef Py_ssize_t last
+        self.points.check_position(i)
+        last = self.points.n - 1
+        self.norms.dropping(i)
+        self.points.drop(i)
+        self.rows.dropped(i)
+        if self.gram_ is not None:
+            self.gram_.shrink(i)
+        self.alpha.dropped(i, last)
+        self.ald_residual_valid = False
+        if last == 0:
+            self.norms.clear()
+        self.changed()
+        self.points.forget_emptied()
+        return 0
+
+    cpdef int pass_on(self, Py_ssize_t r, Py_ssize_t i, double share) except -1:
+        """α_i ← α_i + share · α_r, every output of every class."""
+        cdef Py_ssize_t o
+        self.points.check_position(r)
+        self.points.check_position(i)
+        for o in range(self.alpha.n_columns):
+            self.alpha.coef[o][i] += share * self.alpha.coef[o][r]
+        self.norms.stale = True
+        self.changed()
+        return 0
+
+    cpdef int replace(self, Py_ssize_t r, double share, double c) except -1:
+        """Support vector r is replaced by the last sample, with this share of its coefficients, and c."""
+        cdef Py_ssize_t o
+        self.rows.seen()
+        self.points.check_position(r)
+        passed = [share * self.alpha.coef[o][r] for o in range(self.alpha.n_columns)]
+        self.remove(r)
+        self.add(c)
+        for o in range(self.alpha.n_columns):
+            self.alpha.coef[o][self.points.n - 1] += <double> passed[o]
+        self.norms.stale = True
+        self.changed()
+        return 0
+
+    def keep(self, positions, norms=None):
+        """Keep only these support vectors; the others are removed from the last position to the first.
+
+        Requires that ``norms``, if they are given, are the ‖f_o‖² of every column that is left.
+        """
+        cdef Py_ssize_t i
+        staying = set(np.asarray(positions).tolist())
+        self.norms.stale = True
+        for i in range(self.points.n - 1, -1, -1):
+            if i not in staying:
+                self.remove(i)
+        if norms is not None and self.norms.keeps_norm and not self.norms.keeps_values and self.points.n:
+            self.norms.settle_with(norms)
+
+    # Projection -------------------------------------------------------------------------------------------------------
+
+    cdef int solve(self) except -1:
+        self.rows.seen()
+        self.require_gram()
+        if not self.ald_residual_valid:
+            self.ald_residual = self.gram_.solve(self.rows.row, self.rows.self_similarity)
+            self.ald_residual_valid = True
+        return 0
+
+    cdef int require_gram(self) except -1:
+        if self.gram_ is None:
+            raise RuntimeError("this expansion keeps no inverse Gram")
+        return 0
+
+    cpdef double project(self) except? -1.0:
+        """δ² = ‖κ(x,·) - P κ(x,·)‖², P the projection on the span of the support vectors, x the last sample.
+
+        Requires a last sample, and that K⁻¹ is kept; so do ``absorb`` and ``projection``, which reuse what it solves.
+        """
+        self.solve()
+        return self.ald_residual
+
+    cpdef int absorb(self, double c, Py_ssize_t output=0) except -1:
+        """f ← f + c P κ(x, ·), x the last sample: the coefficients get c d, d = K⁻¹k; nothing is added."""
+        cdef Py_ssize_t i
+        self.alpha.check_output(output)
+        self.solve()
+        self.norms.absorbed(output, c)
+        for i in range(self.points.n):
+            self.alpha.move(i, c / self.alpha.scale * self.gram_.solution[i], output)
+        self.changed()
+        return 0
+
+    @property
+    def projection(self):
+        """d = K⁻¹ k of the last sample: P κ(x, ·) = Σ d_i κ(z_i, ·)."""
+        self.solve()
+        return array_of(self.gram_.solution, self.points.n)
+
+    def inverse_times(self, vector):
+        """K⁻¹ v"""
+        self.require_gram()
+        return self.gram_.times_vector(vector, True)
+
+    def gram_times(self, vector):
+        """K v"""
+        self.require_gram()
+        return self.gram_.times_vector(vector, False)
+
+    @property
+    def inverse_diagonal(self):
+        """The diagonal of K⁻¹: one over the δ² of every support vector given the others."""
+        self.require_gram()
+        return self.gram_.diagonal()
+
+    @property
+    def inverse(self):
+        """K⁻¹, a copy."""
+        self.require_gram()
+        return self.gram_.dense()
+
+    # Reading f --------------------------------------------------------------------------------------------------------
+
+    @property
+    def norm2(self):
+        """‖f‖², of output 0; with classes the sum of theirs."""
+        return self.norms.peek()
+
+    def settle_norm2(self):
+        """``norm2`` for a step: kept from here on, if it had to be computed."""
+        return self.norms.square()
+
+    @property
+    def coefficients(self):
+        """α of output 0, a copy.  Requires that there are no classes; to write, a value for each support vector."""
+        self.alpha.refuse_classes()
+        return self.alpha.read(0, self.points.n)
+
+    @coefficients.setter
+    def coefficients(self, values):
+        self.alpha.refuse_classes()
+        self.alpha.write(0, values, self.points.n)
+        self.changed()
+        self.norms.stale = True
+
+    @property
+    def columns(self):
+        """Every coefficient: a copy of shape (support vectors, outputs), or (support vectors, classes · outputs)."""
+        return self.alpha.read_all(self.points.n)
+
+    @columns.setter
+    def columns(self, matrix):
+        self.alpha.write_all(matrix, self.points.n)
+        self.changed()
+        self.norms.stale = True
+
+    @property
+    def magnitudes(self):
+        """|α_i| of output 0, over all classes: √Σ α².  ‖α_i κ(z_i, ·)‖ is this times √κ(z_i, z_i)."""
+        return self.alpha.magnitudes(self.points.n)
+
+    @property
+    def values(self):
+        """f(z_i) of every support vector, of output 0; computed in O(B²) if they are not kept."""
+        if not self.norms.keeps_values:
+            return np.array([self.value_of(i) for i in range(self.points.n)], dtype=np.float64)
+        return self.norms.read_values()
+
+    cpdef double value_of(self, Py_ssize_t i) except? -1.0:
+        """f(z_i), of output 0, computed.  The last sample stays."""
+        self.points.check_position(i)
+        self.rows.compute_of(i, self.rows.other)
+        return self.alpha.scale * loops.inner(self.rows.other, self.alpha.coef[0], self.points.padded())
+
+    cpdef double coefficient(self, Py_ssize_t i) except? -1.0:
+        """α_i of output 0."""
+        self.points.check_position(i)
+        self.alpha.refuse_classes()
+        return self.alpha.scale * self.alpha.coef[0][i]
+
+    cpdef double similarity(self, Py_ssize_t i) except? -1.0:
+        """κ(z_i, x) of the last sample x."""
+        self.rows.seen()
+        self.points.check_position(i)
+        return self.rows.row[i]
+
+    # Choosing one, as choice.pyx says: requires a support vector ------------------------------------------------------
+
+    cpdef Py_ssize_t smallest(self) except -1:  # no-cython-lint
+        """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
+        self.points.check_position(0)
+        return smallest(self.rows, self.alpha)
+
+    def oldest_of_least(self, const double[::1] values, double scale=0.0):
+        """The position of the smallest of values of the first support vectors; ties, 1e-9 relative to it or to a scale,
+        go to the oldest."""
+        self.points.check_position(values.shape[0] - 1)
+        return oldest_of_least(self.points, &values[0], values.shape[0], scale)
+
+    cpdef Py_ssize_t replaceable(self, double dependent) except -1:  # no-cython-lint
+        """The position of the smallest α_i² δ_i², α_i over all classes, δ_i the distance of κ_i from the multiples of
+        the last sample's κ_x; ties (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) is
+        rounding, and 0."""
+        self.rows.seen()
+        self.points.check_position(0)
+        return replaceable(self.rows, self.alpha, dependent)
+
+    def partner(self, Py_ssize_t p):
+        """The support vector m whose fusion with p loses least, and h and α_z of that fusion (merging.h); ties, 1e-9
+        relative to α_p², go to the oldest.  Requires that the kernel is one Gaussian, and α_p the smallest
+        coefficient."""
+        self.points.check_position(p)
+        self.alpha.refuse_classes()
+        return partner(self.rows, self.alpha, p)
+
+    # Columns ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_outputs(self):
+        """Functions that share the support vectors."""
+        return self.alpha.n_outputs
+
+    @property
+    def n_classes(self):
+        """0: an output is one function; else it is one for each class."""
+        return self.alpha.n_classes
+
+    cdef Py_ssize_t count_classes(self) noexcept:
+        return self.alpha.n_classes
+
+    @property
+    def direction(self):
+        """The classes along which the last sample sees f, and how far: [(class, weight)]."""
+        cdef int k
+        return [(self.alpha.along[k], self.alpha.signed_unit(k)) for k in range(self.alpha.n_along)]
+
+    def split_classes(self):
+        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2."""
+        self.alpha.refuse_classes()
+        self.reserve_classes(2)
+
+    def add_class(self):
+        """One more class, with F = 0; with the third, one function f becomes one for each of the first two."""
+        self.reserve_classes(max(2, self.alpha.n_classes) + 1)
+
+    def permute(self, list order):
+        """Labels change places: class c becomes what class order[c] was; for two labels f becomes -f by [1, 0]."""
+        columns = self.alpha.permute(order, self.points.n)
+        self.norms.permute(columns, self.alpha.n_classes == 0 and order[0] == 1)
+        self.sums.forget()
+
+    cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
+        """So many classes, those that are new with F = 0.  If this raises, f is what it was."""
+        if self.norms.keeps_values:
+            raise RuntimeError("values of a support vector are of one function")
+        self.reserve_columns(n_classes * self.alpha.n_outputs)
+        if self.alpha.n_classes == 0:
+            self.norms.split()
+            self.alpha.split(self.points.n)
+        self.alpha.n_classes = n_classes
+        self.share_budget(n_classes)
+        self.sums.forget()
+        return 0
+
+    cdef int share_budget(self, Py_ssize_t n_classes) except -1:
+        """A budget of each class is one of all, as many times larger."""
+        if self.each is not None and n_classes > 2:
+            self.budget = min(self.each * n_classes, MOST_POINTS)
+            self.points.most = self.points.limit = min(self.budget + self.spare, MOST_POINTS)
+        return 0
+
+    cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
+        """More columns of coefficients, zero so far."""
+        self.norms.reserve_columns(self.alpha.n_columns, n_columns)
+        self.sums.reserve(n_columns)
+        self.alpha.reserve_columns(n_columns)
+        return 0
+
+    cdef int grow(self) except -1:
+        """Room for more support vectors, everywhere."""
+        cdef Py_ssize_t capacity = self.points.next_capacity()
+        self.reserve(capacity)
+        self.rows.reserve(capacity)
+        return self.points.grow(capacity)
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for what is kept of so many support vectors, besides them and their rows."""
+        self.alpha.reserve(capacity)
+        self.norms.reserve(capacity)
+        if self.gram_ is not None:
+            self.gram_.reserve(capacity)
+        return 0
+
+    # State ------------------------------------------------------------------------------------------------------------
+
+    def state(self):
+        """All of it by name, except the options; what ``restore`` takes."""
+        return {
+            "kernel": self.rows.kernel.state(),
+            "points": self.points.state(),
+            "coefficients": self.alpha.state(self.points.n),
+            "norms": self.norms.state(),
+            "gram": None if self.gram_ is None else self.gram_.state(),
+        }
+
+    def restore(self, dict state):
+        """Go on from a state, each number of which is checked: it may come from anywhere.
+
+        There is no last sample then.  If this raises, nothing has changed.
+        """
+        cdef Expansion made = _new(*self.options())
+        made.fill(state)
+        made.norms.check_sizes()
+        made.rows.memo = self.rows.memo
+        self.points, self.rows, self.alpha, self.gram_ = made.points, made.rows, made.alpha, made.gram_
+        self.norms, self.sums, self.budget = made.norms, made.sums, made.budget
+        self.ald_residual_valid = False
+
+    def __setstate__(self, state):
+        self.fill(state)  # a pickle's coefficients may be larger than those of a checkpoint
+
+    cdef int fill(self, dict state) except -1:
+        """``restore`` of a new object, which is of no use if this raises."""
+        cdef Py_ssize_t n_classes = checked_whole(state["coefficients"], "n_classes", 0, 2**20)
+        if n_classes == 1 or (n_classes and self.norms.keeps_values):
+            raise ValueError(f"n_classes is {n_classes}")
+        if (state["gram"] is None) != (self.gram_ is None):
+            raise ValueError("an inverse Gram that does not match")
+        self.share_budget(n_classes)
+        self.points.restore(state["points"])
+        self.rows.kernel.restore(state["kernel"])
+        self.rows.restored()
+        if n_classes:
+            self.reserve_columns(self.alpha.n_outputs * n_classes)
+        self.reserve(self.points.capacity)
+        self.alpha.restore(state["coefficients"], self.points.n)
+        self.norms.restore(state["norms"])
+        if self.gram_ is not None:
+            self.gram_.restore(state["gram"], self.rows.similarities())
+        return 0
+
+    def room_for(self, dict state):
+        """How many bytes ``restore`` takes for what a state claims, which may hold less."""
+        capacity = checked_whole(state["points"], "capacity", 0, MOST_POINTS)
+        n_columns = self.alpha.n_outputs * max(1, checked_whole(state["coefficients"], "n_classes", 0, 2**20))
+        dense = int(np.count_nonzero(np.asarray(state["points"]["ranks"]) >= 0))
+        return capacity * (8 * (n_columns + 9 + dense) + 16 * (1 + (self.gram_ is not None) * capacity))
+
+    cdef tuple options(self):
+        return (
+            self.kernel.terms,
+            self.budget if self.each is None else self.each,
+            bool(self.spare),
+            self.alpha.n_outputs,
+            bool(self.norms.keeps_norm),
+            bool(self.norms.keeps_values),
+            self.gram_ is not None,
+            self.each is not None,
+        )
+
+    def __reduce__(self):
+        return _new, self.options(), self.state()
+
+    def _check(self):
+        """The invariants at the heads of the files of the core, by brute force."""
+        gram, slack = self.rows.check()
+        self.norms.check(gram, slack)
+        if self.gram_ is not None:
+            self.gram_.check(gram, slack)
+            if self.rows.has_sample and self.rows.fresh and self.points.n:
+                # in the direction of an eigenvalue λ a jitter ε leaves ε / (λ + ε) of k, itself at most √(λ k_tt)
+                residual = np.abs(self.row - gram @ self.projection).max()
+                assert residual <= 0.5 * math.sqrt(1e-8) * gram.max(), "d = K⁻¹k solves K d = k"
+
+
+def _new(terms, budget, spare, n_outputs, norm, values, inverse, per_class=False):
+    return Expansion(
+        terms, budget=budget, per_class=per_class, spare=spare, n_outputs=n_outputs, norm=norm, values=values,
+        inverse=inverse
+    )

@@ -1,0 +1,34 @@
+"""The frequencies of random Fourier features, in Python, where a signal may come at any line."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import numbers
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.float64]:
+    """The column of U of one feature for γ = 1/2: standard normal numbers that follow from the seed and the name alone.
+
+    By Box and Muller from the bits of PCG64, which NumPy promises to keep as they are.
+    """
+    key = hashlib.blake2b(repr((seed, canonical(name))).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    bits = np.random.PCG64(int.from_bytes(key, "little")).random_raw(2 * n_components)
+    u, v = ((bits >> np.uint64(11)).astype(np.float64) + 0.5).reshape(2, n_components) * 2.0**-53
+    column: NDArray[np.float64] = np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * math.pi * v)
+    return column
+
+
+def canonical(name: Hashable) -> Hashable:
+    """The same for names that are equal as keys of a dict: 1, 1.0 and True; "a" and a string subclass."""
+    if isinstance(name, str):
+        return str(name)
+    if isinstance(name, tuple):
+        return tuple(map(canonical, name))
+    if isinstance(name, numbers.Real | np.bool_):
+        return int(name) if math.isfinite(name) and name == int(name) else float(name)
+    return name

@@ -1,0 +1,33 @@
+cimport cython
+
+from river_okl._core.memory cimport Owner
+
+
+@cython.final
+cdef class Gram(Owner):
+    cdef Py_ssize_t n, capacity
+    cdef double *gram            # K, lower triangle, row-major with leading dimension `capacity`
+    cdef double *inverse         # K⁻¹, likewise
+    cdef double *solution        # d = K⁻¹ k of the last solve
+    cdef double *residual        # scratch
+    cdef Py_ssize_t steps        # changes of K⁻¹ since it was last checked against K
+    cdef bint fragile            # a point all but dependent on the others is, or was, among them
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1
+    cdef double solve(self, const double *k, double k_self) noexcept
+    cdef int grow(self, const double *k, double k_self, double ald_residual) except -1
+    cdef void shrink(self, Py_ssize_t i) noexcept
+    cdef void clear(self) noexcept
+    cdef double *gram_times_solution(self) noexcept
+    cdef int append_row(self, const double *k, double k_self) except -1
+    cdef int rebuild(self) except -1
+    cdef double ald_residual(self, const double *k, double k_self) noexcept
+    cdef double measure(self, const double *k) noexcept
+    cdef double refine(self, const double *k) noexcept
+    cdef void times(self, const double *v, bint inverted, double *out) noexcept
+    cdef object times_vector(self, vector, bint inverted)
+    cdef object dense(self)
+    cdef object diagonal(self)
+    cdef dict state(self)
+    cdef int restore(self, dict state, similarities) except -1
+    cdef object check(self, gram, double slack)

@@ -1,0 +1,33 @@
+"""Types of what models step over, and of the compiled loops over frames."""
+
+from collections.abc import Callable
+from typing import Any
+
+from river_okl._core.calibration import Calibration
+from river_okl._core.lock import Lock
+from river_okl._core.sample import Frame
+
+Sample = dict[Any, Any] | Frame
+Step = Callable[[Any, float, float, float], None]
+
+class Function:
+    @property
+    def lock(self) -> Lock: ...
+    def observe(self, sample: Sample, target: int = -1) -> float: ...
+
+def observe_label(f: Function, calibration: Calibration, sample: Sample, position: int) -> float: ...
+def learn_targets(step: Step, f: Function, frame: Frame, targets: list[float], weights: list[float]) -> None: ...
+def learn_labels(
+    step: Step,
+    f: Function,
+    frame: Frame,
+    targets: list[Any],
+    weights: list[float],
+    labels: Any,
+    place: Callable[[Frame, Any], int],
+    calibration: Calibration,
+) -> None: ...
+def learn_new_label(
+    labels: Any, names: list[Any], positions: dict[Any, int], f: Any, sample: Any, label: Any, w: float
+) -> None: ...
+def set_labels(labels: Any, names: list[Any], positions: dict[Any, int], f: Any) -> None: ...

@@ -1,0 +1,348 @@
+"""Values and norms of f: f(x) of the last sample, and ‖f‖² and f(z_i) if an algorithm asks for them.
+
+``Sums`` are scratch: Σ_i coef[column, i] κ(z_i, x) of every column for the last sample, computed on demand and once.
+Whatever changes f, or the last sample, calls ``forget``.
+
+``Norms`` are kept up to date as f changes:
+
+    norms[o]      ‖f_o‖² of every column of coefficients
+    values[i]     f_0(z_i)/scale
+
+They are recomputed from scratch now and then (amortised, a small part of an evaluation), so that rounding errors do not
+accumulate, and when a norm has all but cancelled.  A method about a change is called before the coefficients move.
+"""
+
+cimport cython
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from river_okl._core.function.coefficients cimport Coefficients
+from river_okl._core.function.gram cimport Gram
+from river_okl._core.memory cimport Owner, array_of, fill
+from river_okl._core.rows cimport Rows
+from river_okl._core.simd cimport loops
+
+from river_okl._core.invariants import assert_close
+from river_okl._core.linalg import dot
+from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag, checked_numbers, checked_whole
+
+
+@cython.final
+cdef class Sums(Owner):
+    """The sums of the function that has these rows and coefficients."""
+
+    def __cinit__(self, Rows rows not None, Coefficients alpha not None):
+        self.rows = rows
+        self.alpha = alpha
+        self.reserve(alpha.n_columns)
+
+    cdef int reserve(self, Py_ssize_t n_columns) except -1:
+        """Room for as many columns, none of them known, before there are coefficients."""
+        self.values = self.doubles(self.values, 0, n_columns)
+        self.known = <bint *> self.resize(self.known, 0, n_columns, sizeof(bint))
+        return 0
+
+    cdef void forget(self) noexcept:
+        memset(self.known, 0, self.alpha.n_columns * sizeof(bint))
+
+    cdef double of(self, Py_ssize_t column) noexcept:
+        """Of a column, without the scale."""
+        if not self.known[column]:
+            self.values[column] = loops.inner(self.rows.row, self.alpha.coef[column], self.rows.points.padded())
+            self.known[column] = True
+        return self.values[column]
+
+    cdef double along(self, Py_ssize_t output) noexcept:
+        """Of an output along the direction of the last sample, without the scale."""
+        cdef double total = self.of(self.alpha.column(0, output))
+        if self.alpha.n_along > 1:
+            total -= self.of(self.alpha.column(1, output))
+        return self.alpha.unit * total
+
+    cdef double combined(self, Py_ssize_t c, tuple weights) except? -1.0:
+        """Σ weight · output of class c."""
+        cdef Py_ssize_t o
+        cdef double total = 0.0
+        self.alpha.check_weights(weights)
+        for o in range(len(weights)):
+            total += <double> weights[o] * self.of(c * self.alpha.n_outputs + o)
+        return self.alpha.scale * total
+
+    cdef void face(self, Py_ssize_t target) noexcept:
+        """The direction of the last sample, of class target: against the first of the largest of the others."""
+        cdef Py_ssize_t c, rival = 1 if target == 0 else 0
+        for c in range(self.alpha.n_classes):
+            if c != target and self.of(c * self.alpha.n_outputs) > self.of(rival * self.alpha.n_outputs):
+                rival = c
+        self.alpha.along[0] = target
+        self.alpha.along[1] = rival
+
+
+@cython.final
+cdef class Norms(Owner):
+    """Norms and values of the function that has these rows, coefficients and Gram matrix."""
+
+    def __cinit__(self, Rows rows not None, Coefficients alpha not None, Gram gram, bint keeps_norm, bint keeps_values):
+        self.rows = rows
+        self.alpha = alpha
+        self.gram = gram
+        self.keeps_norm = keeps_norm
+        self.keeps_values = keeps_values
+        self.reserve_columns(0, alpha.n_columns)
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for the values of as many points."""
+        if self.keeps_values:
+            self.values = self.doubles(self.values, self.capacity, capacity)
+            self.capacity = capacity
+        return 0
+
+    cdef int reserve_columns(self, Py_ssize_t old, Py_ssize_t n_columns) except -1:
+        """Room for the norms of more columns, which are 0."""
+        self.norms = self.doubles(self.norms, old, n_columns)
+        self.peaks = self.doubles(self.peaks, old, n_columns)
+        return 0
+
+    cdef int settle(self) except -1:
+        """Norms and values from scratch, if they are stale."""
+        cdef Py_ssize_t i, o, n = self.rows.points.n, n_columns = self.alpha.n_columns
+        cdef double value, square = self.alpha.scale * self.alpha.scale
+        cdef double *other = self.rows.other
+        if not self.stale:
+            return 0
+        self.stale = False
+        self.changes = 0
+        if not (self.keeps_norm or self.keeps_values):
+            return 0
+        memset(self.norms, 0, n_columns * 8)
+        if self.gram is not None:
+            for o in range(n_columns):
+                self.gram.times(self.alpha.coef[o], False, other)
+                for i in range(n):
+                    self.norms[o] += square * self.alpha.coef[o][i] * other[i]
+                    if o == 0 and self.keeps_values:
+                        self.values[i] = other[i]
+            memcpy(self.peaks, self.norms, n_columns * 8)
+            return 0
+        for i in range(n):
+            self.rows.compute_of(i, other)
+            for o in range(n_columns):
+                value = loops.inner(other, self.alpha.coef[o], self.rows.points.padded())
+                self.norms[o] += square * self.alpha.coef[o][i] * value
+                if o == 0 and self.keeps_values:
+                    self.values[i] = value
+        memcpy(self.peaks, self.norms, n_columns * 8)
+        return 0
+
+    # f changes --------------------------------------------------------------------------------------------------------
+
+    cdef void changed(self) noexcept:
+        """f has changed; now and then, norms and values are to be computed from scratch."""
+        cdef Py_ssize_t o
+        self.changes += 1
+        if self.changes >= 64 * self.rows.points.n + 1024:
+            self.stale = True
+        for o in range(self.alpha.n_columns):
+            self.peaks[o] = max(self.peaks[o], self.norms[o])
+            if self.norms[o] < 1e-7 * self.peaks[o]:
+                self.stale = True
+
+    cdef void clear(self) noexcept:
+        """Exactly nothing is left of f, whatever rounding says."""
+        memset(self.norms, 0, self.alpha.n_columns * 8)
+        memset(self.peaks, 0, self.alpha.n_columns * 8)
+
+    cdef void added(self, Py_ssize_t output, double c, const double *sums) noexcept:
+        """f + c κ(x, ·), along the direction of the last sample x, which has become the last point.
+
+        ‖f + c κ(x, ·)‖² = ‖f‖² + 2 c f(x) + c² κ(x, x); ``sums`` are the f_o(x)/scale before.
+        """
+        cdef Py_ssize_t i, column, n = self.rows.points.n
+        cdef double step, scale = self.alpha.scale
+        cdef int a
+        if not self.tracks():
+            return
+        for a in range(self.alpha.n_along):
+            column = self.alpha.column(a, output)
+            step = self.alpha.signed_unit(a) * c
+            self.norms[column] += step * (2.0 * scale * sums[column] + step * self.rows.self_similarity)
+        if self.keeps_values:
+            self.values[n - 1] = sums[0]
+            if output == 0:
+                for i in range(n):
+                    self.values[i] += c / scale * self.rows.row[i]
+
+    cdef void scaled(self, double c) noexcept:
+        """c f"""
+        cdef Py_ssize_t o
+        for o in range(self.alpha.n_columns):
+            self.norms[o] = self.norms[o] * c * c  # c² alone may overflow
+            self.peaks[o] = self.peaks[o] * c * c
+
+    cdef int shifted(self, Py_ssize_t i, double c, Py_ssize_t output) except -1:
+        """f + c κ(z_i, ·)"""
+        cdef Py_ssize_t j
+        cdef double value, scale = self.alpha.scale
+        cdef double *other = self.rows.other
+        if self.alpha.n_classes > 0:
+            self.stale = True
+        if not self.tracks():
+            return 0
+        self.rows.compute_of(i, other)
+        value = loops.inner(other, self.alpha.coef[output], self.rows.points.padded())
+        self.norms[output] += c * (2.0 * scale * value + c * self.rows.self_[i])
+        if self.keeps_values and output == 0:
+            for j in range(self.rows.points.n):
+                self.values[j] += c / scale * other[j]
+        return 0
+
+    cdef int dropping(self, Py_ssize_t i) except -1:
+        """f without its term at z_i, which is removed next."""
+        cdef Py_ssize_t j, o, n = self.rows.points.n
+        cdef double value, square = self.alpha.scale * self.alpha.scale
+        cdef double *other = self.rows.other
+        cdef double *coef
+        if not self.tracks():
+            return 0
+        self.rows.prepare_points()
+        self.rows.row_of_point(i, other)
+        for o in range(self.alpha.n_columns):
+            coef = self.alpha.coef[o]
+            value = loops.inner(other, coef, self.rows.points.padded())
+            self.norms[o] += square * coef[i] * (coef[i] * self.rows.self_[i] - 2.0 * value)
+        if self.keeps_values:
+            for j in range(n):
+                self.values[j] -= self.alpha.coef[0][i] * other[j]
+            self.values[i] = self.values[n - 1]
+        return 0
+
+    cdef void absorbed(self, Py_ssize_t output, double c) noexcept:
+        """f + c Pκ along the direction, with the d of the Gram's last solve: <f, Pκ> = αᵀKd, ‖Pκ‖² = dᵀKd."""
+        cdef Py_ssize_t i, column
+        cdef double step, scale = self.alpha.scale
+        cdef double *image
+        cdef int a
+        if self.tracks():
+            image = self.gram.gram_times_solution()
+            for a in range(self.alpha.n_along):
+                column = self.alpha.column(a, output)
+                step = self.alpha.signed_unit(a) * c
+                for i in range(self.rows.points.n):
+                    self.norms[column] += (
+                        step * (2.0 * scale * self.alpha.coef[column][i] + step * self.gram.solution[i]) * image[i]
+                    )
+        if self.keeps_values:
+            self.stale = True
+
+    cdef void split(self) noexcept:
+        """Each function becomes two, with half of the square each.  Requires room for the columns."""
+        cdef Py_ssize_t o, n_outputs = self.alpha.n_outputs
+        for o in range(n_outputs):
+            self.norms[n_outputs + o] = self.norms[o] = 0.5 * self.norms[o]
+            self.peaks[n_outputs + o] = self.peaks[o] = 0.5 * self.peaks[o]
+
+    cdef int permute(self, list columns, bint negated) except -1:
+        """Column o is what column columns[o] was, or f is what -f was."""
+        cdef Py_ssize_t i, n_columns = self.alpha.n_columns
+        fill(self.norms, array_of(self.norms, n_columns)[columns], n_columns)
+        fill(self.peaks, array_of(self.peaks, n_columns)[columns], n_columns)
+        for i in range(self.rows.points.n if negated and self.keeps_values else 0):
+            self.values[i] = -self.values[i]
+        return 0
+
+    cdef int settle_with(self, norms) except -1:
+        """‖f_o‖² that were computed elsewhere."""
+        cdef Py_ssize_t o
+        for o in range(self.alpha.n_columns):
+            self.norms[o] = self.peaks[o] = norms[o]
+        self.changes = 0
+        self.stale = False
+        return 0
+
+    # Reading ----------------------------------------------------------------------------------------------------------
+
+    cdef double square(self) except -1.0:
+        """‖f‖² of output 0; with classes the sum of theirs."""
+        self.settle()
+        return self.peek()
+
+    cdef double peek(self) except -1.0:
+        """``square`` without ``settle``, which would let a reader decide on the last bits of later steps."""
+        if self.keeps_norm and self.alpha.n_classes == 0 and not self.stale:
+            return max(0.0, self.norms[0])
+        squares = self.squares()
+        return sum(squares[:: self.alpha.n_outputs]) if self.alpha.n_classes else squares[0]
+
+    cdef list squares(self):
+        """‖f_o‖² of every column of coefficients, computed unless it is kept."""
+        cdef Py_ssize_t i, o
+        if self.keeps_norm and not self.stale:
+            return [max(0.0, self.norms[o]) for o in range(self.alpha.n_columns)]
+        coefficients = list(np.ascontiguousarray(self.alpha.read_all(self.rows.points.n).T))
+        total = [0.0] * self.alpha.n_columns
+        for i in range(self.rows.points.n):
+            row = self.rows.row_of(i)
+            for o in range(self.alpha.n_columns):
+                total[o] += coefficients[o][i] * dot(row, coefficients[o])
+        return [max(0.0, value) for value in total]
+
+    cdef object read_values(self):
+        """f(z_i) of every point, if they are kept; a copy."""
+        self.settle()
+        out = array_of(self.values, self.rows.points.n)
+        out *= self.alpha.scale
+        return out
+
+    cdef dict state(self):
+        """All of it by name."""
+        return {
+            "norms": array_of(self.norms, self.alpha.n_columns),
+            "peaks": array_of(self.peaks, self.alpha.n_columns),
+            "values": array_of(self.values, self.rows.points.n if self.keeps_values else 0),
+            "moves": self.changes,
+            "stale": bool(self.stale),
+        }
+
+    cdef int restore(self, dict state) except -1:
+        """Go on from a state, each number of which is checked.  Requires its columns, capacity and points."""
+        cdef Py_ssize_t n = self.rows.points.n if self.keeps_values else 0
+        norms, peaks = [checked_array(state, name, np.float64, self.alpha.n_columns) for name in ("norms", "peaks")]
+        values = checked_array(state, "values", np.float64, n)
+        changes, stale = checked_whole(state, "moves", 0, LARGEST_COUNT), checked_flag("stale", state["stale"])
+        fill(self.norms, norms, self.alpha.n_columns)
+        fill(self.peaks, peaks, self.alpha.n_columns)
+        fill(self.values, values, n)
+        self.changes, self.stale = changes, stale
+        return 0
+
+    cdef int check_sizes(self) except -1:
+        """ValueError if numbers are too large for steps that follow, or norms are not those of the coefficients."""
+        cdef Py_ssize_t o, n = self.rows.points.n
+        for o in range(self.alpha.n_columns):
+            checked_numbers("coef", array_of(self.alpha.coef[o], n), (n,))
+        norms = checked_numbers("norms", array_of(self.norms, self.alpha.n_columns), (self.alpha.n_columns,))
+        checked_numbers("peaks", array_of(self.peaks, self.alpha.n_columns), (self.alpha.n_columns,))
+        if self.keeps_values:
+            checked_numbers("values", array_of(self.values, n), (n,))
+        if norms.any() and not self.stale:  # they are kept, and up to date
+            gram, columns = self.rows.gram(), self.alpha.read_all(n)
+            squares, sizes = [(a * (b @ a)).sum(axis=0) for a, b in ((columns, gram), (abs(columns), abs(gram)))]
+            if not (abs(norms - squares) <= 1e-4 * sizes).all():
+                raise ValueError("norms that are not those of the coefficients")
+        return 0
+
+    cdef object check(self, gram, double slack):
+        """The invariants at the head of this file, given K, and that there are no coefficients beyond the points."""
+        cdef Py_ssize_t i, o, n = self.rows.points.n
+        columns, squares = self.alpha.read_all(n), self.squares()
+        for o in range(self.alpha.n_columns):
+            assert all(self.alpha.coef[o][i] == 0.0 for i in range(n, self.alpha.capacity))
+            alpha = columns[:, o]
+            size = 1e-9 * float(np.abs(alpha) @ np.abs(gram) @ np.abs(alpha)) + slack * float(np.abs(alpha).sum()) ** 2
+            # coefficients of 1e-120 have squares that underflow on the way
+            assert_close(squares[o], alpha @ gram @ alpha, rtol=1e-6, atol=size + 1e-200)
+        if self.keeps_values:
+            alpha = columns[:, 0]
+            size = 1e-9 * float((np.abs(gram) @ np.abs(alpha)).max(initial=0.0)) + slack * float(np.abs(alpha).sum())
+            assert_close(self.read_values(), gram @ alpha, rtol=1e-6, atol=size + 1e-300)

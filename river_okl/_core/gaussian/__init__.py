@@ -1,0 +1,1 @@
+"""Gaussian processes on a dictionary of points: the posterior, and a single process."""

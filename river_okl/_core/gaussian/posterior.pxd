@@ -1,0 +1,55 @@
+from river_okl._core.linalg cimport Triangle
+from river_okl._core.memory cimport Owner
+
+cdef double JITTER
+
+
+cdef class Basis(Owner):
+    # K⁻¹ of the points of a dictionary under one kernel.
+    cdef readonly Py_ssize_t capacity
+    cdef double jitter              # ε, a multiple of κ(z, z)
+    cdef Triangle inverse
+    cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample
+    cdef double *column             # [capacity] scratch
+    cdef double self_similarity     # κ(x, x) of the last sample, with the jitter
+    cdef double ald_residual             # γ of the last sample
+
+    cdef void project(self, const double *k, double self_similarity) noexcept nogil
+    cdef double novelty(self) noexcept nogil
+    cdef void add(self) noexcept nogil
+    cdef void remove(self, Py_ssize_t i) noexcept nogil
+    cdef void rebuild(self, const double *gram) noexcept nogil
+    cdef void solve(self, const double *values, double *out) noexcept nogil
+
+
+cdef class Posterior(Owner):
+    # The posterior of f at the points of a dictionary.
+    cdef readonly Basis basis
+    cdef readonly double prior_variance, forgetting
+    cdef readonly Py_ssize_t columns
+    cdef double *means              # [columns, capacity] μ
+    cdef Triangle learned           # D / factor
+    cdef double factor
+    cdef double *h                  # [capacity + 1] Cov(f(Z), f(x)) of the last sample, scratch like what follows
+    cdef double *mean               # [columns] E f(x)
+    cdef double variance            # Var f(x)
+
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1
+    cdef int add_column(self) except -1
+    cdef int permute(self, list order) except -1
+    cdef void predict(self, const double *k) noexcept nogil
+    cdef void predict_variance(self) noexcept nogil
+    cdef void forget(self, const double *k) noexcept nogil
+    cdef void fold(self) noexcept nogil
+    cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil
+    cdef void remove(self, Py_ssize_t i) noexcept nogil
+    cdef void add_losses(self, double weight, double *alpha, double *out) noexcept
+    cdef void exchange(self, const double *before, const double *after) noexcept nogil
+    cdef void discount(self, double keep) noexcept nogil
+    cdef void take_over(self, Posterior other) noexcept nogil
+    cdef void to_multiclass(self, Posterior old, const double *gram) noexcept
+
+
+cdef void probit(double y, double m, double v, double w, double *c, double *b) noexcept nogil
+cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil
+cdef double normal(double z) noexcept nogil

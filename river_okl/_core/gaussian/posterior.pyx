@@ -1,0 +1,373 @@
+"""A Gaussian process on a dictionary of points: the posterior of f there, learned sample by sample.
+
+Prior f ~ GP(0, a κ).  For a dictionary Z of n points, with K = κ(Z, Z) + ε I, it keeps
+
+    Basis      K⁻¹                      for each kernel
+    Posterior  μ = E f(Z)               for each prior variance a and forgetting λ, and each column of targets
+               S = Cov f(Z) = a K - D   as D, what was learned, so that forgetting is a factor and no step touches K
+
+At a sample x, with k = κ(Z, x), q = K⁻¹ k and γ = κ(x, x) + ε - kᵀ q, the ALD residual:
+
+    h = Cov(f(Z), f(x)) = a k - D q     m = E f(x) = qᵀ μ     v = Var f(x) = a γ + qᵀ h
+
+A likelihood turns m, v and the target into c and b: how far the mean moves, how much of the variance is resolved.  Then
+
+    forgetting      D ← λ D,  μ ← √λ μ, and with them h ← λ h + (1 - λ) a k,  m ← √λ m,  v = a γ + qᵀ h
+    x is not added  μ ← μ + c h,  D ← D + b h hᵀ
+    x is added      p = [h; v]:  μ ← [μ; m] + c p,  D ← [[D, D q], [., qᵀ D q]] + b p pᵀ,
+                    K⁻¹ ← [[K⁻¹, 0], [0, 0]] + [q; -1] [q; -1]ᵀ / γ
+    i is removed    with its rows and columns;  K⁻¹ ← K⁻¹ - K⁻¹_i K⁻¹_iᵀ / K⁻¹_ii
+
+Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  If b v is
+below ``RESOLVED`` and x is not added, D stays as it is: the step is then one product with D.
+
+The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.
+"""
+
+from libc.math cimport M_SQRT1_2, erfc, exp, fmax, fmin, sqrt
+from libc.string cimport memcpy
+
+import numpy as np
+
+from river_okl._core.linalg cimport Triangle, linalg
+from river_okl._core.memory cimport Owner, array_of, fill
+
+from river_okl._core.states import check_inverse, check_positive, checked_numbers, relative, symmetric
+
+JITTER = 1e-3                   # of κ(x, x)
+LARGEST_VARIANCE = 1e13         # of what the prior has: a kernel that moves leaves it at points that were large before
+cdef double RESOLVED = 0.01
+cdef double SMALLEST_FACTOR = 1e-60
+cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole
+
+
+cdef class Basis(Owner):
+    """K⁻¹ of at most ``most`` points."""
+
+    def __init__(self, Py_ssize_t most, double jitter=JITTER):
+        self.jitter = jitter
+        self.inverse = Triangle(most)
+        self.capacity = self.inverse.capacity
+        self.q = self.doubles(NULL, 0, self.capacity)
+        self.column = self.doubles(NULL, 0, self.capacity)
+
+    @property
+    def n(self):
+        """How many points there are."""
+        return self.inverse.n
+
+    cdef void project(self, const double *k, double self_similarity) noexcept nogil:
+        """q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
+        self.inverse.times(1.0, k, self.q)
+        self.self_similarity = self_similarity * (1.0 + self.jitter)
+        self.ald_residual = self.self_similarity
+        if self.inverse.n:
+            self.ald_residual -= linalg.dot(k, self.q, self.inverse.n)
+        # κ(x, x) is 0 if a linear kernel meets x = 0, from which nothing can be learned
+        self.ald_residual = fmax(self.ald_residual, fmax(0.5 * self.jitter * self_similarity, 1e-300))
+
+    cdef double novelty(self) noexcept nogil:
+        """How much of κ(x, ·) the dictionary lacks, as a part of it."""
+        return self.ald_residual / self.self_similarity if self.self_similarity > 1e-200 else 0.0
+
+    cdef void solve(self, const double *values, double *out) noexcept nogil:
+        """K⁻¹ values"""
+        self.inverse.times(1.0, values, out)
+
+    cdef void add(self) noexcept nogil:
+        """Add the sample of the last ``project``."""
+        cdef Py_ssize_t n = self.inverse.n
+        memcpy(self.column, self.q, n * 8)
+        self.column[n] = -1.0
+        self.inverse.grow()
+        self.inverse.move(1.0 / self.ald_residual, self.column)
+
+    cdef void remove(self, Py_ssize_t i) noexcept nogil:
+        """Remove point i; the last takes its position."""
+        self.inverse.row(i, self.column)
+        self.inverse.move(-1.0 / self.column[i], self.column)
+        self.inverse.remove(i)
+
+    cdef void rebuild(self, const double *gram) noexcept nogil:
+        """K⁻¹ from K itself, by Cholesky: after a change of the kernel, and against rounding now and then."""
+        cdef Py_ssize_t i, n = self.inverse.n, ld = self.capacity
+        cdef double jitter = 0.0, largest = 1e-300
+        cdef double *a = self.inverse.numbers
+        self.inverse.weight = 0.0
+        for i in range(n):
+            largest = fmax(largest, gram[i * ld + i])
+        while True:
+            for i in range(n):
+                memcpy(a + i * ld, gram + i * ld, (i + 1) * 8)
+                a[i * ld + i] += jitter * largest
+            # beyond n any matrix of finite numbers is positive
+            if n == 0 or linalg.cholesky(a, ld, n) == 0 or jitter > n:
+                break
+            jitter = 10.0 * jitter + 1e-9
+        if n:
+            linalg.inverse(a, ld, n)
+
+    def matrix(self):
+        """K⁻¹, a copy."""
+        return self.inverse.matrix()
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        return {"n": self.inverse.n, "inverse": self.inverse.state()}
+
+    def restore(self, dict state, gram):
+        """Go on from a state, every number of which is checked; gram is K of its points, jitter included."""
+        if type(state["n"]) is not int or not 0 <= state["n"] <= self.capacity:
+            raise ValueError(f"a dictionary of {state['n']!r} points")
+        if len(gram) != state["n"]:
+            raise ValueError(f"a dictionary of {state['n']} for {len(gram)} points")
+        check_inverse("the inverse of a dictionary", symmetric(state["inverse"], state["n"]), gram, 1e-3)
+        self.inverse.restore(state["inverse"], state["n"])
+
+
+cdef class Posterior(Owner):
+    """μ and D over a basis, for one prior variance and one rate of forgetting."""
+
+    def __init__(self, Basis basis, double prior_variance, double forgetting, Py_ssize_t columns=1):
+        self.basis = basis
+        self.prior_variance = prior_variance
+        self.forgetting = forgetting
+        self.factor = 1.0
+        self.learned = Triangle(basis.capacity)
+        self.learned.n = basis.inverse.n  # nothing is known of the points that are there
+        self.h = self.doubles(NULL, 0, basis.capacity + 1)
+        for _ in range(columns):
+            self.add_column()
+
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1:
+        """Room for so many columns of targets, of which there are as many as before."""
+        cdef Py_ssize_t ld = self.basis.capacity
+        self.mean = self.doubles(self.mean, self.columns, columns)
+        self.means = self.doubles(self.means, self.columns * ld, columns * ld)
+        return 0
+
+    cdef int add_column(self) except -1:
+        """One more column of targets, all of which were 0 so far: which is exact."""
+        self.reserve_columns(self.columns + 1)
+        self.columns += 1
+        return 0
+
+    cdef int permute(self, list order) except -1:
+        """Labels change places: class c becomes what class order[c] was; the mean of two becomes its negative by
+        [1, 0]."""
+        cdef Py_ssize_t o, i, ld = self.basis.capacity
+        if sorted(order) != list(range(max(2, self.columns))):
+            raise ValueError(f"{order} is no order of {max(2, self.columns)} classes")
+        if self.columns == 1:
+            for i in range(self.learned.n if order[0] else 0):
+                self.means[i] = -self.means[i]
+            return 0
+        means = [array_of(self.means + o * ld, ld) for o in order]
+        for o in range(self.columns):
+            fill(self.means + o * ld, means[o], ld)
+        return 0
+
+    cdef void predict(self, const double *k) noexcept nogil:
+        """h, m and v of the sample that the basis has projected."""
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        self.learned.times(-self.factor, self.basis.q, self.h)
+        for i in range(n):
+            self.h[i] += self.prior_variance * k[i]
+        self.predict_variance()
+        for o in range(self.columns):
+            self.mean[o] = linalg.dot(self.basis.q, self.means + o * ld, n)
+
+    cdef void predict_variance(self) noexcept nogil:
+        cdef double v = self.prior_variance * self.basis.ald_residual
+        self.variance = fmax(v + linalg.dot(self.basis.q, self.h, self.learned.n), 1e-3 * v)
+
+    cdef void forget(self, const double *k) noexcept nogil:
+        """Back to the prior by 1 - λ."""
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        cdef double keep = self.forgetting, root = sqrt(keep)
+        if keep == 1.0:
+            return
+        self.factor *= keep
+        if self.factor < SMALLEST_FACTOR:
+            self.fold()
+        for i in range(n):
+            self.h[i] = keep * self.h[i] + (1.0 - keep) * self.prior_variance * k[i]
+        for o in range(self.columns):
+            self.mean[o] *= root
+            for i in range(n):
+                self.means[o * ld + i] *= root
+        self.predict_variance()
+
+    cdef void fold(self) noexcept nogil:
+        """The factor into the matrix."""
+        cdef Py_ssize_t i
+        cdef double *learned = self.learned.numbers
+        self.learned.settle()
+        for i in range(self.learned.n * self.learned.capacity):
+            learned[i] *= self.factor
+        self.factor = 1.0
+
+    cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil:
+        """The sample of the last ``predict``, with a c for each column; if it is added, before the basis adds it."""
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        cdef double *row
+        if add:
+            self.learned.grow()
+            row = self.learned.numbers + n * ld
+            for i in range(n):
+                row[i] = (self.prior_variance * k[i] - self.h[i]) / self.factor  # D q / f
+            row[n] = linalg.dot(self.basis.q, row, n)
+            self.h[n] = self.variance
+            for o in range(self.columns):
+                self.means[o * ld + n] = self.mean[o]
+            n += 1
+        if add or b * self.variance >= RESOLVED:
+            self.learned.move(b / self.factor, self.h)
+        for o in range(self.columns):
+            if c[o] != 0.0:
+                for i in range(n):
+                    self.means[o * ld + i] += c[o] * self.h[i]
+
+    cdef void remove(self, Py_ssize_t i) noexcept nogil:
+        """Remove point i, before the basis does; the last takes its position."""
+        cdef Py_ssize_t o, n = self.learned.n, ld = self.basis.capacity
+        self.learned.remove(i)
+        for o in range(self.columns):
+            self.means[o * ld + i] = self.means[o * ld + n - 1]
+            self.means[o * ld + n - 1] = 0.0
+
+    cdef void add_losses(self, double weight, double *alpha, double *out) noexcept:
+        """out_i += weight Σ (α_i / K⁻¹_ii)² over the columns: the removal cost of point i.  α = K⁻¹ μ is scratch."""
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        cdef Triangle inverse = self.basis.inverse
+        cdef double *factor = self.basis.column
+        cdef bint many = self.columns >= MANY
+        if many:
+            inverse.mirror()
+        for o in range(self.columns):
+            if many:
+                inverse.times_mirrored(self.means + o * ld, alpha)
+            else:
+                inverse.times(1.0, self.means + o * ld, alpha)
+            if o == 0:
+                for i in range(n):
+                    factor[i] = weight / (inverse.numbers[i * ld + i] * inverse.numbers[i * ld + i])
+            for i in range(n):
+                out[i] += factor[i] * alpha[i] * alpha[i]
+
+    cdef void exchange(self, const double *before, const double *after) noexcept nogil:
+        """K changes at the points; μ and S stay."""
+        cdef Py_ssize_t i, j, ld = self.basis.capacity
+        cdef double *learned = self.learned.numbers
+        self.learned.settle()
+        for i in range(self.learned.n):
+            for j in range(i + 1):
+                learned[i * ld + j] += self.prior_variance * (after[i * ld + j] - before[i * ld + j]) / self.factor
+
+    cdef void to_multiclass(self, Posterior old, const double *gram) noexcept:
+        """A posterior about targets 0 and 1 for each of two classes, from that of a binary probit; gram is K.
+
+        Φ(m/√(1+v)) becomes the mean; D keeps its share of the prior variance.
+        """
+        cdef Py_ssize_t i, j, ld = self.basis.capacity
+        cdef double p, v
+        old.learned.settle()
+        self.learned.n, self.learned.weight = old.learned.n, 0.0
+        for i in range(self.learned.n):
+            v = fmax(0.0, old.prior_variance * gram[i * ld + i] - old.factor * old.learned.numbers[i * ld + i])
+            p = normal(old.means[i] / sqrt(1.0 + v))
+            self.means[i], self.means[ld + i] = 1.0 - p, p
+            for j in range(i + 1):
+                self.learned.numbers[i * ld + j] = (
+                    old.factor * old.learned.numbers[i * ld + j] * self.prior_variance / old.prior_variance
+                )
+
+    cdef void discount(self, double keep) noexcept nogil:
+        """Only this share of the evidence counts from now on: D shrinks, μ stays."""
+        self.factor *= keep
+        if self.factor < SMALLEST_FACTOR:
+            self.fold()
+
+    cdef void take_over(self, Posterior other) noexcept nogil:
+        """μ and D of another posterior over as many points, of as many columns and the same prior variance."""
+        cdef Py_ssize_t ld = self.basis.capacity
+        other.learned.settle()
+        self.learned.n, self.learned.weight = other.learned.n, 0.0
+        memcpy(self.learned.numbers, other.learned.numbers, ld * ld * 8)
+        memcpy(self.means, other.means, self.columns * ld * 8)
+        self.factor = other.factor
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        cdef Py_ssize_t o, i, n = self.learned.n, ld = self.basis.capacity
+        return {
+            "means": np.array(
+                [[self.means[o * ld + i] for i in range(n)] for o in range(self.columns)]
+            ).reshape(self.columns, n),
+            "learned": self.learned.state(),
+            "factor": self.factor,
+        }
+
+    def restore(self, dict state, gram):
+        """Go on from a state, when the basis has its own; gram is K of its points, jitter included."""
+        cdef Py_ssize_t o, i, n = self.basis.n, ld = self.basis.capacity
+        means, factor = state["means"], state["factor"]
+        checked_numbers("the means of a posterior", means, (max(1, len(means)), n))
+        if type(factor) is not float or not 0.5 * SMALLEST_FACTOR <= factor <= 1.0:
+            raise ValueError(f"the factor of a posterior is {factor!r}")
+        S = self.prior_variance * gram - factor * symmetric(state["learned"], n)
+        S = relative(S, self.prior_variance * gram.diagonal())
+        if n and not S.diagonal().max() <= LARGEST_VARIANCE:
+            raise ValueError("a variance of a posterior is out of range")
+        check_positive("the covariance of a posterior", S, 1e-6)
+        while self.columns < means.shape[0]:
+            self.add_column()
+        for o in range(self.columns):
+            for i in range(n):
+                self.means[o * ld + i] = means[o, i]
+        self.learned.restore(state["learned"], n)
+        self.factor = factor
+
+
+# Likelihoods: c and b of a target -------------------------------------------------------------------------------------
+
+cdef double normal(double z) noexcept nogil:
+    """Φ(z)"""
+    return 0.5 * erfc(-z * M_SQRT1_2)
+
+
+def normal_probability(double z):
+    """Φ(z)"""
+    return normal(z)
+
+
+cdef double hazard(double z) noexcept nogil:
+    """φ(z) / Φ(z), by its continued fraction where Φ is all but 0."""
+    if z > -10.0:
+        return 0.3989422804014327 * exp(-0.5 * z * z) / normal(z)
+    z = -z
+    return z + 1.0 / (z + 2.0 / (z + 3.0 / (z + 4.0 / (z + 5.0 / z))))
+
+
+cdef void step_of(double v, double w, double *c, double *b) noexcept nogil:
+    """A weight w divides the noise of a Gaussian, 1/b - v; likewise here, so that b v < 1 for every weight."""
+    cdef double factor = w / (1.0 + (w - 1.0) * b[0] * v)
+    c[0] *= factor
+    b[0] *= factor
+
+
+cdef void probit(double y, double m, double v, double w, double *c, double *b) noexcept nogil:
+    """P(y | f) = Φ(y f), y = ±1, its moments matched."""
+    cdef double s = sqrt(1.0 + v)
+    cdef double z = y * m / s
+    cdef double r = hazard(z)
+    c[0] = y * r / s
+    b[0] = fmin(fmax(r * (z + r), 0.0), 1.0) / (1.0 + v)  # from |z| = 1e8 on, the sum is rounding
+    step_of(v, w, c, b)
+
+
+cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil:
+    """y = f + a noise of this variance; error = y - m."""
+    b[0] = 1.0 / (noise + v)
+    c[0] = error * b[0]
+    step_of(v, w, c, b)

@@ -1,0 +1,403 @@
+"""One Gaussian process on a dictionary, under any kernel: what ``SOGPClassifier`` and ``SOGPRegressor`` step through.
+
+Kernel rows over points (rows.pyx), K⁻¹ and the posterior (posterior.pyx) share the positions of the points.  Every
+method is about the sample that ``predict`` was given last.
+"""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from river_okl._core.calibration cimport softmax
+from river_okl._core.kernel cimport CompiledKernel
+from river_okl._core.lock cimport Lock
+from river_okl._core.memory cimport Owner
+from river_okl._core.points cimport Points
+from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
+from river_okl._core.rows cimport Rows
+from river_okl._core.sample cimport Sample
+
+from river_okl._core.states import checked_float, checked_whole
+
+DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for those who make one
+cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
+cdef double NOVEL = 1e-3        # of κ(x, x): what the dictionary holds of κ(x, ·) already, up to the jitter
+cdef double CONFIDENT = 0.7     # a label predicted with this probability is not added once the dictionary is full
+INVERSE_TEMPERATURE = 6.0       # of the softmax of the means of more than two classes
+cdef double inverse_temperature = INVERSE_TEMPERATURE
+
+
+cdef class Process(Owner):
+    """A Gaussian process over river samples.
+
+    Parameters
+    ----------
+    terms
+        The terms of a ``river_okl.kernels`` kernel.
+    budget
+        Maximum number of points between two steps; in a step there may be one more.
+    prior_variance
+        a: f ~ GP(0, a κ).
+    forgetting
+        λ, by which each sample moves the posterior back to the prior.
+    noise
+        σ², of targets that are numbers, or 0 and 1.
+    regression
+        Whether targets are numbers; otherwise they are the numbers of classes, of which there are two at first.
+    """
+
+    cdef readonly Lock lock     # of the model: the core takes none
+    cdef readonly Points points
+    cdef readonly Rows rows
+    cdef readonly Basis basis
+    cdef readonly Posterior posterior
+    cdef readonly Py_ssize_t budget
+    cdef readonly double noise
+    cdef readonly bint regression
+    cdef readonly int64_t seen  # samples learned
+    cdef bint fresh             # q, h, m and v are of the last sample
+    cdef double *steps          # [columns] c
+    cdef double *solved         # [budget + 1], scratch of ``least``
+    cdef double *losses         # [budget + 1]
+    cdef double *before         # K before and after γ moves, while it does
+    cdef double *after
+
+    def __init__(
+        self, tuple terms, *, Py_ssize_t budget, double prior_variance=1.0, double forgetting=1.0, double noise=0.1,
+        bint regression=True
+    ):
+        self.lock = Lock()
+        self.points = Points(budget + 1)
+        self.rows = Rows(self.points, CompiledKernel(terms))
+        self.basis = Basis(budget + 1)
+        self.posterior = Posterior(self.basis, prior_variance, forgetting)
+        self.budget = budget
+        self.noise = noise
+        self.regression = regression
+        self.steps = self.doubles(NULL, 0, 1)
+        self.solved = self.doubles(NULL, 0, self.basis.capacity)
+        self.losses = self.doubles(NULL, 0, self.basis.capacity)
+
+    def __len__(self):
+        return self.points.n
+
+    @property
+    def supports(self):
+        """The positions of the points that have coefficients: all."""
+        return range(self.points.n)
+
+    @property
+    def memo(self):
+        """Whether the row of the last sample is reused."""
+        return self.rows.memo
+
+    @memo.setter
+    def memo(self, value):
+        self.rows.memo = value
+
+    def __reduce__(self):
+        return _new, self.options(), self.state()
+
+    cdef tuple options(self):
+        return (
+            self.rows.kernel.terms,
+            self.budget,
+            self.posterior.prior_variance,
+            self.posterior.forgetting,
+            self.noise,
+            bool(self.regression),
+        )
+
+    def __setstate__(self, state):
+        self.restore(state)
+
+    @property
+    def kernel(self):
+        return self.rows.kernel
+
+    # The last sample --------------------------------------------------------------------------------------------------
+
+    def predict(self, sample):
+        """The prediction of f(x): E f(x) for each column, and Var f(x)."""
+        cdef Py_ssize_t o
+        if self.rows.look(sample) or not self.fresh:
+            self.predict_again()
+        return [self.posterior.mean[o] for o in range(self.posterior.columns)], self.posterior.variance
+
+    cdef void predict_again(self) noexcept:
+        """The last sample, with today's K⁻¹ and f."""
+        self.basis.project(self.rows.row, self.rows.self_similarity)
+        self.posterior.predict(self.rows.row)
+        self.fresh = True
+
+    # A step -----------------------------------------------------------------------------------------------------------
+
+    def learn(self, sample, double target, double w):
+        """One sample: a class by its number, or a target.
+
+        All that may raise comes before the first change, and no signal handler runs in the middle of a change.
+        """
+        self.prepare(sample, w)
+        self.commit(target, w)
+        self.points.forget_emptied()
+
+    cdef int prepare(self, object sample, double w) except -1:
+        """Room for all that the step may bring."""
+        cdef Py_ssize_t capacity
+        cdef CompiledKernel kernel = self.rows.kernel
+        cdef Sample *x
+        self.predict(sample)
+        x = self.rows.seen()
+        if kernel.adapting:
+            kernel.prepare(x)
+            if kernel.moves_next() and self.points.n:
+                self.reserve_grams()
+                self.fill_gram(self.before)
+        if w > 0.0:
+            if self.points.n == self.points.capacity:
+                capacity = self.points.next_capacity()
+                self.rows.reserve(capacity)
+                self.points.grow(capacity)
+            self.points.prepare(x, x.numbers)
+        return 0
+
+    cdef void commit(self, double target, double w) noexcept:
+        """The step: the equations at the head of posterior.pyx."""
+        cdef Basis basis = self.basis
+        cdef Posterior posterior = self.posterior
+        cdef double *k = self.rows.row
+        cdef Sample *x
+        cdef double b
+        cdef bint novel
+        self.fresh = False
+        if self.rows.kernel.adapting and self.rows.kernel.commit():
+            self.exchange()
+        self.free_grams()
+        if w == 0.0:
+            return
+        self.seen += 1
+        novel = basis.novelty() > NOVEL and (self.points.n < self.budget or not self.confident(target))
+        posterior.forget(k)                                # back to the prior by 1 - λ
+        b = self.likelihood(target, w)                     # and c into steps
+        posterior.learn(self.steps, b, k, novel)           # μ ← μ + c h, S ← S - b h hᵀ
+        if not novel:
+            return
+        x = &self.rows.samples[self.rows.last]
+        self.points.write(x, x.numbers, x.square)
+        basis.add()
+        self.rows.added()
+        if self.points.n > self.budget:
+            self.remove(self.least())                      # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
+
+    cdef double likelihood(self, double target, double w) noexcept:
+        """b, and c of every column."""
+        cdef Py_ssize_t o
+        cdef double b = 0.0
+        cdef Posterior posterior = self.posterior
+        if self.regression:
+            gaussian(target - posterior.mean[0], posterior.variance, self.noise, w, self.steps, &b)
+        elif posterior.columns == 1:
+            probit(2.0 * target - 1.0, posterior.mean[0], posterior.variance, w, self.steps, &b)
+        else:
+            for o in range(posterior.columns):
+                gaussian((o == target) - posterior.mean[o], posterior.variance, self.noise, w, &self.steps[o], &b)
+        return b
+
+    cdef bint confident(self, double target) noexcept:
+        """Whether the sample was predicted confidently: then it is not added."""
+        cdef double p, error
+        cdef Posterior posterior = self.posterior
+        if self.regression:
+            error = target - posterior.mean[0]
+            return error * error <= posterior.variance + self.noise
+        if posterior.columns == 1:
+            p = normal(posterior.mean[0] / sqrt(1.0 + posterior.variance))
+            return (p if target > 0.0 else 1.0 - p) >= CONFIDENT
+        softmax(posterior.mean, inverse_temperature, posterior.columns, self.steps)
+        return self.steps[<Py_ssize_t> target] >= CONFIDENT
+
+    cdef Py_ssize_t least(self) noexcept:
+        """The point of lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
+        cdef Py_ssize_t i, best = 0
+        memset(self.losses, 0, self.points.n * 8)
+        self.posterior.add_losses(1.0, self.solved, self.losses)
+        for i in range(1, self.points.n):
+            if self.losses[i] < self.losses[best]:
+                best = i
+        return best
+
+    cdef void remove(self, Py_ssize_t i) noexcept:
+        """Remove point i; the last takes its position."""
+        self.posterior.remove(i)
+        self.basis.remove(i)
+        self.points.drop(i)
+        self.rows.dropped(i)
+
+    def add_class(self):
+        """One more class; with the third, the probit of two becomes targets 0 and 1 for each of them."""
+        cdef Posterior posterior = self.posterior
+        cdef Py_ssize_t columns = max(2, posterior.columns) + 1
+        self.steps = self.doubles(self.steps, 0, columns)
+        if posterior.columns == 1:
+            posterior = Posterior(self.basis, MANY, posterior.forgetting, columns)
+            self.reserve_grams()
+            self.fill_gram(self.before)
+            posterior.to_multiclass(self.posterior, self.before)
+            self.free_grams()
+        else:
+            posterior.add_column()
+        self.posterior = posterior
+        self.fresh = False
+
+    def permute(self, list order):
+        """Labels change places: class c becomes what class order[c] was."""
+        self.posterior.permute(order)
+        self.fresh = False
+
+    # The kernel moves -------------------------------------------------------------------------------------------------
+
+    cdef int reserve_grams(self) except -1:
+        """Room for K before and after, and for the rows of points."""
+        cdef Py_ssize_t ld = self.basis.capacity
+        self.free_grams()
+        self.before = self.doubles(NULL, 0, ld * ld)
+        self.after = self.doubles(NULL, 0, ld * ld)
+        return self.rows.prepare_points()
+
+    cdef void free_grams(self) noexcept:
+        self.release(self.before)
+        self.release(self.after)
+        self.before = self.after = NULL
+
+    cdef void fill_gram(self, double *gram) noexcept:
+        """K of the dictionary, jitter included: its lower triangle.  Requires ``reserve_grams``."""
+        cdef Py_ssize_t i, ld = self.basis.capacity
+        self.rows.lay_out_dense()
+        for i in range(self.points.n):
+            self.rows.row_of_point(i, self.rows.other)
+            memcpy(gram + i * ld, self.rows.other, (i + 1) * 8)
+            gram[i * ld + i] *= 1.0 + JITTER
+
+    cdef void exchange(self) noexcept:
+        """γ has moved; μ and S stay.  The last sample is measured again."""
+        self.rows.kernel_moved()
+        if self.points.n:
+            self.fill_gram(self.after)
+            self.posterior.exchange(self.before, self.after)
+            self.basis.rebuild(self.after)
+        self.rows.measure_again()
+        self.predict_again()
+        self.fresh = False
+
+    # What there is ----------------------------------------------------------------------------------------------------
+
+    def alpha(self):
+        """K⁻¹ μ: the coefficients of E f, an array (columns, points)."""
+        cdef Py_ssize_t o, n
+        cdef double[:, ::1] view
+        n = self.points.n
+        out = np.zeros((self.posterior.columns, max(n, 1)))
+        view = out
+        for o in range(self.posterior.columns):
+            self.basis.solve(self.posterior.means + o * self.basis.capacity, &view[o, 0])
+        return out[:, :n] if n else out[:, :0].copy()
+
+    def coefficients(self):
+        """``alpha``, an array (points, columns)."""
+        return self.alpha().T
+
+    def contributions(self, sample):
+        """What each point adds to E f at a sample: an array (points, columns)."""
+        self.predict(sample)
+        return self.coefficients() * self.row[:, None]
+
+    @property
+    def row(self):
+        """κ(z_i, x)"""
+        cdef Py_ssize_t i
+        return np.array([self.rows.row[i] for i in range(self.points.n)])
+
+    def covariance(self):
+        """S, for tests."""
+        gram = self.rows.gram()
+        gram[np.diag_indices(self.points.n)] *= 1.0 + JITTER
+        return self.posterior.prior_variance * gram - self.posterior.factor * self.posterior.learned.matrix()
+
+    def means(self):
+        """μ: an array (columns, points)."""
+        cdef Py_ssize_t i, o
+        n, ld = self.points.n, self.basis.capacity
+        return np.array(
+            [[self.posterior.means[o * ld + i] for i in range(n)] for o in range(self.posterior.columns)]
+        ).reshape(self.posterior.columns, n)
+
+    @property
+    def norm2(self):
+        """‖E f‖², over all columns."""
+        alpha = self.alpha()
+        return max(0.0, float((alpha * self.means()).sum() - JITTER * (alpha**2 * self.rows.similarities()).sum()))
+
+    def _check(self):
+        """The invariants, by brute force."""
+        n = self.points.n
+        self.points.check()
+        assert self.basis.n == n <= self.budget + 1
+        if n:
+            gram = self.rows.gram()
+            gram[np.diag_indices(n)] *= 1.0 + JITTER
+            inverse = self.basis.matrix()
+            assert np.abs(inverse @ gram - np.eye(n)).max() < 1e-6, "K⁻¹ is the inverse of K"
+            S = self.covariance()
+            assert np.linalg.eigvalsh(S).min() > -1e-6 * np.abs(S).max(), "S is a covariance"
+            assert np.isfinite(self.means()).all()
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        return {
+            "kernel": self.rows.kernel.state(),
+            "points": self.points.state(),
+            "basis": self.basis.state(),
+            "prior_variance": self.posterior.prior_variance,
+            "seen": self.seen,
+            "posterior": self.posterior.state(),
+        }
+
+    def restore(self, dict state):
+        """Go on from a state, each number of which is checked: it may come from anywhere.
+
+        There is no last sample then.  If this raises, nothing has changed.
+        """
+        cdef Process made = _new(*self.options())
+        made.fill(state)
+        made.rows.memo = self.rows.memo
+        self.steps = self.doubles(self.steps, 0, made.posterior.columns)
+        self.points, self.rows, self.basis, self.posterior = made.points, made.rows, made.basis, made.posterior
+        self.seen = made.seen
+        self.fresh = False
+
+    cdef int fill(self, dict state) except -1:
+        """``restore`` of a new object, which is of no use if this raises."""
+        prior_variance = checked_float(state, "prior_variance", 1e-300, 1e100)
+        self.seen = checked_whole(state, "seen", 0, 2**62)
+        self.points.restore(state["points"])
+        self.rows.kernel.restore(state["kernel"])
+        self.rows.restored()
+        gram = self.rows.gram()
+        gram[np.diag_indices(self.points.n)] *= DIAGONAL
+        self.basis.restore(state["basis"], gram)
+        self.posterior = Posterior(self.basis, prior_variance, self.posterior.forgetting)
+        self.posterior.restore(state["posterior"], gram)
+        return 0
+
+
+def _new(terms, budget, prior_variance, forgetting, noise, regression):
+    return Process(
+        terms,
+        budget=budget,
+        prior_variance=prior_variance,
+        forgetting=forgetting,
+        noise=noise,
+        regression=regression,
+    )

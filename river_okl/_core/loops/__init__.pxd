@@ -1,0 +1,95 @@
+"""What Cython sees of the headers beside this file."""
+
+cdef extern from "rows.h":
+    enum: EXP_SQUARED_DISTANCE
+    enum: EXP_DISTANCE
+    enum: DOT_POWER
+    enum: TILE
+
+    ctypedef struct Factor:
+        int kind
+        int degree
+        double gamma
+        double coef0
+
+    ctypedef struct Term:
+        double weight
+        int n_factors
+
+    ctypedef struct Program:
+        int n_terms
+        const Term *terms
+        const Factor *factors
+
+    ctypedef struct Loops:
+        void (*dots)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out
+        ) noexcept nogil
+        void (*distances)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out
+        ) noexcept nogil
+        void (*distances_tile)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out, Py_ssize_t stride
+        ) noexcept nogil
+        void (*dots_two)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out
+        ) noexcept nogil
+        void (*dots_three)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out
+        ) noexcept nogil
+        void (*kernel_row)(
+            const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n,
+            double *out
+        ) noexcept nogil
+        double (*inner)(const double *a, const double *b, Py_ssize_t n) noexcept nogil
+        void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out) noexcept nogil
+        Py_ssize_t (*least)(const double *values, Py_ssize_t n) noexcept nogil
+
+cdef extern from "linalg.h":
+    ctypedef struct Linalg:
+        double (*dot)(const double *x, const double *y, Py_ssize_t n) noexcept nogil
+        void (*symmetric_times)(
+            const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep, double *out
+        ) noexcept nogil
+        void (*rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) noexcept nogil
+        void (*rank_one_times)(
+            double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *u, double scale, const double *v,
+            double keep, double *out
+        ) noexcept nogil
+        Py_ssize_t (*cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
+        void (*solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
+        void (*solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil
+        void (*inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) noexcept nogil
+        void (*times)(
+            const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out
+        ) noexcept nogil
+        void (*transposed_times)(
+            const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out
+        ) noexcept nogil
+        int (*eigen)(
+            double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch
+        ) noexcept nogil
+
+cdef extern from "merging.h":
+    const double SLACK
+
+    ctypedef struct Merging:
+        void (*losses)(
+            const double *coef, double scale, const double *kappa, Py_ssize_t n, double alpha_p, double *out
+        ) noexcept nogil
+
+    double merged(double alpha, double alpha_p, double kappa, double *h, double *alpha_z) noexcept nogil
+
+cdef extern from "fourier.h":
+    const double FARTHEST
+
+    ctypedef struct Fourier:
+        void (*features)(
+            const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root,
+            double *z
+        ) noexcept nogil
+        void (*far)(
+            const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root,
+            double *z
+        ) noexcept nogil
+        void (*step)(double c, const double *z, Py_ssize_t n, double *w) noexcept nogil

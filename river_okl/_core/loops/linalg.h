@@ -1,0 +1,42 @@
+/* Dense linear algebra for matrices of a budget's size, on one thread and in one order of summation.
+ *
+ * A BLAS would share a step of 20 microseconds among threads that spin, and sum in an order that depends on them.
+ * Nothing here copies, allocates or asks for alignment.
+ *
+ * Matrices are row-major: a[i * ld + j], ld the leading dimension. Of a symmetric matrix and of a triangular factor the
+ * lower triangle is read and written, and the other one neither; in Fortran's order that is the upper triangle.
+ */
+#ifndef RIVER_OKL_LINALG_H
+#define RIVER_OKL_LINALG_H
+
+#include <Python.h>
+
+typedef struct {
+    /* sum_i x_i y_i */
+    double (*dot)(const double *x, const double *y, Py_ssize_t n);
+    /* out = scale A v + keep out, A symmetric */
+    void (*symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep,
+                            double *out);
+    /* A <- A + weight v v', A symmetric */
+    void (*rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v);
+    /* both, A first: each number of it is loaded once */
+    void (*rank_one_times)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *u, double scale,
+                           const double *v, double keep, double *out);
+    /* A = L L'; 0, or the row, counted from 1, whose pivot is not positive: what stands in A is then undefined */
+    Py_ssize_t (*cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n);
+    /* b <- L^-1 b */
+    void (*solve_lower)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b);
+    /* b <- L'^-1 b; after solve_lower b <- A^-1 b */
+    void (*solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b);
+    /* L <- A^-1 */
+    void (*inverse)(double *l, Py_ssize_t ld, Py_ssize_t n);
+    /* out = A v, A with m rows and n columns */
+    void (*times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out);
+    /* out = A' v */
+    void (*transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out);
+    /* A = sum_i values_i v_i v_i', v_i the rows of `vectors`, A symmetric and spoilt; scratch has room for 2 n. 0, or 1 where
+     * an eigenvalue did not converge */
+    int (*eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch);
+} Linalg;
+
+#endif

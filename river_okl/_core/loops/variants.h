@@ -1,0 +1,26 @@
+/* What the other headers declare, compiled for each instruction set: only in the module simd, as it takes seconds. */
+#ifndef RIVER_OKL_VARIANTS_H
+#define RIVER_OKL_VARIANTS_H
+
+#include "fourier.h"
+#include "linalg.h"
+#include "merging.h"
+#include "rows.h"
+
+#define LOOPS "rows_variant.h"
+#include "simd.h"
+VARIANTS_OF(Loops, loops)
+
+#define LOOPS "linalg_variant.h"
+#include "simd.h"
+VARIANTS_OF(Linalg, linalg)
+
+#define LOOPS "merging_variant.h"
+#include "simd.h"
+VARIANTS_OF(Merging, merging)
+
+#define LOOPS "fourier_variant.h"
+#include "simd.h"
+VARIANTS_OF(Fourier, fourier)
+
+#endif

@@ -1,0 +1,76 @@
+"""Who owns a buffer: an object that derives from ``Owner`` frees its buffers and counts them for River's meter."""
+
+from libc.string cimport memcpy
+
+import numpy as np
+
+cdef enum:
+    HEADER = 64             # bytes before each buffer, which keep it aligned
+
+
+cdef class Owner:
+    """Buffers that live as long as an object."""
+
+    def __dealloc__(self):
+        while self.blocks != NULL:
+            self.release(<char *> self.blocks + HEADER)
+
+    def __sizeof__(self):
+        cdef size_t total = object.__sizeof__(self)
+        cdef Block *block = self.blocks
+        while block != NULL:
+            total += block.size
+            block = block.after
+        return total
+
+    cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL:
+        """A zeroed buffer of this capacity that takes over the first n items of an old one, or of NULL; that one is
+        freed.  If this raises, the old one is as it was."""
+        cdef Block *block
+        cdef char *buffer
+        if capacity > (<size_t> 1 << 62) // size:
+            raise MemoryError()
+        block = <Block *> aligned_resize(NULL, 0, HEADER + max(capacity, 1) * size, 1)
+        buffer = <char *> block + HEADER
+        if n:
+            memcpy(buffer, old, n * size)
+        self.release(old)
+        block.size = HEADER + max(capacity, 1) * size
+        block.before, block.after = NULL, self.blocks
+        if self.blocks != NULL:
+            self.blocks.before = block
+        self.blocks = block
+        return buffer
+
+    cdef double *doubles(self, double *old, size_t n, size_t capacity) except NULL:
+        """``resize`` of doubles."""
+        return <double *> self.resize(old, n, capacity, sizeof(double))
+
+    cdef void release(self, void *buffer) noexcept nogil:
+        """Free a buffer before the object goes; NULL is none."""
+        cdef Block *block
+        if buffer == NULL:
+            return
+        block = <Block *> (<char *> buffer - HEADER)
+        if block.before != NULL:
+            block.before.after = block.after
+        else:
+            self.blocks = block.after
+        if block.after != NULL:
+            block.after.before = block.before
+        okl_free(block)
+
+
+cdef object array_of(const double *numbers, Py_ssize_t n):
+    """A copy of a buffer as a NumPy array."""
+    return np.array(<double[:n]> <double *> numbers) if n else np.empty(0)
+
+
+cdef int fill(double *target, numbers, Py_ssize_t n) except -1:
+    """Copy an array of n numbers into a buffer."""
+    cdef const double[::1] source = np.ascontiguousarray(numbers, dtype=np.float64)
+    if source.shape[0] != n:
+        raise ValueError(f"{source.shape[0]} numbers, not {n}")
+    if n:
+        memcpy(target, &source[0], n * sizeof(double))
+    return 0

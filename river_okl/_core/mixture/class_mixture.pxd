@@ -1,0 +1,17 @@
+from river_okl._core.mixture.bayes cimport Bayes
+from river_okl._core.mixture.linear cimport LinearModels
+from river_okl._core.mixture.mixture cimport Mixture
+from river_okl._core.mixture.pool cimport Pool
+from river_okl._core.mixture.stack cimport Stack
+
+
+cdef class ClassMixture(Mixture):
+    cdef readonly Pool pool
+    cdef readonly LinearModels linear
+    cdef readonly Bayes bayes
+    cdef readonly Stack stack
+    cdef readonly tuple forests
+    # scratch: the last sample
+    cdef double *mixed                      # [n_classes] its probabilities
+
+    cdef void mix(self) noexcept

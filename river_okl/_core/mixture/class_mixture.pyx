@@ -1,0 +1,134 @@
+"""The mixture of ``OKLClassifier``: p(c | x) = Σ w_e p_e(c | x), the stack one of the experts."""
+
+from libc.math cimport fmax, fmin, log
+
+from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.forest cimport Forest
+from river_okl._core.mixture.linear cimport LINEARS
+from river_okl._core.mixture.neighbours cimport Neighbours
+from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
+from river_okl._core.sample cimport Sample
+
+from river_okl._core.mixture.processes import NEWCOMER
+
+cdef double DISCOUNT = 0.99
+cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or judged
+cdef double CONFIDENT = 0.7         # a label that had this probability was predicted confidently
+cdef double MOST_WEIGHT = 10.0      # of a sample, for the experts without a bound of their own and the mixture weights
+cdef double LATEST = 0.4            # of the points beside the dictionary are the latest samples
+FORESTS = (3, 1), (4, 2)            # trees, and of how many features one is a candidate
+cdef double newcomer = NEWCOMER
+
+
+cdef class ClassMixture(Mixture):
+    """Experts on the classes 0, 1, ... of which there are two at first."""
+
+    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
+        cdef Py_ssize_t i, beside = budget - dictionary, latest = <Py_ssize_t> (LATEST * beside), of_two
+        Mixture.__init__(self, terms, budget=budget, dictionary=dictionary, scale=scale)
+        self.early, self.growth, self.n_classes = 200, 2, 2
+        self.processes = Processes(self.distances, terms, dictionary, "binary")
+        self.pool = Pool(self.distances, terms, beside - latest)
+        self.linear = LinearModels(self.scaler)
+        self.neighbours = Neighbours(self.distances, latest, 2)
+        self.forests = tuple([Forest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)])
+        self.bayes = Bayes(self.scaler)
+        of_two = PROCESSES + 1 + LINEARS + 1 + len(FORESTS)
+        self.stack = Stack(of_two, of_two + 1)
+        self.experts = (
+            self.processes, self.pool, self.linear, self.neighbours, *self.forests, self.bayes, self.stack
+        )
+        self.holders = (self.pool, self.processes, self.neighbours)
+        self.reserve_predictions(2)
+        self.stack.weight = self.weight
+        self.number_predictions()
+        self.n_weighted = self.rows
+        for forest in self.forests:
+            self.log_weight[(<Forest> forest).first] = -newcomer
+        self.update_weights()
+
+    cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
+        self.mixed = self.doubles(self.mixed, 0, n_classes)
+        return Mixture.reserve_predictions(self, n_classes)
+
+    def add_class(self):
+        """One more class.  With the third, each function of two classes becomes one for each of them."""
+        cdef Py_ssize_t e
+        cdef double largest
+        # whatever may raise; no expert has another class yet
+        self.reserve_predictions(self.n_classes + 1)
+        for expert in self.experts:
+            (<Expert> expert).reserve_class()
+        # and what does not
+        for expert in self.experts:
+            (<Expert> expert).add_class()
+        self.n_classes += 1
+        if self.n_classes == 3:  # naive Bayes begins to predict, and the stack restarts
+            largest = self.log_weight[0]
+            for e in range(1, self.stack.first):
+                largest = fmax(largest, self.log_weight[e])
+            self.number_predictions()
+            self.n_weighted = self.rows
+            self.log_weight[self.bayes.first] = self.log_weight[self.stack.first] = largest - newcomer
+            if self.silenced:
+                self.silence(*self.silenced)
+        self.update_weights()
+
+    cdef int ask(self, const Sample *x) except -1:
+        Mixture.ask(self, x)
+        self.mix()
+        return 0
+
+    cdef void mix(self) noexcept:
+        """Σ w_e p_e, from probabilities that are not all but certain."""
+        cdef Py_ssize_t e, o
+        cdef double total = 0.0
+        for o in range(self.n_classes):
+            self.mixed[o] = 0.0
+            for e in range(self.rows):
+                self.mixed[o] += self.weight[e] * fmin(fmax(self.p[e * self.n_classes + o], CLIP), 1.0 - CLIP)
+            total += self.mixed[o]
+        for o in range(self.n_classes):
+            self.mixed[o] /= total
+
+    def probabilities(self, sample):
+        """P(class | x) of every class."""
+        cdef Py_ssize_t o
+        self.evaluate(sample)
+        return [self.mixed[o] for o in range(self.n_classes)]
+
+    cdef void judge(self, Outcome *y) noexcept:
+        cdef Py_ssize_t e, c = <Py_ssize_t> y.target
+        y.counts = fmin(y.w, MOST_WEIGHT)
+        y.confident = 1.0 - self.mixed[c] <= 1.0 - CONFIDENT
+        for e in range(PROCESSES):
+            self.share[e // POSTERIORS] += self.among[e]
+        for e in range(self.rows):
+            self.log_weight[e] = DISCOUNT * self.log_weight[e] + y.counts * log(
+                fmin(fmax(self.p[e * self.n_classes + c], CLIP), 1.0 - CLIP)
+            )
+        self.update_weights()
+
+    @property
+    def expert_weights(self):
+        """(name, weight) of every prediction in the next one."""
+        cdef Py_ssize_t e
+        names = [name for expert in self.experts for name in expert.names()]
+        return [(name, self.weight[e]) for e, name in enumerate(names)]
+
+    cdef int divide(self, Py_ssize_t latest) except -1:
+        self.pool.most = self.budget - self.processes.most - latest
+        return Mixture.divide(self, latest)
+
+    def restore(self, dict state):
+        classes = state["n_classes"]
+        if type(classes) is not int or not 2 <= classes <= 2**20:
+            raise ValueError(f"a mixture of {classes!r} classes")
+        # so many numbers must have come before there is room for them
+        if classes > 2 and len(state["linear"]["bias"]) != classes:
+            raise ValueError(f"the experts of a mixture do not match its {classes} classes")
+        if any([state[forest.name]["n_classes"] != classes for forest in self.forests]):
+            raise ValueError("the forests of a mixture do not match its classes")
+        while self.n_classes < classes:
+            self.add_class()
+        Mixture.restore(self, state)

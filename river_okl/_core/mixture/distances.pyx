@@ -1,0 +1,361 @@
+"""Feature-weighted distances between samples, learned from the slopes of a model's own predictions.
+
+Under metric m, ‖x-z‖² = Σ_j w_j² (x_j - z_j)², and likewise ‖x‖² and x · z.  The weights come from the slopes
+
+    G_j = mean of (∂f/∂x_j)² over recent samples        w_j² = (G_j / Σ G)^p, divided by its mean, at least ``LEAST``
+
+the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan et al. 2024), estimated
+along a stream.  The three metrics have p = 0, which weights all features alike, ½ and 1.
+
+Under p = 1 a small weight makes its own slope small, since f hardly depends on x_j any more.  A feature that separates
+neighbours of different targets (neighbours.pyx) significantly better than chance therefore has at least the mean slope.
+
+Stored for each point i: square[m][i] = ‖z_i‖².  For each feature: sums along the stream, which give the mean of ‖x-x'‖²
+and of ‖x‖² under any weights, so that bandwidths follow the weights; after ``MEMORY`` samples they forget.
+"""
+
+from libc.math cimport fmax, sqrt
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+
+import numpy as np
+
+from river_okl._core.kernel cimport loops
+from river_okl._core.memory cimport Owner
+from river_okl._core.points cimport Feature, Points, scatter
+from river_okl._core.sample cimport LARGEST, LARGEST_SUM, Sample
+from river_okl._core.scaler cimport Scaler
+
+from river_okl._core.states import checked_numbers
+
+cdef double LEAST = 3e-3
+cdef double SIGNIFICANT = 3.0       # deviations of Σ s_j from 0
+cdef double MEMORY = 10000.0
+
+POWERS = (0.0, 0.5, 1.0)
+
+
+cdef class Distances(Owner):
+    """Weighted distances over points whose features a scaler counts."""
+
+    def __init__(self, Points points, Scaler scaler):
+        self.points = points
+        self.scaler = scaler
+
+    cdef int reserve_places(self, Py_ssize_t size) except -1:
+        """Room for the features that the scaler counts."""
+        cdef Py_ssize_t i, places
+        cdef int m
+        if size <= self.places:
+            return 0
+        places = max(8, size, 2 * self.places)
+        for m in range(METRICS):
+            self.weights[m] = self.doubles(self.weights[m], self.places, places)
+            for i in range(self.places, places):
+                self.weights[m][i] = 1.0
+        self.slopes = self.doubles(self.slopes, self.places, places)
+        self.slope_counts = self.doubles(self.slope_counts, self.places, places)
+        self.evidence = self.doubles(self.evidence, self.places, places)
+        self.evidence_squares = self.doubles(self.evidence_squares, self.places, places)
+        self.differences = self.doubles(self.differences, self.places, places)
+        self.squares = self.doubles(self.squares, self.places, places)
+        self.previous = self.doubles(self.previous, self.places, places)
+        self.places = places
+        return 0
+
+    cdef int reserve_points(self) except -1:
+        """As many as the points have room for."""
+        cdef Py_ssize_t capacity = self.points.capacity
+        cdef int m
+        if capacity > self.capacity:
+            for m in range(METRICS):
+                self.square[m] = self.doubles(self.square[m], self.capacity, capacity)
+                self.dots[m] = self.doubles(self.dots[m], self.capacity, capacity)
+            self.capacity = capacity
+        return 0
+
+    cdef int measure(self, const Sample *x, bint plain) except -1:
+        """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places.
+
+        The products under the metric that weights all features alike are computed only if a kernel uses it.
+        """
+        cdef Points points = self.points
+        cdef const int32_t *places = x.places
+        cdef const double *values = x.scaled
+        cdef const Feature *feature
+        cdef Py_ssize_t i, allocated, size = x.size, count = 0, n_dense, n = points.padded()
+        cdef double weighted
+        cdef int m, first = 0 if plain else 1
+        if size > self.items_allocated:
+            allocated = max(size, 2 * self.items_allocated, 8)
+            self.pointers = <const double **> self.resize(self.pointers, 0, allocated, sizeof(double *))
+            self.numbers = self.doubles(self.numbers, 0, METRICS * allocated)
+            self.items_allocated = allocated
+        for i in range(size):
+            if x.slots[i] >= 0 and points.features[x.slots[i]].dense != NULL:
+                self.pointers[count] = points.features[x.slots[i]].dense
+                count += 1
+        n_dense = count
+        count = 0
+        for m in range(METRICS):
+            self.own[m] = 0.0
+            if n_dense < size and m >= first and n:
+                memset(self.dots[m], 0, n * 8)
+        for i in range(size):
+            feature = &points.features[x.slots[i]] if x.slots[i] >= 0 else NULL
+            for m in range(METRICS):
+                weighted = values[i] * (self.weights[m][places[i]] if places[i] >= 0 else 1.0)
+                self.own[m] += weighted * values[i]
+                if feature == NULL or m < first:
+                    continue
+                if feature.dense != NULL:
+                    self.numbers[m * n_dense + count] = weighted
+                elif values[i] != 0.0:
+                    scatter(feature, weighted, self.dots[m])
+            count += feature != NULL and feature.dense != NULL
+        if n:
+            if plain:
+                loops.dots_three(self.pointers, self.numbers, n_dense, n, n_dense < size, self.dots)
+            else:
+                loops.dots_two(self.pointers, self.numbers + n_dense, n_dense, n, n_dense < size, self.dots + 1)
+        return 0
+
+    cdef void stored(self, const Sample *x) noexcept:
+        """The sample measured last has become the last point."""
+        cdef Py_ssize_t i
+        cdef int m
+        for i in range(x.size):
+            if x.slots[i] >= 0:
+                self.place_of_slot[x.slots[i]] = x.places[i]
+        for m in range(METRICS):
+            self.square[m][self.points.n - 1] = self.own[m]
+
+    cdef void dropped(self, Py_ssize_t i) noexcept:
+        """Point i has left, and the last has its position."""
+        cdef int m
+        for m in range(METRICS):
+            self.square[m][i] = self.square[m][self.points.n]
+            self.square[m][self.points.n] = 0.0
+
+    cdef int prepare(self, Py_ssize_t size) except -1:
+        """Room for a sample of so many items, and for the features and slots that there are."""
+        cdef Py_ssize_t allocated
+        self.reserve_places(self.scaler.size)
+        if size > self.previous_allocated:
+            allocated = max(size, 2 * self.previous_allocated, 8)
+            self.previous_places = <int32_t *> self.resize(self.previous_places, self.previous_size, allocated, 4)
+            self.previous_allocated = allocated
+        if self.points.n_slots > self.slots:
+            allocated = max(self.points.n_slots, 2 * self.slots, 16)
+            self.place_of_slot = <int32_t *> self.resize(self.place_of_slot, self.slots, allocated, 4)
+            self.slots = allocated
+        return 0
+
+    cdef void observe(self, const Sample *x) noexcept:
+        """A sample that is learned counts for the mean distances; all is prepared, and the scaler has learned its
+        places."""
+        cdef const int32_t *places = x.places
+        cdef const double *values = x.scaled
+        cdef Py_ssize_t i
+        cdef double difference
+        cdef int32_t place
+        if self.samples >= 2.0 * MEMORY:
+            self.samples *= 0.5
+            for i in range(self.scaler.size):
+                self.differences[i] *= 0.5
+                self.squares[i] *= 0.5
+        self.samples += 1.0
+        for i in range(x.size):
+            place = places[i]
+            self.squares[place] += values[i] * values[i]
+            if self.samples > 1.0:
+                difference = values[i] - self.previous[place]
+                self.differences[place] += difference * difference
+            self.previous[place] = 0.0
+        for i in range(self.previous_size):  # what the previous sample had and this one lacks
+            place = self.previous_places[i]
+            self.differences[place] += self.previous[place] * self.previous[place]
+            self.previous[place] = 0.0
+        for i in range(x.size):
+            self.previous[places[i]] = values[i]
+            self.previous_places[i] = places[i]
+        self.previous_size = x.size
+
+    cdef double mean_distance(self, int m) noexcept:
+        """Mean ‖x-x'‖² of consecutive samples."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.scaler.size):
+            total += self.weights[m][i] * self.differences[i]
+        return total / (self.samples - 1.0) if self.samples > 1.0 else 0.0
+
+    cdef double mean_square(self, int m) noexcept:
+        """Mean ‖x‖²."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.scaler.size):
+            total += self.weights[m][i] * self.squares[i]
+        return total / self.samples if self.samples > 0.0 else 0.0
+
+    cdef void add_evidence(self, Py_ssize_t place, double s) noexcept:
+        """The evidence of neighbours for a feature."""
+        self.evidence[place] += s
+        self.evidence_squares[place] += s * s
+
+    cdef double sum_slopes(self) noexcept:
+        """Σ G"""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.scaler.size):
+            total += self.slopes[i]
+        return total
+
+    cdef void learn(self) noexcept:
+        """New weights from the slopes, which start again; ``square_points`` is due."""
+        cdef Py_ssize_t i, known = 0, size = self.scaler.size
+        cdef double slope, total, mean, mean_half = 0.0
+        for i in range(size):
+            if self.slope_counts[i] > 0.0:
+                self.slopes[i] /= self.slope_counts[i]
+                known += 1
+        total = self.sum_slopes()
+        if total > 1e-200 and known > 1:
+            mean = total / known
+            for i in range(size):
+                if self.slope_counts[i] > 0.0 and self.evidence[i] > SIGNIFICANT * sqrt(self.evidence_squares[i]):
+                    self.slopes[i] = fmax(self.slopes[i], mean)
+                self.evidence[i] *= 0.5
+                self.evidence_squares[i] *= 0.5
+            total = self.sum_slopes()
+            for i in range(size):
+                mean_half += sqrt(self.slopes[i] / total) / known
+            for i in range(size):
+                if self.slope_counts[i] > 0.0:
+                    slope = self.slopes[i] / total
+                    self.weights[1][i] = fmax(sqrt(slope) / mean_half, LEAST)
+                    self.weights[2][i] = fmax(slope * known, LEAST)
+            self.learned = True
+        if size:
+            memset(self.slopes, 0, size * 8)
+            memset(self.slope_counts, 0, size * 8)
+
+    cdef void square_points(self) noexcept:
+        """Every ‖z_i‖² from scratch, with today's weights."""
+        cdef Points points = self.points
+        cdef const Feature *feature
+        cdef Py_ssize_t i, j, k, place
+        cdef double w
+        cdef int m
+        for m in range(METRICS):
+            if self.capacity:
+                memset(self.square[m], 0, self.capacity * 8)
+        for j in range(points.n_slots):
+            feature = &points.features[j]
+            if feature.key == NULL:
+                continue
+            place = self.place_of_slot[j]
+            for m in range(METRICS):
+                w = self.weights[m][place] if place >= 0 else 1.0
+                if feature.dense != NULL:
+                    for i in range(points.n):
+                        self.square[m][i] += w * feature.dense[i] * feature.dense[i]
+                else:
+                    for k in range(feature.count):
+                        self.square[m][feature.owners[k]] += w * feature.amounts[k] * feature.amounts[k]
+
+    cdef void forget(self, list places) noexcept:
+        """The scaler has forgotten the features of these places."""
+        cdef Py_ssize_t place, i, kept = 0
+        cdef int m
+        for place in places:
+            for m in range(METRICS):
+                self.weights[m][place] = 1.0
+            self.slopes[place] = self.slope_counts[place] = 0.0
+            self.evidence[place] = self.evidence_squares[place] = 0.0
+            self.differences[place] = self.squares[place] = self.previous[place] = 0.0
+        for i in range(self.previous_size):
+            if self.scaler.features[self.previous_places[i]].key != NULL:
+                self.previous_places[kept] = self.previous_places[i]
+                kept += 1
+        self.previous_size = kept
+
+    def feature_weights(self, mixed):
+        """Feature name -> weight, for a mixture of the three metrics; the mean is 1."""
+        cdef Py_ssize_t place
+        cdef int m
+        found = {}
+        for name, at in self.scaler.index.items():
+            place = at
+            found[name] = sum(mixed[m] * self.weights[m][place] for m in range(METRICS)) if place < self.places else 1.0
+        mean = sum(found.values()) / max(1, len(found))
+        return {name: weight / mean for name, weight in found.items()}
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        cdef Py_ssize_t i, m, size = self.scaler.size
+
+        def column(values):
+            return np.array(values, dtype=np.float64)
+        return {
+            "weights": column([[self.weights[1][i], self.weights[2][i]] for i in range(size)]).reshape(size, 2),
+            "slopes": column([[self.slopes[i], self.slope_counts[i]] for i in range(size)]).reshape(size, 2),
+            "evidence": column([[self.evidence[i], self.evidence_squares[i]] for i in range(size)]).reshape(size, 2),
+            "sums": column(
+                [[self.differences[i], self.squares[i], self.previous[i]] for i in range(size)]
+            ).reshape(size, 3),
+            "previous": np.array([self.previous_places[i] for i in range(self.previous_size)], dtype=np.int32),
+            "square": column(
+                [[self.square[m][i] for i in range(self.points.n)] for m in range(METRICS)]
+            ).reshape(METRICS, self.points.n),
+            "samples": self.samples,
+            "learned": bool(self.learned),
+        }
+
+    def restore(self, dict state):
+        """Go on from a state; the scaler and the points have theirs."""
+        cdef Py_ssize_t i, m, size = self.scaler.size
+        square = state["square"]
+        weights, slopes, evidence = state["weights"], state["slopes"], state["evidence"]
+        sums, previous = state["sums"], state["previous"]
+        if square.shape != (METRICS, self.points.n) or evidence.shape != (size, 2) or sums.shape != (size, 3):
+            raise ValueError("the sums of a metric do not match its points and features")
+        checked_numbers(
+            "the weights of a metric", weights, (size, 2), LEAST * (1.0 - 1e-9), max(1, size) * (1.0 + 1e-9)
+        )
+        checked_numbers("the slopes of a metric", slopes, (size, 2), 0.0, LARGEST_SUM)
+        for low, columns in (0.0, evidence[:, 1]), (-LARGEST_SUM, evidence[:, 0]), (0.0, sums[:, 0]), (0.0, sums[:, 1]):
+            checked_numbers("the sums of a metric", columns, (size,), low, LARGEST_SUM)
+        checked_numbers("the previous sample of a metric", sums[:, 2], (size,), -LARGEST, LARGEST)
+        if (
+            previous.ndim != 1 or np.unique(previous).size != previous.size
+            or (previous.size and not 0 <= previous.min() <= previous.max() < size)
+        ):
+            raise ValueError("the previous sample of a metric does not match its features")
+        if (
+            type(state["samples"]) is not float or not 0.0 <= state["samples"] <= 3.0 * MEMORY
+            or type(state["learned"]) is not bool
+        ):
+            raise ValueError(f"a metric of {state['samples']!r} samples")
+        self.reserve_places(size)
+        for i in range(size):
+            self.weights[1][i], self.weights[2][i] = weights[i]
+            self.slopes[i], self.slope_counts[i] = slopes[i]
+            self.evidence[i], self.evidence_squares[i] = evidence[i]
+            self.differences[i], self.squares[i], self.previous[i] = sums[i]
+        self.previous_places = <int32_t *> self.resize(self.previous_places, 0, max(8, previous.size), 4)
+        self.previous_allocated = max(8, previous.size)
+        self.previous_size = previous.size
+        for i in range(previous.size):
+            self.previous_places[i] = previous[i]
+        self.samples, self.learned = state["samples"], state["learned"]
+        self.prepare(0)
+        for i in range(self.points.n_slots):
+            if self.points.features[i].key != NULL:
+                self.place_of_slot[i] = self.scaler.index.get(<object> self.points.features[i].key, -1)
+        self.reserve_points()
+        self.square_points()
+        for m in range(METRICS):
+            for i in range(self.points.n):
+                if not abs(square[m, i] - self.square[m][i]) <= 1e-9 * self.square[m][i]:
+                    raise ValueError("the squares of a metric are not those of its points")
+                self.square[m][i] = square[m, i]

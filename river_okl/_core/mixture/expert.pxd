@@ -1,0 +1,44 @@
+from libc.stdint cimport int64_t
+
+from river_okl._core.memory cimport Owner
+from river_okl._core.sample cimport Sample
+
+
+cdef struct Outcome:
+    double target               # of the sample: the number of its class, or a number in units of the deviation
+    double w                    # its weight relative to those of the stream
+    double counts               # the same, bounded, for what has no bound of its own
+    bint confident              # whether the mixture predicted it confidently
+    int64_t seen                # samples learned, with this one
+    const double *p             # [rows, n_classes] the predictions of all experts
+    const double *among         # weights of the processes among themselves
+
+
+cdef class Expert(Owner):
+    cdef readonly str name
+    cdef readonly Py_ssize_t rows       # its predictions: so many of the mixture's; 0: it only learns
+    cdef Py_ssize_t first               # of these
+    cdef bint joins                     # whether it wants the sample that it has learned as a point
+
+    # A sample
+    cdef int ask(self, const Sample *x, double *p) except -1
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept
+    # Room
+    cdef int reserve_points(self) except -1
+    cdef int reserve_places(self, Py_ssize_t places) except -1
+    cdef int reserve_class(self) except -1
+    # Changes
+    cdef void add_class(self) noexcept
+    cdef void rescale(self, double ratio, double shift) noexcept
+    cdef void forget(self, list places) noexcept
+    cdef void tune(self) noexcept
+    # Points come and go
+    cdef bint holds(self, Py_ssize_t i) noexcept
+    cdef bint is_full(self) noexcept
+    cdef Py_ssize_t evict(self, const double *among) noexcept
+    cdef void hold(self, Py_ssize_t i) noexcept
+    cdef void stored(self, double target) noexcept
+    cdef void dropped(self, Py_ssize_t i) noexcept
+    # What there is
+    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept
+    cdef void add_metrics(self, const double *weight, double *metrics) noexcept

@@ -1,0 +1,102 @@
+"""What a mixture asks of an expert; an expert says only what differs from doing nothing.
+
+A new expert is a class with ``ask``, ``learn``, ``names``, ``state`` and ``restore`` in a file of its own, which a
+mixture lists among its experts.  How it merges is said in ``merging/mixture.py``, under its name.
+
+A step of the mixture is prepared, then committed: what ``reserve_...`` does may raise and changes no prediction; what
+is ``noexcept`` may not raise and finds all the room that it needs.
+"""
+
+
+cdef class Expert(Owner):
+    """An expert without predictions, points or state."""
+
+    # A sample ---------------------------------------------------------------------------------------------------------
+
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        """Write the predictions for a sample: of each row the probabilities of every class, or one number."""
+        return 0
+
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        """Learn the sample that ``ask`` saw last; whether the expert wants it as a point."""
+        return False
+
+    # Room -------------------------------------------------------------------------------------------------------------
+
+    cdef int reserve_points(self) except -1:
+        """Room for as many points as ``Points`` have room for."""
+        return 0
+
+    cdef int reserve_places(self, Py_ssize_t places) except -1:
+        """Room for so many features, and for whatever else one sample may bring."""
+        return 0
+
+    cdef int reserve_class(self) except -1:
+        """Room for one more class."""
+        return 0
+
+    # Changes ----------------------------------------------------------------------------------------------------------
+
+    cdef void add_class(self) noexcept:
+        """One more class, for which there is room.  With the third, a function of two becomes one for each class."""
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        """The unit of the target changes: y becomes ratio · y + shift."""
+
+    cdef void forget(self, list places) noexcept:
+        """The scaler has dropped the features at these places."""
+
+    cdef void tune(self) noexcept:
+        """Bandwidths follow the mean distances of the stream."""
+
+    # Points come and go -----------------------------------------------------------------------------------------------
+
+    cdef bint holds(self, Py_ssize_t i) noexcept:
+        """Whether the expert needs point i."""
+        return False
+
+    cdef bint is_full(self) noexcept:
+        """Whether one of its points must go before the sample that it wants becomes one."""
+        return False
+
+    cdef Py_ssize_t evict(self, const double *among) noexcept:
+        """Give up the point with the lowest removal cost; which it was, -1: the sample itself."""
+        return -1
+
+    cdef void hold(self, Py_ssize_t i) noexcept:
+        """The sample that it wanted has become point i."""
+
+    cdef void stored(self, double target) noexcept:
+        """There is a new last point, with this target, which the expert does not hold."""
+
+    cdef void dropped(self, Py_ssize_t i) noexcept:
+        """Point i, which is unreferenced, is gone, and the last one has taken its position."""
+
+    # What there is ----------------------------------------------------------------------------------------------------
+
+    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
+        """Add the coefficients of its points, weighted like its predictions; ``at_sample``, their contributions."""
+
+    cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
+        """Add the weight of its predictions to the metric under which it measures distances."""
+
+    def names(self):
+        """Of its predictions, as ``OKLClassifier.experts`` shows them."""
+        return []
+
+    def _check(self):
+        """Assert the invariants, by brute force."""
+
+    def state(self):
+        """What ``restore`` takes, by name."""
+        return {}
+
+    def restore(self, dict state):
+        """Resume from a state, each number of which is checked: it may come from anywhere.
+
+        Points, scaler and distances have theirs already, and there are as many classes as there were.
+        """
+
+    def permuted(self, dict state, list order):
+        """A state of this expert in which class c is what class order[c] was."""
+        return state

@@ -1,0 +1,81 @@
+from libc.stdint cimport int64_t
+
+from river_okl._core.lock cimport Lock
+from river_okl._core.memory cimport Owner
+from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.neighbours cimport Neighbours
+from river_okl._core.mixture.processes cimport KERNELS, PROCESSES, Processes
+from river_okl._core.points cimport Points
+from river_okl._core.sample cimport Sample
+from river_okl._core.scaler cimport Scaler
+from river_okl._core.words cimport Words
+
+
+cdef class Mixture(Owner):
+    cdef readonly Lock lock                 # of the model: the core takes none
+    cdef readonly tuple terms
+    cdef readonly Points points
+    cdef readonly Scaler scaler
+    cdef readonly Words words
+    cdef readonly Distances distances
+    cdef readonly Processes processes
+    cdef readonly Neighbours neighbours
+    cdef readonly tuple experts             # in the order of their predictions
+    cdef tuple holders                      # those that hold points, in the order in which they evict
+    cdef readonly Py_ssize_t n_classes      # 1: a target
+    cdef Py_ssize_t rows                    # predictions
+    cdef Py_ssize_t n_weighted              # the first so many of them have mixture weights
+    cdef double *log_weight                 # [n_weighted]
+    cdef double *weight
+    cdef double among[PROCESSES]            # weights of the processes among themselves
+    cdef double share[KERNELS]              # of those, since kernels moved last
+    cdef double[3] weights                  # of the samples: their number, mean and mean square
+    cdef readonly int64_t seen
+    cdef int64_t next_update
+    cdef int updates
+    cdef int64_t early                      # before so many samples only bandwidths follow the stream, ...
+    cdef int64_t growth                     # ... then all does whenever the stream has grown by one part in so many
+
+    # for benchmarks.ablation alone; never pickled
+    cdef readonly tuple silenced            # parts of names
+    cdef bint *silent                       # [rows] predictions that are uniform and have no weight
+    # scratch: the last sample; never pickled
+    cdef Sample samples[2]
+    cdef int last
+    cdef public bint memo                   # tests switch it off
+    cdef bint untidy                        # ``tidy`` is owed
+    cdef bint fresh                         # the predictions are of that sample and today's model
+    cdef Py_ssize_t encoded                 # items that the sample came with; centred features that it lacks follow
+    cdef bint lacking
+    cdef double *values                     # [values_allocated] scaled
+    cdef Py_ssize_t values_allocated
+    cdef double *p                          # [rows, n_classes]
+
+    # A sample
+    cdef int evaluate(self, object sample) except -1
+    cdef int complete(self, Sample *x) except -1
+    cdef int ask(self, const Sample *x) except -1
+    cdef int step(self, Sample *x, double target, double w) except -1
+    cdef int prepare(self, Sample *x, double w) except -1
+    cdef void commit(self, Sample *x, double target, double w) noexcept
+    cdef int tidy(self) except -1
+    cdef double relative(self, double w) noexcept
+    cdef double standardise(self, double target) noexcept
+    cdef void judge(self, Outcome *y) noexcept
+    cdef void update_weights(self) noexcept
+    cdef void hide(self, Expert expert) noexcept
+    cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept
+    cdef void drop_unheld(self, Py_ssize_t i) noexcept
+    # Room
+    cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
+    cdef void number_predictions(self) noexcept
+    cdef int reserve_points(self) except -1
+    cdef int reserve_places(self) except -1
+    # Now and then
+    cdef void update(self) noexcept
+    # What there is
+    cdef bint held(self, Py_ssize_t i) noexcept
+    cdef bint supported(self, Py_ssize_t i) noexcept
+    cdef object explained(self, bint at_sample)
+    cdef int divide(self, Py_ssize_t latest) except -1

@@ -1,0 +1,549 @@
+"""The mixture of experts behind ``OKLClassifier`` and ``OKLRegressor``: what both tasks share.
+
+All experts work on one set of points, and on one encoding, scaling and pass of dot products per sample:
+
+    expert.pyx         what a mixture asks of an expert
+    processes.pyx      six Gaussian processes: three kernels x two posteriors over ONE dictionary of few points
+    pool.pyx           a first-order learner, passive-aggressive, over a pool of many points
+    linear.pyx         three logistic regressions, one of them with quadratic features
+    neighbours.pyx     the four nearest points, among them the latest samples; evidence of which features matter
+    forest.pyx         Hoeffding trees, over all features and over random halves of them
+    bayes.pyx          naive Bayes, for more than two classes
+    stack.pyx          a logistic regression on the predictions of all others
+    combiner.pyx       for a target: linear regressions on the features, and on the predictions of all others
+    distances.pyx      feature-weighted distances, the weights learned from the slopes of the predictions
+
+``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task and weight them by the dynamic model
+averaging of Raftery et al. (2010):
+
+    log w_e ← DISCOUNT log w_e + log p_e(y | x)
+
+After 2, 3, 5, ... samples the bandwidths follow the stream.  After ``early`` samples, and then whenever the stream has
+grown by one part in ``growth``, but at least every ``LONGEST`` samples, the feature weights are learned from the slopes
+of the predictions, and the kernel with the lowest weight becomes a neighbour of the one with the highest.
+
+A point belongs to the dictionary, to the pool, to the latest samples, or to several of them; an unreferenced point is
+dropped.
+"""
+
+from libc.math cimport fmax, fmin
+from libc.stdint cimport int64_t
+from libc.string cimport memcmp
+
+import numpy as np
+
+from river_okl._core.calibration cimport weights_of_logs
+from river_okl._core.kernel cimport CompiledKernel
+from river_okl._core.mixture.distances cimport METRICS
+from river_okl._core.mixture.processes cimport POSTERIORS
+from river_okl._core.sample cimport free_sample, reserve_sample
+
+from river_okl._core.states import LARGEST_COUNT, checked_numbers
+
+cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
+# products of a relative weight neither vanish nor overflow
+cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
+cdef int64_t LONGEST = 2000
+cdef double NO_WEIGHT = -1e6            # log-weight of a part that is left out
+
+cdef enum:
+    N_EARLY = 10
+
+cdef int64_t[N_EARLY] EARLY = [2, 3, 5, 8, 12, 20, 35, 60, 100, 150]
+
+
+cdef class Mixture(Owner):
+    """Experts over shared points.
+
+    Parameters
+    ----------
+    terms
+        The terms of a ``river_okl.kernels`` kernel.
+    budget
+        Maximum number of points.
+    dictionary
+        How many of them are for the Gaussian processes.
+    scale
+        Whether features are scaled first.
+    """
+
+    # Making -----------------------------------------------------------------------------------------------------------
+
+    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
+        self.lock = Lock()
+        self.silenced = ()
+        self.terms = terms
+        self.memo = True
+        self.points = Points(budget + 2)
+        self.scaler = Scaler(scale)
+        self.words = self.points.words = Words(self.scaler)
+        self.distances = Distances(self.points, self.scaler)
+        self.next_update = EARLY[0]
+
+    def __dealloc__(self):
+        free_sample(&self.samples[0])
+        free_sample(&self.samples[1])
+
+    def __sizeof__(self):
+        # River's meter goes on to the parts by itself
+        return Owner.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
+
+    def __reduce__(self):
+        return _new, (type(self), self.terms, self.budget, self.processes.most, self.scaler.active), self.state()
+
+    def __setstate__(self, state):
+        self.restore(state)
+
+    cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
+        """Room for predictions of so many classes, also of an expert that begins with one of them."""
+        cdef Py_ssize_t rows = sum([max(1, expert.rows) for expert in self.experts])
+        self.p = self.doubles(self.p, 0, rows * n_classes)
+        if self.log_weight == NULL:
+            self.log_weight = self.doubles(NULL, 0, rows)
+            self.weight = self.doubles(NULL, 0, rows)
+            self.silent = <bint *> self.resize(NULL, 0, rows, sizeof(bint))
+        self.fresh = False
+        return 0
+
+    cdef void number_predictions(self) noexcept:
+        """One expert's rows after the other's."""
+        self.rows = 0
+        for expert in self.experts:
+            (<Expert> expert).first = self.rows
+            self.rows += (<Expert> expert).rows
+
+    cdef int reserve_points(self) except -1:
+        """Room for as many points as ``points`` have room for."""
+        self.distances.reserve_points()
+        for expert in self.experts:
+            (<Expert> expert).reserve_points()
+        return 0
+
+    cdef int reserve_places(self) except -1:
+        """Room for as many features as the scaler counts."""
+        self.distances.reserve_places(self.scaler.size)
+        for expert in self.experts:
+            (<Expert> expert).reserve_places(self.scaler.size)
+        return 0
+
+    # A sample ---------------------------------------------------------------------------------------------------------
+
+    cdef int evaluate(self, object sample) except -1:
+        """Encode and scale a sample, and ask all experts, unless it is the last one, asked since the model changed."""
+        cdef Sample *x = &self.samples[1 - self.last]
+        cdef Sample *before = &self.samples[self.last]
+        cdef Py_ssize_t i, size, lacking
+        self.points.encode(sample, x)
+        size = x.size
+        if (
+            self.fresh
+            and self.memo
+            and size == self.encoded
+            and (
+                size == 0
+                or (
+                    memcmp(x.numbers, before.numbers, size * 8) == 0
+                    and memcmp(x.keys, before.keys, size * sizeof(void *)) == 0
+                )
+            )
+        ):
+            return 0
+        self.fresh = False
+        self.last = 1 - self.last
+        self.encoded = size
+        self.scaler.find(x)
+        lacking = self.scaler.absent(x)
+        self.lacking = lacking > 0
+        reserve_sample(x, size + lacking)
+        reserve_sample(before, size + lacking)
+        if size + lacking > self.values_allocated:
+            self.values_allocated = max(8, size + lacking, 2 * self.values_allocated)
+            self.values = self.doubles(self.values, 0, self.values_allocated)
+        for i in range(size):
+            self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
+        if lacking:
+            self.complete(x)
+        x.places, x.scaled = self.scaler.places, self.values
+        self.distances.measure(x, self.processes.has_metric(0))
+        self.ask(x)
+        self.fresh = True
+        return 0
+
+    cdef int complete(self, Sample *x) except -1:
+        """The centred features that a sample lacks follow its items."""
+        cdef Py_ssize_t place
+        for place in range(self.scaler.size):
+            if (
+                self.scaler.features[place].key != NULL
+                and self.scaler.features[place].centred
+                and self.scaler.marks[place] != self.scaler.stamp
+            ):
+                self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
+                x.numbers[x.size] = 0.0
+                self.values[x.size] = self.scaler.scaled_absence(place)
+                x.size += 1
+        return self.scaler.find(x)
+
+    cdef int ask(self, const Sample *x) except -1:
+        """All predictions, one expert after the other: a later one may use those of the earlier."""
+        for expert in self.experts:
+            if (<Expert> expert).rows:
+                (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
+                if self.silenced:
+                    self.hide(expert)
+        return 0
+
+    def learn(self, sample, double target, double w):
+        """One sample: a class by its number, or a target."""
+        self.evaluate(sample)
+        self.fresh = False
+        self.step(&self.samples[self.last], target, w)
+
+    cdef int step(self, Sample *x, double target, double w) except -1:
+        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and no
+        Python code runs in the middle of a change, so that no signal can interrupt it."""
+        self.prepare(x, w)
+        self.commit(x, target, w)
+        return self.tidy()
+
+    cdef int prepare(self, Sample *x, double w) except -1:
+        """Everything that may raise.  If it does, nothing has changed."""
+        if self.untidy:
+            self.tidy()
+        self.scaler.prepare(x, self.encoded)
+        try:
+            self.words.reserve()
+            self.reserve_places()
+            if self.processes.n > 1:
+                self.processes.reserve_slopes(x.size)
+            if self.seen + 1 >= self.next_update:
+                self.processes.reserve_grams()
+            if w > 0.0:
+                if self.points.n == self.points.capacity:
+                    self.points.grow(self.points.next_capacity())
+                self.reserve_points()
+                self.points.prepare(x, x.scaled)
+            self.distances.prepare(x.size)
+        except BaseException:
+            self.scaler.withdraw(x, self.encoded)
+            raise
+        return 0
+
+    cdef void commit(self, Sample *x, double target, double w) noexcept:
+        """The step itself."""
+        cdef Outcome y
+        self.untidy = True
+        self.words.learn()
+        self.scaler.learn(x, self.encoded, self.lacking)
+        self.distances.observe(x)
+        self.seen += 1
+        y.target = self.standardise(target)
+        if w > 0.0:
+            y.w = self.relative(w)
+            y.seen, y.p, y.among = self.seen, self.p, self.among
+            self.judge(&y)
+            self.learn_experts(x, &y)
+        if self.seen >= self.next_update:
+            self.update()
+
+    cdef int tidy(self) except -1:
+        """Drop features that are no longer needed.  If this raises, the next step does it first, or ``state``."""
+        self.points.forget_emptied()
+        gone = self.scaler.forget(self.points.vocabulary)
+        if gone is not None:
+            self.distances.forget(gone)
+            for expert in self.experts:
+                (<Expert> expert).forget(gone)
+        self.words.settle(gone is not None)
+        self.untidy = False
+        return 0
+
+    cdef double relative(self, double w) noexcept:
+        """A sample's weight relative to those before it, E w / E w² · w, so that only their ratios matter.
+
+        The relative weights add up to Kish's effective sample size, (Σ w)² / Σ w²: if a hundredth of the samples has a
+        hundred times the weight, those few count about once each and the others hardly.  Equal weights count 1.
+        """
+        cdef double relative = w * self.weights[1] / self.weights[2] if self.weights[2] > 0.0 else 1.0
+        relative = fmin(fmax(relative, LEAST_RELATIVE), LARGEST_RELATIVE)
+        self.weights[0] += 1.0
+        self.weights[1] += (w - self.weights[1]) / fmin(self.weights[0], WEIGHT_MEMORY)
+        self.weights[2] += (w * w - self.weights[2]) / fmin(self.weights[0], WEIGHT_MEMORY)
+        return relative
+
+    cdef double standardise(self, double target) noexcept:
+        """A target in the units of the experts."""
+        return target
+
+    cdef void judge(self, Outcome *y) noexcept:
+        """New weights for the experts; what a sample counts for, and whether it was predicted confidently."""
+
+    cdef void update_weights(self) noexcept:
+        """The weights of the predictions, and of the processes among themselves."""
+        cdef Py_ssize_t e
+        cdef double total = 1e-290
+        if self.silenced:
+            for e in range(self.n_weighted):
+                self.log_weight[e] = NO_WEIGHT if self.silent[e] else self.log_weight[e]
+        weights_of_logs(self.log_weight, self.n_weighted, self.weight)
+        for e in range(PROCESSES):
+            total += self.weight[e]
+        for e in range(PROCESSES):
+            self.among[e] = self.weight[e] / total
+
+    cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept:
+        """Every expert learns; the sample becomes a point if one of them wants it."""
+        cdef Py_ssize_t evicted, last
+        cdef bint joining = False
+        for expert in self.experts:
+            (<Expert> expert).joins = (<Expert> expert).learn(x, y)
+        for expert in self.holders:
+            if (<Expert> expert).joins and (<Expert> expert).is_full():
+                evicted = (<Expert> expert).evict(self.among)
+                if evicted < 0:
+                    (<Expert> expert).joins = False
+                else:
+                    self.drop_unheld(evicted)
+            joining = joining or (<Expert> expert).joins
+        if not joining:
+            return
+        self.points.write(x, x.scaled, self.distances.own[0])
+        self.distances.stored(x)
+        last = self.points.n - 1
+        for expert in self.holders:
+            (<Expert> expert).stored(y.target)
+            if (<Expert> expert).joins:
+                (<Expert> expert).hold(last)
+
+    cdef void drop_unheld(self, Py_ssize_t i) noexcept:
+        """Point i is dropped unless an expert holds it."""
+        if self.held(i):
+            return
+        self.points.drop(i)
+        self.distances.dropped(i)
+        for expert in self.holders:
+            (<Expert> expert).dropped(i)
+
+    # Now and then -----------------------------------------------------------------------------------------------------
+
+    cdef void update(self) noexcept:
+        """Bandwidths follow the stream, feature weights the slopes, kernels the mixture weights."""
+        cdef Py_ssize_t i
+        self.processes.fill_grams(self.processes.before)
+        if self.seen < self.early:
+            self.next_update = self.early
+            for i in range(N_EARLY - 1, -1, -1):
+                if EARLY[i] > self.seen:
+                    self.next_update = min(self.next_update, EARLY[i])
+        else:
+            self.next_update = self.seen + min(LONGEST, self.seen // self.growth)
+            self.updates += 1
+            if (
+                self.updates > 1
+                and "moves" not in self.silenced
+                and self.processes.move(self.share, self.log_weight)
+            ):
+                self.update_weights()
+            for i in range(KERNELS):
+                self.share[i] = 0.0
+            if "feature weights" not in self.silenced:
+                self.distances.learn()
+        for expert in self.experts:
+            (<Expert> expert).tune()
+        self.distances.square_points()
+        self.processes.exchange()
+        self.processes.free_grams()
+
+    # What there is ----------------------------------------------------------------------------------------------------
+
+    cdef bint held(self, Py_ssize_t i) noexcept:
+        """Whether an expert needs point i."""
+        for expert in self.holders:
+            if (<Expert> expert).holds(i):
+                return True
+        return False
+
+    cdef bint supported(self, Py_ssize_t i) noexcept:
+        """Whether point i has coefficients: the latest samples have none of their own."""
+        for expert in self.holders:
+            if expert is not self.neighbours and (<Expert> expert).holds(i):
+                return True
+        return False
+
+    def __len__(self):
+        return len(self.supports)
+
+    @property
+    def supports(self):
+        """The positions of the points that have coefficients: those of dictionary and pool."""
+        cdef Py_ssize_t i
+        return [i for i in range(self.points.n) if self.supported(i)]
+
+    @property
+    def budget(self):
+        """Maximum number of points."""
+        return sum([expert.most for expert in self.holders])
+
+    @property
+    def task(self):
+        return self.processes.task
+
+    def feature_weights(self):
+        """Feature name -> weight in the distances, averaged over the experts that measure them; the mean is 1."""
+        cdef double[METRICS] mixed
+        cdef Py_ssize_t m
+        for m in range(METRICS):
+            mixed[m] = 0.0
+        mixed[0] = 1e-9
+        for expert in self.holders:
+            (<Expert> expert).add_metrics(self.weight + (<Expert> expert).first, mixed)
+        return self.distances.feature_weights([mixed[m] for m in range(METRICS)])
+
+    def highest_weighted(self):
+        """Mean ‖x-x'‖² over the scale, and mean ‖x‖², of the kernel with the highest weight."""
+        cdef Py_ssize_t i, b
+        cdef CompiledKernel kernel
+        weights = [sum([self.weight[i * POSTERIORS + b] for b in range(POSTERIORS)]) for i in range(KERNELS)]
+        kernel = self.processes.kernels[weights.index(max(weights))]
+        return kernel.mean_distance, kernel.mean_square
+
+    def coefficients(self):
+        """Of every point in the mixture's mean, kernels and scales aside: an array (points, columns)."""
+        return self.explained(False)
+
+    def contributions(self, sample):
+        """What each point adds to the mixture's mean at a sample: an array (points, columns).
+
+        Experts without coefficients of points contribute nothing.
+        """
+        self.evaluate(sample)
+        return self.explained(True)
+
+    cdef object explained(self, bint at_sample):
+        out = np.zeros((self.points.n, self.processes.columns))
+        cdef double[:, ::1] view = out
+        if self.points.n:
+            for expert in self.experts:
+                (<Expert> expert).explain(self.weight + (<Expert> expert).first, at_sample, &view[0, 0])
+        return out
+
+    @property
+    def norm2(self):
+        """‖E f‖² of the processes, over all columns, averaged by their weights."""
+        return self.processes.norm2(self.weight)
+
+    # Leaving a part out, for ``benchmarks.ablation`` ------------------------------------------------------------------
+
+    def silence(self, *parts):
+        """Predictions with one of these in their name are uniform from now on, and without weight.
+
+        "moves" keeps the kernels as they are, "feature weights" all features alike.
+        """
+        cdef Py_ssize_t e
+        self.silenced = parts
+        names = [name for expert in self.experts if expert.rows for name in expert.names()]
+        for e, name in enumerate(names):
+            self.silent[e] = any([part in name for part in parts])
+        self.update_weights()
+
+    cdef void hide(self, Expert expert) noexcept:
+        """Its silent predictions become uniform."""
+        cdef Py_ssize_t e, o
+        for e in range(expert.first, expert.first + expert.rows):
+            for o in range(self.n_classes if self.silent[e] else 0):
+                self.p[e * self.n_classes + o] = 1.0 / self.n_classes if self.n_classes > 1 else 0.0
+
+    # What must hold, and what is saved --------------------------------------------------------------------------------
+
+    def _check(self):
+        """Assert the invariants, by brute force."""
+        cdef Py_ssize_t i
+        cdef int m
+        self.points.check()
+        n = self.points.n
+        assert all([self.held(i) for i in range(n)]), "every point is held"
+        before = [[self.distances.square[m][i] for i in range(n)] for m in range(METRICS)]
+        self.distances.square_points()
+        after = [[self.distances.square[m][i] for i in range(n)] for m in range(METRICS)]
+        np.testing.assert_allclose(before, after, rtol=1e-9, atol=1e-12)
+        for m in range(METRICS):
+            for i in range(n):
+                self.distances.square[m][i] = before[m][i]
+        for expert in self.experts:
+            expert._check()
+        names = {*self.scaler.statistics()}
+        assert len(names) == len(self.scaler.index)
+        assert self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
+
+    def state(self):
+        """What ``restore`` takes, by name."""
+        cdef Py_ssize_t i, e
+        self.tidy()
+        return {
+            "points": self.points.state(),
+            "scaler": self.scaler.state(),
+            "words": self.words.state(),
+            "distances": self.distances.state(),
+            **{expert.name: expert.state() for expert in self.experts},
+            "n_classes": self.n_classes,
+            "log_weights": np.array([self.log_weight[e] for e in range(self.n_weighted)]),
+            "shares": np.array([self.share[i] for i in range(KERNELS)]),
+            "weights": np.array([self.weights[0], self.weights[1], self.weights[2]]),
+            "counts": (self.seen, self.next_update, self.updates),
+        }
+
+    def restore(self, dict state):
+        """Resume from a state, each number of which is checked: it may come from anywhere."""
+        cdef Py_ssize_t i, e
+        seen, next_update, updates = state["counts"]
+        if (
+            not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in (seen, next_update))
+            or type(updates) is not int
+            or not 0 <= updates < 2**30
+        ):
+            raise ValueError("the counts of a mixture are out of range")
+        of_samples = state["weights"]
+        if of_samples.shape != (3,) or not np.isfinite(of_samples).all() or of_samples.min() < 0.0:
+            raise ValueError("the moments of the sample weights do not match, or are out of range")
+        if of_samples[0] > seen + 1.0:  # merging rounds ``seen``
+            raise ValueError("the moments of the sample weights are of more samples than there were")
+        if of_samples[1] ** 2 > (1.0 + 1e-6) * of_samples[2] + 1e-300 or of_samples[2] > 1.000001e20:
+            raise ValueError("the moments of the sample weights contradict each other")
+        weights, shares, latest = state["log_weights"], state["shares"], state["neighbours"]["most"]
+        checked_numbers("the weights of a mixture", weights, (self.n_weighted,), high=0.0)
+        checked_numbers("the shares of kernels", shares, (KERNELS,), 0.0)
+        if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.most:
+            raise ValueError(f"a mixture with {latest!r} latest samples")
+        self.points.restore(state["points"])
+        self.scaler.restore(state["scaler"])
+        self.words.restore(state["words"])
+        self.distances.restore(state["distances"])
+        self.divide(latest)
+        for expert in self.experts:
+            expert.restore(state[expert.name])
+        for i in range(self.points.n):
+            if not self.held(i):
+                raise ValueError("an unreferenced point")
+        for e in range(self.n_weighted):
+            self.log_weight[e] = weights[e]
+        for i in range(KERNELS):
+            self.share[i] = shares[i]
+        self.weights[0], self.weights[1], self.weights[2] = of_samples
+        self.seen, self.next_update, self.updates = seen, next_update, updates
+        self.update_weights()
+        self.fresh = False
+
+    cdef int divide(self, Py_ssize_t latest) except -1:
+        """So many of the points beside the dictionary are for the latest samples."""
+        return self.neighbours.keep(latest)
+
+    def permuted(self, list order):
+        """A mixture like this one in which class c is what class order[c] was."""
+        make, options, state = self.__reduce__()
+        made = make(*options)
+        made.restore(state | {expert.name: expert.permuted(state[expert.name], order) for expert in self.experts})
+        return made
+
+
+def _new(cls, terms, budget, dictionary, scale):
+    return cls(terms, budget=budget, dictionary=dictionary, scale=scale)

@@ -1,0 +1,35 @@
+from libc.stdint cimport int32_t
+
+from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.points cimport Points
+from river_okl._core.sample cimport Sample
+
+cdef enum:
+    NEAREST = 4
+
+
+cdef class Neighbours(Expert):
+    cdef readonly Points points
+    cdef readonly Distances distances
+    cdef readonly Py_ssize_t n_classes      # 1: a target
+    cdef readonly Py_ssize_t most           # of the latest samples, which are points
+    cdef readonly Py_ssize_t n
+    cdef int32_t *latest                    # [most] a ring of their positions, ...
+    cdef Py_ssize_t start                   # which begins here
+    cdef Py_ssize_t capacity                # of what follows, one for each point:
+    cdef int32_t *place                     # in the ring, or -1
+    cdef double *target                     # the number of its class, or a standardised one
+    cdef double chance[NEAREST + 1]         # that a class with so many of the nearest is the right one
+    cdef double count[NEAREST + 1]          # of the classes that this is known from
+    # scratch: the last sample
+    cdef double *distance                   # [capacity], squared, less ‖x‖²
+    cdef Py_ssize_t nearest[NEAREST]
+    cdef Py_ssize_t found
+
+    cdef int keep(self, Py_ssize_t most) except -1
+    cdef void search(self) noexcept
+    cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept
+    cdef double mean(self) noexcept
+    cdef double mean_with(self, double target) noexcept
+    cdef void learn_relevance(self, const Sample *x, double target) noexcept

@@ -1,0 +1,263 @@
+"""The nearest points to a sample: what their targets say of its own, and which features separate them.
+
+The nearest ``NEAREST`` of all points, under the metric with p = 1, vote for the class of the sample; how reliable so
+many votes are is estimated along the stream.  In a regression the mean of their targets is an input of the stack
+(combiner.pyx).  The latest samples are among the points: after a drift they are the first of the new concept, and
+without them all points would be samples that are hard to predict.
+
+They also show which features matter (Relief; Kira and Rendell 1992, Robnik-Šikonja and Kononenko 2003 for numbers): for
+samples that the mixture did not predict confidently,
+
+    s_j = Σ_i (|y - y_i| - mean) |x_j - z_ij|       |y - y_i|: 0 or 1 for classes
+
+is 0 in the mean if feature j adds nothing to what the neighbourhood says of y.  The slopes of a model cannot show it: a
+feature whose weight has vanished has none.
+"""
+
+from libc.math cimport INFINITY, fabs, fmax, fmin
+from libc.stdint cimport int32_t
+
+import numpy as np
+
+from river_okl._core.kernel cimport loops
+from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.points cimport Feature
+from river_okl._core.sample cimport LARGEST, Sample
+
+from river_okl._core.mixture.distances import POWERS
+from river_okl._core.states import check_positions, checked_numbers
+
+cdef double MEMORY = 1000.0         # samples
+cdef double LEAST_CHANCE = 1e-6
+cdef double PRIOR = 4.0             # samples that a chance starts with
+
+METRIC = 2
+cdef int metric = METRIC
+
+
+cdef class Neighbours(Expert):
+    """Among the latest samples, and points that other experts hold."""
+
+    def __init__(self, Distances distances, Py_ssize_t most, Py_ssize_t n_classes):
+        cdef Py_ssize_t v
+        self.name, self.rows = "neighbours", 1
+        self.points = distances.points
+        self.distances = distances
+        self.n_classes = n_classes
+        for v in range(NEAREST + 1):
+            self.chance[v] = (v + 0.5) / (NEAREST + 1)
+            self.count[v] = PRIOR
+        self.keep(most)
+
+    cdef int keep(self, Py_ssize_t most) except -1:
+        """From now on so many of the latest samples, none of which are there yet."""
+        cdef Py_ssize_t i
+        self.latest = <int32_t *> self.resize(self.latest, 0, most, 4)
+        self.most = most
+        self.start = self.n = 0
+        for i in range(self.capacity):
+            self.place[i] = -1
+        return 0
+
+    cdef int reserve_points(self) except -1:
+        if self.points.capacity > self.capacity:
+            self.target = self.doubles(self.target, self.capacity, self.points.capacity)
+            self.distance = self.doubles(self.distance, 0, self.points.capacity)
+            self.place = <int32_t *> self.resize(self.place, self.capacity, self.points.capacity, 4)
+            self.capacity = self.points.capacity
+        return 0
+
+    cdef void add_class(self) noexcept:
+        self.n_classes += 1
+
+    # A sample ---------------------------------------------------------------------------------------------------------
+
+    cdef void search(self) noexcept:
+        """The nearest points to the sample that was measured last; of equals the first."""
+        cdef Py_ssize_t i, n = self.points.n, padded = self.points.padded()
+        cdef const double *square = self.distances.square[metric]
+        cdef const double *dot = self.distances.dots[metric]
+        for i in range(n):
+            self.distance[i] = square[i] - 2.0 * dot[i]
+        for i in range(n, padded):
+            self.distance[i] = INFINITY
+        self.found = min(n, NEAREST)
+        for i in range(self.found):
+            self.nearest[i] = loops.least(self.distance, padded)
+            self.distance[self.nearest[i]] = INFINITY
+
+    cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept:
+        """How many of the nearest are of class o."""
+        cdef Py_ssize_t i, total = 0
+        for i in range(self.found):
+            total += self.target[self.nearest[i]] == o
+        return total
+
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        cdef Py_ssize_t o
+        cdef double total = 0.0
+        self.search()
+        if self.n_classes == 1:
+            p[0] = self.mean() if self.most else 0.0
+            return 0
+        for o in range(self.n_classes):
+            p[o] = self.chance[self.votes(o)]
+            total += p[o]
+        for o in range(self.n_classes):
+            p[o] /= total
+        return 0
+
+    cdef double mean(self) noexcept:
+        """Of the targets of the nearest, in units of the target's deviation."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.found):
+            total += self.target[self.nearest[i]] / self.found
+        return total
+
+    cdef double mean_with(self, double target) noexcept:
+        """``mean`` once the sample of the last search, with this target, is the nearest point to itself."""
+        cdef Py_ssize_t i, others = min(self.found, NEAREST - 1)
+        cdef double total = target
+        for i in range(others):
+            total += self.target[self.nearest[i]]
+        return total / (others + 1)
+
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        """What votes are worth; what neighbours say of the features, if the mixture was not confident of its
+        prediction."""
+        cdef Py_ssize_t o, v
+        if self.found == NEAREST:
+            if not y.confident:
+                self.learn_relevance(x, y.target)
+            for o in range(self.n_classes if self.n_classes > 1 else 0):
+                v = self.votes(o)
+                self.count[v] = fmin(self.count[v] + y.counts, MEMORY)
+                self.chance[v] += ((o == y.target) - self.chance[v]) * y.counts / self.count[v]
+                self.chance[v] = fmax(self.chance[v], LEAST_CHANCE)
+        return self.most > 0
+
+    cdef void learn_relevance(self, const Sample *x, double target) noexcept:
+        """The evidence s of every feature of the sample of the last search."""
+        cdef Py_ssize_t i, j, k
+        cdef double mean = 0.0, square = 0.0, s
+        cdef double difference[NEAREST]
+        cdef double z[NEAREST]
+        cdef const Feature *feature
+        for i in range(NEAREST):
+            difference[i] = fabs(target - self.target[self.nearest[i]])
+            if self.n_classes > 1:
+                difference[i] = difference[i] > 0.0
+            mean += difference[i] / NEAREST
+        for i in range(NEAREST):
+            difference[i] -= mean
+            square += difference[i] * difference[i]
+        if square == 0.0:
+            return
+        for j in range(x.size):
+            if x.slots[j] < 0:
+                continue
+            feature = &self.points.features[x.slots[j]]
+            if feature.dense != NULL:
+                for i in range(NEAREST):
+                    z[i] = feature.dense[self.nearest[i]]
+            else:
+                for i in range(NEAREST):
+                    z[i] = 0.0
+                for k in range(feature.count):
+                    for i in range(NEAREST):
+                        if feature.owners[k] == self.nearest[i]:
+                            z[i] = feature.amounts[k]
+            s = 0.0
+            for i in range(NEAREST):
+                s += difference[i] * fabs(x.scaled[j] - z[i])
+            self.distances.add_evidence(x.places[j], s)
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        cdef Py_ssize_t i
+        for i in range(self.points.n):
+            self.target[i] = ratio * self.target[i] + shift
+
+    # Points come and go -----------------------------------------------------------------------------------------------
+
+    cdef bint holds(self, Py_ssize_t i) noexcept:
+        return self.place[i] >= 0
+
+    cdef bint is_full(self) noexcept:
+        return self.n >= self.most
+
+    cdef Py_ssize_t evict(self, const double *among) noexcept:
+        """The first of the latest samples."""
+        cdef Py_ssize_t i = self.latest[self.start]
+        self.place[i] = -1
+        self.start = (self.start + 1) % self.most
+        self.n -= 1
+        return i
+
+    cdef void hold(self, Py_ssize_t i) noexcept:
+        cdef Py_ssize_t place = (self.start + self.n) % self.most
+        self.latest[place], self.place[i] = <int32_t> i, <int32_t> place
+        self.n += 1
+
+    cdef void stored(self, double target) noexcept:
+        self.target[self.points.n - 1] = target
+        self.place[self.points.n - 1] = -1
+
+    cdef void dropped(self, Py_ssize_t i) noexcept:
+        cdef Py_ssize_t last = self.points.n
+        self.target[i], self.place[i] = self.target[last], self.place[last]
+        if i != last and self.place[i] >= 0:
+            self.latest[self.place[i]] = <int32_t> i
+
+    # What there is ----------------------------------------------------------------------------------------------------
+
+    cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
+        metrics[metric] += weight[0]
+
+    def names(self):
+        return [f"neighbours({NEAREST}, power={POWERS[METRIC]:g})"]
+
+    @property
+    def positions(self):
+        """Of the latest samples, as they came."""
+        cdef Py_ssize_t i
+        return [self.latest[(self.start + i) % self.most] for i in range(self.n)]
+
+    def _check(self):
+        cdef Py_ssize_t i
+        assert self.n <= self.most
+        assert (
+            {*self.positions} == {i for i in range(self.points.n) if self.holds(i)} and len({*self.positions}) == self.n
+        )
+        assert all([self.latest[self.place[i]] == i for i in self.positions])
+
+    def state(self):
+        cdef Py_ssize_t i
+        return {
+            "most": self.most,
+            "latest": np.array(self.positions, dtype=np.int32),
+            "targets": np.array([self.target[i] for i in range(self.points.n)], dtype=np.float64),
+            "chances": np.array([[self.chance[i], self.count[i]] for i in range(NEAREST + 1)]),
+        }
+
+    def restore(self, dict state):
+        cdef Py_ssize_t i
+        targets, chances, latest = state["targets"], state["chances"], state["latest"]
+        check_positions(latest, self.points.n, self.most)
+        checked_numbers("the targets of the points", targets, (self.points.n,), -LARGEST, LARGEST)
+        if self.n_classes > 1 and not np.isin(targets, range(self.n_classes)).all():
+            raise ValueError(f"a point of a class that is none of {self.n_classes}")
+        checked_numbers("the chances of neighbours", chances, (NEAREST + 1, 2), LEAST_CHANCE * (1.0 - 1e-9), MEMORY)
+        if chances[:, 0].max() > 1.0:
+            raise ValueError("the chances of neighbours are out of range")
+        self.reserve_points()
+        for i in range(self.points.n):
+            self.target[i], self.place[i] = targets[i], -1
+        for i in range(latest.size):
+            self.hold(latest[i])
+        for i in range(NEAREST + 1):
+            self.chance[i], self.count[i] = chances[i]
+
+    def permuted(self, dict state, list order):
+        return state | {"targets": np.argsort(order)[state["targets"].astype(int)].astype(float)}

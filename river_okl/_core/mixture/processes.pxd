@@ -1,0 +1,73 @@
+from libc.stdint cimport int32_t, int64_t
+
+from river_okl._core.mixture.distances cimport METRICS, Distances
+from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.points cimport Points
+from river_okl._core.sample cimport Sample
+
+cdef enum:
+    KERNELS = 3
+    POSTERIORS = 2
+    PROCESSES = 6                       # KERNELS · POSTERIORS
+
+
+cdef class Processes(Expert):
+    cdef readonly Points points
+    cdef readonly Distances distances
+    cdef readonly str task              # "regression", "binary", "multiclass"
+    cdef bint regression
+    cdef readonly double jitter         # of every K, a multiple of κ(z, z)
+    cdef double novel                   # the smallest ALD residual of a point, likewise
+    cdef readonly Py_ssize_t columns    # of targets: 1, or the classes if there are more than two
+    cdef list kernels                   # [KERNELS]
+    cdef list bases                     # [KERNELS]
+    cdef list posteriors                # [PROCESSES], those of a kernel side by side
+    cdef double noise[POSTERIORS]
+    cdef double scale[KERNELS]          # m
+    cdef int metric[KERNELS]
+    cdef double inverse_temperature[PROCESSES]  # κ of softmax(κ m) if there are more than two classes
+    cdef double curvature[PROCESSES]
+    cdef double residual[PROCESSES]     # running squared residual over its predicted variance
+
+    cdef readonly Py_ssize_t most       # points in the dictionary
+    cdef readonly Py_ssize_t n
+    cdef int32_t *position              # [most + 1] of its points; -1: a sample that is not stored yet
+    cdef Py_ssize_t capacity
+    cdef int32_t *member                # [capacity] the number in the dictionary of every point, or -1
+
+    # scratch: the last sample
+    cdef double *squares[METRICS]       # of the dictionary
+    cdef double *dots[METRICS]
+    cdef double *k[KERNELS]
+    cdef double *steps                  # [columns] c of a process
+    cdef double *alpha
+    cdef double *work
+    cdef double *slope                  # [slopes_allocated]
+    cdef Py_ssize_t slopes_allocated
+    cdef list next_posteriors           # of more than two classes, until they are there
+    # while kernels change: Gram matrices before and after, and dot products under every metric
+    cdef double *before[KERNELS]
+    cdef double *after[KERNELS]
+    cdef double *products[METRICS]
+
+    cdef list new_posteriors(self, str task, Py_ssize_t columns)
+    cdef void set_posteriors(self, str task, list posteriors) noexcept
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1
+    # A sample
+    cdef bint has_metric(self, int m) noexcept
+    cdef void predict(self, const double *weight, double *mean, double *variance) noexcept
+    cdef double judge(self, double target, const double *weight, int64_t seen, double *density) noexcept
+    cdef int reserve_slopes(self, Py_ssize_t size) except -1
+    cdef void learn_slopes(self, const Sample *x, const double *weight) noexcept
+    cdef double along(self, int32_t slot) noexcept
+    # Points come and go
+    cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept
+    cdef Py_ssize_t least(self, const double *weight) noexcept
+    # Kernels
+    cdef int reserve_grams(self) except -1
+    cdef void free_grams(self) noexcept
+    cdef void fill_grams(self, double **grams) noexcept
+    cdef bint move(self, const double *share, double *log_weight) noexcept
+    cdef void exchange(self) noexcept
+    # What there is
+    cdef double norm2(self, const double *weight) noexcept

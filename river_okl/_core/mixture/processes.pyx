@@ -1,0 +1,707 @@
+"""The bank of Gaussian processes: a few kernels x a few posteriors, all over ONE dictionary of few points.
+
+A kernel uses one of three metrics (distances.pyx), at a scale m: m times the γ that a single kernel would take from the
+stream.  Under each kernel there are posteriors (gaussian/posterior.pyx) of different prior variance and forgetting: two
+classes by a probit, numbers and the 0/1 of many classes by a Gaussian likelihood.
+
+A sample joins the dictionary if some kernel finds it novel and, once the dictionary is full, if the mixture did not
+predict it confidently; then the point with the lowest removal cost is evicted, summed over all processes by their
+weights.  Kernels move: the one with the lowest weight becomes a neighbour of the one with the highest, m · 4, m / 4,
+p ± ½; m · 16 instead of m / 4 if its squared residuals are ``RESIDUAL_RATIO`` times what it expects, as it is too wide
+then.  Posteriors are about f at the points, so they stay when a kernel changes.
+"""
+
+from libc.math cimport exp, fmax, fmin, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from river_okl._core.calibration cimport fit_inverse_temperature, softmax
+from river_okl._core.kernel cimport CompiledKernel, loops
+from river_okl._core.linalg cimport linalg
+from river_okl._core.mixture.distances cimport METRICS, Distances
+from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.points cimport Feature
+from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
+from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
+
+from river_okl._core.states import check_positions, checked_numbers
+
+cdef double NEGLIGIBLE = 1e-3       # weight of a kernel whose slopes are not worth their time
+cdef int SLOPE_EVERY = 8            # samples, of which one gives slopes
+cdef int64_t SLOPES_AT_FIRST = 2000  # samples of a regression, each of which does: short streams need them all
+cdef double FLOOR = 1e-3            # of the weight of a process in the removal costs
+cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
+cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
+cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
+cdef double OUTLYING = 5.0          # standard deviations by which one sample moves the running scale
+
+# Relative to κ(x, x): the jitter, and the smallest ALD residual of a sample that becomes a point.  Numeric targets can
+# separate points too close for labels to separate.
+JITTER_AND_NOVELTY = {
+    "binary": (JITTER, 1e-3),
+    "regression": (1e-4, 3e-4),
+}
+LEAST_KEPT = 1e-3               # of what was learned under a kernel that has changed
+NEWCOMER = 2.0                  # by which the log-weight of a kernel that has moved starts lower
+cdef double least_kept = LEAST_KEPT, newcomer = NEWCOMER
+KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
+POSTERIORS_OF = {  # (λ, a, σ²)
+    "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
+    "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
+    "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
+}
+
+
+cdef class Processes(Expert):
+    """``PROCESSES`` Gaussian processes over points that other experts may hold, too."""
+
+    def __init__(self, Distances distances, tuple terms, Py_ssize_t most, str task):
+        cdef Py_ssize_t i, room = (most + 1 + 7) // 8 * 8
+        self.name, self.rows = "processes", PROCESSES
+        self.points = distances.points
+        self.distances = distances
+        self.most = most
+        self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
+        self.jitter, self.novel = JITTER_AND_NOVELTY[task]
+        self.bases = [Basis(most + 1, self.jitter) for _ in range(KERNELS)]
+        for i in range(KERNELS):
+            self.scale[i], self.metric[i] = KERNELS_AT_FIRST[i]
+            self.k[i] = self.doubles(NULL, 0, room)
+        for i in range(METRICS):
+            self.squares[i] = self.doubles(NULL, 0, room)
+            self.dots[i] = self.doubles(NULL, 0, room)
+        for i in range(PROCESSES):
+            self.inverse_temperature[i], self.curvature[i], self.residual[i] = 6.0, 1.0, 1.0
+        self.position = <int32_t *> self.resize(NULL, 0, room, 4)
+        self.alpha = self.doubles(NULL, 0, room)
+        self.work = self.doubles(NULL, 0, 3 * room)
+        self.set_posteriors(task, self.new_posteriors(task, 1))
+        self.reserve_columns(1)
+        self.columns = 1
+
+    cdef list new_posteriors(self, str task, Py_ssize_t columns):
+        """Priors over the dictionary that there is."""
+        return [
+            Posterior(basis, prior_variance, forgetting, columns)
+            for basis in self.bases for forgetting, prior_variance, _ in POSTERIORS_OF[task]
+        ]
+
+    cdef void set_posteriors(self, str task, list posteriors) noexcept:
+        cdef int i
+        for i, (_, _, noise) in enumerate(POSTERIORS_OF[task]):
+            self.noise[i] = noise
+        self.posteriors, self.task, self.regression = posteriors, task, task == "regression"
+
+    cdef int reserve_points(self) except -1:
+        if self.points.capacity > self.capacity:
+            self.member = <int32_t *> self.resize(self.member, self.capacity, self.points.capacity, 4)
+            self.capacity = self.points.capacity
+        return 0
+
+    cdef int reserve_columns(self, Py_ssize_t columns) except -1:
+        """Room for more columns of targets."""
+        self.steps = self.doubles(self.steps, 0, columns)
+        for posterior in self.posteriors:
+            (<Posterior> posterior).reserve_columns(columns)
+        return 0
+
+    cdef int reserve_class(self) except -1:
+        """The posteriors of three classes are made here, beside those of two."""
+        cdef Py_ssize_t e
+        if self.task != "binary":
+            return self.reserve_columns(self.columns + 1)
+        self.steps = self.doubles(self.steps, 0, 3)
+        self.reserve_grams()
+        self.fill_grams(self.before)
+        self.next_posteriors = self.new_posteriors("multiclass", 3)
+        for e in range(PROCESSES):
+            (<Posterior> self.next_posteriors[e]).to_multiclass(self.posteriors[e], self.before[e // POSTERIORS])
+        self.free_grams()
+        return 0
+
+    cdef void add_class(self) noexcept:
+        if self.columns == 1:
+            self.set_posteriors("multiclass", self.next_posteriors)
+            self.next_posteriors = None
+            self.columns = 3
+            return
+        self.columns += 1
+        for posterior in self.posteriors:
+            (<Posterior> posterior).columns = self.columns
+
+    # A sample ---------------------------------------------------------------------------------------------------------
+
+    cdef bint has_metric(self, int m) noexcept:
+        """Whether some kernel measures under it."""
+        cdef Py_ssize_t i
+        for i in range(KERNELS):
+            if self.metric[i] == m:
+                return True
+        return False
+
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        """The probabilities of every class by every process, or the mean of the target; and its variance."""
+        cdef Py_ssize_t i, r, e, n = self.n, padded = (n + 7) // 8 * 8
+        cdef int b, m
+        cdef CompiledKernel kernel
+        cdef Basis basis
+        cdef Posterior posterior
+        cdef double self_similarity
+        for m in range(METRICS):
+            if not self.has_metric(m):
+                continue
+            for r in range(n):
+                self.dots[m][r] = self.distances.dots[m][self.position[r]]
+                self.squares[m][r] = self.distances.square[m][self.position[r]]
+        for i in range(KERNELS):
+            kernel, basis, m = self.kernels[i], self.bases[i], self.metric[i]
+            self_similarity = kernel.self_similarity(self.distances.own[m])
+            if not self_similarity <= LARGEST_SELF:
+                raise ValueError(
+                    f"the kernel of this sample with itself is more than {LARGEST_SELF:g}: scale the features"
+                )
+            if n:
+                loops.kernel_row(
+                    &kernel.program, self.dots[m], False, self.squares[m], self.distances.own[m], padded, self.k[i]
+                )
+            basis.project(self.k[i], self_similarity)
+            for b in range(POSTERIORS):
+                e = i * POSTERIORS + b
+                posterior = self.posteriors[e]
+                posterior.predict(self.k[i])
+                if self.regression:
+                    p[e] = posterior.mean[0]
+                elif self.columns == 1:
+                    p[2 * e + 1] = normal(posterior.mean[0] / sqrt(1.0 + posterior.variance))
+                    p[2 * e] = 1.0 - p[2 * e + 1]
+                else:
+                    softmax(posterior.mean, self.inverse_temperature[e], self.columns, p + e * self.columns)
+        return 0
+
+    cdef void predict(self, const double *weight, double *mean, double *variance) noexcept:
+        """Of the target, by these weights of the processes, in the units that it is learned in."""
+        cdef Py_ssize_t e
+        cdef Posterior posterior
+        cdef double off
+        mean[0] = variance[0] = 0.0
+        for e in range(PROCESSES):
+            mean[0] += weight[e] * (<Posterior> self.posteriors[e]).mean[0]
+        for e in range(PROCESSES):
+            posterior = self.posteriors[e]
+            off = posterior.mean[0] - mean[0]
+            variance[0] += weight[e] * (
+                self.residual[e] * (posterior.variance + self.noise[e % POSTERIORS]) + off * off
+            )
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        cdef Py_ssize_t e, r
+        cdef Posterior posterior
+        for e in range(PROCESSES):
+            posterior = self.posteriors[e]
+            posterior.mean[0] = ratio * posterior.mean[0] + shift
+            for r in range(self.n):
+                posterior.means[r] = ratio * posterior.means[r] + shift
+
+    cdef double judge(self, double target, const double *weight, int64_t seen, double *density) noexcept:
+        """The density of the target by every process; its squared residual over the variance, by these weights.
+
+        The running scale of a process, by which its variance is multiplied, follows its residuals.
+        """
+        cdef Py_ssize_t e
+        cdef Posterior posterior
+        cdef double variance, residual, surprise = 0.0
+        for e in range(PROCESSES):
+            posterior = self.posteriors[e]
+            variance = posterior.variance + self.noise[e % POSTERIORS]
+            residual = (target - posterior.mean[0]) * (target - posterior.mean[0]) / variance
+            surprise += weight[e] * residual / self.residual[e]
+            density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance) + 1e-6
+            self.residual[e] += (
+                fmin(residual, OUTLYING * OUTLYING) - self.residual[e]
+            ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
+            self.residual[e] = fmax(self.residual[e], 1e-4)
+        return surprise
+
+    cdef int reserve_slopes(self, Py_ssize_t size) except -1:
+        """Room for the slopes along so many features."""
+        if self.columns * size > self.slopes_allocated:
+            self.slope = self.doubles(self.slope, 0, max(8, 2 * self.columns * size))
+            self.slopes_allocated = max(8, 2 * self.columns * size)
+        return 0
+
+    cdef void learn_slopes(self, const Sample *x, const double *weight) noexcept:
+        """The squared slope of the mixture's mean at x along each feature that x has, by differences of the kernel
+        row."""
+        cdef Py_ssize_t i, j, o, r, n = self.n, room = (self.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
+        cdef int b, m
+        cdef CompiledKernel kernel
+        cdef Posterior posterior
+        cdef double step, own, of_point, of_own
+        cdef double *by_dot = self.work
+        cdef double *by_own = self.work + room
+        cdef double *means = self.work + 2 * room
+        cdef const int32_t *places = x.places
+        cdef double *slope = self.slope
+        memset(slope, 0, self.columns * x.size * 8)
+        for i in range(KERNELS):
+            if weight[i * POSTERIORS] + weight[i * POSTERIORS + 1] < NEGLIGIBLE:
+                continue
+            kernel, m = self.kernels[i], self.metric[i]
+            own = self.distances.own[m]
+            step = 1e-6 * fmax(self.distances.mean_square(m), 1e-12)
+            # κ as a function of x · z and of ‖x‖²: the distance depends on both
+            for r in range(n):
+                self.dots[m][r] -= step
+            loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], own, padded, by_dot)
+            for r in range(n):
+                self.dots[m][r] += step
+                by_dot[r] = (self.k[i][r] - by_dot[r]) / step
+            loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], own + step, padded, by_own)
+            for r in range(n):
+                by_own[r] = (by_own[r] - self.k[i][r]) / step
+            for o in range(self.columns):
+                memset(means, 0, n * 8)
+                for b in range(POSTERIORS):
+                    posterior = self.posteriors[i * POSTERIORS + b]
+                    for r in range(n):
+                        means[r] += weight[i * POSTERIORS + b] * posterior.means[o * posterior.basis.capacity + r]
+                (<Basis> self.bases[i]).solve(means, self.alpha)
+                of_own = 0.0
+                for r in range(n):
+                    of_own += 2.0 * self.alpha[r] * by_own[r]
+                    self.alpha[r] *= by_dot[r]
+                for j in range(x.size):
+                    of_point = self.along(x.slots[j])
+                    slope[o * x.size + j] += self.distances.weights[m][places[j]] * (of_own * x.scaled[j] + of_point)
+        for j in range(x.size):
+            for o in range(self.columns):
+                self.distances.slopes[places[j]] += slope[o * x.size + j] * slope[o * x.size + j]
+            self.distances.slope_counts[places[j]] += 1.0
+
+    cdef double along(self, int32_t slot) noexcept:
+        """Σ_r alpha[r] z_rj over the dictionary; four sums, as each addition waits for the one before."""
+        cdef const Feature *feature
+        cdef Py_ssize_t r, fours = self.n // 4 * 4
+        cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+        if slot < 0:
+            return 0.0
+        feature = &self.points.features[slot]
+        if feature.dense != NULL:
+            for r in range(0, fours, 4):
+                a += self.alpha[r] * feature.dense[self.position[r]]
+                b += self.alpha[r + 1] * feature.dense[self.position[r + 1]]
+                c += self.alpha[r + 2] * feature.dense[self.position[r + 2]]
+                d += self.alpha[r + 3] * feature.dense[self.position[r + 3]]
+            for r in range(fours, self.n):
+                a += self.alpha[r] * feature.dense[self.position[r]]
+        else:
+            for r in range(feature.count):
+                if self.member[feature.owners[r]] >= 0:
+                    a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
+        return (a + b) + (c + d)
+
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
+        cdef Py_ssize_t i, e, o, c = 0 if self.regression else <Py_ssize_t> y.target
+        cdef Posterior posterior
+        cdef bint novel = False
+        cdef double b
+        cdef const double *p = y.p + self.first * self.columns
+        if self.columns > 1:
+            for e in range(PROCESSES):
+                fit_inverse_temperature(
+                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c, 1.0, 50.0,
+                    &self.inverse_temperature[e], &self.curvature[e]
+                )
+        if self.n > 1 and (y.seen % SLOPE_EVERY == 0 or (self.regression and y.seen < SLOPES_AT_FIRST)):
+            self.learn_slopes(x, y.among)
+        for i in range(KERNELS):
+            novel = novel or (<Basis> self.bases[i]).novelty() > self.novel
+        if self.n >= self.most and y.confident:
+            novel = False
+        for e in range(PROCESSES):
+            i = e // POSTERIORS
+            posterior = self.posteriors[e]
+            posterior.forget(self.k[i])
+            if self.regression:
+                gaussian(
+                    y.target - posterior.mean[0], posterior.variance, self.noise[e % POSTERIORS], y.w, self.steps, &b
+                )
+            elif self.columns == 1:
+                probit(2.0 * c - 1.0, posterior.mean[0], posterior.variance, y.w, self.steps, &b)
+            else:
+                for o in range(self.columns):
+                    gaussian(
+                        (o == c) - posterior.mean[o], posterior.variance, self.noise[e % POSTERIORS], y.w,
+                        &self.steps[o], &b
+                    )
+            posterior.learn(self.steps, b, self.k[i], novel)
+            if self.regression:
+                posterior.mean[0] += self.steps[0] * posterior.variance  # of the sample, now that it is learned
+        if novel:
+            for i in range(KERNELS):
+                (<Basis> self.bases[i]).add()
+            self.position[self.n] = -1
+            self.n += 1
+        return novel
+
+    # Points come and go -----------------------------------------------------------------------------------------------
+
+    cdef bint holds(self, Py_ssize_t i) noexcept:
+        return self.member[i] >= 0
+
+    cdef bint is_full(self) noexcept:
+        return self.n > self.most
+
+    cdef Py_ssize_t evict(self, const double *among) noexcept:
+        return self.remove(self.least(among))
+
+    cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept:
+        """Remove number r of the dictionary, whose number the last one gets; which point it was."""
+        cdef Py_ssize_t e, last = self.n - 1, at = self.position[r]
+        for e in range(PROCESSES):
+            (<Posterior> self.posteriors[e]).remove(r)
+        for e in range(KERNELS):
+            (<Basis> self.bases[e]).remove(r)
+        self.position[r] = self.position[last]
+        if r != last and self.position[r] >= 0:
+            self.member[self.position[r]] = <int32_t> r
+        self.n = last
+        if at >= 0:
+            self.member[at] = -1
+        return at
+
+    cdef Py_ssize_t least(self, const double *weight) noexcept:
+        """The number of the point with the lowest removal cost, over all processes."""
+        cdef Py_ssize_t r, e, best = 0
+        cdef double *loss = self.work
+        memset(loss, 0, self.n * 8)
+        for e in range(PROCESSES):
+            (<Posterior> self.posteriors[e]).add_losses(weight[e] + FLOOR, self.alpha, loss)
+        for r in range(1, self.n):
+            if loss[r] < loss[best]:
+                best = r
+        return best
+
+    cdef void hold(self, Py_ssize_t i) noexcept:
+        cdef Py_ssize_t r
+        for r in range(self.n):
+            if self.position[r] < 0:
+                self.position[r], self.member[i] = <int32_t> i, <int32_t> r
+
+    cdef void stored(self, double target) noexcept:
+        self.member[self.points.n - 1] = -1
+
+    cdef void dropped(self, Py_ssize_t i) noexcept:
+        cdef Py_ssize_t last = self.points.n
+        self.member[i] = self.member[last]
+        if i != last and self.member[i] >= 0:
+            self.position[self.member[i]] = <int32_t> i
+
+    # Kernels ----------------------------------------------------------------------------------------------------------
+
+    cdef int reserve_grams(self) except -1:
+        """Room for the Gram matrices of all kernels before and after they change, and for dot products: while it
+        happens."""
+        cdef Py_ssize_t i, ld = (<Basis> self.bases[0]).capacity
+        for i in range(KERNELS):
+            if self.before[i] == NULL:
+                self.before[i] = self.doubles(NULL, 0, ld * ld)
+            if self.after[i] == NULL:
+                self.after[i] = self.doubles(NULL, 0, ld * ld)
+        for i in range(METRICS):
+            if self.products[i] == NULL:
+                self.products[i] = self.doubles(NULL, 0, ld * ld)
+        return 0
+
+    cdef void free_grams(self) noexcept:
+        cdef Py_ssize_t i
+        for i in range(KERNELS):
+            self.release(self.before[i])
+            self.release(self.after[i])
+            self.before[i] = self.after[i] = NULL
+        for i in range(METRICS):
+            self.release(self.products[i])
+            self.products[i] = NULL
+
+    cdef void fill_grams(self, double **grams) noexcept:
+        """K of the dictionary under every kernel, jitter included: its lower triangle.  Requires ``reserve_grams``."""
+        cdef Py_ssize_t i, j, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
+        cdef const Feature *feature
+        cdef CompiledKernel kernel
+        cdef int m
+        cdef double w
+        cdef double *row
+        cdef double *dots
+        cdef double *z = self.work
+        cdef int32_t *who = <int32_t *> self.alpha
+        for m in range(METRICS):
+            memset(self.products[m], 0, ld * ld * 8)
+        for j in range(self.points.n_slots):
+            feature = &self.points.features[j]
+            if feature.key == NULL:
+                continue
+            count = 0
+            if feature.dense != NULL:
+                for r in range(n):
+                    z[r] = feature.dense[self.position[r]]
+            else:
+                for r in range(feature.count):
+                    if self.member[feature.owners[r]] >= 0:
+                        z[count], who[count] = feature.amounts[r], self.member[feature.owners[r]]
+                        count += 1
+            place = self.distances.place_of_slot[j]
+            for m in range(METRICS):
+                if not self.has_metric(m):
+                    continue
+                dots = self.products[m]
+                w = self.distances.weights[m][place] if place >= 0 else 1.0
+                if feature.dense != NULL:
+                    for r in range(n):
+                        row = dots + r * ld
+                        for s in range(r + 1):
+                            row[s] += w * z[r] * z[s]
+                    continue
+                for r in range(count):
+                    for s in range(count):
+                        if who[s] <= who[r]:
+                            dots[who[r] * ld + who[s]] += w * z[r] * z[s]
+        for i in range(KERNELS):
+            kernel, m = self.kernels[i], self.metric[i]
+            dots = self.products[m]
+            for r in range(n):
+                self.squares[m][r] = dots[r * ld + r]
+            for r in range(n):
+                for s in range(r):
+                    self.dots[m][s] = dots[r * ld + s]
+                loops.kernel_row(
+                    &kernel.program, self.dots[m], False, self.squares[m], dots[r * ld + r], (r + 7) // 8 * 8,
+                    grams[i] + r * ld
+                )
+                grams[i][r * ld + r] = kernel.self_similarity(dots[r * ld + r]) * (1.0 + self.jitter)
+
+    def grams(self):
+        """K of the dictionary under every kernel."""
+        cdef Py_ssize_t i, r, s, ld = (<Basis> self.bases[0]).capacity
+        self.reserve_grams()
+        self.fill_grams(self.after)
+        found = [
+            np.array(
+                [[self.after[i][max(r, s) * ld + min(r, s)] for s in range(self.n)] for r in range(self.n)]
+            ).reshape(self.n, self.n)
+            for i in range(KERNELS)
+        ]
+        self.free_grams()
+        return found
+
+    cdef bint move(self, const double *share, double *log_weight) noexcept:
+        """The kernel that had less than half of the largest share of the weight becomes a neighbour of the one that had
+        it."""
+        cdef Py_ssize_t i, low = 0, high = 0, to, of
+        cdef int b, m, t
+        cdef double scale, other
+        cdef double[4] scales
+        cdef int[4] metrics
+        cdef bint there
+        for i in range(1, KERNELS):
+            if share[i] < share[low]:
+                low = i
+            if share[i] > share[high]:
+                high = i
+        if share[low] >= 0.5 * share[high]:
+            return False
+        other = 16.0 if self.residual[high * POSTERIORS] > RESIDUAL_RATIO else 0.25
+        scales[0], scales[1], scales[2], scales[3] = (
+            4.0 * self.scale[high], other * self.scale[high], self.scale[high], self.scale[high]
+        )
+        metrics[0], metrics[1], metrics[2], metrics[3] = (
+            self.metric[high], self.metric[high], self.metric[high] + 1, self.metric[high] - 1
+        )
+        for t in range(4):
+            scale, m = scales[t], metrics[t]
+            there = False
+            for i in range(KERNELS):
+                there = there or (self.scale[i] == scale and self.metric[i] == m)
+            if there or not LEAST_SCALE <= scale <= LARGEST_SCALE or not 0 <= m < METRICS:
+                continue
+            self.scale[low], self.metric[low] = scale, m
+            for b in range(POSTERIORS):
+                to, of = low * POSTERIORS + b, high * POSTERIORS + b
+                (<Posterior> self.posteriors[to]).take_over(self.posteriors[of])
+                self.residual[to] = self.residual[of]
+                self.inverse_temperature[to] = self.inverse_temperature[of]
+                self.curvature[to] = self.curvature[of]
+                log_weight[to] = log_weight[of] - newcomer
+            memcpy(
+                self.before[low], self.before[high],
+                (<Basis> self.bases[0]).capacity * (<Basis> self.bases[0]).capacity * 8
+            )
+            return True
+        return False
+
+    cdef void tune(self) noexcept:
+        cdef Py_ssize_t i
+        cdef int m
+        for i in range(KERNELS):
+            m = self.metric[i]
+            (<CompiledKernel> self.kernels[i]).tune(
+                self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m)
+            )
+
+    cdef void exchange(self) noexcept:
+        """Kernels have changed since ``before`` was filled with their Gram matrices; the posteriors at the points stay.
+
+        In regression, confidence shrinks with the similarity of old and new kernel: evidence gathered under another
+        kernel may be wrong, and a confident process would not learn again.
+        """
+        cdef Py_ssize_t i
+        cdef int b
+        cdef Posterior posterior
+        cdef double keep
+        if self.n == 0:
+            return
+        self.fill_grams(self.after)
+        for i in range(KERNELS):
+            keep = (
+                fmax(cosine(self.before[i], self.after[i], (<Basis> self.bases[0]).capacity), least_kept)
+                if self.regression else 1.0
+            )
+            for b in range(POSTERIORS):
+                posterior = self.posteriors[i * POSTERIORS + b]
+                posterior.exchange(self.before[i], self.after[i])
+                posterior.discount(keep)
+            (<Basis> self.bases[i]).rebuild(self.after[i])
+
+    # What there is ----------------------------------------------------------------------------------------------------
+
+    cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
+        cdef Py_ssize_t e, o, r
+        cdef Posterior posterior
+        for e in range(PROCESSES):
+            posterior = self.posteriors[e]
+            for o in range(self.columns):
+                posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
+                for r in range(self.n):
+                    out[self.position[r] * self.columns + o] += weight[e] * self.alpha[r] * (
+                        self.k[e // POSTERIORS][r] if at_sample else 1.0
+                    )
+
+    cdef double norm2(self, const double *weight) noexcept:
+        """‖E f‖² over all columns, averaged by these weights of the processes."""
+        cdef Py_ssize_t e, o
+        cdef Posterior posterior
+        cdef double total = 0.0, mass = 0.0
+        for e in range(PROCESSES):
+            posterior = self.posteriors[e]
+            mass += weight[e]
+            for o in range(self.columns):
+                posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
+                total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.basis.capacity, self.n)
+        return fmax(0.0, total) / mass if mass > 0.0 else 0.0
+
+    cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
+        cdef Py_ssize_t e
+        for e in range(PROCESSES):
+            metrics[self.metric[e // POSTERIORS]] += weight[e]
+
+    def names(self):
+        found = []
+        for i in range(KERNELS):
+            for forgetting, prior_variance, noise in POSTERIORS_OF[self.task]:
+                of_noise = f", noise={noise:g}" if noise else ""
+                found.append(
+                    f"process(kernel={i + 1}, forgetting={forgetting:g}, prior_variance={prior_variance:g}{of_noise})"
+                )
+        return found
+
+    @property
+    def positions(self):
+        """Of the dictionary's points."""
+        cdef Py_ssize_t r
+        return [self.position[r] for r in range(self.n)]
+
+    def _check(self):
+        cdef Py_ssize_t i, r, n = self.points.n
+        assert self.n <= self.most
+        assert all([self.member[self.position[r]] == r for r in range(self.n)])
+        assert sum([self.member[i] >= 0 for i in range(n)]) == self.n
+        for basis, gram in zip(self.bases, self.grams()):
+            if self.n:
+                residual = np.abs(basis.matrix() @ gram - np.eye(self.n)).max()
+                assert residual < 1e-5, "K⁻¹ is the inverse of K"
+
+    def state(self):
+        cdef Py_ssize_t i, e
+        means = [(kernel.mean_distance, kernel.mean_square) for kernel in self.kernels]
+        return {
+            "points": np.array(self.positions, dtype=np.int32),
+            "kernels": np.array([[self.scale[i], self.metric[i], *means[i]] for i in range(KERNELS)]),
+            "fits": np.array(
+                [[self.inverse_temperature[e], self.curvature[e], self.residual[e]] for e in range(PROCESSES)]
+            ),
+            "bases": [basis.state() for basis in self.bases],
+            "posteriors": [posterior.state() for posterior in self.posteriors],
+        }
+
+    def restore(self, dict state):
+        cdef Py_ssize_t i, e, n
+        positions, kernels, fits = state["points"], state["kernels"], state["fits"]
+        check_positions(positions, self.points.n, self.most)
+        n = positions.size
+        checked_numbers("the kernels of a mixture", kernels, (KERNELS, 4), 0.0, LARGEST_SUM)
+        scale, metric = kernels[:, 0], kernels[:, 1]
+        if not (
+            (scale >= LEAST_SCALE).all() and (scale <= LARGEST_SCALE).all() and np.isin(metric, range(METRICS)).all()
+        ):
+            raise ValueError("the kernels of a mixture are out of range")
+        checked_numbers("the fits of the processes", fits, (PROCESSES, 3), 1e-4)
+        if len(state["bases"]) != KERNELS or len(state["posteriors"]) != PROCESSES:
+            raise ValueError("the processes of a mixture do not match")
+        if (
+            any([basis["n"] != n for basis in state["bases"]])
+            or any([posterior["means"].shape != (self.columns, n) for posterior in state["posteriors"]])
+        ):
+            raise ValueError("the posteriors of a mixture do not match its dictionary and its classes")
+        self.reserve_points()
+        for i in range(self.points.n):
+            self.member[i] = -1
+        self.n = n
+        for i in range(n):
+            self.position[i] = positions[i]
+            self.member[self.position[i]] = <int32_t> i
+        for i in range(KERNELS):
+            self.scale[i], self.metric[i] = scale[i], <int> metric[i]
+            (<CompiledKernel> self.kernels[i]).tune(kernels[i, 2], kernels[i, 3])
+        for e in range(PROCESSES):
+            self.inverse_temperature[e], self.curvature[e], self.residual[e] = fits[e]
+        grams = [gram[:n, :n] + np.tril(gram[:n, :n], -1).T for gram in map(np.tril, self.grams())]
+        for basis, saved, gram in zip(self.bases, state["bases"], grams):
+            basis.restore(saved, gram)
+        for e in range(PROCESSES):
+            self.posteriors[e].restore(state["posteriors"][e], grams[e // POSTERIORS])
+
+    def permuted(self, dict state, list order):
+        def permuted(means):
+            return means[order] if self.columns > 1 else -means if order == [1, 0] else means
+
+        return state | {"posteriors": [each | {"means": permuted(each["means"])} for each in state["posteriors"]]}
+
+
+cdef double cosine(const double *one, const double *other, Py_ssize_t n) noexcept nogil:
+    """The cosine between the lower triangles of two Gram matrices, diagonals aside."""
+    cdef Py_ssize_t r, c
+    cdef double product = 0.0, square = 0.0, of_other = 0.0
+    for r in range(n):
+        for c in range(r):
+            product += one[r * n + c] * other[r * n + c]
+            square += one[r * n + c] * one[r * n + c]
+            of_other += other[r * n + c] * other[r * n + c]
+    # roots apart: squares of 1e100 have no product; and rounding makes no matrix more alike than itself
+    return fmin(product / (sqrt(square) * sqrt(of_other)), 1.0) if square > 0.0 and of_other > 0.0 else 1.0
+
+
+def alike(const double[:, ::1] one, const double[:, ::1] other):
+    """``cosine`` of two matrices of the same size."""
+    return cosine(&one[0, 0], &other[0, 0], one.shape[0]) if one.shape[0] else 1.0

@@ -1,3 +1,0 @@
-"""Types of the compiled norms, which only the compiled expansion uses."""
-
-class Norms: ...

@@ -1,0 +1,25 @@
+"""Which instruction set the vector loops are in: chosen once, when the core is imported."""
+
+from river_okl._core.loops cimport Fourier, Linalg, Loops, Merging
+
+import os
+
+cdef extern from "variants.h":
+    const Loops *find_loops(const char *name)
+    const Linalg *find_linalg(const char *name)
+    const Merging *find_merging(const char *name)
+    const Fourier *find_fourier(const char *name)
+
+SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_loops(name.encode()) != NULL)
+"""The variants of the vector loops that this build and processor have, the widest last."""
+
+SIMD = os.environ.get("RIVER_OKL_SIMD") or SIMD_VARIANTS[-1]
+"""The variant in use: the widest, or what the environment variable RIVER_OKL_SIMD names."""
+
+if SIMD not in SIMD_VARIANTS:
+    raise ImportError(f"RIVER_OKL_SIMD={SIMD!r}: this build and processor have {', '.join(SIMD_VARIANTS)}")
+
+loops = find_loops(SIMD.encode())
+linalg = find_linalg(SIMD.encode())
+merging = find_merging(SIMD.encode())
+fourier = find_fourier(SIMD.encode())

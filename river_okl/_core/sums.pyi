@@ -1,3 +1,0 @@
-"""Types of the compiled sums, which only the compiled expansion uses."""
-
-class Sums: ...

@@ -1,0 +1,257 @@
+"""What several papers share: how they stay within a budget, features of points, linear systems, averages of models.
+
+All on the core's own loops: one thread, one order of summation.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_okl._core.function.expansion import Expansion
+from river_okl._core.linalg import (
+    cholesky,
+    dot,
+    eigen,
+    moved,
+    solve_factored_rows,
+    symmetric_times,
+    times,
+    transposed_times,
+)
+from river_okl.model import KernelModel
+
+DEPENDENT = 1e-12  # of κ(x, x), or of two such: a δ² or a determinant below it is rounding, and breaks an inverse Gram
+CUT_OFF = 1e-12  # of the largest eigenvalue of a Gram matrix: what is below is rounding
+LARGEST_FEATURE = 1e20  # that z(x) can have of a point, relative to ‖κ(x, ·)‖: eigenvalues below 1e-12 are cut off
+TIE = 1e-9  # relative: values that are closer than that are equal, and age decides
+RIDGE = 1e-8  # of the Gram's diagonal, where its solution is clipped: that makes it unique
+NEGLIGIBLE = 1e-9  # of the largest coefficient: conjugate gradients that move none by more are done
+MAX_STEPS = 100  # of conjugate gradients, or of Newton's method
+
+
+# A full budget -----------------------------------------------------------------------------------
+
+
+def draw(rng: random.Random, probabilities: NDArray[np.float64]) -> int:
+    """A position with these probabilities, from one random number."""
+    totals = np.cumsum(probabilities)
+    totals[np.flatnonzero(probabilities)[-1] :] = 1.0  # whatever rounding leaves
+    return int(np.searchsorted(totals, rng.random(), side="right"))
+
+
+def project_on_others(f: Expansion, p: int) -> None:
+    """p leaves, and its term is replaced by its projection on all others; f keeps the inverse Gram."""
+    z, alpha = f.point(p), f.columns[p]
+    f.remove(p)
+    f.evaluate(z)
+    f.columns += np.outer(f.projection, alpha)
+
+
+def nearest(f: Expansion, p: int, n: int) -> list[int]:
+    """The positions of the n support vectors nearest to p in feature space, of all others if there are fewer."""
+    k = f.self_similarities
+    distances = np.maximum(0.0, k + k[p] - 2.0 * f.row_of(p))
+    distances[p] = np.inf
+    chosen: list[int] = []
+    for _ in range(min(n, len(f) - 1)):
+        chosen.append(f.oldest_of_least(distances, float(k[p])))
+        distances[chosen[-1]] = np.inf
+    return chosen
+
+
+def project_on_nearest(f: Expansion, p: int, n: int) -> None:
+    """p leaves, and its term is replaced by its projection on the n nearest others.
+
+    By least squares with eigenvalues below ``CUT_OFF`` cut off, so that duplicates among them do no harm.
+    """
+    chosen = nearest(f, p, n)
+    values, vectors = eigen(f.rows_of(chosen)[:, chosen])
+    large = abs(values) > CUT_OFF * abs(values).max(initial=0.0)
+    values, vectors = values[large], vectors[large]
+    d = transposed_times(vectors, times(vectors, f.row_of(p)[chosen]) / values)
+    columns = f.columns
+    columns[chosen] += np.outer(d, columns[p])
+    f.columns = columns
+    f.remove(p)
+
+
+def merge(f: Expansion, p: int) -> None:
+    """p and the partner m that loses least become one point z = h x_m + (1-h) x_p with the best h (Wang et al., 2012).
+
+    The kernel is Gaussian. z gets the coefficient α_z that makes α_z κ_z the projection of α_m κ_m + α_p κ_p.
+    """
+    m, h, alpha_z = f.partner(p)
+    x_m, x_p = f.point(m), f.point(p)
+    z = {name: h * x_m.get(name, 0.0) + (1.0 - h) * x_p.get(name, 0.0) for name in {**x_m, **x_p}}
+    for i in sorted((m, p), reverse=True):
+        f.remove(i)
+    f.evaluate(z)
+    f.add(alpha_z)
+
+
+# Linear models of features of points -------------------------------------------------------------
+
+
+def weights_of_classes(w: NDArray[np.float64], size: int, n_classes: int) -> NDArray[np.float64]:
+    """The weights of linear models, a row for each class (one where there are none), from those of earlier, flat.
+
+    As an expansion does it: one function for labels ±1 becomes F = ±f/√2, and a class that comes later starts from 0.
+    """
+    W = w.reshape(-1, size)
+    if n_classes and len(W) == 1:
+        W = np.sqrt(0.5) * np.concatenate([-W, W])
+    missing = max(1, n_classes) - len(W)
+    return np.concatenate([W, np.zeros((missing, size))]) if missing > 0 else W
+
+
+def move_in_basis(f: Expansion, basis: NDArray[np.float64], w: NDArray[np.float64], step: float) -> NDArray[np.float64]:
+    """w + step z(x), along the direction of the last sample, with z(x) = basisᵀ k(x); f becomes wᵀz."""
+    if f.n_classes == 0:
+        w, f.coefficients = moved(basis, f.row, w, step)
+        return w
+    move = step * transposed_times(basis, f.row)
+    W = weights_of_classes(w, basis.shape[1], f.n_classes)
+    for c, weight in f.direction:
+        W[c] += weight * move
+    set_in_basis(f, basis, W)
+    return W.ravel()
+
+
+def set_in_basis(f: Expansion, basis: NDArray[np.float64], W: NDArray[np.float64]) -> None:
+    """f = wᵀz, for each class."""
+    f.columns = np.array([times(basis, w) for w in W]).T
+
+
+def check_basis(f: Expansion, basis: NDArray[np.float64]) -> None:
+    """ValueError if features are larger than any made of a Gram matrix.  (The next step sets f to wᵀz.)"""
+    if not len(basis):
+        return
+    if not (abs(basis) * np.sqrt(abs(f.self_similarities))[:, None] <= LARGEST_FEATURE).all():
+        raise ValueError("a basis with numbers out of range")
+
+
+# Linear systems and quadratic programs of a budget's size ----------------------------------------
+
+
+def solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: float = 0.0) -> NDArray[np.float64]:
+    """(K + ridge I)⁻¹ b by Cholesky, for a vector b or for each row of a matrix.
+
+    The ridge is raised where K is so indefinite by rounding that it has no factor.
+    """
+    while True:
+        A = K.copy()
+        A.flat[:: len(K) + 1] += ridge
+        if cholesky(A):
+            solution = np.array(b, order="C", ndmin=2)
+            solve_factored_rows(A, solution)
+            return solution.reshape(b.shape)
+        ridge = max(10.0 * ridge, 1e-15 * float(np.trace(K)))
+
+
+def with_ridge(K: NDArray[np.float64]) -> NDArray[np.float64]:
+    """K with the diagonal raised, in place."""
+    K.flat[:: len(K) + 1] *= 1.0 + RIDGE
+    return K
+
+
+def solve_without(f: Expansion, c: NDArray[np.float64], j: int) -> NDArray[np.float64]:
+    """The d with d_j = 0 that solves the other equations of K d = c, K the Gram matrix of f with the ridge.
+
+    By conjugate gradients from the inverse that f keeps. That differs from the inverse of K by the ridge, by rounding,
+    and by what f itself adds to the diagonal at points that depend on others: all but a few eigenvalues of the product
+    are 1.
+    """
+    ridge = RIDGE * f.self_similarities
+    unit = np.zeros(len(c))
+    unit[j] = 1.0
+    column = f.inverse_times(unit)
+
+    def approximately(r: NDArray[np.float64]) -> NDArray[np.float64]:
+        u = f.inverse_times(r)
+        u -= u[j] / column[j] * column
+        u[j] = 0.0
+        return u
+
+    d, r = np.zeros(len(c)), c.copy()
+    r[j] = 0.0
+    p = z = approximately(r)
+    rz = dot(r, z)
+    for _ in range(MAX_STEPS):
+        Kp = f.gram_times(p) + ridge * p
+        Kp[j] = 0.0
+        curvature = dot(p, Kp)
+        if not (rz > 0.0 and curvature > 0.0):
+            break
+        step = rz / curvature
+        d += step * p
+        if step * abs(p).max() <= NEGLIGIBLE * abs(d).max():
+            return d
+        r -= step * Kp
+        z = approximately(r)
+        rz, before = dot(r, z), rz
+        p = z + rz / before * p
+    K, c = with_ridge(f.gram()), c.copy()
+    K[j], K[:, j], K[j, j], c[j] = 0.0, 0.0, 1.0, 0.0
+    return solve_with_ridge(K, c)
+
+
+def box_quadratic(
+    H: NDArray[np.float64],
+    c: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    beta: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """argmin ½βᵀHβ - cᵀβ over low ≤ β ≤ high, H positive definite, from a β in the box.
+
+    Newton's method on the variables that are not held at a bound, along the projection of the step on the box.
+    """
+    negligible = 1e-13 * abs(c).max()
+    for _ in range(MAX_STEPS):
+        gradient = symmetric_times(H, beta) - c
+        held = ((beta <= low) & (gradient >= -negligible)) | ((beta >= high) & (gradient <= negligible))
+        free = np.flatnonzero(~held)
+        if not len(free) or abs(gradient[free]).max() <= negligible:
+            break
+        step = np.zeros_like(beta)
+        step[free] = solve_with_ridge(H[np.ix_(free, free)], -gradient[free])
+        rate = 1.0
+        while True:
+            moved = np.clip(beta + rate * step, low, high) - beta
+            slope = dot(gradient, moved)
+            if slope + 0.5 * dot(moved, symmetric_times(H, moved)) <= 1e-4 * slope or rate < 1e-12:
+                break
+            rate /= 2.0
+        beta = np.clip(beta + rate * step, low, high)
+    return beta
+
+
+# Averages of all models so far -------------------------------------------------------------------
+
+
+class AveragedExpansion(KernelModel):
+    """f̄ = (1/T) Σ_{t≤T} f_t, for algorithms that add support vectors and change nothing else.
+
+    A point that sample t_i brought with coefficient a_i is in T - t_i of the T models: f̄ = Σ (a_i - a_i t_i / T) κ_i.
+    Output 0 of the expansion has the coefficients a_i, output 1 has a_i t_i. After t samples T = t + 1, and f_1 = 0.
+
+    The class has ``averaged`` and ``_t``, the number of the sample that is learned; ``averaged`` makes ``n_outputs`` 2.
+    """
+
+    averaged: bool
+    _t: int
+    _alone: Any = property(lambda model: not model.averaged)
+
+    def _add_averaged(self, c: float) -> None:
+        """f ← f + c κ(x, ·)"""
+        f = self._f
+        f.add(c)
+        if self.averaged:
+            f.shift(len(f) - 1, c * self._t, 1)
+
+    def _weights(self) -> tuple[float, ...]:
+        return (1.0, -1.0 / (self._t + 1)) if self.averaged else (1.0,)

@@ -1,0 +1,139 @@
+"""Models of shards: what several models learned side by side becomes one model.
+
+    shards.py       what is merged: models of one class and the same parameters, aligned in their labels, and their start
+    statistics.py   what is counted along a stream: means and variances, bandwidths, the fit of probabilities
+    expansions.py   f = Σ w_i f_i, for all classes whose model is a kernel expansion; random features alike
+    gaussian.py     Gaussian processes: Λ = Λ_start + Σ (Λ_i - Λ_start)
+    mixture.py      the same for all experts of ``OKLClassifier`` and ``OKLRegressor``
+    spaces.py       kernels between points of several models
+    wrappers.py     River's pipelines and scalers around them
+
+Everything is read from models and written to a new one: merging changes none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from river_okl.checks import kind_of
+from river_okl.merging import expansions, gaussian, mixture, wrappers
+from river_okl.merging.shards import Shards, gathered
+
+__all__ = ["distance", "merge"]
+
+
+def merge(
+    models: Iterable[Any],
+    weights: Iterable[float] | None = None,
+    budget: int | None = None,
+    return_error: bool = False,
+    start: Any = None,
+) -> Any:
+    """One model from several that learned shards of a stream; it can learn, predict and be saved as they can.
+
+    Parameters
+    ----------
+    models
+        Models of one class with the same parameters: of river_okl, or pipelines of transformers and such a model. They stay as
+        they are.
+    weights
+        How much each counts, relative to the others. None: sums of expansions by the samples that each has learned, and all
+        evidence in full.
+    budget
+        The budget of the model that comes out. None: that of the models. A class without a budget is brought down to so
+        many support vectors this once.
+    return_error
+        Whether to return a pair, the model and ‖f - f̃‖, what bringing f down to the budget has cost.
+    start
+        The model that all of them were copies of before they learned. None: they were new. What it knew is counted once.
+
+    Notes
+    -----
+    - Sums of expansions: f = Σ w_i f_i. Equal points become one. While the union fits the budget that is exact; otherwise f is
+      projected once on the points that explain most of it.
+    - `TVMClassifier`: the prototypes of all are one weighted set, and f its solution, not a sum; beyond the budget they are
+      merged as along a stream.
+    - Gaussian processes (`SOGP…`, and all that are in `OKL…`): posteriors are products of evidence, so that precisions and
+      linear terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), streaming variational Bayes. With dictionaries that differ, each
+      posterior is taken at the points of the union that explain most of the means.
+    - A bandwidth that is taken from the stream becomes the pooled one; coefficients stay, as they do if it moves in one
+      stream, and the values of a process at its points.
+    - Counters (and with them learning rates) go on as if one model had seen all samples; labels are joined.
+    - The result does not depend on the order of the models, except for rounding and random states, which are the first model's.
+
+    Examples
+    --------
+    >>> import copy
+    >>> from river import datasets
+    >>> import river_okl
+
+    >>> start = river_okl.OKLClassifier()
+    >>> stream = list(datasets.Bananas())
+    >>> start.learn_stream(stream[:1000])
+    >>> shards = [copy.deepcopy(start) for _ in range(3)]
+    >>> for i, shard in enumerate(shards):
+    ...     shard.learn_stream(stream[1000 + i : 4000 : 3])
+    >>> model = river_okl.merge(shards, start=start)
+    >>> sum(model.predict_one(x) == y for x, y in stream[4000:]) / 1300 > 0.88
+    True
+
+    References
+    ----------
+    [^1]: [Broderick, T., Boyd, N., Wibisono, A., Wilson, A.C. and Jordan, M.I., 2013. Streaming variational Bayes. Advances in Neural Information Processing Systems, 26.](https://papers.nips.cc/paper_files/paper/2013)
+    [^2]: [Kamp, M., Bothe, S., Boley, M. and Mock, M., 2016. Communication-efficient distributed online learning with kernels. Machine Learning and Knowledge Discovery in Databases, pp.805-819.](https://doi.org/10.1007/978-3-319-46227-1_50)
+
+    """
+    model, error = _merged(gathered(models, weights, budget, start))
+    return (model, error) if return_error else model
+
+
+def distance(a: Any, b: Any) -> float:
+    """‖f_a - f_b‖, how far two models are from each other in the space of their kernel.
+
+    It tells when to merge shards: models that agree need no messages (Kamp et al. 2016). For Gaussian processes it is
+    the distance of their means, for mixtures the root mean square over their processes by weight; over many classes it
+    is a sum. If bandwidths are data-driven, the pooled one measures.
+
+    Parameters
+    ----------
+    a
+        A model of river_okl.
+    b
+        Another of the same class, with the same parameters.
+
+    Examples
+    --------
+    >>> import river_okl
+    >>> from river_okl.kernels import RBF
+    >>> a, b = (river_okl.KernelPerceptronClassifier(RBF(0.5)) for _ in range(2))
+    >>> a.learn_one({"x": 1.0}, False)
+    >>> river_okl.distance(a, b), river_okl.distance(a, a)
+    (1.0, 0.0)
+
+    References
+    ----------
+    [^1]: [Kamp, M., Bothe, S., Boley, M. and Mock, M., 2016. Communication-efficient distributed online learning with kernels. Machine Learning and Knowledge Discovery in Databases, pp.805-819.](https://doi.org/10.1007/978-3-319-46227-1_50)
+
+    """
+    shards = gathered([a, b], None, None, None)
+    for kind, rule in RULES:
+        if issubclass(type(a), kind):
+            found: float = rule.distance(shards)
+            return found
+    raise TypeError(f"{kind_of(a)} has no function to compare: give models of river_okl")
+
+
+RULES: tuple[tuple[Any, Any], ...] = (
+    (mixture.MODELS, mixture),
+    (gaussian.MODELS, gaussian),
+    (expansions.MODELS, expansions),
+)
+
+
+def _merged(shards: Shards) -> tuple[Any, float]:
+    for kind, rule in RULES:
+        if issubclass(type(shards.models[0]), kind):  # River's pipelines pass for instances of their last step
+            found: tuple[Any, float] = rule.merged(shards)
+            return found
+    return wrappers.merged(shards, _merged)

@@ -1,0 +1,299 @@
+"""Sums of expansions: f = Σ w_i f_i, which is exact while the union of their points fits the budget.
+
+Beyond it f is projected once, on points that are chosen greedily, each so that it explains most of what is left of f
+(orthogonal matching pursuit): ‖f - f̃‖ is then known.  Random features (FOGD) have the same points for all, and average.
+
+A class declares how its attributes merge (``_merging``); an attribute without a rule is rejected by name.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_okl._core.function.expansion import Expansion
+from river_okl._core.function.fourier import FourierExpansion
+from river_okl.algorithms.features import KernelFeatures
+from river_okl.algorithms.novelty import KernelOneClassSVM
+from river_okl.algorithms.support import DEPENDENT, TIE, AveragedExpansion, solve_with_ridge
+from river_okl.algorithms.tvm import TVMClassifier
+from river_okl.checks import kind_of
+from river_okl.labels import Labels
+from river_okl.merging.shards import Shards
+from river_okl.merging.statistics import follow, pooled_kernel
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
+
+MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
+
+Arrays = NDArray[np.float64]
+Sample = dict[Hashable, float]
+
+CANDIDATES = 2  # times the budget: the heaviest of the union, among which the points are chosen
+
+
+RULES: dict[str, Callable[[Shards, str], Any]] = {
+    "sum": lambda shards, name: shards.total(lambda model: getattr(model, name)),
+    "max": lambda shards, name: max(getattr(model, name) for model in shards.models),
+    "mean": lambda shards, name: shards.mean(lambda model: getattr(model, name)),
+    "first": lambda shards, name: copy.deepcopy(getattr(shards.models[0], name)),
+    "new": lambda shards, name: getattr(shards.new(), name),  # it is made of f when it is needed
+}
+"""What the values of ``KernelEstimator._merging`` mean."""
+
+
+def merged(shards: Shards) -> tuple[Any, float]:
+    """The model of f = Σ w_i f_i, and ‖f - f̃‖."""
+    model = shards.new()
+    rules = model._rules()
+    for name in sorted(vars(model).keys() - model._get_params().keys(), key=lambda name: name not in rules):
+        rule = rules.get(name, f"nothing is said of its {name}")
+        if rule in RULES:
+            setattr(model, name, RULES[rule](shards, name))
+        elif rule not in ("own", "parameters"):
+            raise TypeError(f"{type(model).__name__} does not merge: {rule}")
+    if isinstance(model, KernelClassifier):
+        model._labels = Labels(shards.models[0]._labels.names)
+        follow(shards, lambda each: each._calibration, model._calibration)
+        for _ in range(shards.models[0]._f.n_classes - 2):
+            model._f.add_class()
+    if isinstance(model._f, FourierExpansion):
+        _average_features(shards, model._f)
+    model._f.kernel.restore(pooled_kernel(shards, lambda each: each._f.kernel))
+    if isinstance(model._f, FourierExpansion):
+        return model, 0.0
+    if isinstance(model, TVMClassifier):
+        return model, _solve_union(shards, model)
+    points, columns = union([each._f for each in shards.models])
+    total = _sum(shards, model, columns)
+    most = min(model._f.budget or len(points), shards.budget or len(points))
+    error = 0.0
+    if len(points) > most:
+        needed = np.flatnonzero(total.any(axis=1))
+        points, total = [points[i] for i in needed], total[needed]
+    if len(points) > most:
+        outputs = np.array(_summands(model)[0][1] if model._f.n_outputs > 1 else (1.0,))
+        chosen, total, error = reduced(model, points, total, most, outputs)
+        points = [points[i] for i in chosen]
+    _fill(model._f, points, total)
+    return model, error
+
+
+def _average_features(shards: Shards, f: FourierExpansion) -> None:
+    first: FourierExpansion = shards.models[0]._f
+    if shards.budget is not None:
+        raise ValueError(f"budget is {shards.budget!r}; {kind_of(shards.models[0])} has no support vectors")
+    for i, each in enumerate(shards.models):
+        if each._f.key != first.key:
+            raise ValueError(f"models[{i}] has different random features from models[0]; give both the same seed")
+    f.restore(first.state())
+    if any(each._f for each in shards.models):
+        f.columns = shards.mean(lambda each: each._f.columns)
+
+
+def _solve_union(shards: Shards, model: TVMClassifier) -> float:
+    """Prototypes of several models are one weighted set, and f its solution; prototypes beyond the budget are merged.
+
+    The weights that shards have beyond those of the start add up.  If several of them have merged a prototype of the
+    start away, its sum is negative: it is set to 0, and the weights of each label are scaled to their right sum.
+    """
+    everyone = [copy.deepcopy(each) for each in (shards.start, *shards.models)]
+    for each in everyone:
+        each._settle()
+    points, places = places_of([each._f for each in everyone])
+    n_labels = max(2, model._f.n_classes)
+    masses = np.zeros((len(everyone), len(points), n_labels))
+    for mass, each, at in zip(masses, everyone, places, strict=True):
+        np.add.at(mass, at, each._mass)
+    total = masses[0] + sum(share * (mass - masses[0]) for share, mass in zip(shards.evidence, masses[1:], strict=True))
+    wanted = np.maximum(total.sum(axis=0), 0.0)
+    total = np.maximum(total, 0.0)
+    total *= wanted / np.maximum(total.sum(axis=0), np.finfo(float).tiny)
+    there = np.flatnonzero(total.any(axis=1))
+    points, total = [points[i] for i in there], total[there]
+    most = min(model.budget, shards.budget or model.budget)
+    exact = copy.deepcopy(model)
+    exact._f, exact.merging = _with(model, points, np.zeros((len(points), 1))), "global"
+    for _ in range(model._f.n_classes - 2):
+        exact._f.add_class()
+    exact._mass, exact._births, exact._settled = total, exact._f.births, False
+    exact._settle()
+    before, columns = exact._f, exact._f.columns
+    if len(points) > most:
+        before = _with(model, points, columns)
+        exact._shrink(most)
+    _fill(model._f, *_oldest_first(exact._f))
+    order = np.argsort(exact._f.births)
+    model._mass, model._births, model._settled = exact._mass[order], model._f.births, False
+    model._settle()
+    if len(points) == len(model._f):
+        return 0.0
+    union_, (ours, theirs) = union([model._f, before])
+    lost = ours - theirs
+    return norm(_with(model, union_, lost), lost)
+
+
+def _oldest_first(f: Expansion) -> tuple[list[Sample], Arrays]:
+    order = np.argsort(f.births)
+    return [f.point(int(i)) for i in order], f.columns[order]
+
+
+def _sum(shards: Shards, model: Any, columns: Sequence[Arrays]) -> Arrays:
+    """Σ w_i times the coefficients of each, the oldest points first."""
+    outputs = np.ones((len(columns), model._f.n_outputs))
+    if isinstance(model, AveragedExpansion) and model.averaged:  # output 1 is divided by T = t + 1
+        outputs[:, 1] = [(model._t + 1) / (each._t + 1) for each in shards.models]
+    repeated = np.tile(outputs, max(1, model._f.n_classes))
+    total: Arrays = sum(share * row * a for share, row, a in zip(shards.shares, repeated, columns, strict=True))
+    return total
+
+
+def union(functions: Sequence[Any]) -> tuple[list[Sample], list[Arrays]]:
+    """The points of all expansions, equal ones once and the youngest last, and the coefficients that each has there."""
+    points, places = places_of(functions)
+    columns = []
+    for f, at in zip(functions, places, strict=True):
+        a = np.zeros((len(points), f.columns.shape[1]))
+        np.add.at(a, at, f.columns)
+        columns.append(a)
+    return points, columns
+
+
+def places_of(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sample], list[NDArray[np.int64]]]:
+    """The points of all, equal ones once and the youngest last, and where each has its own.
+
+    With ``twins`` a point that one has twice is there twice, as its n-th copy in each.
+    """
+    position: dict[Any, int] = {}
+    points: list[Sample] = []
+    ages: list[int] = []
+    places = []
+    for f in functions:
+        at = np.zeros(len(f), dtype=np.int64)
+        copies: collections.Counter[Any] = collections.Counter()
+        for age, i in enumerate(np.argsort(f.births).tolist()):
+            z = f.point(i)
+            content = frozenset(z.items())
+            copies[content] += twins
+            key = content, copies[content]
+            if key not in position:
+                position[key] = len(points)
+                points.append(z)
+                ages.append(age - len(f))
+            at[i] = position[key]
+        places.append(at)
+    # what does not depend on the order of the models decides between points of one age
+    order = sorted(range(len(points)), key=lambda i: (ages[i], sorted(points[i].values())))
+    rank = np.empty(len(points), dtype=np.int64)
+    rank[order] = np.arange(len(points))
+    return [points[i] for i in order], [rank[at] for at in places]
+
+
+def _fill(f: Expansion, points: list[Sample], columns: Arrays) -> None:
+    for z in points:
+        f.evaluate(z)
+        f.add(0.0)
+    f.columns = columns
+
+
+def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
+    """The function of these points and coefficients, without a budget."""
+    f = Expansion(model._f.kernel.terms, n_outputs=columns.shape[1])
+    f.kernel.restore(model._f.kernel.state())
+    _fill(f, points, columns)
+    return f
+
+
+# Reduction --------------------------------------------------------------------------------------------------------
+
+
+def reduced(
+    model: Any, points: list[Sample], columns: Arrays, most: int, outputs: Arrays
+) -> tuple[list[int], Arrays, float]:
+    """The points that stay, their coefficients, and ‖f - f̃‖ of what is predicted."""
+    f = _with(model, points, columns)
+    weights = ((columns**2).sum(axis=1) * f.self_similarities).astype(np.float32)  # equal ones are equal for any order
+    heaviest = np.argsort(-weights, kind="stable")[: CANDIDATES * most]
+    candidates = np.sort(heaviest)
+    K = f.rows_of(candidates)
+    values = K @ columns
+    among = K[:, candidates]
+    chosen = pursued(lambda i: among[i], among.diagonal().copy(), values, most)
+    staying = sorted(chosen)
+    K_staying = np.ascontiguousarray(among[np.ix_(staying, staying)])
+    ridge = DEPENDENT * float(K_staying.diagonal().max(initial=0.0))
+    alpha = np.ascontiguousarray(solve_with_ridge(K_staying, np.ascontiguousarray(values[staying].T), ridge).T)
+    kept = [int(candidates[i]) for i in staying]
+    predicted = np.kron(np.eye(columns.shape[1] // len(outputs)), outputs[:, None])
+    lost = columns @ predicted
+    lost[kept] -= alpha @ predicted
+    return kept, alpha, norm(f, lost)
+
+
+def pursued(row: Callable[[int], Arrays], diagonal: Arrays, values: Arrays, most: int) -> list[int]:
+    """Positions of points whose span explains a function best, one after another: orthogonal matching pursuit.
+
+    Parameters
+    ----------
+    row
+        κ of a point with all.
+    diagonal
+        κ of each with itself.
+    values
+        The function at all points, in columns.
+    most
+        How many points.
+
+    """
+    basis = np.zeros((most, len(diagonal)))  # of Newton: orthonormal, and 0 at the points before
+    left, residue, chosen = values.copy(), diagonal.copy(), []
+    for n in range(most):
+        novel = residue > 1e-9 * diagonal
+        gain = np.where(novel, (left**2).sum(axis=1) / np.where(novel, residue, 1.0), -1.0)
+        most_gained = gain.max()
+        if most_gained <= 0.0:
+            break
+        i = int((gain >= most_gained * (1.0 - TIE)).argmax())
+        chosen.append(i)
+        basis[n] = (row(i) - basis[:n, i] @ basis[:n]) / math.sqrt(residue[i])
+        left -= np.outer(basis[n], left[i] / math.sqrt(residue[i]))
+        residue = residue - basis[n] ** 2
+        residue[i] = 0.0
+    return chosen
+
+
+def norm(f: Expansion, columns: Arrays) -> float:
+    """‖Σ_i c_i κ(z_i, ·)‖ over the points of f, of all columns together."""
+    square = 0.0
+    for i in range(len(f)):
+        square += float(columns[i] @ (f.row_of(i) @ columns))
+    return math.sqrt(max(0.0, square))
+
+
+def _summands(model: Any) -> list[Summand]:
+    """What predictions are the sum of; of a model that scores samples by f it is f."""
+    return model._summands() if isinstance(model, KernelModel) else [(model._f, (1.0,))]
+
+
+def distance(shards: Shards) -> float:
+    """‖f_a - f_b‖ of what is predicted."""
+    a, b = shards.models
+    if isinstance(a._f, FourierExpansion):
+        _average_features(shards, shards.new()._f)
+        if isinstance(a, KernelFeatures):
+            raise TypeError(f"{kind_of(a)} has no function to compare: its features are the same for all")
+        return float(np.linalg.norm(a._f.columns - b._f.columns))
+    parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in _summands(model)]
+    points, columns = union([f for _, f, _ in parts])
+    total: Any = 0.0
+    for (sign, f, weights), each in zip(parts, columns, strict=True):
+        outputs = each.reshape(len(points), -1, f.n_outputs)[:, :, : len(weights)]
+        total = total + sign * outputs @ np.array(weights)
+    model = shards.new()
+    model._f.kernel.restore(pooled_kernel(shards, lambda each: each._f.kernel))
+    return norm(_with(model, points, np.asarray(total).reshape(len(points), -1)), np.asarray(total))

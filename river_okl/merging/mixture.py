@@ -1,0 +1,752 @@
+"""Mixtures that learned side by side (``OKLClassifier``, ``OKLRegressor``): each part merges by the rule of its kind.
+
+    scaler, target, metrics     as if one stream had been counted (statistics.py), like moments of sample weights; the
+                                weights of the metrics are averaged
+    kernels                     the three that were believed most; who has another takes over from its best, as it
+                                does where a kernel moves
+    processes                   evidence adds up over one dictionary (gaussian.py), which is chosen from all of theirs
+    pool                        sums of expansions: Σ w_i f_i, of which the heaviest points stay
+    neighbours                  the latest samples of all; every point keeps its target, in the units of the merged one
+    naive Bayes                 as if one stream had been counted, of the average length
+    forests                     those of the shard that learned most; of equals, that whose trees err least: trees that
+                                grew apart have no average
+    linear models, stack        averages, as are the log-weights of the experts and the fits of probabilities
+    estimates                   a regression's coefficients by how sure each mixture is of them; its stack begins anew
+
+It is all read from ``Mixture.state`` and given to ``Mixture.restore``, which checks it.  Points are rows of one space
+with the points of all mixtures, equal ones once; features are its columns, those of the merged mixture first.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_okl._core.mixture.combiner import LINEAR, STACK
+from river_okl._core.mixture.pool import METRIC, SCALE
+from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
+from river_okl._core.sample import shown
+from river_okl._core.scaler import NUMBERS
+from river_okl._core.words import MOST_WORDS
+from river_okl.algorithms.okl import OKL
+from river_okl.labels import Labels
+from river_okl.merging.expansions import pursued
+from river_okl.merging.gaussian import (
+    Ends,
+    Places,
+    Posterior,
+    added,
+    heaviest,
+    importance_of,
+    inverse,
+    packed,
+    stored,
+    unpacked,
+)
+from river_okl.merging.shards import Shards, not_from_start
+from river_okl.merging.spaces import Space, joined
+from river_okl.merging.statistics import Moments
+from river_okl.predictive import PredictiveClassifier
+
+MODELS = OKL
+
+Arrays = NDArray[np.float64]
+Rows = NDArray[np.int64]
+State = dict[str, Any]
+
+MEMORY = 10_000  # of a scaler, a metric, a target and the sample weights, as in _core/scaler.pyx and mixture.pyx
+SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
+METRICS = 3  # the plain one, and those that are learned
+LEAF, GONE = -1, -2  # of a forest's nodes: instead of the feature of a split
+STEPS = 12  # of conjugate gradients: what is left is 1 to 2 %, of what the lightest points said
+# Of a kernel that a mixture has, when kernels are compared: what few samples believe is no reason to give up one that
+# many have only not needed.
+LEAST_WEIGHT = 0.01
+
+
+@dataclasses.dataclass
+class Kernel:
+    """A kernel of the processes: scale and metric, and the means that its γ come from."""
+
+    scale: float
+    metric: int
+    mean_distance: float
+    mean_square: float
+
+    @property
+    def kind(self) -> tuple[float, int]:
+        return self.scale, self.metric
+
+
+class Mixed:
+    """A mixture taken apart."""
+
+    rows: Rows  # of its points in the space of all
+    columns: Rows  # of the features of its scaler
+    weights: Arrays  # [column, metric]
+
+    def __init__(self, model: Any) -> None:
+        self.f = model._f
+        self.state: State = self.f.state()
+        self.task: str = self.f.task
+        self.processes: State = self.state["processes"]
+        scaler = self.state["scaler"]
+        self.names: dict[Hashable, int] = {name: i for i, name in enumerate(scaler["names"])}
+        self.places: NDArray[np.int32] = scaler["place"]  # of these features in its metrics and linear models
+        self.kernels = [Kernel(m, int(metric), *means) for m, metric, *means in self.processes["kernels"].tolist()]
+        weights = np.exp(self.state["log_weights"])
+        self.mixture_weights: Arrays = weights / weights.sum()
+        self.target = _moments(self.state["target"][:-1]) if "target" in self.state else Moments()
+        count, mean, square = self.state["weights"].tolist()
+        self.sample_weights = Moments(count, mean, max(0.0, square - mean**2), MEMORY)
+        self.seen = int(self.state["counts"][0])
+        self.n_processes = len(self.processes["posteriors"])
+
+    def in_order(self) -> list[Hashable]:
+        """Its features by their places: the first ones are in a linear regression."""
+        return sorted(self.names, key=lambda name: int(self.places[self.names[name]]))
+
+    def error_of_trees(self) -> float:
+        """The running error of its trees, in the mean of all."""
+        forests = [self.state[name] for name in ("forest", "random_forest") if name in self.state]
+        running: list[float] = [error for forest in forests for error in forest["running"][:, 1].tolist()]
+        return sum(running) / max(1, len(running))
+
+    def of_kernel(self, i: int) -> slice:
+        """The processes with kernel i."""
+        n = len(POSTERIORS_OF[self.task])
+        return slice(n * i, n * (i + 1))
+
+    def believed(self, i: int) -> float:
+        """The weight of the experts with kernel i."""
+        return float(self.mixture_weights[self.of_kernel(i)].sum())
+
+    def source(self, kernel: Kernel) -> int:
+        """The own kernel that is of this kind, or the one that is believed most."""
+        for i, own in enumerate(self.kernels):
+            if own.kind == kernel.kind:
+                return i
+        return max(range(len(self.kernels)), key=self.believed)
+
+    def settle(self, rows: Rows, at: dict[Hashable, int]) -> None:
+        """Take the places that points and features have among all."""
+        self.rows = rows
+        self.columns = np.array([at[name] for name in self.names], dtype=np.int64)
+        self.weights = np.ones((len(at), METRICS))
+        self.weights[self.columns, 1:] = self.state["distances"]["weights"][self.places]
+
+    def counted(self) -> list[tuple[int, int]]:
+        """Of every feature the sample that had it first, and how many had it."""
+        scaler = self.state["scaler"]
+        return list(zip(scaler["first"].tolist(), scaler["count"].tolist(), strict=True))
+
+    def feature(self, name: Hashable) -> State | None:
+        """What its scaler has of a feature."""
+        i, scaler = self.names.get(name), self.state["scaler"]
+        return None if i is None else {column: scaler[column][i].tolist() for column in SCALER}
+
+
+class Merging:
+    """The parts of several mixtures, and the state that they become."""
+
+    def __init__(self, shards: Shards) -> None:
+        self.shares = shards.shares
+        self.evidence = shards.evidence
+        self.all = [Mixed(model) for model in shards.models]
+        self.start = Mixed(shards.start)
+        self.everyone = [self.start, *self.all]
+        self.check_start()
+        self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
+        self.first = self.movers[0][1]
+        self.task = self.first.task
+        self.donor = max(self.movers, key=lambda mover: (mover[0], -mover[1].error_of_trees()))[1]  # of the forests
+        owners = [self.donor, *(each for _, each in self.movers)]  # its features keep their places
+        self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
+        at = {name: j for j, name in enumerate(self.names)}
+        for each in self.everyone:
+            for name in (*each.names, *each.state["points"]["names"]):
+                at.setdefault(name, len(at))
+        X, rows, self.content = joined([each.state["points"] for each in self.everyone], at)
+        for each, own in zip(self.everyone, rows, strict=True):
+            each.settle(own, at)
+        self.space = Space(X, self.first.f.terms, 1.0 + self.first.f.processes.jitter)
+        self.weights = self.merged_weights(len(at))
+        self.target = self.start.target.after(self.streams(lambda each: each.target))
+        self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
+        self.kernels = self.merged_kernels()
+
+    def check_start(self) -> None:
+        """What a shard has known since before it left the start, the start has known since the same sample."""
+        counted = [dict(zip(each.names, each.counted(), strict=True)) for each in self.everyone]
+        for i, features in enumerate(counted[1:]):
+            for name, (first, count) in features.items():
+                known = counted[0].get(name, (0, 0))
+                if first <= self.start.seen and (known[0] != first or known[1] > count):
+                    raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
+
+    def mean(self, of: Callable[[Mixed], Any]) -> Any:
+        """The average over the shards, which rounding takes beyond none of them: it has the bounds that they have."""
+        found = [of(each) for _, each in self.movers]
+        total = sum(share * value for (share, _), value in zip(self.movers, found, strict=True))
+        return np.clip(total, np.min(found, axis=0), np.max(found, axis=0))
+
+    @property
+    def ends(self) -> list[tuple[float, Mixed]]:
+        """All shards, and how much their evidence counts."""
+        return [(float(e), each) for e, each in zip(self.evidence, self.all, strict=True)]
+
+    def streams(self, of: Callable[[Mixed], Moments]) -> list[tuple[float, Moments]]:
+        return [(e, of(each)) for e, each in self.ends]
+
+    def points(self, rows: Rows) -> list[dict[Hashable, float]]:
+        """These points, as the models have them."""
+        owner, place = np.zeros((2, len(self.space)), dtype=np.int64)
+        for i, each in enumerate(self.everyone):
+            owner[each.rows], place[each.rows] = i, np.arange(len(each.rows))
+        pairs = zip(owner[rows].tolist(), place[rows].tolist(), strict=True)
+        return [self.everyone[i].f.points.point(at) for i, at in pairs]
+
+    # What was counted -------------------------------------------------------------------------------------------------
+
+    def scaler(self) -> State:
+        """Of every feature what ``Scaler`` keeps."""
+        rows = [self.feature(name) for name in self.names]
+        values: Any = zip(*rows, strict=True) if rows else ((),) * len(SCALER)
+        return {
+            "names": self.names,
+            "place": np.arange(len(self.names), dtype=np.int32),
+            **{name: np.array(v, dtype=kind) for (name, kind), v in zip(SCALER.items(), values, strict=True)},
+            "free": np.zeros(0, dtype=np.int32),
+            "seen": self.seen,
+        } | ({} if rows else {"numbers": np.zeros((0, len(NUMBERS)))})
+
+    def feature(self, name: Hashable) -> tuple[Any, ...]:
+        """One feature: of the start and of every shard that learned, where it is known."""
+        before, ends = self.start.feature(name), [each.feature(name) for _, each in self.movers]
+        if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
+            before = None  # forgotten by all, and begun anew
+        span, streams, gap = 0.0, [], math.inf
+        votes = total = 0.0
+        start = Moments(memory=MEMORY) if before is None else _moments(before["numbers"])
+        count = 0 if before is None else before["count"]
+        evidence = [float(e) for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
+        for e, (_, each), end in zip(evidence, self.movers, ends, strict=True):
+            new = each.seen - self.start.seen
+            if end is None:
+                span += e * new
+                continue
+            known = before is not None and end["first"] == before["first"]
+            span += e * (new if known else each.seen + 1 - end["first"])
+            streams.append((e, _moments(end["numbers"])))
+            count += e * (end["count"] - (before["count"] if before is not None and known else 0))
+            gap = min(gap, each.seen - end["last"])
+            votes += e * new * end["centred"]
+            total += e * new
+        span += 0.0 if before is None else self.start.seen + 1 - before["first"]
+        count = max(1, round(count))
+        first = min(max(1, round(self.seen + 1 - span)), self.seen + 1 - count)
+        last = max(min(self.seen, round(self.seen - gap)), first + count - 1)
+        centred = 2.0 * votes >= total if total or before is None else before["centred"]
+        return first, last, count, centred, _numbers(start.after(streams))
+
+    def words(self) -> Rows:
+        """Hashes of the words that a mixture has seen once, at most as many as one keeps."""
+        found = np.concatenate([each.state["words"] for _, each in self.movers])
+        return found[np.sort(np.unique(found, return_index=True)[1])][-MOST_WORDS:]
+
+    def merged_weights(self, size: int) -> Arrays:
+        """Of every feature under every metric, averaged over those who know it."""
+        total, mass = np.zeros((size, METRICS)), np.zeros((size, 1))
+        for share, each in self.movers:
+            total[each.columns] += share * each.weights[each.columns]
+            mass[each.columns] += share
+        found: Arrays = np.divide(total, mass, out=np.ones_like(total), where=mass > 0.0)
+        found[:, 0] = 1.0
+        return found
+
+    def distances(self, rows: Rows) -> State:
+        """Sums over the stream: of the start what the most halved has left of it, and of each what it has added."""
+        before = self.start.state["distances"]
+        kept = [_halvings(before["samples"], each.seen - self.start.seen) for _, each in self.ends]
+        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
+        parts = [*self.ends, (of_start, self.start)]
+        sums: Any = sum(factor * self.known(each, "sums")[:, :2] for factor, each in parts)
+        samples = float(sum(factor * each.state["distances"]["samples"] for factor, each in parts))
+        pairs = sum(factor * max(0.0, each.state["distances"]["samples"] - 1.0) for factor, each in parts)
+        sums[:, 0] *= max(0.0, samples - 1.0) / pairs if pairs > 0.0 else 0.0
+        while samples >= 2.0 * MEMORY:
+            samples *= 0.5
+            sums *= 0.5
+        updates = self.start.state["counts"][2]  # slopes begin anew where metrics are learned
+        going_on = [e for e, each in self.ends if each.state["counts"][2] == updates]
+        parts = [*self.ends, (float(bool(going_on)) - sum(going_on), self.start)]
+        slopes = sum(factor * self.known(each, "slopes") for factor, each in parts)
+        kept = [0.5 ** (each.state["counts"][2] - updates) for _, each in self.ends]  # evidence is halved there
+        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
+        evidence: Any = sum(
+            factor * self.known(each, "evidence") for factor, each in (*self.ends, (of_start, self.start))
+        )
+        evidence[:, 1] = np.maximum(evidence[:, 1], 0.0)
+        first = self.first.state["distances"]
+        column = dict(zip(self.first.places.tolist(), self.first.columns.tolist(), strict=True))
+        X = self.space.X[rows]
+        return {
+            "weights": self.weights[: len(self.names), 1:].copy(),
+            "slopes": np.maximum(slopes, 0.0),
+            "evidence": evidence,
+            "sums": np.concatenate([np.maximum(sums, 0.0), self.known(self.first, "sums")[:, 2:]], axis=1),
+            "previous": np.array([column[p] for p in first["previous"].tolist() if p in column], dtype=np.int32),
+            "square": np.ascontiguousarray(((X * X) @ self.weights).T),
+            "samples": samples,
+            "learned": any(each.state["distances"]["learned"] for each in self.all),
+        }
+
+    def known(self, each: Mixed, name: str) -> Arrays:
+        """What the metrics of a mixture have for each feature, 0 where it is not known."""
+        return self.placed(each, each.state["distances"][name][each.places])
+
+    def placed(self, each: Mixed, values: Arrays) -> Arrays:
+        """Values for the features of a mixture, at their places in the merged one."""
+        found = np.zeros((len(self.names), *values.shape[1:]))
+        here = each.columns < len(self.names)
+        found[each.columns[here]] = values[here]
+        return found
+
+    def units(self, each: Mixed) -> tuple[float, float]:
+        """What its standardised targets are multiplied by to become the merged one's, and what is added then."""
+        deviation = _deviation(self.target)
+        return _deviation(each.target) / deviation, (each.target.mean - self.target.mean) / deviation
+
+    # Kernels ----------------------------------------------------------------------------------------------------------
+
+    def merged_kernels(self) -> list[Kernel]:
+        """The kinds that are believed most, in the places where the first has them."""
+        support: dict[tuple[float, int], float] = {}
+        for share, each in self.movers:
+            for k, kernel in enumerate(each.kernels):
+                believed = max(LEAST_WEIGHT, each.believed(k))
+                support[kernel.kind] = support.get(kernel.kind, 0.0) + share * believed
+        chosen = sorted(support, key=lambda kind: (-support[kind], kind))[: len(self.first.kernels)]
+        slots = [kernel.kind if kernel.kind in chosen else None for kernel in self.first.kernels]
+        rest = [kind for kind in chosen if kind not in slots]
+        return [self.pooled(kind or rest.pop(0)) for kind in slots]
+
+    def pooled(self, kind: tuple[float, int]) -> Kernel:
+        """A kernel with the mean of the means that its owners have."""
+        owners = [(share, kernel) for share, each in self.movers for kernel in each.kernels if kernel.kind == kind]
+        mass = sum(share for share, _ in owners)
+        distance = sum(share * kernel.mean_distance for share, kernel in owners) / mass
+        square = sum(share * kernel.mean_square for share, kernel in owners) / mass
+        return Kernel(*kind, distance, square)
+
+    def sources(self, each: Mixed) -> list[int]:
+        """Which of its kernels stands for each of the merged ones."""
+        return [each.source(kernel) for kernel in self.kernels]
+
+    def of_processes(self, each: Mixed, values: Arrays) -> Arrays:
+        """Values of its processes, those of the kernels that stand for the merged ones."""
+        return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
+
+    def sample_weights(self) -> Arrays:
+        """The moments of the weights that samples came with."""
+        mean = self.start.sample_weights.after(self.streams(lambda each: each.sample_weights))
+        return np.array([mean.count, mean.mean, mean.variance + mean.mean**2])
+
+    def log_weights(self) -> Arrays:
+        def of(each: Mixed) -> Arrays:
+            own = each.state["log_weights"]
+            late = [NEWCOMER * (each.kernels[each.source(kernel)].kind != kernel.kind) for kernel in self.kernels]
+            processes = self.of_processes(each, own) - np.repeat(late, len(POSTERIORS_OF[self.task]))
+            return np.concatenate([processes, own[each.n_processes :]])
+
+        found: Arrays = self.mean(of)
+        found -= found.max()
+        return found
+
+    def gram(self, k: int, rows: Rows, columns: Rows) -> Arrays:
+        kernel = self.kernels[k]
+        return self.space.gram(kernel, self.weights[:, kernel.metric], rows, columns)
+
+    # Processes --------------------------------------------------------------------------------------------------------
+
+    def posteriors(self, each: Mixed, rows: Rows, k: int, K: Arrays) -> list[Posterior]:
+        """Those with kernel k at its dictionary, in the units of the merged target, under the merged kernel K."""
+        source, metric = each.source(self.kernels[k]), self.kernels[k].metric
+        own = each.kernels[source]
+        changed: Any = 0.0  # K of the merged kernel less that of the own
+        keep = 1.0  # as in Processes.exchange
+        same = (each.weights[each.columns, metric] == self.weights[each.columns, metric]).all()
+        if own != self.kernels[k] or not same:
+            was = self.space.gram(own, each.weights[:, own.metric], rows, rows)
+            changed = K - was
+            if self.task == "regression":
+                keep = max(LEAST_KEPT, alike(was, K))
+        found = []
+        states = each.processes["posteriors"][each.of_kernel(source)]
+        for state, (_, prior_variance, _) in zip(states, POSTERIORS_OF[self.task], strict=True):
+            learned = keep * (state["factor"] * unpacked(state["learned"], len(rows)) + prior_variance * changed)
+            means = state["means"]
+            if self.task == "regression":
+                ratio, shift = self.units(each)
+                means = ratio * means + shift
+            found.append(Posterior(means, learned))
+        return found
+
+    def dictionary(self, most: int) -> tuple[Rows, list[State], list[State], float]:
+        """The points that the processes share, K⁻¹ of every kernel, every posterior, and what is lost of the means."""
+        own = [each.rows[each.processes["points"]] for each in self.everyone]
+        bases: list[list[Places]] = []
+        posteriors: list[list[list[Posterior]]] = []
+        for k in range(len(self.kernels)):
+            grams = [self.gram(k, rows, rows) for rows in own]
+            bases.append([Places(rows, inverse(K)) for rows, K in zip(own, grams, strict=True)])
+            posteriors.append(
+                [self.posteriors(each, rows, k, K) for each, rows, K in zip(self.everyone, own, grams, strict=True)]
+            )
+        moved = [rows for share, rows in zip(self.shares, own[1:], strict=True) if share > 0.0]
+        chosen, error = np.unique(np.concatenate(moved)), 0.0
+        if len(chosen) > most:
+            chosen, error = self.chosen(chosen, posteriors, bases, most)
+        steps = [each.seen - self.start.seen for each in self.all]
+        found, inverses = [], []
+        for k in range(len(self.kernels)):
+            K = self.gram(k, chosen, chosen)
+            inverses.append({"n": len(chosen), "inverse": packed(inverse(K))})
+            views = [
+                of.seen_from(chosen, self.gram(k, chosen, of.at), self.space.same(chosen, of.at)) for of in bases[k]
+            ]
+            for b, (forgetting, prior_variance, _) in enumerate(POSTERIORS_OF[self.task]):
+                start, *ends = (of[b].at(A) for of, A in zip(posteriors[k], views, strict=True))
+                end = added(prior_variance, forgetting, K, Ends(start, ends, steps), self.evidence.tolist())
+                found.append({"means": end.means, "learned": packed(end.learned), "factor": 1.0})
+        return chosen, inverses, found, error
+
+    def chosen(
+        self, held: Rows, posteriors: list[list[list[Posterior]]], bases: list[list[Places]], most: int
+    ) -> tuple[Rows, float]:
+        """Of the points held those that explain most of all means, and what is lost of them."""
+        n, each = len(self.kernels), len(POSTERIORS_OF[self.task])
+        weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(n, each)
+        importance = np.zeros(len(self.space))
+        moving = [i for i, share in enumerate(self.shares) if share > 0.0]
+        for k, b in np.ndindex(n, each):
+            for i in moving:
+                posterior, basis = posteriors[k][1 + i][b], bases[k][1 + i]
+                lost = importance_of(posterior, basis)
+                np.add.at(importance, basis.at, self.shares[i] * (weights[k, b] + 1e-3) * lost)
+        candidates = heaviest(held, importance, most)
+        values = []  # of the means of all processes at the candidates
+        for k in range(n):
+            total: Any = 0.0
+            for i in moving:
+                basis = bases[k][1 + i]
+                means = np.concatenate([posterior.means for posterior in posteriors[k][1 + i]])
+                total = total + self.shares[i] * (self.gram(k, candidates, basis.at) @ (basis.inverse @ means.T))
+            values.append(total)
+        K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
+        repeated = weights.repeat(values[0].shape[1] // each, axis=1)
+        scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1) + 1e-3)
+        picked = np.sort(pursued(lambda i: K[i], K.diagonal(), scaled, most))
+        square = 0.0
+        for k in range(n):
+            K = self.gram(k, candidates, candidates)
+            rest = values[k] - K[:, picked] @ np.linalg.solve(K[np.ix_(picked, picked)], values[k][picked])
+            square += float(repeated[k] @ np.maximum(0.0, (rest * np.linalg.solve(K, values[k])).sum(axis=0)))
+        return candidates[picked], math.sqrt(square)
+
+    # The pool ---------------------------------------------------------------------------------------------------------
+
+    def pool(self, dictionary: Rows, most: int) -> tuple[Rows, State]:
+        """Of Σ w_i f_i the heaviest points, after those of the dictionary; the state of the pool."""
+        total = np.zeros((len(self.space), len(self.first.state["pool"]["coef"])))
+        held = np.zeros(len(self.space), dtype=np.bool_)
+        for share, each in self.movers:
+            own = self.content[each.rows[each.state["pool"]["points"]]]
+            np.add.at(total, own, share * each.state["pool"]["coef"].T)
+            held[own] = True
+        means = self.mean(lambda each: each.state["pool"]["means"])
+        staying = np.flatnonzero(held)
+        if len(staying) > most:
+            order = np.argsort(-(total[staying] ** 2).sum(axis=1).astype(np.float32), kind="stable")
+            staying, leaving = np.sort(staying[order[:most]]), np.sort(staying[order[most:]])
+            kernel, weights = Kernel(SCALE, METRIC, *means.tolist()), self.weights[:, METRIC]
+            K = self.space.gram(kernel, weights, staying, staying)
+            # what stays takes over of what leaves, as far as it matters
+            total[staying] += solved(K, self.space.sums(kernel, weights, staying, leaving, total[leaving]))
+        position = {row: i for i, row in enumerate(self.content[dictionary].tolist())}
+        rows = [*dictionary.tolist(), *(row for row in staying.tolist() if row not in position)]
+        position.update((row, i) for i, row in enumerate(rows) if i >= len(dictionary))
+        places = np.array([position[row] for row in staying.tolist()], dtype=np.int32)
+        order = np.argsort(places, kind="stable")
+        return np.array(rows, dtype=np.int64), {
+            "points": places[order],
+            "coef": np.ascontiguousarray(total[staying[order]].T),
+            "means": means,
+            "calibration": self.calibration(),
+        }
+
+    def calibration(self) -> State:
+        def of(each: Mixed, name: str) -> Any:
+            return each.state["pool"]["calibration"][name]
+
+        found = {
+            name: float(sum(share * of(each, name) for share, each in self.movers))
+            for name in ("slope", "curvature", "mean_square")
+        }
+        seen = of(self.start, "seen")
+        return found | {"seen": round(seen + sum(e * (of(each, "seen") - seen) for e, each in self.ends))}
+
+    # Neighbours, naive Bayes, linear models ---------------------------------------------------------------------------
+
+    def latest(self, rows: Rows, most: int) -> tuple[Rows, NDArray[np.int32]]:
+        """The latest samples of all, after those points where they are none of them; where they are, as they came."""
+        ages: dict[int, int] = {}
+        for _, each in self.movers:
+            own = each.rows[each.state["neighbours"]["latest"]][::-1].tolist()
+            ages |= {row: min(age, ages.get(row, age)) for age, row in enumerate(own)}
+        sums = self.space.X.sum(axis=1)  # whoever is first among the models, of equal ages the same ones stay
+        chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:most][::-1]
+        rows = np.append(rows, sorted({*chosen} - {*rows.tolist()})).astype(np.int64)
+        position = {row: i for i, row in enumerate(rows.tolist())}
+        return rows, np.array([position[row] for row in chosen], dtype=np.int32)
+
+    def neighbours(self, rows: Rows, latest: NDArray[np.int32], most: int) -> State:
+        """The latest samples, the targets of these points, and what votes are worth."""
+        targets = np.zeros(len(self.space))
+        for each in self.everyone:
+            own = each.state["neighbours"]["targets"]
+            if self.task == "regression":
+                ratio, shift = self.units(each)
+                own = ratio * own + shift
+            targets[each.rows] = own
+        return {
+            "most": most,
+            "latest": latest,
+            "targets": targets[rows],
+            "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
+        }
+
+    def bayes(self) -> State:
+        """Of every class and feature what its values are like, whoever has seen them."""
+        own = np.stack([self.along(1, each, each.state["bayes"]["gaussians"]) for _, each in self.movers])
+        counts = np.array([share for share, _ in self.movers])[:, None, None] * own[..., 0]
+        count = np.minimum(counts.sum(axis=0), own[..., 0].max(axis=0))  # as in mean
+
+        def averaged(values: Arrays) -> Arrays:
+            total = (counts * values).sum(axis=0)
+            mean: Arrays = np.divide(total, count, out=np.zeros_like(total), where=count > 0.0)
+            return mean
+
+        mean = averaged(own[..., 1])
+        variance = averaged(own[..., 2] + (own[..., 1] - mean) ** 2)
+        return {
+            "gaussians": np.stack([count, mean, variance], axis=-1),
+            "counts": self.mean(lambda each: each.state["bayes"]["counts"]),
+            "fit": self.mean(lambda each: each.state["bayes"]["fit"]),
+        }
+
+    def linear(self) -> State:
+        return {
+            "coef": self.mean(lambda each: self.along(2, each, each.state["linear"]["coef"])),
+            "bias": self.mean(lambda each: each.state["linear"]["bias"]),
+        }
+
+    def stack(self) -> State:
+        return {name: self.mean(lambda each: each.state["stack"][name]) for name in self.first.state["stack"]}  # noqa: B023
+
+    def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
+        """What a mixture has for each of its features, along this axis, at their places in the merged one."""
+        moved = np.moveaxis(values, axis, 0)[each.places]
+        return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
+
+    def forest(self, new: Any) -> State:
+        """That of the donor.
+
+        If its features cannot keep their places, its trees begin new statistics; if its targets are of another unit
+        altogether, new trees."""
+        own = np.full(1 + max([-1, *self.donor.places.tolist()]), GONE, dtype=np.int32)
+        own[self.donor.places] = self.donor.columns
+        forest = dict(self.donor.state[new.name])
+        if not (own == np.arange(len(own))).all():
+            forest = relocated(forest, own)
+        if self.task == "regression":
+            (ratio, shift), units = self.units(self.donor), forest["units"]
+            forest["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
+            if not (1e-3 < ratio * units[0] < 1e3 and abs(ratio * units[1] + shift) < 1e3):
+                found: State = new.state()
+                return found
+        return forest
+
+    # Estimates of a target --------------------------------------------------------------------------------------------
+
+    def combiner(self) -> State:
+        """The linear regression by how sure each is of its coefficients."""
+        regressions = [(share, *self.regression(each)) for share, each in self.movers]
+        precisions = [share * inverse(covariance) for share, _, covariance in regressions]
+        information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
+        covariance = inverse(np.sum(precisions, axis=0))
+        weights: Arrays = self.mean(lambda each: each.state["combiner"]["log_weights"])
+        return {
+            "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
+            "stack": self.stacked(),
+            "log_weights": weights - weights.max(),
+            "residuals": self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]),
+        }
+
+    def regression(self, each: Mixed) -> tuple[Arrays, Arrays]:
+        """The coefficients of its linear regression and their covariance, inputs and units those of the merged one."""
+        state, (prior, _), (ratio, shift) = each.state["combiner"]["linear"], LINEAR, self.units(each)
+        n = len(state["coef"])
+        here = (each.columns < n - 1) & (each.places < n - 1)
+        to, of = np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
+        coef, covariance = np.zeros(n), prior * np.eye(n)
+        coef[to] = ratio * state["coef"][of]
+        coef[0] += shift
+        covariance[np.ix_(to, to)] = unpacked(state["covariance"], n)[np.ix_(of, of)]
+        return coef, covariance
+
+    def stacked(self) -> State:
+        """It knows how its processes err, but the merged ones err in other ways: at first it is the mixture's mean."""
+        if len(self.movers) == 1:
+            own: State = self.first.state["combiner"]["stack"]
+            return own
+        weights = np.exp(self.log_weights())
+        n = len(self.first.state["combiner"]["stack"]["coef"])
+        coef = np.append(weights / weights.sum(), np.zeros(n - len(weights)))
+        return {"coef": coef, "covariance": packed(STACK[0] * np.eye(n))}
+
+    # Together ---------------------------------------------------------------------------------------------------------
+
+    def state(self, f: Any) -> tuple[State, float]:
+        """What a mixture with as much room as this one is to be, and the error of its processes."""
+        rows, bases, posteriors, error = self.dictionary(f.processes.most)
+        processes = {
+            "points": np.arange(len(rows), dtype=np.int32),
+            "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
+            "fits": self.mean(lambda each: self.of_processes(each, each.processes["fits"])),
+            "bases": bases,
+            "posteriors": posteriors,
+        }
+        experts: State = {"processes": processes}
+        if self.task != "regression":
+            rows, experts["pool"] = self.pool(rows, f.pool.most)
+        rows, latest = self.latest(rows, f.neighbours.most)
+        experts["neighbours"] = self.neighbours(rows, latest, f.neighbours.most)
+        for expert in f.experts:
+            if expert.name in ("forest", "random_forest"):
+                experts[expert.name] = self.forest(expert)
+            elif expert.name not in experts:
+                experts[expert.name] = getattr(self, expert.name)()
+        if self.task == "regression":
+            spread = float(self.mean(lambda each: each.state["target"][-1]))
+            experts["target"] = *_numbers(self.target), spread
+        return {
+            "points": stored(self.points(rows), f.budget + 2),
+            "scaler": self.scaler(),
+            "words": self.words(),
+            "distances": self.distances(rows),
+            **experts,
+            "n_classes": self.first.state["n_classes"],
+            "log_weights": self.log_weights(),
+            "weights": self.sample_weights(),
+            "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
+            "counts": (
+                self.seen,
+                self.seen + min(max(1, each.state["counts"][1] - each.seen) for _, each in self.movers),
+                max(each.state["counts"][2] for each in self.all),
+            ),
+        }, error
+
+
+def solved(K: Arrays, b: Arrays) -> Arrays:
+    """K⁻¹ b by ``STEPS`` conjugate gradients, for every column of b at once."""
+    x, r = np.zeros_like(b), b.copy()
+    p, square = r.copy(), (r * r).sum(axis=0)
+    for _ in range(STEPS):
+        Kp = K @ p
+        curvature = (p * Kp).sum(axis=0)
+        step = np.where(curvature > 0.0, square / np.where(curvature > 0.0, curvature, 1.0), 0.0)
+        x += step * p
+        r -= step * Kp
+        before, square = square, (r * r).sum(axis=0)
+        p = r + np.where(before > 0.0, square / np.where(before > 0.0, before, 1.0), 0.0) * p
+    return x
+
+
+def relocated(forest: State, to: NDArray[np.int32]) -> State:
+    """A forest whose feature at place j is at place to[j] now; its leaves begin new statistics."""
+    n = len(forest["low"])
+    place = np.append(np.full(n, GONE, dtype=np.int32), [GONE, LEAF]).astype(np.int32)  # [-2] and [-1] stay
+    place[: min(n, len(to))] = to[:n]
+    found = forest | {"features": place[forest["features"]], "learning": np.zeros_like(forest["learning"])}
+    for name in "heads", "seeds", "totals", "candidates", "statistics":
+        found[name] = forest[name][:0]
+    for name in "low", "high":
+        known = np.flatnonzero(place[:n] >= 0)
+        found[name] = np.zeros_like(forest[name])
+        found[name][place[known]] = forest[name][known]
+    return found
+
+
+def _moments(numbers: Any) -> Moments:
+    """Of what ``NUMBERS`` names."""
+    known, mean, variance, *_ = numbers
+    return Moments(known, mean, variance, MEMORY)
+
+
+def _numbers(moments: Moments) -> tuple[float, ...]:
+    """The way back; a new block of values begins."""
+    known = float(round(moments.count)), moments.mean, moments.variance
+    return *known, *[0.0] * (len(NUMBERS) - len(known))
+
+
+def _deviation(target: Moments) -> float:
+    return math.sqrt(target.variance) or 1.0
+
+
+def _halvings(samples: float, steps: int) -> float:
+    """What is left of sums over these samples after so many more: they are halved where 2 MEMORY are full."""
+    kept = 1.0
+    while samples + steps > 2.0 * MEMORY:
+        steps -= math.ceil(2.0 * MEMORY - samples)
+        samples, kept = MEMORY, 0.5 * kept
+    return kept
+
+
+def merged(shards: Shards) -> tuple[Any, float]:
+    """The mixture of all of them."""
+    model = shards.new()
+    state, error = Merging(shards).state(model._f)
+    if issubclass(type(model), PredictiveClassifier):
+        model._labels = Labels(shards.models[0]._labels.names)
+    model._f.restore(state)
+    return model, error
+
+
+def distance(shards: Shards) -> float:
+    """‖E f_a - E f_b‖ of the processes, the root of its mean square by their weights."""
+    merging = Merging(shards)
+    own = [each.rows[each.processes["points"]] for each in merging.all]
+    rows = np.unique(np.concatenate(own))
+    square = mass = 0.0
+    for k in range(len(merging.kernels)):
+        K = merging.gram(k, rows, rows)
+        posteriors = []
+        for each, at in zip(merging.all, own, strict=True):
+            among = merging.gram(k, at, at)
+            posteriors.append((at, inverse(among), merging.posteriors(each, at, k, among)))
+        K[np.diag_indices(len(K))] /= merging.space.diagonal
+        for b, e in enumerate(range(len(merging.first.processes["posteriors"]))[merging.first.of_kernel(k)]):
+            total = np.zeros((len(merging.space), posteriors[0][2][b].means.shape[0]))
+            for sign, (at, among, of) in zip((1.0, -1.0), posteriors, strict=True):
+                total[at] += sign * (among @ of[b].means.T)
+            weight = sum(each.mixture_weights[e] for each in merging.all) / 2.0
+            mass += weight
+            square += weight * max(0.0, float((total[rows] * (K @ total[rows])).sum()))
+    deviation = _deviation(merging.target) if merging.task == "regression" else 1.0
+    return deviation * math.sqrt(square / mass)

@@ -1,0 +1,230 @@
+"""What is merged: models of one class with the same parameters, what they started from, and how much each counts."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base, compose
+
+from river_okl._core.mixture.mixture import Mixture
+from river_okl._core.sample import shown
+from river_okl.algorithms.novelty import KernelOneClassSVM
+from river_okl.algorithms.tvm import TVMClassifier
+from river_okl.checks import as_float, check_whole, kind_of
+from river_okl.kernels import Kernel
+from river_okl.labels import Labels
+from river_okl.model import KernelClassifier, LabelModel, SupervisedModel
+
+Arrays = NDArray[np.float64]
+
+
+@dataclasses.dataclass
+class Shards:
+    """Models that may be merged, all with the same labels at the same positions."""
+
+    models: list[Any]
+    start: Any
+    weights: list[float] | None
+    budget: int | None
+
+    @property
+    def learned(self) -> list[int]:
+        """How many samples each has learned since the start."""
+        return [n_samples(model) - n_samples(self.start) for model in self.models]
+
+    @property
+    def shares(self) -> Arrays:
+        """Weights of an average: together 1."""
+        weights = np.array(self.learned if self.weights is None else self.weights, dtype=np.float64)
+        total = weights.sum()
+        return weights / total if total > 0.0 else np.full(len(weights), 1.0 / len(weights))
+
+    @property
+    def evidence(self) -> Arrays:
+        """Weights of what adds up: the largest is 1."""
+        weights = np.array([1.0] * len(self.models) if self.weights is None else self.weights)
+        found: Arrays = weights / weights.max()
+        return found
+
+    def total(self, of: Callable[[Any], Any]) -> Any:
+        """Of what is counted along a stream: that of the start and what each has added."""
+        first = of(self.start)
+        sum_ = first + sum(e * (of(model) - first) for e, model in zip(self.evidence, self.models, strict=True))
+        return round(sum_) if isinstance(first, int) else float(sum_)
+
+    def mean(self, of: Callable[[Any], Any]) -> Any:
+        """The average of a number or an array."""
+        return sum(share * of(model) for share, model in zip(self.shares, self.models, strict=True))
+
+    def of(self, part: Callable[[Any], Any]) -> Shards:
+        """The same of a part of each."""
+        weights = None if self.weights is None else list(self.weights)
+        return Shards([part(model) for model in self.models], part(self.start), weights, self.budget)
+
+    def new(self) -> Any:
+        """A model as they were before they learned, with the budget that was asked for."""
+        model = self.models[0]
+        own = "budget" in model._get_params()
+        return model.clone({"budget": self.budget} if own and self.budget is not None else None)
+
+
+def n_samples(model: Any) -> int:
+    """How many samples a model has learned."""
+    if isinstance(model, KernelClassifier):
+        return int(model._calibration.seen)
+    return int(model._f.seen if hasattr(model._f, "seen") else model._t)
+
+
+def _check_start(shards: Shards) -> None:
+    """Shards have learned more samples than their start, or nothing since."""
+    before = n_samples(shards.start)
+    for i, model in enumerate(shards.models):
+        n = n_samples(model)
+        if n < before:
+            raise not_from_start(i, f"start has learned {before:,} samples, models[{i}] {n:,}")
+        if n == before and model is not shards.start and model.support_vectors != shards.start.support_vectors:
+            raise not_from_start(i, f"both have learned {n:,} samples and are different")
+
+
+def not_from_start(i: int, why: str) -> ValueError:
+    """The error for a start that a model cannot have been a copy of."""
+    return ValueError(
+        f"models[{i}] was no copy of start before it learned: {why}; give the model that all of them were copies of, "
+        f"or start=None if they were new"
+    )
+
+
+# What may be merged ---------------------------------------------------------------------------------------------------
+
+
+def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int | None, start: Any) -> Shards:
+    """Models that belong together, or an error that names what does not."""
+    found = [copy.deepcopy(model) for model in models]  # each between two samples of whoever learns it meanwhile
+    if not found:
+        raise ValueError("there are no models to merge")
+    if budget is not None:
+        check_whole("budget", budget)
+    first = found[0]
+    if not isinstance(first, base.Base):
+        raise TypeError(f"models[0] is {kind_of(first)}; only models of river_okl and pipelines of them merge")
+    for i, model in enumerate(found[1:], start=1):
+        check_same(first, model, "models[0]", f"models[{i}]")
+    if start is not None:
+        check_same(first, start, "models[0]", "start")
+    return aligned(Shards(found, first.clone() if start is None else start, _checked(weights, len(found)), budget))
+
+
+def _checked(weights: Iterable[float] | None, n: int) -> list[float] | None:
+    if weights is None:
+        return None
+    each = list(weights)
+    if len(each) != n:
+        raise ValueError(f"{len(each)} weights for {n} models")
+    for i, w in enumerate(each):
+        if not isinstance(w, numbers.Real) or isinstance(w, bool) or not (0.0 <= as_float(w) < math.inf):
+            raise ValueError(f"weights[{i}] is {shown(w)}; it must be a number of at least 0")
+    if not any(each):
+        raise ValueError("all weights are 0; at least one must be positive")
+    return [float(w) for w in each]
+
+
+def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
+    """Two objects of one class that were made alike, or an error that names the difference."""
+    if type(a) is not type(b):
+        raise TypeError(f"{name_b} is {kind_of(b)} and {name_a} {kind_of(a)}; only models of one class merge")
+    mine, other = _made_with(a), _made_with(b)
+    for name in sorted(mine.keys() | other.keys()):
+        if not _alike(mine.get(name), other.get(name)):
+            raise ValueError(
+                f"{name_b} has {name}={shown(other.get(name))} and {name_a} {name}={shown(mine.get(name))}; "
+                f"only models with the same parameters merge"
+            )
+
+
+def _made_with(thing: Any) -> dict[str, Any]:
+    """What has to be the same; parts are compared when they are merged."""
+    if isinstance(thing, compose.Pipeline):
+        return {"steps": list(thing.steps)}
+    if isinstance(thing, compose.TransformerUnion):
+        return {"transformers": list(thing.transformers)}
+    if isinstance(thing, base.Wrapper):
+        return {}
+    parameters = thing._get_params()
+    if "_POSITIONAL_ARGS" in parameters:
+        return {"arguments": parameters["_POSITIONAL_ARGS"]}
+    return {name: getattr(thing, name) for name in parameters}
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    if type(a) is not type(b):
+        return bool(a == b) if isinstance(a, int | float) and isinstance(b, int | float) else False
+    if isinstance(a, base.Base) and not isinstance(a, Kernel):
+        return bool(a._get_params() == b._get_params())
+    return bool(a == b)
+
+
+# Labels ---------------------------------------------------------------------------------------------------------------
+
+
+def aligned(shards: Shards) -> Shards:
+    """The same with all labels at the same positions in all of them."""
+    kind = type(shards.models[0])  # River's pipelines pass for instances of their last step
+    if issubclass(kind, SupervisedModel | KernelOneClassSVM):
+        _check_start(shards)
+    if not issubclass(kind, LabelModel):
+        return shards
+    everyone = [shards.start, *shards.models]
+    names = joined([model._labels for model in everyone])
+    shards.models[0]._labels.check(names, type(shards.models[0]).__name__, multiclass=shards.models[0]._multiclass)
+    start, *models = (with_labels(model, names) for model in everyone)
+    return dataclasses.replace(shards, models=models, start=start)
+
+
+def joined(labels: Sequence[Labels]) -> list[Any]:
+    """All labels, each at the lowest position that it has anywhere, and then by name."""
+    lowest: dict[Any, int] = {}
+    for each in labels:
+        for y, position in each.positions.items():
+            lowest[y] = min(position, lowest.get(y, position))
+    ordered = sorted(lowest, key=lambda y: (lowest[y], repr(y)))
+    return Labels(ordered).names
+
+
+def with_labels(model: Any, names: list[Any]) -> Any:
+    """The model, or a copy of it, that has these labels in this order."""
+    own = model._labels
+    if own.names == names and own.positions == Labels(names).positions:
+        return model
+    model = copy.deepcopy(model)
+    before = dict(model._labels.positions)
+    partners = sorted((y for y in names if y not in before), key=lambda y: names.index(y) not in (0, 1))
+    for y in partners:
+        if len(model._labels) >= 2:
+            model._f.add_class()
+        model._labels.add(y)
+    after, now = Labels(names), model._labels.positions
+    if len(names) > 2:
+        _permute(model, [now[y] for y in after.names])
+    elif any(after.positions[y] != position for y, position in before.items()):
+        _permute(model, [1, 0])
+    model._labels = after
+    return model
+
+
+def _permute(model: Any, order: list[int]) -> None:
+    """Class c becomes what class order[c] was."""
+    if isinstance(model, TVMClassifier):
+        model._reorder(order)
+    elif isinstance(model._f, Mixture):
+        model._f = model._f.permuted(order)
+    else:
+        model._f.permute(order)

@@ -1,0 +1,129 @@
+"""Gram matrices over the points of several models, under the weights of any metric."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from river_okl._core.gaussian.process import DIAGONAL
+from river_okl._core.kernel import CompiledKernel
+
+Arrays = NDArray[np.float64]
+
+Positions = NDArray[np.int64]
+
+SPARSE_BELOW = 20  # a matrix with fewer than one in so many cells filled is sparse
+BLOCK = 2**15  # numbers of a Gram matrix that are computed together
+
+
+class Means(Protocol):
+    """What a γ comes from that is left to the stream."""
+
+    mean_distance: float
+    mean_square: float
+
+
+class Space:
+    """Kernels over points, the rows of a matrix (a sparse one, or a dense one) whose columns are their features."""
+
+    def __init__(self, X: Any, terms: Any, diagonal: float = DIAGONAL) -> None:
+        self.kernel, self.diagonal = CompiledKernel(terms), diagonal
+        self.sparse = X.nnz * SPARSE_BELOW < X.shape[0] * X.shape[1]
+        self.X: Any = X if self.sparse else X.toarray()
+        self.at = np.full(X.shape[0], -1)  # scratch
+
+    @classmethod
+    def with_points(cls, points: list[dict[Hashable, float]], terms: Any) -> Space:
+        """That of points as the models give them."""
+        names = {name: j for j, name in enumerate(dict.fromkeys(name for z in points for name in z))}
+        where = np.array([(i, names[name]) for i, z in enumerate(points) for name in z], dtype=np.int64).reshape(-1, 2)
+        values = np.array([value for z in points for value in z.values()], dtype=np.float64)
+        return cls(sparse.csr_array((values, where.T), shape=(len(points), len(names))), terms)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def gram(self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions) -> Arrays:
+        """κ of these points with those, jitter included, under these feature weights (None: 1 for all)."""
+        found: Arrays = np.empty((len(rows), len(columns)))
+        for at, block in self.blocks(kernel, weights, rows, columns):
+            found[at] = block
+        return found
+
+    def sums(
+        self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions, coefficients: Arrays
+    ) -> Arrays:
+        """The same times coefficients of those, without the matrix."""
+        found: Arrays = np.empty((len(rows), coefficients.shape[1]))
+        for at, block in self.blocks(kernel, weights, rows, columns):
+            found[at] = block @ coefficients
+        return found
+
+    def same(self, rows: Positions, columns: Positions) -> tuple[Positions, Positions]:
+        """Where these points are those."""
+        self.at[columns] = np.arange(len(columns))
+        at = self.at[rows]
+        self.at[columns] = -1
+        found = np.flatnonzero(at >= 0)
+        return found, at[found]
+
+    def blocks(
+        self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions
+    ) -> Iterator[tuple[slice, Arrays]]:
+        """The matrix from top to bottom, in blocks that stay in the cache (new memory costs more than κ)."""
+        self.kernel.tune(kernel.mean_distance, kernel.mean_square)
+        w = np.ones(self.X.shape[1]) if weights is None else weights
+        B = self.X[columns]
+        square = (B * B) @ w
+        size = max(1, BLOCK // max(1, len(columns)))
+        for i in range(0, len(rows), size):
+            at = slice(i, i + size)
+            A = self.X[rows[at]]
+            dots: Arrays = ((A * w) @ B.T).toarray() if self.sparse else (A * w) @ B.T
+            own = (A * A) @ w
+            equal = self.same(rows[at], columns)
+            own[equal[0]] = dots[equal] = square[equal[1]]  # so that the distance is exactly 0
+            found = self.kernel.evaluate(dots, own, square)
+            found[equal] *= self.diagonal
+            yield at, found
+
+
+def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, list[Positions], Positions]:
+    """The points of several models as a matrix with these columns, where each has its own, and what equals what.
+
+    Equal points are one row; a point that one model has twice has two, the n-th copy in one being the n-th in another.
+    What equals what: of every row the first with the same content.
+    """
+    offsets = np.cumsum([0, *(len(state["birth"]) for state in states)])
+    rows = [state["owners"] + offset for state, offset in zip(states, offsets, strict=False)]
+    columns = [np.repeat([at[name] for name in state["names"]], state["counts"]).astype(np.int64) for state in states]
+    cells = np.concatenate([state["amounts"] for state in states])
+    X = sparse.csr_array((cells, (np.concatenate(rows), np.concatenate(columns))), shape=(offsets[-1], len(at)))
+    X.sort_indices()
+    ends, indices, data = X.indptr.tolist(), X.indices.tobytes(), X.data.tobytes()
+    sizes = X.indices.itemsize, X.data.itemsize
+    keys = [
+        indices[a * sizes[0] : b * sizes[0]] + data[a * sizes[1] : b * sizes[1]] for a, b in itertools.pairwise(ends)
+    ]
+    position: dict[Any, int] = {}
+    places = []
+    for start, end in itertools.pairwise(offsets.tolist()):
+        own: dict[Any, None] = dict.fromkeys(keys[start:end])
+        if len(own) < end - start:
+            own = {}
+            for key in keys[start:end]:
+                copies = itertools.count(1)
+                twin: Any = key
+                while twin in own:
+                    twin = key, next(copies)
+                own[twin] = None
+        places.append(np.array([position.setdefault(key, len(position)) for key in own], dtype=np.int64))
+    content = [position[key[0] if isinstance(key, tuple) else key] for key in position]
+    first = np.zeros(len(position), dtype=np.int64)
+    first[np.concatenate(places)[::-1]] = np.arange(len(keys))[::-1]
+    return X[first], places, np.array(content, dtype=np.int64)

@@ -1,0 +1,454 @@
+"""The forest of _core/mixture/forest.pyx again, in dumb Python: nodes are objects, statistics are found by name.
+
+Written from Domingos and Hulten 2000, Gomes et al. 2017 (online bagging with Poisson(6)) and Ikonomovska et al. 2011,
+with the bounds that the head of forest.pyx states. What the core keeps in single precision is kept so here, operation
+by operation; logarithms are exact here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+F = np.float32
+MASK = 2**64 - 1
+BINS, LANES = 16, 4
+THRESHOLDS = [
+    min(2**32 - 1, round(2**32 * sum(math.exp(-6.0) * 6.0**i / math.factorial(i) for i in range(k + 1))))
+    for k in range(24)
+]
+
+
+def scrambled(z):
+    z &= MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+def up(n, multiple):
+    return -(-n // multiple) * multiple
+
+
+def x_log_x(x):
+    return x * math.log2(x) if x > 0.0 else 0.0
+
+
+class Leaf:
+    def __init__(self, width):
+        self.counts = [F(0.0)] * width
+        self.errors = F(0.0)
+        self.block = None
+
+
+class Split:
+    def __init__(self, feature, cut, children):
+        self.feature, self.cut, self.children = feature, cut, children
+
+
+class Block:
+    """Histograms: of classes, feature -> class -> weights of bins; of a target, feature -> (weight, sum) of bins."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        self.weight, self.next_test, self.by_bayes, self.by_counts, self.sum = F(0.0), F(200.0), F(0.0), F(0.0), F(0.0)
+        self.candidates, self.totals, self.range, self.of = {}, {}, {}, {}
+
+
+class Tree:
+    def __init__(self):
+        self.resets = -1
+
+
+class Forest:
+    """One kind of tree."""
+
+    def __init__(self, n_trees, one_in=1, size=5 << 16, regression=False, seed=1, learning=100, most_leaves=None):
+        self.n_trees, self.one_in, self.bytes, self.regression, self.random = n_trees, one_in, size, regression, seed
+        self.learning = learning
+        self.most_leaves = most_leaves or (500 if regression else 2000)
+        self.n_classes = 1 if regression else 2
+        self.places = self.seen = 0
+        self.group, self.m, self.share = 1, 0, 0
+        self.low, self.high = {}, {}
+        self.scale, self.offset = 1.0, 0.0
+        self.trees = [Tree() for _ in range(n_trees)]
+        for tree in self.trees:
+            tree.leaves = []
+            self.begin(tree)
+
+    def draw(self):
+        self.random = (self.random + 0x9E3779B97F4A7C15) & MASK
+        return scrambled(self.random)
+
+    # Room -----------------------------------------------------------------------------------------------
+
+    def layout(self, places, n_classes):
+        head = 8 + (0 if self.regression else up(n_classes, LANES))
+        each = 3 + BINS * (2 if self.regression else n_classes)
+        fit = max(0, self.bytes // (16 * self.n_trees) - head) // each // LANES * LANES
+        if fit == 0:
+            return places + 1, 0, 0
+        group = max(self.one_in, -(-places // fit))
+        m = up(-(-places // group), LANES)
+        return group, m, min(self.learning, self.bytes // (4 * up(head + each * m, 16) * self.n_trees)) if m else 0
+
+    def relayout(self, places, n_classes):
+        group, m, share = self.layout(places, n_classes)
+        kept = group == self.group and m > 0
+        for tree in self.trees:
+            while self.blocks_of(tree) > (share if kept else 0):
+                min((leaf for leaf in tree.leaves if leaf.block), key=lambda leaf: leaf.errors).block = None
+            for leaf in tree.leaves:
+                if not self.regression:
+                    leaf.counts += [F(0.0)] * (n_classes - len(leaf.counts))
+        self.places, self.n_classes, self.group, self.m, self.share = places, n_classes, group, m, share
+        for tree in self.trees:
+            for leaf in tree.leaves:
+                if leaf.block:
+                    self.choose(leaf.block)
+
+    def add_class(self):
+        self.relayout(self.places, self.n_classes + 1)
+
+    def reserve(self, places):
+        if places > self.places:
+            self.relayout(max(places, self.places + self.places // 4), self.n_classes)
+
+    def blocks_of(self, tree):
+        return sum(leaf.block is not None for leaf in tree.leaves)
+
+    def choose(self, block):
+        for k in range(self.m):
+            places = [*range(k * self.group, min((k + 1) * self.group, self.places))]
+            if places and k not in block.candidates:
+                block.candidates[k] = places[scrambled((block.seed << 32) + k) % len(places)]
+                block.range[block.candidates[k]] = [F(-2.5), F(5.0 / BINS)]
+
+    def take_block(self, tree, leaf, x=None):
+        if self.blocks_of(tree) >= self.share:
+            return False
+        leaf.block = block = Block(self.draw() >> 32)
+        self.choose(block)
+        for feature in block.candidates.values():
+            low, high = self.low.get(feature, F(0.0)), self.high.get(feature, F(0.0))
+            block.range[feature] = [low, high] if high > low else [F(-2.5), F(2.5)]
+        node = tree.root
+        while node is not leaf:
+            side = int(x.get(node.feature, F(0.0)) > node.cut)
+            if leaf in node.children:
+                side = node.children.index(leaf)
+            if node.feature in block.range:
+                low, high = block.range[node.feature]
+                block.range[node.feature] = [max(low, node.cut), high] if side else [low, min(high, node.cut)]
+            node = node.children[side]
+        for feature, (low, high) in block.range.items():
+            block.range[feature] = [low, max((high - low) / F(BINS), F(1e-6))]
+        return True
+
+    # A sample -------------------------------------------------------------------------------------------
+
+    def encoded(self, sample):
+        return {place: F(v) for place, v in sample.items() if F(v) != 0.0 and 0 <= place < self.places}
+
+    def route(self, tree, x):
+        node = tree.root
+        while isinstance(node, Split):
+            node = node.children[int(x.get(node.feature, F(0.0)) > node.cut)]
+        return node
+
+    def joint(self, block, c, x):
+        every = block.totals[c]
+        total = math.log(every)
+        for feature in block.candidates.values():
+            if feature in x:
+                bins = block.of.get(feature, {}).get(c, [F(0.0)] * BINS)
+                n = bins[self.bin_of(block, feature, x[feature])]
+                total += math.log(n + F(1.5)) - math.log(every + BINS * 1.5)
+        return total
+
+    def answer(self, leaf, x):
+        """Probabilities, and the classes that the counts, naive Bayes and the leaf vote for; or the mean."""
+        if self.regression:
+            return [float(leaf.counts[1])], 0, 0, 0
+        total = sum(float(n) for n in leaf.counts)
+        p = [(float(n) + 1.0) / (total + self.n_classes) for n in leaf.counts]
+        by_counts, by_bayes = leaf.counts.index(max(leaf.counts)), -1
+        if leaf.block is None or not leaf.block.totals:
+            return p, by_counts, by_bayes, by_counts
+        joint = {c: self.joint(leaf.block, c, x) for c in sorted(leaf.block.totals)}
+        by_bayes = max(joint, key=joint.get)
+        if leaf.block.by_bayes <= leaf.block.by_counts:
+            return p, by_counts, by_bayes, by_counts
+        p = np.array([math.exp(joint[c] - joint[by_bayes]) if c in joint else 0.0 for c in range(self.n_classes)])
+        return list(p / p.sum()), by_counts, by_bayes, by_bayes
+
+    def predict(self, sample):
+        x = self.encoded(sample)
+        p = np.mean([self.answer(self.route(tree, x), x)[0] for tree in self.trees], axis=0)
+        return self.scale * p[0] + self.offset if self.regression else p
+
+    def train(self, sample, target, w=1.0):
+        # what a tree says of features that there is no room for yet is said before there is
+        while not self.regression and target >= self.n_classes:
+            self.add_class()
+        self.reserve(max(sample, default=-1) + 1)
+        x = self.encoded(sample)
+        said = [(self.route(tree, x), *self.answer(self.route(tree, x), x)) for tree in self.trees]
+        self.seen += 1
+        if self.regression:
+            target = (target - self.offset) / self.scale
+        for feature, v in x.items():
+            self.low[feature] = min(self.low.get(feature, F(0.0)), v)
+            self.high[feature] = max(self.high.get(feature, F(0.0)), v)
+        for tree, votes in zip(self.trees, said, strict=True):
+            u = self.draw() >> 32
+            times = sum(u >= threshold for threshold in THRESHOLDS)
+            self.learn(tree, x, target, F(times * w), *votes)
+        if self.seen % 1000 == 0:
+            self.sweep()
+
+    def learn(self, tree, x, target, w, leaf, p, by_counts, by_bayes, voted):
+        error = abs(target - p[0]) if self.regression else float(voted != target)
+        if self.judge(tree, error):
+            self.begin(tree)
+            leaf, by_counts, by_bayes = tree.root, -1, -1
+        if w <= 0.0:
+            return
+        if self.regression:
+            leaf.counts[0] += w
+            leaf.counts[1] += (F(target) - leaf.counts[1]) * (w / leaf.counts[0])
+            error = min(error * error, 9.0 * tree.square)
+        else:
+            leaf.counts[target] += w
+        leaf.errors += F(error)
+        if leaf.block is None:
+            if error > 0.0 or len(tree.leaves) == 1:
+                self.challenge(tree, leaf, x)
+            return
+        if self.seen == 50 and len(tree.leaves) == 1:
+            leaf.block = None
+            self.take_block(tree, leaf, x)
+        block = leaf.block
+        block.by_counts += w * F(by_counts == target)
+        block.by_bayes += w * F(by_bayes == target)
+        self.learn_block(block, x, target, w)
+        if block.weight >= block.next_test:
+            block.next_test = block.weight + F(200.0)
+            if len(tree.leaves) < self.most_leaves:
+                self.try_split(tree, leaf, x)
+
+    def learn_block(self, block, x, target, w):
+        block.weight += w
+        there = [feature for feature in block.candidates.values() if feature in x]
+        if self.regression:
+            block.sum += w * F(target)
+            for feature in there:
+                bins = block.of.setdefault(feature, [[F(0.0), F(0.0)] for _ in range(BINS)])
+                found = bins[self.bin_of(block, feature, x[feature])]
+                found[0] += w
+                found[1] += w * F(target)
+            return
+        block.totals[target] = block.totals.get(target, F(0.0)) + w
+        for feature in there:
+            bins = block.of.setdefault(feature, {}).setdefault(target, [F(0.0)] * BINS)
+            bins[self.bin_of(block, feature, x[feature])] += w
+
+    def bin_of(self, block, feature, v):
+        low, step = block.range[feature]
+        return int(min(max((v - low) / step, F(0.0)), F(BINS - 1)))
+
+    # Splits ---------------------------------------------------------------------------------------------
+
+    def below(self, block, feature, c):
+        """The weight of class c up to each edge; samples without the feature are in the bin of 0."""
+        bins, total = [*block.of.get(feature, {}).get(c, [F(0.0)] * BINS)], block.totals[c]
+        missing = total - sum(bins, F(0.0))
+        if missing > F(1e-5) * total:
+            bins[self.bin_of(block, feature, F(0.0))] += missing
+        return [min(sum(bins[: i + 1], F(0.0)), total) for i in range(BINS - 1)]
+
+    def best_cut(self, block, feature):
+        """(gain, cut, class -> weight on the left); of edges between which nothing is, the one in the middle"""
+        low, step = block.range[feature]
+        below = {c: self.below(block, feature, c) for c in block.totals}
+        total = float(block.weight)
+        entropy = x_log_x(total) - sum(x_log_x(float(n)) for n in block.totals.values())
+        best, edges = 0.0, []
+        for i in range(BINS - 1):
+            left = {c: float(below[c][i]) for c in below}
+            if edges and all(below[c][i] == below[c][edges[-1]] for c in below):
+                edges += [i] if edges[-1] == i - 1 else []
+                continue
+            sides = left, {c: float(n) - left[c] for c, n in block.totals.items()}
+            sizes = [sum(side.values()) for side in sides]
+            if min(sizes) < 0.01 * total:
+                continue
+            after = sum(
+                x_log_x(size) - sum(map(x_log_x, side.values())) for size, side in zip(sizes, sides, strict=True)
+            )
+            if (entropy - after) / total > best:
+                best, edges = (entropy - after) / total, [i]
+        if not edges:
+            return 0.0, None, None
+        return best, low + step * F((edges[0] + edges[-1]) // 2 + 1), {c: below[c][edges[0]] for c in below}
+
+    def best_edge(self, block, feature):
+        """(gain, cut, weight on the left, sum on the left)"""
+        low, step = block.range[feature]
+        bins = [[*b] for b in block.of.get(feature, [[F(0.0), F(0.0)]] * BINS)]
+        missing, lacking = block.weight, block.sum
+        for n, s in bins:
+            missing, lacking = missing - n, lacking - s
+        if missing > F(1e-5) * block.weight:
+            zero = bins[self.bin_of(block, feature, F(0.0))]
+            zero[0], zero[1] = zero[0] + missing, zero[1] + lacking
+        best = 0.0, None, None, None
+        left = total = F(0.0)
+        for i in range(BINS - 1):
+            left, total = left + bins[i][0], total + bins[i][1]
+            right = block.weight - left
+            if min(left, right) < F(0.01) * block.weight:
+                continue
+            off = float(total) - float(left) * (float(block.sum) / float(block.weight))
+            gain = (off * off / float(left) + off * off / float(right)) / float(block.weight)
+            if gain > best[0]:
+                best = float(F(gain)), low + step * F(i + 1), left, total
+        return best
+
+    def try_split(self, tree, leaf, x):
+        block = leaf.block
+        if not self.regression and len(block.totals) < 2:
+            return
+        find = self.best_edge if self.regression else self.best_cut
+        ranked = sorted(((find(block, f), -k, f) for k, f in block.candidates.items()), key=lambda r: (-r[0][0], -r[1]))
+        (first, *at), _, feature = ranked[0]
+        second = ranked[1][0][0] if len(ranked) > 1 else 0.0
+        bound = math.sqrt(math.log(100.0) / (2.0 * float(block.weight)))
+        if self.regression:
+            clear = second < (1.0 - bound) * first or bound < 0.2
+        else:
+            more_than_chance = first * float(block.weight) > 12.0 * (len(block.totals) + 3)
+            clear = first - second > bound or (bound < 0.05 and more_than_chance) or bound < 0.025
+        if first == 0.0 or not clear:
+            return
+        one, two = Leaf(len(leaf.counts)), Leaf(len(leaf.counts))
+        if self.regression:
+            cut, left, total = at
+            two.counts[0] = block.weight - left + F(2.0)
+            two.counts[1] = (block.sum - total + F(2.0) * leaf.counts[1]) / two.counts[0]
+            one.counts[0] = left + F(2.0)
+            one.counts[1] = (total + F(2.0) * leaf.counts[1]) / one.counts[0]
+            one.errors = leaf.errors * (left / block.weight)
+            two.errors = leaf.errors - one.errors
+        else:
+            cut, left = at
+            for c, n in block.totals.items():
+                one.counts[c] = left[c]
+                two.counts[c] = n - one.counts[c]
+            missed = block.weight - max(block.totals.values())
+            for side in (one, two):
+                rest = sum(side.counts, F(0.0)) - max(side.counts)
+                side.errors = leaf.errors * min(rest / missed, F(1.0)) if missed > 0.0 else F(0.0)
+        split = Split(feature, cut, [one, two])
+        self.replace(tree, leaf, split)
+        tree.leaves[tree.leaves.index(leaf)] = one
+        tree.leaves.append(two)
+        first, second = (two, one) if two.errors > one.errors else (one, two)
+        self.take_block(tree, first, x)
+        if not self.take_block(tree, second, x):
+            others = [other for other in tree.leaves if other.block and other is not first]
+            others = [other for other in others if other.errors < F(0.5) * second.errors]
+            if others:
+                min(others, key=lambda other: other.errors).block = None
+                self.take_block(tree, second, x)
+
+    def replace(self, tree, leaf, split):
+        nodes = [tree.root]
+        if tree.root is leaf:
+            tree.root = split
+        while nodes:
+            node = nodes.pop()
+            if isinstance(node, Split):
+                node.children = [split if child is leaf else child for child in node.children]
+                nodes += [child for child in node.children if child is not split]
+
+    def challenge(self, tree, leaf, x):
+        if self.take_block(tree, leaf, x):
+            return
+        for _ in range(8):
+            tree.hand = (tree.hand + 1) % len(tree.leaves)
+            other = tree.leaves[tree.hand]
+            if other.block and 2.0 * other.errors + (0.0 if self.regression else 1.0) < leaf.errors:
+                other.block = None
+                self.take_block(tree, leaf, x)
+                return
+
+    # Change ---------------------------------------------------------------------------------------------
+
+    def judge(self, tree, error):
+        tree.age += 1
+        tree.fast += (error - tree.fast) * max(0.01, 1.0 / tree.age)
+        tree.slow += (error - tree.slow) * max(0.001, 1.0 / tree.age)
+        tree.square += (error * error - tree.square) * max(0.001, 1.0 / tree.age)
+        if tree.age < 300 or len(tree.leaves) == 1:
+            return False
+        variance = max(tree.square - tree.slow**2, 0.0)
+        return tree.fast - tree.slow > 4.5 * math.sqrt(variance * 0.01 / 1.99) + 1e-9
+
+    def begin(self, tree):
+        weight = sum(float(leaf.counts[0]) for leaf in tree.leaves)
+        mean = sum(float(leaf.counts[0]) * float(leaf.counts[-1]) for leaf in tree.leaves) / (weight or 1.0)
+        tree.resets += 1
+        tree.hand = tree.age = 0
+        tree.fast = tree.slow = tree.square = 0.0
+        tree.root = Leaf(2 if self.regression else self.n_classes)
+        tree.leaves = [tree.root]
+        if self.regression and weight > 0.0:
+            tree.root.counts = [F(2.0), F(mean)]
+        self.take_block(tree, tree.root)
+
+    def sweep(self):
+        for tree in self.trees:
+            for leaf in tree.leaves:
+                leaf.errors *= F(0.5)
+        for feature in self.low:
+            low, high = self.low[feature], self.high[feature]
+            width = F(0.02) * (high - low)
+            self.low[feature], self.high[feature] = min(low + width, F(0.0)), max(high - width, F(0.0))
+
+    def rescale(self, ratio, shift):
+        """By brute force: there are no inner units here, but those of the core after it has folded."""
+        self.scale *= ratio
+        self.offset = ratio * self.offset + shift
+        if 1e-3 < self.scale < 1e3 and abs(self.offset) < 10.0 * max(1.0, self.scale):
+            return
+        scale, offset = self.scale, self.offset
+        for tree in self.trees:
+            tree.fast, tree.slow, tree.square = tree.fast * scale, tree.slow * scale, tree.square * scale**2
+            for leaf in tree.leaves:
+                leaf.errors = F(float(leaf.errors) * scale * scale)
+                leaf.counts[1] = F(scale * float(leaf.counts[1]) + offset)
+                if leaf.block:
+                    leaf.block.sum = F(scale * float(leaf.block.sum) + offset * float(leaf.block.weight))
+                    for bins in leaf.block.of.values():
+                        for b in bins:
+                            b[1] = F(scale * float(b[1]) + offset * float(b[0]))
+        self.scale, self.offset = 1.0, 0.0
+
+    def forget(self, places):
+        for tree in self.trees:
+            nodes = [tree.root]
+            while nodes:
+                node = nodes.pop()
+                if isinstance(node, Split):
+                    nodes += node.children
+                    if node.feature in places:
+                        node.feature = None
+                elif node.block:
+                    for place in places:
+                        node.block.of.pop(place, None)
+        for place in places:
+            self.low.pop(place, None)
+            self.high.pop(place, None)

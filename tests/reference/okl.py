@@ -1,0 +1,908 @@
+"""OKLClassifier and OKLRegressor again, in dumb NumPy: dicts for samples, S itself, every system solved anew.
+
+Written from the equations at the heads of _core/mixture/mixture.pyx and its parts. What forgets after thousands of
+samples does not forget here, and no feature is ever dropped: the streams of the tests are shorter.  The trees are those
+of the core, which have a reference implementation of their own (forest.py): that one's logarithms are exact and the
+core's are not, which the stack would multiply.  What they are given, and when, is found here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from river_okl._core.mixture.forest import Forest
+from scipy import special
+
+POWERS = (0.0, 0.5, 1.0)
+EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)
+POSTERIORS = {  # λ, a, σ²
+    "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
+    "multiclass": ((1.0, 1.0, 0.05), (0.99, 1.0, 0.05)),
+    "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
+}
+FIRST = 4.0, 1  # scale, metric
+EXPERTS = (
+    6 + 1 + 3 + 1 + 2
+)  # Gaussian processes, the first-order learner, linear models, neighbours, forests; then (naive Bayes and) the stack
+TREES = ((3, 1), (4, 2))  # of every forest, and of how many features one is a candidate
+RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
+
+
+def clip(value, low, high):
+    return min(max(value, low), high)
+
+
+def sigmoid(z):
+    return float(special.expit(z))
+
+
+def mean_and_variance(values):
+    values = np.array(values)
+    mean = np.add.reduce(values) / len(values)
+    return float(mean), float(np.add.reduce((values - mean) ** 2) / len(values))
+
+
+def held(value, others):
+    """A value, or where it is an outlier among others the one at five deviations."""
+    if len(others) < 8 or min(others) == max(others):
+        return value
+    mean, variance = mean_and_variance(others)
+    return clip(value, mean - 5.0 * math.sqrt(variance), mean + 5.0 * math.sqrt(variance))
+
+
+class Running:
+    """Mean and variance of numbers, which start again where 500 are of another unit, or the first 25 after eight."""
+
+    def __init__(self):
+        self.values, self.block, self.run = [], [], 0
+
+    def kept(self, value):
+        """As what it counts: ten outliers one after another are none."""
+        return value if self.run >= 10 else held(value, self.values)
+
+    def moments(self, *more):
+        values = [*self.values, *map(self.kept, more)]
+        if min(values) == max(values):
+            return values[0], 0.0
+        return mean_and_variance(values)
+
+    def standing(self, value):
+        """Of a value that was added."""
+        mean, variance = self.moments()
+        found = (value - mean) / (math.sqrt(variance) or 1.0)
+        return found if self.run >= 10 else clip(found, -5.0, 5.0)
+
+    def add(self, value):
+        kept = self.kept(value)
+        self.run = self.run + 1 if held(value, self.values) != value else 0
+        self.values.append(kept)
+        if len(self.values) <= 8:
+            return False
+        self.block.append(held(value, self.block))
+        first = len(self.block) == 25 and len(self.values) == 33
+        if len(self.block) < 500 and not first:
+            return False
+        again = 0.0 < np.var(self.block) < (1e-2 if first else 1e-4) * self.moments()[1]
+        if again:
+            self.values = self.block
+        if again or not first:
+            self.block = []
+        return again
+
+
+class Scaler:
+    """What a feature's values are like."""
+
+    def __init__(self):
+        self.seen, self.known, self.first, self.count, self.centred = 0, {}, {}, {}, set()
+
+    def is_centred(self, name, present):
+        """Whether (nearly) all samples since its first had it, once the one at hand is counted."""
+        rate = (self.count[name] + present) / (self.seen + 2 - self.first[name])
+        return rate >= 0.9 if name in self.centred else self.count[name] >= 30 and rate >= 0.95
+
+    def scaled(self, x):
+        """Statistics include the sample; centred features that it lacks follow."""
+        found = {}
+        for name, value in x.items():
+            if name not in self.known:
+                found[name] = 0.0 if self.seen == 0 else float(np.sign(value))
+                continue
+            mean, variance = self.known[name].moments(value)
+            if self.is_centred(name, True):
+                found[name] = clip((value - mean) / math.sqrt(variance), -5.0, 5.0) if variance > 0.0 else 0.0
+            else:
+                size = math.sqrt(mean**2 + variance)
+                found[name] = clip(value / size, -5.0, 5.0) if size > 0.0 else 0.0
+        for name in sorted(self.centred - x.keys(), key=str):
+            mean, variance = self.known[name].moments()
+            there = self.is_centred(name, False) and variance > 0.0
+            found[name] = clip(-mean / math.sqrt(variance), -3.0, 3.0) if there else 0.0
+        return found
+
+    def learn(self, x):
+        for name, value in x.items():
+            if name not in self.known:
+                self.known[name], self.first[name], self.count[name] = Running(), self.seen + 1, 0
+                centred = self.seen == 0
+            else:
+                centred = self.is_centred(name, True)
+            (self.centred.add if centred else self.centred.discard)(name)
+            self.count[name] += 1
+            self.known[name].add(value)
+        for name in self.centred - x.keys():
+            if not self.is_centred(name, False):
+                self.centred.discard(name)
+        self.seen += 1
+
+
+class Point:
+    """A scaled sample, its target, and where the pool holds it its coefficients for every column."""
+
+    def __init__(self, x, y):
+        self.x, self.y, self.alpha = x, y, None
+
+
+class Kernel:
+    """0.8 RBF + 0.2 Linear at scale m under a metric; nothing is known of the stream at first."""
+
+    def __init__(self, scale, metric, jitter=0.0, least=0.0):
+        self.scale, self.metric, self.jitter, self.least = scale, metric, jitter, least
+        self.gamma = self.slope = 0.0
+        self.weights = {}
+
+    def matrix(self, A, B):
+        """κ of every sample of A with every one of B."""
+        column = {
+            name: j for j, name in enumerate(dict.fromkeys([name for x in (A if B is A else (*A, *B)) for name in x]))
+        }
+        w = np.array([self.weights.get(name, 1.0) for name in column])
+
+        def rows_of(samples):
+            rows = [[0.0] * len(w) for _ in samples]
+            for row, x in zip(rows, samples, strict=True):
+                for name, value in x.items():
+                    row[column[name]] = value
+            return np.array(rows).reshape(len(samples), len(w))
+
+        a = rows_of(A)
+        b = a if B is A else rows_of(B)
+        distances = ((a[:, None, :] - b[None, :, :]) ** 2) @ w
+        return 0.8 * np.exp(-self.gamma * distances) + 0.2 * self.slope * (a * w) @ b.T
+
+    def look(self, points, x):
+        """κ(Z, x) and κ(x, x)"""
+        row = self.matrix([*(z.x for z in points), x], [x])[:, 0]
+        self.k, self.own = row[:-1], row[-1]
+
+    def gram(self, points):
+        """K, jitter included."""
+        samples = [z.x for z in points]
+        K = self.matrix(samples, samples)
+        return K + self.jitter * np.diag(np.diag(K))
+
+    def project(self, dictionary):
+        """q = K⁻¹ k, and γ, the part of κ(x, ·) that the dictionary lacks."""
+        self.K = self.gram(dictionary)
+        self.q = np.linalg.solve(self.K, self.k)
+        self.residue = max((1.0 + self.jitter) * self.own - self.k @ self.q, 0.5 * self.jitter * self.own)
+        self.novel = self.residue > self.least * (1.0 + self.jitter) * self.own
+
+
+class Stack:
+    """Logistic regression on the log-odds of the others, beyond their weights."""
+
+    def __init__(self):
+        self.beta, self.P = np.zeros(EXPERTS + 1), np.eye(EXPERTS + 1)
+
+    def ask(self, p, weight):
+        p = np.clip(p, 1e-3, 1.0 - 1e-3)
+        self.odds = np.append(np.log(p / (1.0 - p)), 1.0)
+        score = self.odds @ (self.beta + np.append(weight, 0.0))
+        self.variance = self.odds @ self.P @ self.odds
+        self.p = sigmoid(score / math.sqrt(1.0 + math.pi / 8.0 * self.variance))
+        return self.p
+
+    def learn(self, c, w):
+        curvature = max(self.p * (1.0 - self.p), 0.01) * min(w, 10.0)
+        gain = self.P @ self.odds / (1.0 / curvature + self.variance)
+        self.beta = self.beta + gain * (c - self.p) * min(w, 10.0) / curvature
+        self.P = self.P - np.outer(gain, self.odds) @ self.P
+        self.P = self.P + 1e-5 * np.eye(EXPERTS + 1)
+
+
+class StackOfMany:
+    """A softmax of the others' logarithms, beyond their weights."""
+
+    def __init__(self):
+        self.beta, self.P = np.zeros(EXPERTS + 1), np.eye(EXPERTS + 1)
+
+    def ask(self, p, weight):
+        self.logs = np.log(np.maximum(p, 1e-3))
+        self.p = special.softmax((self.beta + weight) @ self.logs)
+        return self.p
+
+    def learn(self, c, w):
+        off = self.logs - (self.logs @ self.p)[:, None]
+        seen = np.where(self.p >= 1e-3, self.p, 0.0)
+        self.P = np.linalg.inv(np.linalg.inv(self.P) + min(w, 10.0) * (seen * off) @ off.T)
+        self.beta = self.beta + min(w, 10.0) * self.P @ off[:, c]
+        self.P = self.P + 1e-5 * np.eye(EXPERTS + 1)
+
+
+class Ridge:
+    """Bayesian linear regression."""
+
+    def __init__(self, n, prior, drift):
+        self.beta, self.P, self.prior, self.drift = np.zeros(n), prior * np.eye(n), prior, drift
+
+    def ask(self, u):
+        self.u, self.m = np.asarray(u), float(self.beta @ u)
+
+    def learn(self, y, noise):
+        gain = self.P @ self.u / (noise + self.u @ self.P @ self.u)
+        self.beta = self.beta + gain * (y - self.m)
+        self.P = self.P - np.outer(gain, self.u @ self.P)
+        self.P = self.P + self.drift * np.diag(np.diag(self.P) < self.prior)
+
+
+class Estimates:
+    """Of a target: the processes', a linear regression's on the first 63 features, one's on all of these."""
+
+    def __init__(self):
+        self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(10, 0.03, 1e-4)
+        self.stack.beta[:6] = 1.0 / 6.0
+        self.log_weight, self.residual, self.inputs = np.array([0.0, -2.0, -2.0]), np.ones(3), {}
+
+    def ask(self, x, means, of_neighbours, of_trees):
+        u = np.zeros(64)
+        u[0] = 1.0
+        for name, value in x.items():
+            if name in self.inputs:
+                u[self.inputs[name]] = value
+        self.linear.ask(u)
+        self.stack.ask([*means, self.linear.m, 1.0, of_neighbours, of_trees])
+
+    def know(self, names):
+        for name in names:
+            if name not in self.inputs and len(self.inputs) < 63:
+                self.inputs[name] = 1 + len(self.inputs)
+
+    @property
+    def weight(self):
+        return np.exp(self.log_weight) / np.exp(self.log_weight).sum()
+
+    def mix(self, mean, variance):
+        means = np.array([mean, self.linear.m, self.stack.m])
+        together = self.weight @ means
+        return together, self.weight @ ([variance, *self.residual[1:]] + (means - together) ** 2)
+
+    def learn(self, y, mean, w, most):
+        counts = min(w, 1.0)
+        squares = (y - np.array([mean, self.linear.m, self.stack.m])) ** 2
+        likelihood = np.exp(-0.5 * squares / self.residual) / np.sqrt(self.residual) + 1e-6
+        self.log_weight = 0.99 * self.log_weight + counts * np.log(likelihood)
+        self.log_weight -= self.log_weight.max()
+        held = np.minimum(squares, 25.0 * self.residual)
+        self.residual = np.maximum(self.residual + max(most, 0.01) * (held - self.residual), 1e-4)
+        self.linear.learn(y, max(self.residual[1], 0.01) / w)
+        self.stack.learn(y, max(self.residual[2], 0.003) / counts)
+
+    def learn_rest(self, y, means, of_neighbours, w):
+        """A weight beyond 1, from what the others say after they have learned it."""
+        self.stack.ask([*means, float(self.linear.beta @ self.linear.u), 1.0, of_neighbours, self.stack.u[9]])
+        self.stack.learn(y, max(self.residual[2], 0.003) / (w - 1.0))
+
+    def rescale(self, ratio, shift):
+        self.linear.beta *= ratio
+        self.linear.beta[0] += shift
+        self.stack.beta[7] = ratio * self.stack.beta[7] + shift * (1.0 - self.stack.beta[[*range(7), 8, 9]].sum())
+        for each in (self.linear, self.stack):
+            each.m = ratio * each.m + shift
+        self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
+
+
+class Linear:
+    """Logistic regression by stochastic gradient descent."""
+
+    def __init__(self, rate, scaler=None):
+        self.rate, self.scaler = rate, scaler  # of whoever has squares
+        self.columns = [{}]  # coefficients by name, those of squares by (name, "squared"); the bias is that of None
+
+    def ask(self, x):
+        self.x, self.rates = {**x, None: 1.0}, dict.fromkeys([*x, None], self.rate)
+        for name, v in x.items() if self.scaler else ():
+            self.x[name, "squared"] = min(v * v, 16.0) - (name in self.scaler.centred)
+            self.rates[name, "squared"] = 0.15 * self.rate
+        score = [sum(w.get(name, 0.0) * v for name, v in self.x.items()) for w in self.columns]
+        self.p = np.array([1.0 - sigmoid(score[0]), sigmoid(score[0])]) if len(score) == 1 else special.softmax(score)
+        return self.p
+
+    def learn(self, c, w):
+        target = np.eye(len(self.p))[c]
+        for column, error in zip(self.columns, (target - self.p)[-len(self.columns) :], strict=True):
+            for name, value in self.x.items():
+                column[name] = column.get(name, 0.0) + self.rates[name] * min(w, 10.0) * error * value
+
+    def add_class(self):
+        if len(self.columns) == 1:
+            half = {name: 0.5 * w for name, w in self.columns[0].items()}
+            self.columns = [{name: -w for name, w in half.items()}, half]
+        self.columns.append({})
+
+
+class Calibration:
+    """σ(a s / m), a by Newton's method."""
+
+    def __init__(self):
+        self.a, self.curvature, self.square, self.seen = 2.0, 5.0, 0.0, 0
+
+    def factor(self):
+        return self.a / math.sqrt(self.square) if self.square > 0.0 else 1.0
+
+    def update(self, margin):
+        self.seen += 1
+        self.square += (margin**2 - self.square) * max(1.0 / self.seen, 0.05)
+        if self.square > 0.0:
+            u = margin / math.sqrt(self.square)
+            p = sigmoid(self.a * u)
+            self.curvature = 0.995 * self.curvature + max(p * (1.0 - p), 1e-3) * u * u + 0.005 * 5.0
+            self.a = clip(self.a + (1.0 - p) * u / self.curvature, 1e-2, 1e2)
+
+
+class First:
+    """A passive-aggressive learner over the pool; a column for every class where there are more than two."""
+
+    def __init__(self, scale, metric):
+        self.kernel, self.calibration = Kernel(scale, metric), Calibration()
+
+    def ask(self, points, x, columns):
+        self.kernel.look(points, x)
+        self.row = dict(zip(points, self.kernel.k, strict=True))
+        self.score = sum((k * z.alpha for z, k in self.row.items() if z.alpha is not None), np.zeros(columns))
+        factor = self.calibration.factor()
+        if columns == 1:
+            p = sigmoid(factor * self.score[0])
+            return np.array([1.0 - p, p])
+        return special.softmax(math.sqrt(0.5) * factor * self.score)
+
+    def learn(self, c, w):
+        """PA-I with C = w; ``step`` is the coefficients that the sample gets, None: it is not needed."""
+        direction = np.zeros(len(self.score))
+        if len(direction) == 1:
+            direction[0] = 2.0 * c - 1.0
+        else:
+            rival = max((o for o in range(len(direction)) if o != c), key=lambda o: self.score[o])
+            direction[c], direction[rival] = math.sqrt(0.5), -math.sqrt(0.5)
+        margin = direction @ self.score
+        self.calibration.update(margin)
+        needed = margin < 1.0 and self.kernel.own > 0.0
+        self.step = (min(w, (1.0 - margin) / self.kernel.own) if needed else 0.0) * direction
+        return needed
+
+    def loss(self, point):
+        """What is lost where x takes over the part of a point along κ(x, ·)."""
+        own, k, alpha = self.kernel.own, self.row[point], point.alpha
+        return alpha @ alpha * max(own - k**2 / own, 0.0)
+
+    def take_over(self, point):
+        self.step = self.step + point.alpha * self.row[point] / self.kernel.own
+
+
+class Neighbours:
+    """The nearest four points vote, and show which features tell them apart."""
+
+    def __init__(self):
+        self.chance = [(v + 0.5) / 5.0 for v in range(5)]
+        self.count = [4.0] * 5
+        self.told = {}  # Σ s and Σ s² of every feature
+
+    def look(self, points, x, weights):
+        def distance(point):
+            names = x.keys() | point.x.keys()
+            return sum(weights.get(name, 1.0) * (x.get(name, 0.0) - point.x.get(name, 0.0)) ** 2 for name in names)
+
+        self.x, self.nearest = x, sorted(points, key=distance)[:4]
+
+    def ask(self, n_classes):
+        self.votes = [sum(point.y == o for point in self.nearest) for o in range(n_classes)]
+        p = np.array([self.chance[v] for v in self.votes])
+        return p / p.sum()
+
+    def learn(self, c, w):
+        if len(self.nearest) == 4:
+            for o, v in enumerate(self.votes):
+                self.count[v] = min(self.count[v] + min(w, 10.0), 1000.0)
+                self.chance[v] += ((o == c) - self.chance[v]) * min(w, 10.0) / self.count[v]
+                self.chance[v] = max(self.chance[v], 1e-6)
+
+    def tell_apart(self, differences):
+        """The covariance, among the nearest, of how different targets and a feature are."""
+        for name, value in self.x.items():
+            distances = [abs(value - point.x.get(name, 0.0)) for point in self.nearest]
+            s = 4.0 * np.cov(differences, distances, bias=True)[0, 1]
+            total, squares = self.told.get(name, (0.0, 0.0))
+            self.told[name] = total + s, squares + s * s
+
+
+class Bayes:
+    """Normal distributions of every feature in every class, which know a value of variance 1 before."""
+
+    def __init__(self):
+        self.samples, self.kappa, self.curvature = [], 1.0, 1.0
+
+    def ask(self, x, n_classes):
+        self.score = []
+        for c in range(n_classes):
+            own = [(w, z) for w, z, label in self.samples if label == c]
+            score = math.log(sum(w for w, _ in own) + 1.0)
+            for name, value in x.items():
+                weights, values = [w for w, z in own if name in z], [z[name] for _, z in own if name in z]
+                mean, spread = 0.0, 0.0
+                if values:
+                    mean = np.average(values, weights=weights)
+                    spread = np.average((np.array(values) - mean) ** 2, weights=weights)
+                variance = max((sum(weights) * spread + 1.0) / (sum(weights) + 1.0), 0.01)
+                score -= 0.5 * (math.log(variance) + min((value - mean) ** 2 / variance, 50.0))
+            self.score.append(score)
+        self.p = special.softmax(self.kappa * np.array(self.score))
+        return self.p
+
+    def sharpen(self, c):
+        off = self.score[c] - np.array(self.score)
+        self.curvature = 0.995 * self.curvature + max(self.p @ off**2 - (self.p @ off) ** 2, 0.0) + 0.005
+        self.kappa = clip(self.kappa + self.p @ off / self.curvature, 0.01, 2.0)
+
+    def learn(self, x, c, w):
+        self.samples.append((min(w, 10.0), x, c))
+
+
+class Trees:
+    """A forest of the core, over the scaled features in the order in which they came, those of one sample by name."""
+
+    def __init__(self, seed, n_trees, one_in, regression=False):
+        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression), {}
+
+    def items(self, x):
+        places = [self.places.get(name, -1) for name in x]
+        return np.array(places, dtype=np.int32), np.array([*x.values()], dtype=np.float64)
+
+    def ask(self, x):
+        return self.forest.predict(*self.items(x))
+
+    def learn(self, x, y, w):
+        for name in sorted(x, key=repr):
+            self.places.setdefault(name, len(self.places))
+        self.forest.train(*self.items(x), y, min(w, 1.0 if self.forest.regression else 10.0))
+
+
+class Process:
+    """What is believed of f at the dictionary: μ and S."""
+
+    def __init__(self, kernel, forgetting, prior_variance, noise, columns=1):
+        self.kernel, self.forgetting, self.prior_variance, self.noise = kernel, forgetting, prior_variance, noise
+        self.mu, self.S = np.zeros((0, columns)), np.zeros((0, 0))
+        self.inverse_temperature, self.curvature, self.residual = 6.0, 1.0, 1.0
+
+    def look(self):
+        self.m = self.kernel.q @ self.mu
+        self.spread()
+
+    def spread(self):
+        """Cov(f(Z), f(x)) and Var f(x)."""
+        lacking = self.prior_variance * self.kernel.residue
+        self.h = self.S @ self.kernel.q
+        self.v = max(lacking + self.kernel.q @ self.h, 1e-3 * lacking)
+
+    def forget(self):
+        """Back to the prior."""
+        self.S = self.forgetting * self.S + (1.0 - self.forgetting) * self.prior_variance * self.kernel.K
+        self.mu, self.m = math.sqrt(self.forgetting) * self.mu, math.sqrt(self.forgetting) * self.m
+        self.spread()
+
+    def learn(self, c, b, joins):
+        if joins:
+            self.S = np.block([[self.S, self.h[:, None]], [self.h[None, :], np.array([[self.v]])]])
+            self.mu = np.vstack([self.mu, self.m])
+            self.h = np.append(self.h, self.v)
+        self.mu = self.mu + np.outer(self.h, c)
+        if joins or b * self.v >= 0.01:
+            self.S = self.S - b * np.outer(self.h, self.h)
+
+    def probit(self, y, w):
+        s = math.sqrt(1.0 + self.v)
+        z = y * self.m[0] / s
+        r = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - special.log_ndtr(z))
+        return self.weighted(np.array([y * r / s]), r * (z + r) / s**2, w)
+
+    def gaussian(self, y, w):
+        return self.weighted((y - self.m) / (self.noise + self.v), 1.0 / (self.noise + self.v), w)
+
+    def weighted(self, c, b, w):
+        factor = w / (1.0 + (w - 1.0) * b * self.v)
+        return factor * c, factor * b
+
+    def take_over(self, other):
+        self.mu, self.S = other.mu.copy(), other.S.copy()
+        self.inverse_temperature, self.curvature, self.residual = (
+            other.inverse_temperature,
+            other.curvature,
+            other.residual,
+        )
+
+
+class OKL:
+    """Both classes; a target is a number, or the number of a class."""
+
+    def __init__(self, task, dictionary, pool=0, latest=0):
+        self.task, self.most_dictionary, self.most_pool, self.most_latest = task, dictionary, pool, latest
+        self.scaler, self.samples, self.slopes = Scaler(), [], {}
+        jitter, novel = (1e-4, 3e-4) if task == "regression" else (1e-3, 1e-3)
+        self.kernels = [Kernel(*kind, jitter, novel) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
+        self.processes = [Process(kernel, *posterior) for kernel in self.kernels for posterior in POSTERIORS[task]]
+        self.firsts = [] if task == "regression" else [First(*FIRST)]
+        self.linears = [] if task == "regression" else [*map(Linear, RATES[:-1]), Linear(RATES[-1], self.scaler)]
+        self.neighbours = Neighbours()
+        self.stack, self.bayes = Stack() if task == "binary" else None, Bayes()
+        self.n_classes = 1 if task == "regression" else 2
+        self.points, self.dictionary, self.latest = [], [], []
+        self.weights = [{}, {}, {}]  # of features, for each metric
+        self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
+        self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
+        if task == "regression":
+            self.forests = [Trees(1, 1, 1, regression=True)]
+        self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
+        self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
+        self.estimates = Estimates()
+        self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
+        self.metrics_learned = lambda: None  # whoever compares may have others
+
+    @property
+    def weight(self):
+        weight = np.exp(self.log_weight)
+        return weight / weight.sum()
+
+    @property
+    def experts(self):
+        """The weights of all of them."""
+        if self.task != "regression":
+            return self.weight
+        processes, *others = self.estimates.weight
+        return np.append(processes * self.weight, others)
+
+    @property
+    def among(self):
+        """The weights of the processes among themselves."""
+        return self.weight[:6] / self.weight[:6].sum()
+
+    @property
+    def pool(self):
+        return [point for point in self.points if point.alpha is not None]
+
+    def add_class(self):
+        """One more; the sample at hand is looked at anew."""
+        if self.n_classes == 2:
+            self.task, self.stack = "multiclass", StackOfMany()
+            self.log_weight = np.append(self.log_weight[:-1], [self.log_weight[:-1].max() - 2.0] * 2)
+            self.log_weight -= self.log_weight.max()
+            old, self.processes = self.processes, []
+            for i, before in enumerate(old):
+                process = Process(before.kernel, *POSTERIORS["multiclass"][i % 2], columns=2)
+                p = special.ndtr(before.mu[:, 0] / np.sqrt(1.0 + np.diag(before.S)))
+                process.mu = np.stack([1.0 - p, p], axis=1)
+                process.S = before.S * process.prior_variance / before.prior_variance
+                self.processes.append(process)
+        for process in self.processes:
+            process.mu = np.hstack([process.mu, np.zeros((len(process.mu), 1))])
+        for point in self.pool:
+            if len(point.alpha) == 1:
+                point.alpha = math.sqrt(0.5) * point.alpha * [-1.0, 1.0]
+            point.alpha = np.append(point.alpha, 0.0)
+        for linear in self.linears:
+            linear.add_class()
+        for trees in self.forests:
+            trees.forest.act("add_class")
+        self.n_classes += 1
+        self.look(self.raw)
+
+    # Predicting
+
+    def look(self, x):
+        self.raw, self.x = x, self.scaler.scaled(x)
+        for kernel in self.kernels:
+            kernel.look(self.dictionary, self.x)
+            kernel.project(self.dictionary)
+        for process in self.processes:
+            process.look()
+        self.neighbours.look(self.points, self.x, self.weights[2])
+        if self.task == "regression":
+            nearest = [point.y for point in self.neighbours.nearest]
+            means = [process.m[0] for process in self.processes]
+            self.estimates.ask(self.x, means, np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x))
+            return
+        self.p = []
+        for process in self.processes:
+            if self.task == "binary":
+                p = float(special.ndtr(process.m[0] / math.sqrt(1.0 + process.v)))
+                self.p.append([1.0 - p, p])
+            else:
+                self.p.append(special.softmax(process.inverse_temperature * process.m))
+        self.p += [first.ask(self.points, self.x, len(self.processes[0].m)) for first in self.firsts]
+        self.p += [linear.ask(self.x) for linear in self.linears]
+        self.p.append(self.neighbours.ask(self.n_classes))
+        self.p += [trees.ask(self.x) for trees in self.forests]
+        if self.task == "binary":
+            p = self.stack.ask(np.array([p[1] for p in self.p]), self.weight[:-1])
+            self.p.append([1.0 - p, p])
+        else:
+            self.p.append(self.bayes.ask(self.x, self.n_classes))
+            self.p.append(self.stack.ask(np.array(self.p), self.weight[:-1]))
+        self.p = np.array(self.p)
+        mixed = self.weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
+        self.mixed = mixed / mixed.sum()
+
+    def deviation(self):
+        variance = self.target.moments()[1] if self.target.values else 0.0
+        return math.sqrt(variance) if variance > 0.0 else 1.0
+
+    def mean_and_variance(self):
+        """In units of the standardised target."""
+        mean = self.weight @ [process.m[0] for process in self.processes]
+        each = [p.residual * (p.v + p.noise) + (p.m[0] - mean) ** 2 for p in self.processes]
+        return mean, self.weight @ each
+
+    def predict(self, x):
+        """Probabilities of the classes, or mean and deviation."""
+        self.look(x)
+        if self.task != "regression":
+            return self.mixed
+        mean, variance = self.estimates.mix(*self.mean_and_variance())
+        centre = self.target.moments()[0] if self.target.values else 0.0
+        return centre + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
+
+    # Learning
+
+    def learn(self, x, y, w=1.0):
+        """The sample that ``predict`` saw last."""
+        self.scaler.learn(x)
+        self.estimates.know(self.x)
+        self.samples.append(self.x)
+        self.seen += 1
+        if self.task == "regression":
+            y = self.standardised(y)
+        if w > 0.0:
+            relative = (
+                w * np.mean(self.sample_weights) / np.mean(np.square(self.sample_weights))
+                if self.sample_weights
+                else 1.0
+            )
+            self.sample_weights.append(w)
+            self.learn_experts(y, relative)
+        if self.seen >= self.next_update:
+            self.update()
+
+    def standardised(self, y):
+        before, deviation = self.target.moments()[0] if self.target.values else 0.0, self.deviation()
+        again = self.target.add(y)
+        mean = self.target.moments()[0]
+        if self.seen > 2 and not again:
+            ratio, shift = deviation / self.deviation(), (before - mean) / self.deviation()
+            for process in self.processes:
+                process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
+            for point in self.points:
+                point.y = ratio * point.y + shift
+            self.estimates.rescale(ratio, shift)
+            self.forests[0].forest.act("rescale", ratio, shift)
+        return self.target.standing(y)
+
+    def learn_experts(self, y, w):
+        surprise = self.judge(y, w)
+        for trees in self.forests:
+            trees.learn(self.x, y, w)
+        for linear in self.linears:
+            linear.learn(y, w)
+        if self.task != "regression":
+            self.neighbours.learn(y, w)
+            self.bayes.learn(self.x, y, w)
+        confident = surprise <= (1.0 if self.task == "regression" else 0.3)
+        if not confident and len(self.neighbours.nearest) == 4:
+            numbers = self.task == "regression"
+            self.neighbours.tell_apart([abs(y - z.y) if numbers else y != z.y for z in self.neighbours.nearest])
+        needed = max((first.learn(y, w) for first in self.firsts), default=False)
+        if len(self.dictionary) > 1 and (self.seen % 8 == 0 or self.task == "regression"):
+            self.learn_slopes()
+        joins = any(kernel.novel for kernel in self.kernels)
+        if len(self.dictionary) >= self.most_dictionary and confident:
+            joins = False
+        for process in self.processes:
+            process.forget()
+            if self.task == "regression":
+                step = process.gaussian(y, w)
+            elif self.task == "binary":
+                step = process.probit(2.0 * y - 1.0, w)
+            else:
+                step = process.gaussian(np.eye(self.n_classes)[y], w)
+            process.learn(*step, joins)
+            process.m = process.m + step[0] * process.v
+        if self.task == "regression" and w > 1.0:
+            of_nearest = np.mean([y, *(z.y for z in self.neighbours.nearest[:3])])
+            self.estimates.learn_rest(y, [process.m[0] for process in self.processes], of_nearest, w)
+        point = Point(self.x, y)
+        if joins:
+            self.dictionary.append(point)
+        if needed and len(self.pool) >= self.most_pool:
+            self.leave_pool()
+        if len(self.dictionary) > self.most_dictionary:
+            self.leave_dictionary()
+        if needed:
+            point.alpha = self.firsts[0].step
+        if self.most_latest:
+            self.latest.append(point)
+            if len(self.latest) > self.most_latest:
+                self.release(self.latest.pop(0))
+        if needed or point in self.dictionary or point in self.latest:
+            self.points.append(point)
+
+    def judge(self, y, w):
+        """New weights for the experts; how surprising y is."""
+        weight = self.weight
+        self.share += self.among.reshape(3, 2).sum(axis=1)
+        if self.task == "regression":
+            of_processes, variance = self.mean_and_variance()
+            mean, variance = self.estimates.mix(of_processes, variance)
+            self.estimates.learn(y, of_processes, w, 1.0 / (self.seen + 1))
+            outside = abs(y - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
+            self.spread = clip(self.spread + 0.02 * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
+            likelihood, surprise = [], 0.0
+            for process, share in zip(self.processes, weight, strict=True):
+                variance = process.v + process.noise
+                residual = (y - process.m[0]) ** 2 / variance
+                surprise += share * residual / process.residual
+                likelihood.append(
+                    math.exp(-0.5 * residual / process.residual) / math.sqrt(process.residual * variance) + 1e-6
+                )
+                gain = max(1.0 / (self.seen + 1), 0.01)
+                process.residual = max(process.residual + gain * (min(residual, 25.0) - process.residual), 1e-4)
+        else:
+            likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
+        if self.task == "multiclass":
+            self.bayes.sharpen(y)
+            for process, p in zip(self.processes, self.p, strict=False):
+                mean = p @ process.m
+                process.curvature = 0.995 * process.curvature + max(p @ process.m**2 - mean**2, 0.0) + 0.005
+                process.inverse_temperature = clip(
+                    process.inverse_temperature + (process.m[y] - mean) / process.curvature, 1.0, 50.0
+                )
+        if self.stack is not None:
+            self.stack.learn(y, w)
+        most = 1.0 if self.task == "regression" else 10.0
+        self.log_weight = 0.99 * self.log_weight + min(w, most) * np.log(likelihood)
+        self.log_weight -= self.log_weight.max()
+        return surprise
+
+    def leave_pool(self):
+        (first,) = self.firsts
+        gone = self.pool[int(np.argmin([first.loss(point) for point in self.pool]))]
+        first.take_over(gone)
+        gone.alpha = None
+        self.release(gone)
+
+    def leave_dictionary(self):
+        losses = 0.0
+        for w, process in zip(self.among, self.processes, strict=True):
+            Q = np.linalg.inv(process.kernel.gram(self.dictionary))
+            losses = losses + (w + 1e-3) * ((Q @ process.mu) ** 2).sum(axis=1) / np.diag(Q) ** 2
+        r = int(np.argmin(losses))
+        gone, last = self.dictionary[r], self.dictionary.pop()
+        order = list(range(len(self.dictionary)))
+        if r < len(order):  # the last takes its place
+            self.dictionary[r], order[r] = last, len(order)
+        for process in self.processes:
+            process.mu, process.S = process.mu[order], process.S[np.ix_(order, order)]
+        self.release(gone)
+
+    def release(self, point):
+        """A point that nobody holds is no more; the last takes its place."""
+        if point in self.points and point not in (*self.dictionary, *self.latest) and point.alpha is None:
+            i, last = self.points.index(point), self.points.pop()
+            if i < len(self.points):
+                self.points[i] = last
+
+    # Metrics and kernels
+
+    def learn_slopes(self):
+        """The squared slopes of the mean, by central differences."""
+        names, step, total = list(self.x), 1e-5, 0.0
+        moved = [{**self.x, name: self.x[name] + side * step} for name in names for side in (1.0, -1.0)]
+        for i, kernel in enumerate(self.kernels):
+            if self.among[2 * i] + self.among[2 * i + 1] < 0.001:
+                continue
+            mu = sum(self.among[e] * self.processes[e].mu for e in (2 * i, 2 * i + 1))
+            total = total + kernel.matrix(moved, [z.x for z in self.dictionary]) @ np.linalg.solve(kernel.K, mu)
+        slopes = (total[0::2] - total[1::2]) / (2.0 * step)
+        for name, slope in zip(names, slopes, strict=True):
+            self.slopes.setdefault(name, []).append(slope @ slope)
+
+    def update(self):
+        """Bandwidths follow the stream, metrics the slopes, kernels the weight."""
+        before = [kernel.gram(self.dictionary) for kernel in self.kernels]
+        first, growth = (60, 4) if self.task == "regression" else (200, 2)
+        if self.seen < first:
+            self.next_update = min(t for t in (*EARLY, first) if t > self.seen)
+        else:
+            self.next_update = self.seen + min(2000, self.seen // growth)
+            self.updates += 1
+            if self.updates > 1:
+                self.move_kernel(before)
+            self.share = np.zeros(3)
+            self.learn_metrics()
+            self.metrics_learned()
+        self.tune()
+        if self.task == "regression":
+            self.doubt(before)
+
+    def learn_metrics(self):
+        G = {name: float(np.mean(slopes)) for name, slopes in self.slopes.items()}
+        total = sum(G.values())
+        if total > 1e-200 and len(G) > 1:
+            mean = total / len(G)
+            for name, (evidence, squares) in self.neighbours.told.items():
+                if name in G and evidence > 3.0 * math.sqrt(squares):
+                    G[name] = max(G[name], mean)
+                self.neighbours.told[name] = 0.5 * evidence, 0.5 * squares
+            total = sum(G.values())
+            half = np.mean([math.sqrt(g / total) for g in G.values()])
+            for name, g in G.items():
+                self.weights[1][name] = max(math.sqrt(g / total) / half, 0.003)
+                self.weights[2][name] = max(g / total * len(G), 0.003)
+        self.slopes = {}
+
+    def tune(self):
+        """Every γ from the mean squared distance of consecutive samples, and their mean square."""
+        pairs = list(zip(self.samples, self.samples[1:], strict=False))
+        for kernel in self.kernels + [first.kernel for first in self.firsts]:
+            w = self.weights[kernel.metric]
+            distances = [
+                sum(w.get(name, 1.0) * (a.get(name, 0.0) - b.get(name, 0.0)) ** 2 for name in a.keys() | b.keys())
+                for a, b in pairs
+            ]
+            squares = [sum(w.get(name, 1.0) * v**2 for name, v in a.items()) for a in self.samples]
+            distance, square = float(np.mean(distances)), float(np.mean(squares))
+            kernel.gamma = 3.0 * kernel.scale / distance if distance > 0.0 else 0.0
+            kernel.slope = 1.0 / square if square > 0.0 else 0.0
+            kernel.weights = dict(w)
+
+    def doubt(self, before):
+        """Evidence counts as far as the kernel is still the same: the cosine of what is off the diagonals."""
+        off = np.tril_indices(len(self.dictionary), -1)
+        for i, (kernel, was) in enumerate(zip(self.kernels, before, strict=True)):
+            K = kernel.gram(self.dictionary)
+            a, b = was[off], K[off]
+            keep = clip(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)), 1e-3, 1.0) if a.any() and b.any() else 1.0
+            for process in self.processes[2 * i : 2 * i + 2]:
+                process.S = keep * process.S + (1.0 - keep) * process.prior_variance * K
+
+    def move_kernel(self, grams):
+        """The least believed kernel becomes a neighbour of the most believed one."""
+        low, high = int(np.argmin(self.share)), int(np.argmax(self.share))
+        if self.share[low] >= 0.5 * self.share[high]:
+            return
+        best = self.kernels[high]
+        other = 16.0 if self.processes[2 * high].residual > 4.0 else 0.25
+        for scale, metric in (
+            (4.0 * best.scale, best.metric),
+            (other * best.scale, best.metric),
+            (best.scale, best.metric + 1),
+            (best.scale, best.metric - 1),
+        ):
+            there = any((kernel.scale, kernel.metric) == (scale, metric) for kernel in self.kernels)
+            if there or not 0.005 <= scale <= 100.0 or not 0 <= metric <= 2:
+                continue
+            self.kernels[low].scale, self.kernels[low].metric = scale, metric
+            for b in range(2):
+                self.processes[2 * low + b].take_over(self.processes[2 * high + b])
+                self.log_weight[2 * low + b] = self.log_weight[2 * high + b] - 2.0
+            self.log_weight -= self.log_weight.max()
+            grams[low] = grams[high]
+            return
