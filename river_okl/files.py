@@ -1,6 +1,6 @@
 """Files as streams: CSV with any of the usual separators, with or without a header, and libsvm; and a progress bar.
 
-A file is read twice: first to find out what it holds and what is wrong with it, then by whoever learns it.
+A file is read twice: first to find out what it holds and what is wrong with it, then to learn from it.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class _Table(NamedTuple):
 
 
 def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
-    """The rows of the first lines, up to what cannot be read: whoever reads the file says what that is."""
+    """The rows of the first lines, up to what cannot be read: reading the file reports that."""
     rows: list[list[str]] = []
     with contextlib.suppress(csv.Error):
         rows.extend(row for row in csv.reader(lines, delimiter=separator, skipinitialspace=True) if row)

@@ -76,11 +76,11 @@ class BPA(KernelModel):
             _replace(f, step)
 
 
-def _least_lost(f: Expansion, residues: NDArray[np.float64], dependent: float = DEPENDENT) -> int:
+def _least_lost(f: Expansion, residuals: NDArray[np.float64], dependent: float = DEPENDENT) -> int:
     """The r with the least α_r² δ_r², given δ² of the oldest support vectors in f."""
-    n = len(residues)
-    residues[residues < dependent * f.self_similarities[:n]] = 0.0
-    return f.oldest_of_least(f.magnitudes[:n] ** 2 * residues)
+    n = len(residuals)
+    residuals[residuals < dependent * f.self_similarities[:n]] = 0.0
+    return f.oldest_of_least(f.magnitudes[:n] ** 2 * residuals)
 
 
 def _replace(f: Expansion, step: float) -> None:

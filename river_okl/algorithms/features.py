@@ -24,7 +24,7 @@ DEPENDENT = 1e-8  # of κ(x, x): δ² below it is rounding
 
 @functools.lru_cache(maxsize=1000)
 def numbered(n: int, *names: str) -> list[str]:
-    """Names with the numbers below n: the same list each time, which nobody changes."""
+    """Names with the numbers below n: the same list each time, never changed."""
     return [f"{name}{i}" for name in names for i in range(n)]
 
 
@@ -197,18 +197,18 @@ class NystroemFeatures(KernelFeatures):
         if len(f) == self.budget or w == 0.0:
             return
         c = times(self._inverse, f.row)  # L⁻¹ k, so that Pκ(x, ·) has the norm ‖c‖
-        residue = f.self_similarity - dot(c, c)
-        if residue > max(self.tolerance**2, DEPENDENT) * f.self_similarity:
+        residual = f.self_similarity - dot(c, c)
+        if residual > max(self.tolerance**2, DEPENDENT) * f.self_similarity:
             f.add(0.0)
-            self._inverse = _grown(self._inverse, c, residue)
+            self._inverse = _grown(self._inverse, c, residual)
 
     def _factorise(self) -> None:
         """L⁻¹ from the Gram matrix; a sample that depends on those before under this γ has the coordinate 0."""
         inverse, K = np.zeros((0, 0)), self._f.gram()
         for i in range(len(K)):
             c = times(inverse, np.ascontiguousarray(K[i, :i]))
-            residue = K[i, i] - dot(c, c)
-            inverse = _grown(inverse, c, residue if residue > DEPENDENT * K[i, i] else math.inf)
+            residual = K[i, i] - dot(c, c)
+            inverse = _grown(inverse, c, residual if residual > DEPENDENT * K[i, i] else math.inf)
         self._inverse, self._gammas = inverse, self._f.kernel.gammas
 
     def _check_state(self) -> None:
@@ -224,9 +224,9 @@ class NystroemFeatures(KernelFeatures):
                 raise ValueError("a factor that is not that of the samples")
 
 
-def _grown(inverse: NDArray[np.float64], c: NDArray[np.float64], residue: float) -> NDArray[np.float64]:
+def _grown(inverse: NDArray[np.float64], c: NDArray[np.float64], residual: float) -> NDArray[np.float64]:
     """L⁻¹ with one more row, (-cᵀL⁻¹, 1)/δ, for a sample with coordinates c and this δ²."""
-    n, delta = len(inverse), math.sqrt(residue)
+    n, delta = len(inverse), math.sqrt(residual)
     grown = np.zeros((n + 1, n + 1))
     grown[:n, :n] = inverse
     grown[n, :n] = -transposed_times(inverse, c) / delta

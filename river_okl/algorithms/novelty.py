@@ -157,15 +157,15 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
 
 def _learn(f: Expansion, x: Any, step: float, budget: int) -> None:
     """f + step κ(x, ·), or what is nearest to it with one support vector less."""
-    residue = f.project()
-    if residue <= NEAR * f.self_similarity:
+    residual = f.project()
+    if residual <= NEAR * f.self_similarity:
         f.absorb(step)
     elif len(f) < budget:
         f.add(step)
     else:
         lost = f.coefficients**2 / f.inverse_diagonal  # ‖α_r (κ_r - P κ_r)‖², P the projection on the others
         r = f.oldest_of_least(lost)
-        if step**2 * residue <= lost[r]:
+        if step**2 * residual <= lost[r]:
             f.absorb(step)
         else:
             project_on_others(f, r)

@@ -118,9 +118,9 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
             _project_or_add(self, y * w)
         elif self.tolerance > 0.0 and len(f) > 0:  # a margin error, §4 of the paper
             loss = 1.0 - margin
-            residue = f.project()
-            captured = f.self_similarity - residue  # ‖Pκ‖²
-            beyond = loss - math.sqrt(residue) / self.tolerance
+            residual = f.project()
+            captured = f.self_similarity - residual  # ‖Pκ‖²
+            beyond = loss - math.sqrt(residual) / self.tolerance
             if captured > 0.0 and beyond > 0.0:
                 f.absorb(y * w * min(loss / captured, 2.0 * beyond / captured, 1.0))
 
@@ -136,8 +136,8 @@ def _check_tolerance(model: ProjectronClassifier | ProjectronPlusPlusClassifier)
 def _project_or_add(model: ProjectronClassifier | ProjectronPlusPlusClassifier, step: float) -> None:
     """f + step P κ(x, ·) where the point is near the span of the support vectors, else f + step κ(x, ·)."""
     f = model._f
-    residue = f.project()  # ‖δ‖², eq. (6)
-    near = residue <= max(model.tolerance**2, DEPENDENT * f.self_similarity)
+    residual = f.project()  # ‖δ‖², eq. (6)
+    near = residual <= max(model.tolerance**2, DEPENDENT * f.self_similarity)
     if near or len(f) == f.budget:
         f.absorb(step)
     else:

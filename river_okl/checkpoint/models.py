@@ -90,7 +90,7 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
     """A model, or what one of its parameters is."""
     cls = type(thing)
     if cls in model_classes().values():
-        thing = copy.deepcopy(thing)  # between two samples of whoever learns it meanwhile
+        thing = copy.deepcopy(thing)  # between two samples, if another thread learns it meanwhile
     positional, named = _arguments(thing)
     content: dict[str, Any] = {"class": class_names()[cls]}
     if positional:

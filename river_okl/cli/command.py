@@ -92,7 +92,7 @@ def _table(results: list[Result], regression: bool) -> None:
     for row in rows:
         table.add_row(*row)
     console = Console(width=width)
-    with console.capture() as text:  # what it writes itself ends in an exit of its own where nobody reads
+    with console.capture() as text:  # its own writing would exit if nobody reads
         console.print(table)
     print(text.get(), end="")
 
@@ -252,7 +252,7 @@ def main(argv: list[str] | None = None) -> None:
             _run(_parser().parse_args(argv))
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads, such as ``head``, has seen enough
+    except BrokenPipeError:  # the reader, such as ``head``, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the exit
         raise SystemExit(141) from None  # 128 + SIGPIPE
     except (

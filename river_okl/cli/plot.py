@@ -30,7 +30,7 @@ __all__ = ["check_file", "decision_surface", "learning_curves"]
 NEGATIVE, POSITIVE = (
     "#2166ac",
     "#b2182b",
-)  # the ends of the colour map RdBu_r, which colour-blind readers can tell apart
+)  # the ends of the colour map RdBu_r, which colour-blind readers can distinguish
 # Okabe and Ito's colours, without yellow, which is too faint for a line
 COLORS = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"
 

@@ -251,19 +251,19 @@ def pursued(row: Callable[[int], Arrays], diagonal: Arrays, values: Arrays, most
 
     """
     basis = np.zeros((most, len(diagonal)))  # of Newton: orthonormal, and 0 at the points before
-    left, residue, chosen = values.copy(), diagonal.copy(), []
+    left, residual, chosen = values.copy(), diagonal.copy(), []
     for n in range(most):
-        novel = residue > 1e-9 * diagonal
-        gain = np.where(novel, (left**2).sum(axis=1) / np.where(novel, residue, 1.0), -1.0)
+        novel = residual > 1e-9 * diagonal
+        gain = np.where(novel, (left**2).sum(axis=1) / np.where(novel, residual, 1.0), -1.0)
         most_gained = gain.max()
         if most_gained <= 0.0:
             break
         i = int((gain >= most_gained * (1.0 - TIE)).argmax())
         chosen.append(i)
-        basis[n] = (row(i) - basis[:n, i] @ basis[:n]) / math.sqrt(residue[i])
-        left -= np.outer(basis[n], left[i] / math.sqrt(residue[i]))
-        residue = residue - basis[n] ** 2
-        residue[i] = 0.0
+        basis[n] = (row(i) - basis[:n, i] @ basis[:n]) / math.sqrt(residual[i])
+        left -= np.outer(basis[n], left[i] / math.sqrt(residual[i]))
+        residual = residual - basis[n] ** 2
+        residual[i] = 0.0
     return chosen
 
 

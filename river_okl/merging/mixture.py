@@ -1,20 +1,21 @@
-"""Mixtures that learned side by side (``OKLClassifier``, ``OKLRegressor``): each part merges by the rule of its kind.
+"""Mixtures that learned side by side (``OKLClassifier``, ``OKLRegressor``): each expert merges by a rule of its own.
 
-    scaler, target, metrics     as if one stream had been counted (statistics.py), like moments of sample weights; the
-                                weights of the metrics are averaged
-    kernels                     the three that were believed most; who has another takes over from its best, as it
-                                does where a kernel moves
-    processes                   evidence adds up over one dictionary (gaussian.py), which is chosen from all of theirs
-    pool                        sums of expansions: Σ w_i f_i, of which the heaviest points stay
-    neighbours                  the latest samples of all; every point keeps its target, in the units of the merged one
-    naive Bayes                 as if one stream had been counted, of the average length
-    forests                     those of the shard that learned most; of equals, that whose trees err least: trees that
-                                grew apart have no average
-    linear models, stack        averages, as are the log-weights of the experts and the fits of probabilities
-    estimates                   a regression's coefficients by how sure each mixture is of them; its stack begins anew
+    scaler, target, distances   as if one stream had been counted (statistics.py), like the moments of sample weights;
+                                feature weights are averaged
+    kernels                     the three with the highest weights; a mixture with another one continues from its best,
+                                as it does if a kernel moves
+    processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
+    pool                        a sum of expansions, Σ w_i f_i; the heaviest points stay
+    neighbours                  the latest samples of all; each point keeps its target, in the merged units
+    bayes                       as if one stream had been counted, of the average length
+    forest, random_forest       those of the shard with the largest share; of equals, the one with the lowest errors:
+                                trees that grew apart have no average
+    linear, stack               averages, like the log-weights of the experts and the fits of probabilities
+    combiner                    coefficients weighted by their precision; its stack restarts
 
-It is all read from ``Mixture.state`` and given to ``Mixture.restore``, which checks it.  Points are rows of one space
-with the points of all mixtures, equal ones once; features are its columns, those of the merged mixture first.
+An expert without points merges by the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a
+state for ``Mixture.restore``, which checks it.  Points are rows of one space with the points of all mixtures, equal
+ones once; features are its columns, those of the merged mixture first.
 """
 
 from __future__ import annotations
@@ -63,14 +64,14 @@ MEMORY = 10_000  # of a scaler, a metric, a target and the sample weights, as in
 SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
 METRICS = 3  # the plain one, and those that are learned
 LEAF, GONE = -1, -2  # of a forest's nodes: instead of the feature of a split
-STEPS = 12  # of conjugate gradients: what is left is 1 to 2 %, of what the lightest points said
-# Of a kernel that a mixture has, when kernels are compared: what few samples believe is no reason to give up one that
-# many have only not needed.
+STEPS = 12  # of conjugate gradients: 1 to 2 % of the contribution of the lightest points remains
+# Of each kernel of a mixture when kernels are compared: the opinion of few samples is no reason to give up a kernel
+# that many have not needed yet.
 LEAST_WEIGHT = 0.01
 
 
 @dataclasses.dataclass
-class Kernel:
+class KernelChoice:
     """A kernel of the processes: scale and metric, and the means that its γ come from."""
 
     scale: float
@@ -98,7 +99,9 @@ class Mixed:
         scaler = self.state["scaler"]
         self.names: dict[Hashable, int] = {name: i for i, name in enumerate(scaler["names"])}
         self.places: NDArray[np.int32] = scaler["place"]  # of these features in its metrics and linear models
-        self.kernels = [Kernel(m, int(metric), *means) for m, metric, *means in self.processes["kernels"].tolist()]
+        self.kernels = [
+            KernelChoice(m, int(metric), *means) for m, metric, *means in self.processes["kernels"].tolist()
+        ]
         weights = np.exp(self.state["log_weights"])
         self.mixture_weights: Arrays = weights / weights.sum()
         self.target = _moments(self.state["target"][:-1]) if "target" in self.state else Moments()
@@ -122,16 +125,16 @@ class Mixed:
         n = len(POSTERIORS_OF[self.task])
         return slice(n * i, n * (i + 1))
 
-    def believed(self, i: int) -> float:
+    def kernel_weight(self, i: int) -> float:
         """The weight of the experts with kernel i."""
         return float(self.mixture_weights[self.of_kernel(i)].sum())
 
-    def source(self, kernel: Kernel) -> int:
-        """The own kernel that is of this kind, or the one that is believed most."""
+    def source(self, kernel: KernelChoice) -> int:
+        """Its kernel of this kind, or the one with the highest weight."""
         for i, own in enumerate(self.kernels):
             if own.kind == kernel.kind:
                 return i
-        return max(range(len(self.kernels)), key=self.believed)
+        return max(range(len(self.kernels)), key=self.kernel_weight)
 
     def settle(self, rows: Rows, at: dict[Hashable, int]) -> None:
         """Take the places that points and features have among all."""
@@ -229,7 +232,7 @@ class Merging:
         """One feature: of the start and of every shard that learned, where it is known."""
         before, ends = self.start.feature(name), [each.feature(name) for _, each in self.movers]
         if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
-            before = None  # forgotten by all, and begun anew
+            before = None  # dropped by all, and new again
         span, streams, gap = 0.0, [], math.inf
         votes = total = 0.0
         start = Moments(memory=MEMORY) if before is None else _moments(before["numbers"])
@@ -282,7 +285,7 @@ class Merging:
         while samples >= 2.0 * MEMORY:
             samples *= 0.5
             sums *= 0.5
-        updates = self.start.state["counts"][2]  # slopes begin anew where metrics are learned
+        updates = self.start.state["counts"][2]  # slopes restart when feature weights are learned
         going_on = [e for e, each in self.ends if each.state["counts"][2] == updates]
         parts = [*self.ends, (float(bool(going_on)) - sum(going_on), self.start)]
         slopes = sum(factor * self.known(each, "slopes") for factor, each in parts)
@@ -324,25 +327,25 @@ class Merging:
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
-    def merged_kernels(self) -> list[Kernel]:
-        """The kinds that are believed most, in the places where the first has them."""
+    def merged_kernels(self) -> list[KernelChoice]:
+        """The kinds with the highest weights, in the places that the first mixture has them in."""
         support: dict[tuple[float, int], float] = {}
         for share, each in self.movers:
             for k, kernel in enumerate(each.kernels):
-                believed = max(LEAST_WEIGHT, each.believed(k))
-                support[kernel.kind] = support.get(kernel.kind, 0.0) + share * believed
+                weight = max(LEAST_WEIGHT, each.kernel_weight(k))
+                support[kernel.kind] = support.get(kernel.kind, 0.0) + share * weight
         chosen = sorted(support, key=lambda kind: (-support[kind], kind))[: len(self.first.kernels)]
         slots = [kernel.kind if kernel.kind in chosen else None for kernel in self.first.kernels]
         rest = [kind for kind in chosen if kind not in slots]
         return [self.pooled(kind or rest.pop(0)) for kind in slots]
 
-    def pooled(self, kind: tuple[float, int]) -> Kernel:
+    def pooled(self, kind: tuple[float, int]) -> KernelChoice:
         """A kernel with the mean of the means that its owners have."""
         owners = [(share, kernel) for share, each in self.movers for kernel in each.kernels if kernel.kind == kind]
         mass = sum(share for share, _ in owners)
         distance = sum(share * kernel.mean_distance for share, kernel in owners) / mass
         square = sum(share * kernel.mean_square for share, kernel in owners) / mass
-        return Kernel(*kind, distance, square)
+        return KernelChoice(*kind, distance, square)
 
     def sources(self, each: Mixed) -> list[int]:
         """Which of its kernels stands for each of the merged ones."""
@@ -474,7 +477,7 @@ class Merging:
         if len(staying) > most:
             order = np.argsort(-(total[staying] ** 2).sum(axis=1).astype(np.float32), kind="stable")
             staying, leaving = np.sort(staying[order[:most]]), np.sort(staying[order[most:]])
-            kernel, weights = Kernel(SCALE, METRIC, *means.tolist()), self.weights[:, METRIC]
+            kernel, weights = KernelChoice(SCALE, METRIC, *means.tolist()), self.weights[:, METRIC]
             K = self.space.gram(kernel, weights, staying, staying)
             # what stays takes over of what leaves, as far as it matters
             total[staying] += solved(K, self.space.sums(kernel, weights, staying, leaving, total[leaving]))
@@ -509,7 +512,7 @@ class Merging:
         for _, each in self.movers:
             own = each.rows[each.state["neighbours"]["latest"]][::-1].tolist()
             ages |= {row: min(age, ages.get(row, age)) for age, row in enumerate(own)}
-        sums = self.space.X.sum(axis=1)  # whoever is first among the models, of equal ages the same ones stay
+        sums = self.space.X.sum(axis=1)  # of equal ages the same ones stay, whatever the order of the models
         chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:most][::-1]
         rows = np.append(rows, sorted({*chosen} - {*rows.tolist()})).astype(np.int64)
         position = {row: i for i, row in enumerate(rows.tolist())}
@@ -531,8 +534,8 @@ class Merging:
             "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
         }
 
-    def bayes(self) -> State:
-        """Of every class and feature what its values are like, whoever has seen them."""
+    def bayes(self, new: Any) -> State:
+        """The normal distributions of all streams together."""
         own = np.stack([self.along(1, each, each.state["bayes"]["gaussians"]) for _, each in self.movers])
         counts = np.array([share for share, _ in self.movers])[:, None, None] * own[..., 0]
         count = np.minimum(counts.sum(axis=0), own[..., 0].max(axis=0))  # as in mean
@@ -550,13 +553,13 @@ class Merging:
             "fit": self.mean(lambda each: each.state["bayes"]["fit"]),
         }
 
-    def linear(self) -> State:
+    def linear(self, new: Any) -> State:
         return {
             "coef": self.mean(lambda each: self.along(2, each, each.state["linear"]["coef"])),
             "bias": self.mean(lambda each: each.state["linear"]["bias"]),
         }
 
-    def stack(self) -> State:
+    def stack(self, new: Any) -> State:
         return {name: self.mean(lambda each: each.state["stack"][name]) for name in self.first.state["stack"]}  # noqa: B023
 
     def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
@@ -582,10 +585,12 @@ class Merging:
                 return found
         return forest
 
+    random_forest = forest
+
     # Estimates of a target --------------------------------------------------------------------------------------------
 
-    def combiner(self) -> State:
-        """The linear regression by how sure each is of its coefficients."""
+    def combiner(self, new: Any) -> State:
+        """The linear regression, coefficients weighted by their precision."""
         regressions = [(share, *self.regression(each)) for share, each in self.movers]
         precisions = [share * inverse(covariance) for share, _, covariance in regressions]
         information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
@@ -638,10 +643,8 @@ class Merging:
         rows, latest = self.latest(rows, f.neighbours.most)
         experts["neighbours"] = self.neighbours(rows, latest, f.neighbours.most)
         for expert in f.experts:
-            if expert.name in ("forest", "random_forest"):
-                experts[expert.name] = self.forest(expert)
-            elif expert.name not in experts:
-                experts[expert.name] = getattr(self, expert.name)()
+            if expert.name not in experts:
+                experts[expert.name] = getattr(self, expert.name)(expert)
         if self.task == "regression":
             spread = float(self.mean(lambda each: each.state["target"][-1]))
             experts["target"] = *_numbers(self.target), spread

@@ -106,7 +106,7 @@ def not_from_start(i: int, why: str) -> ValueError:
 
 def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int | None, start: Any) -> Shards:
     """Models that belong together, or an error that names what does not."""
-    found = [copy.deepcopy(model) for model in models]  # each between two samples of whoever learns it meanwhile
+    found = [copy.deepcopy(model) for model in models]  # each between two samples, if other threads learn it meanwhile
     if not found:
         raise ValueError("there are no models to merge")
     if budget is not None:

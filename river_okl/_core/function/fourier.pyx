@@ -50,11 +50,11 @@ cdef class Column(Owner):
 
     cdef double *numbers
 
-    def __cinit__(self, const double[::1] frequencies):
+    def __cinit__(self, const double[::1] column):
         cdef Py_ssize_t i
-        self.numbers = self.doubles(NULL, 0, (frequencies.shape[0] + LANES - 1) // LANES * LANES)
-        for i in range(frequencies.shape[0]):
-            self.numbers[i] = frequencies[i]
+        self.numbers = self.doubles(NULL, 0, (column.shape[0] + LANES - 1) // LANES * LANES)
+        for i in range(column.shape[0]):
+            self.numbers[i] = column[i]
 
 
 cdef class RandomFeatures(Owner):
