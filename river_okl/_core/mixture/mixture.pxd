@@ -64,6 +64,7 @@ cdef class Mixture(Owner):
     cdef double standardise(self, double target) noexcept
     cdef void judge(self, Outcome *y) noexcept
     cdef void update_weights(self) noexcept
+    cdef bint skips(self, Expert expert) noexcept
     cdef void hide(self, Expert expert) noexcept
     cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept
     cdef void drop_unheld(self, Py_ssize_t i) noexcept

@@ -188,7 +188,8 @@ cdef class Mixture(Owner):
         """All predictions, one expert after the other: a later one may use those of the earlier."""
         for expert in self.experts:
             if (<Expert> expert).rows:
-                (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
+                if not self.skips(expert):
+                    (<Expert> expert).ask(x, self.p + (<Expert> expert).first * self.n_classes)
                 if self.silenced:
                     self.hide(expert)
         return 0
@@ -296,7 +297,7 @@ cdef class Mixture(Owner):
         cdef Py_ssize_t evicted, last
         cdef bint joining = False
         for expert in self.experts:
-            (<Expert> expert).joins = (<Expert> expert).learn(x, y)
+            (<Expert> expert).joins = not self.skips(expert) and (<Expert> expert).learn(x, y)
         for expert in self.holders:
             if (<Expert> expert).joins and (<Expert> expert).is_full():
                 evicted = (<Expert> expert).evict(self.among)
@@ -338,6 +339,9 @@ cdef class Mixture(Owner):
         else:
             self.next_update = self.seen + min(LONGEST, self.seen // self.growth)
             self.updates += 1
+            for i in range(KERNELS):
+                if self.silent[i * POSTERIORS] and self.silent[i * POSTERIORS + 1]:  # then another one is to move
+                    self.share[i] = 0.9 * max([self.share[0], self.share[1], self.share[2]])
             if (
                 self.updates > 1
                 and "moves" not in self.silenced
@@ -445,6 +449,16 @@ cdef class Mixture(Owner):
         for e, name in enumerate(names):
             self.silent[e] = any([part in name for part in parts])
         self.update_weights()
+
+    cdef bint skips(self, Expert expert) noexcept:
+        """Whether all of its predictions are silent and nobody else needs what it does: then it costs no time."""
+        cdef Py_ssize_t e
+        if not self.silenced or expert.rows == 0 or expert is self.processes or expert is self.neighbours:
+            return False
+        for e in range(expert.first, expert.first + expert.rows):
+            if not self.silent[e]:
+                return False
+        return True
 
     cdef void hide(self, Expert expert) noexcept:
         """Its silent predictions become uniform."""
