@@ -380,7 +380,9 @@ def _snapshot(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """An attribute as pickles have it: see ``plain``."""
+    """An attribute as pickles have it: see ``plain``; the dtype of an array is NumPy's own object, and no copy."""
+    if type(value) is np.ndarray:
+        return value.astype(np.dtype(value.dtype.str))
     if type(value) is list:
         return [_plain(item) for item in value]
     if type(value) is dict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import pickle
+import sys
 import warnings
 
 from river import base
@@ -92,3 +93,9 @@ def snapshot(model):
 def decision(model, x):
     """The score of a classifier, the prediction of a regressor."""
     return model.predict_one(x) if isinstance(model, base.Regressor) else model.decision_function_one(x)
+
+
+def of_trees(model):
+    """What the trees of a mixture take: they grow, up to a bound that test_forest.py tests."""
+    experts = getattr(getattr(model, "_f", None), "experts", ())
+    return sum(sys.getsizeof(expert) for expert in experts if "forest" in expert.name)

@@ -305,7 +305,8 @@ class FailingRegression(optim.losses.Squared):
 
 def function(model):
     """What a model has learned: its expansions, and its random state."""
-    return [snapshot((f.state(), f.births)) for f in expansions(model)], snapshot(getattr(model, "_rng", None))
+    states = [snapshot((f.state(), getattr(f, "births", None))) for f in expansions(model)]
+    return states, snapshot(getattr(model, "_rng", None))
 
 
 def failing_loss(cls):

@@ -241,7 +241,7 @@ BLAS = {
 def test_no_step_calls_a_blas(path):
     """A product of NumPy's is as good as a call: it goes to the threads of OpenBLAS from some size on."""
     reading = {
-        "_explained",
+        "_contributions",
         "norm",
         "_check_state",
         "check_inverse",

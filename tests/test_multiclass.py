@@ -238,7 +238,7 @@ def test_an_explanation_adds_up():
 # A budget for each label ----------------------------------------------------------------------------------------------
 
 BUDGETED = [name for name, cls in CLASSES.items() if "budget" in parameters(cls)]
-SHARING = [name for name in BUDGETED if "PerClass" in str(inspect.signature(CLASSES[name]).parameters["budget"])]
+SHARING = [name for name in BUDGETED if "Budget" in str(inspect.signature(CLASSES[name]).parameters["budget"])]
 SHARING = [name for name in SHARING if name in NATIVE]
 
 

@@ -144,8 +144,10 @@ def test_stubs_have_the_names_of_what_is_compiled(module):
         for item in node.body:
             if isinstance(item, ast.FunctionDef) and not item.decorator_list and not item.name.startswith("__"):
                 embedded = (getattr(cls, item.name).__doc__ or "").splitlines()[0]
-                names = re.findall(r"(\w+)\s*(?::[^,)]*)?(?:=[^,)]*)?[,)]", embedded.partition("(")[2])
-                assert names == [arg.arg for arg in item.args.args], (item.name, embedded)
+                signature = re.sub(r"\[[^\]]*\]", "", embedded.partition("(")[2])
+                names = re.findall(r"(\w+)\s*(?::[^,)]*)?(?:=[^,)]*)?[,)]", signature)
+                arguments = [*item.args.args, *([item.args.vararg] if item.args.vararg else [])]
+                assert names == [arg.arg for arg in arguments], (item.name, embedded)
 
 
 @pytest.mark.parametrize("module", COMPILED)

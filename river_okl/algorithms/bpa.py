@@ -25,7 +25,7 @@ from river_okl.algorithms.support import DEPENDENT, TIE, nearest, project_on_oth
 from river_okl.checks import Budget, check_choice, check_positive
 from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
+from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, _plain
 
 NEARLY_DEPENDENT = 1e-7  # the same where δ² comes from an inverse Gram, which gives a dependent point 1e-8 as jitter
 
@@ -124,6 +124,12 @@ class _Neighbours:
 
     def state(self) -> dict[str, Any]:
         return {"nearest": self.nearest, "similarity": self.similarity, "gammas": self.gammas}
+
+    def __reduce__(self) -> Any:
+        return _Neighbours, (), _plain(self.state())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.restore(state)
 
     def restore(self, state: dict[str, Any]) -> None:
         nearest, similarity, gammas = state["nearest"], state["similarity"], state["gammas"]

@@ -120,7 +120,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
     >>> from river_okl import OKLClassifier
 
     >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
-    Accuracy: 90.8%
+    Accuracy: 90.4%
 
     References
     ----------

@@ -38,6 +38,7 @@ cdef class Function:
         self.lock = Lock()
 
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
+        """f(x) of a sample that is about to be learned, along its direction."""
         raise NotImplementedError
 
     cdef Py_ssize_t count_classes(self) noexcept:
