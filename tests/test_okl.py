@@ -598,3 +598,34 @@ def test_no_matrix_is_more_alike_than_itself(size):
         one = size * rng.uniform(size=(9, 9))
         assert 1.0 - 1e-12 < processes.alike(one, one * (1.0 + 1e-9 * rng.normal(size=(9, 9)))) <= 1.0
         assert processes.alike(one, -one) < 0.0
+
+
+# Points and classes ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [2, 3, 5])
+def test_a_sample_that_is_evicted_at_once_is_no_point(budget):
+    model = river_okl.OKLClassifier(budget=budget)
+    for x, y in streams.dense(streams.CLASSIFICATION, n=300):
+        model.learn_one(x, y)
+        assert len(model._f.points) <= budget
+        model._f._check()  # every point is held
+
+
+@pytest.mark.parametrize("order", [[1, 0], [2, 0, 1], [1, 2, 0]])
+def test_a_mixture_with_other_numbers_for_its_classes_is_the_same(order):
+    """Beyond what probabilities show at once: it goes on learning the same."""
+    n = len(order)
+    f = river_okl.OKLClassifier(budget=40)._f
+    stream = [(x, int(abs(7.0 * sum(x.values()))) % n) for x, _ in streams.dense(streams.CLASSIFICATION, n=300, d=4)]
+    for _ in range(2, n):
+        f.add_class()
+    for x, c in stream[:200]:
+        f.learn(x, c, 1.0)
+    other = f.permuted(order)
+    for x, c in stream[200:]:
+        expected = f.probabilities(x)
+        np.testing.assert_allclose(other.probabilities(x), [expected[o] for o in order], rtol=1e-6)
+        f.learn(x, c, 1.0)
+        other.learn(x, order.index(c), 1.0)
+    other._check()
