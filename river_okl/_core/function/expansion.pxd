@@ -51,4 +51,4 @@ cdef class Expansion(Function):
     cpdef Py_ssize_t replaceable(self, double dependent) except -1
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1
-    cdef int grow(self) except -1
+    cdef int grow(self, Py_ssize_t capacity) except -1

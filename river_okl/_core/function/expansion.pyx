@@ -290,7 +290,7 @@ cdef class Expansion(Function):
         if self.gram_ is not None:
             self.solve()
         if n == self.points.capacity:
-            self.grow()
+            self.grow(self.points.next_capacity())
         if self.norms.tracks():  # the values at x of what f is now
             self.sums.along(output)
             self.sums.of(0)
@@ -623,9 +623,8 @@ cdef class Expansion(Function):
         self.alpha.reserve_columns(n_columns)
         return 0
 
-    cdef int grow(self) except -1:
-        """Room for more support vectors, everywhere."""
-        cdef Py_ssize_t capacity = self.points.next_capacity()
+    cdef int grow(self, Py_ssize_t capacity) except -1:
+        """Room for this many support vectors, everywhere."""
         self.alpha.reserve(capacity)
         self.norms.reserve(capacity)
         if self.gram_ is not None:
@@ -660,8 +659,8 @@ cdef class Expansion(Function):
             self.reserve_columns(self.alpha.n_outputs * <Py_ssize_t> state["n_classes"])
             self.alpha.n_classes = state["n_classes"]
             self.alpha.start_directions()
-        while self.points.capacity < state["capacity"]:
-            self.grow()
+        if self.points.capacity < state["capacity"]:
+            self.grow(state["capacity"])
         self.points.restore(state, checked)
         if n:
             fill(self.rows.self_, state["self"], n * 8)

@@ -517,8 +517,8 @@ cdef class Mixture(Owner):
         checked_numbers("the shares of kernels", shares, (KERNELS,), 0.0)
         if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.most:
             raise ValueError(f"a mixture with {latest!r} latest samples")
-        while self.points.capacity < points["capacity"]:
-            self.points.grow(self.points.next_capacity())
+        if self.points.capacity < points["capacity"]:
+            self.points.grow(points["capacity"])
         self.points.restore(points, checked)
         self.scaler.restore(state["scaler"])
         self.words.restore(state["words"])
@@ -550,5 +550,5 @@ cdef class Mixture(Owner):
         return made
 
 
-def _new(cls, terms, budget, dictionary, scale):
-    return cls(terms, budget=budget, dictionary=dictionary, scale=scale)
+def _new(cls, terms, budget, dictionary, scale, *each):
+    return cls(terms, *each, budget=budget, dictionary=dictionary, scale=scale)
