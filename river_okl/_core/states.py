@@ -135,13 +135,14 @@ def check_points(state: dict[str, Any], most: int | None, lanes: int, sparse_bel
     square = checked_array(state, "square", np.float64, low=0.0)
     names, n = state["names"], square.size
     capacity, born = checked_whole(state, "capacity", n, 2**31), checked_whole(state, "born", n, LARGEST_COUNT)
-    room = 0
-    while room < capacity:
-        room = max(lanes, 2 * room)
-        if most is not None and room > most:
-            room = (most + lanes - 1) // lanes * lanes
-            break
-    if room != capacity or (most is not None and n > most):
+    if most is None:
+        room = 0
+        while room < capacity:
+            room = max(lanes, 2 * room)
+        fits = room == capacity
+    else:  # it stopped doubling at a smaller ``most`` if that has grown since, as with a budget for each label
+        fits = capacity % lanes == 0 and capacity <= (most + lanes - 1) // lanes * lanes and n <= most
+    if not fits:
         raise ValueError(f"capacity is {capacity} for {n} support vectors, of which there are at most {most}")
     if type(names) is not list or len(set(names)) != len(names):
         raise ValueError("a feature is there twice")

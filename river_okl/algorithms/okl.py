@@ -11,16 +11,15 @@ from typing import Any
 
 from river import utils
 
-from river_okl._core.mixture.class_mixture import ClassMixture
+from river_okl._core.mixture.class_mixture import MOST_POINTS, ClassMixture
 from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.words import named
-from river_okl.checks import check_dictionary, check_flag, check_whole
+from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
 
 DEFAULT_KERNEL = 0.8 * RBF() + 0.2 * Linear(gamma=None)
-MOST_POINTS = 10_000_000
 DICTIONARY = 64  # points that the Gaussian processes share: a sample costs O(DICTIONARY²)
 LATEST = 3  # samples for each point of a regression's dictionary
 
@@ -31,11 +30,13 @@ class OKL(PredictiveModel):
     _default_kernel = DEFAULT_KERNEL
     _takes_words = True
 
-    def __init__(self, kernel: Kernel | None, *, budget: int, scale: bool, points: int, dictionary: int) -> None:
+    def __init__(
+        self, kernel: Kernel | None, *, budget: Budget, scale: bool, points: int, dictionary: int, **options: Any
+    ) -> None:
         check_flag("scale", scale)
         self.budget = budget
         self.scale = scale
-        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale)
+        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale, **options)
 
     def _point(self, i: int) -> dict[Hashable, float]:
         return named(self._f.points.point(i))
@@ -90,7 +91,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
         three scales, which adapt to the quality of the predictions.
     budget
         Maximum number of points: up to 64 of them, at most half, are the dictionary of the Gaussian processes; three fifths of the others are
-        the pool of the first-order learner and two fifths the latest samples.
+        the pool of the first-order learner and two fifths the latest samples. A `PerClass(n)` is n points for each label, at first 2n; pool
+        and latest samples grow with every label from the third on.
     scale
         Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
         square, and not centred. Values farther than five standard deviations from the mean are clipped to that distance.
@@ -136,12 +138,16 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     _make = ClassMixture
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 1024, scale: bool = True):
-        check_whole("budget", budget, 2)
-        if budget > MOST_POINTS:
-            raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,}")
-        dictionary = min(DICTIONARY, budget // 2)
-        super().__init__(kernel, budget=budget, scale=scale, points=budget, dictionary=dictionary)
+    def __init__(self, kernel: Kernel | None = None, *, budget: Budget = 1024, scale: bool = True):
+        if isinstance(budget, PerClass):
+            points, each = 2 * budget.budget, budget.budget
+        else:
+            check_whole("budget", budget, 2)
+            points, each = budget, 0
+        if points > MOST_POINTS:
+            raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,} points")
+        dictionary = min(DICTIONARY, points // 2)
+        super().__init__(kernel, budget=budget, scale=scale, points=points, dictionary=dictionary, each=each)
 
     def _probabilities(self, x: Any) -> list[float]:
         found: list[float] = self._f.probabilities(x)

@@ -34,9 +34,9 @@ ALLOCATED_AT_LEAST = 2**26
 
 
 def is_name(value: Any) -> bool:
-    """Whether this can be a feature name or a label; the key of a gap has None in a tuple."""
+    """Whether this can be a feature name or a label."""
     if type(value) is tuple:
-        return all(part is None or is_name(part) for part in value)
+        return all(map(is_name, value))
     return type(value) in (str, int, bool) or (isinstance(value, float | np.generic) and bool(value == value))
 
 
@@ -96,7 +96,7 @@ class Writer:
 
     def name(self, name: Any, where: str) -> Any:
         """A feature name or a label."""
-        if type(name) is tuple:
+        if type(name) is tuple:  # the key of a gap has a None (_core/words.pyx)
             return {"tuple": [None if part is None else self.name(part, where) for part in name]}
         if is_name(name):
             return self(name, where)

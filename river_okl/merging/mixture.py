@@ -724,6 +724,9 @@ def _halvings(samples: float, steps: int) -> float:
 def merged(shards: Shards) -> tuple[Any, float]:
     """The mixture of all of them."""
     model = shards.new()
+    if issubclass(type(model), PredictiveClassifier):  # with a budget for each label, the room is that of all of them
+        while model._f.n_classes < shards.models[0]._f.n_classes:
+            model._f.add_class()
     state, error = Merging(shards).state(model._f)
     if issubclass(type(model), PredictiveClassifier):
         model._labels = Labels(shards.models[0]._labels.names)

@@ -5,6 +5,7 @@ from river_okl._core.scaler cimport Scaler
 cdef struct Gaussian:
     double count            # of the values that it is known from
     double mean, variance
+    double smoothed, log_smoothed   # its variance with the prior's; unset while count is 0
 
 
 cdef class Bayes(Expert):

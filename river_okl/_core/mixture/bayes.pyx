@@ -26,6 +26,12 @@ cdef double LEAST = 0.01            # of a variance; the prior is one value with
 cdef double LARGEST_TERM = 50.0         # squared standard deviations: bound of one feature's term
 
 
+cdef void smooth(Gaussian *g) noexcept:
+    """The variance that it predicts with."""
+    g.smoothed = fmax((g.count * g.variance + 1.0) / (g.count + 1.0), LEAST)
+    g.log_smoothed = log(g.smoothed)
+
+
 cdef class Bayes(Expert):
     """Over the features that a scaler counts."""
 
@@ -68,7 +74,7 @@ cdef class Bayes(Expert):
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         cdef Py_ssize_t o, j
-        cdef double total, off, variance
+        cdef double total, off
         cdef int32_t place
         cdef const Gaussian *g
         for o in range(self.n_classes):
@@ -81,8 +87,10 @@ cdef class Bayes(Expert):
                         total += log((g.count + 0.5) / (self.counts[o] + 1.0))
                         continue
                     off = x.scaled[j] - g.mean
-                    variance = fmax((g.count * g.variance + 1.0) / (g.count + 1.0), LEAST)
-                    total -= 0.5 * (log(variance) + fmin(off * off / variance, LARGEST_TERM))
+                    if g.count == 0.0:
+                        total -= 0.5 * fmin(off * off, LARGEST_TERM)
+                    else:
+                        total -= 0.5 * (g.log_smoothed + fmin(off * off / g.smoothed, LARGEST_TERM))
             self.score[o] = total
         softmax(self.score, self.inverse_temperature, self.n_classes, p)
         return 0
@@ -109,6 +117,7 @@ cdef class Bayes(Expert):
             off = x.scaled[j] - g.mean
             g.mean += gain * off
             g.variance = (1.0 - gain) * (g.variance + gain * off * off)
+            smooth(g)
         return False
 
     cdef void forget(self, list places) noexcept:
@@ -150,6 +159,7 @@ cdef class Bayes(Expert):
             self.counts[o] = counts[o]
             for j in range(self.scaler.size):
                 self.gaussians[o][j].count, self.gaussians[o][j].mean, self.gaussians[o][j].variance = gaussians[o, j]
+                smooth(&self.gaussians[o][j])
 
     def permuted(self, dict state, list order):
         return state | {name: state[name][order] for name in ("gaussians", "counts")}

@@ -11,6 +11,7 @@ cdef class ClassMixture(Mixture):
     cdef readonly Bayes bayes
     cdef readonly Stack stack
     cdef readonly tuple forests
+    cdef readonly Py_ssize_t each           # points that each class from the third on brings
     # scratch: the last sample
     cdef double *mixed                      # [n_classes] its probabilities
 

@@ -5,6 +5,8 @@ from typing import Any
 from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.mixture.pool import Pool
 
+MOST_POINTS: int
+
 class ClassMixture(Mixture):
     linear: Any
     bayes: Any

@@ -11,6 +11,8 @@ from river_okl._core.sample cimport Sample
 
 from river_okl._core.mixture.processes import NEWCOMER
 
+MOST_POINTS = 10_000_000            # of a budget
+
 cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or judged
 cdef double CONFIDENT = 0.7         # a label that had this probability was predicted confidently
@@ -18,15 +20,24 @@ cdef double MOST_WEIGHT = 10.0      # of a sample, for the experts without a bou
 cdef double LATEST = 0.4            # of the points beside the dictionary are the latest samples
 FORESTS = (3, 1), (4, 2)            # trees, and of how many features one is a candidate
 cdef double newcomer = NEWCOMER
+cdef Py_ssize_t most_points = MOST_POINTS
 
 
 cdef class ClassMixture(Mixture):
-    """Experts on the classes 0, 1, ... of which there are two at first."""
+    """Experts on the classes 0, 1, ... of which there are two at first.
 
-    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
+    Parameters
+    ----------
+    each
+        Points for each class, so that ``budget`` is twice as many and grows with the third; 0: the budget is one for all
+        of them.  The dictionary stays as it is.
+    """
+
+    def __init__(self, tuple terms, Py_ssize_t each=0, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
         cdef Py_ssize_t i, beside = budget - dictionary, latest = <Py_ssize_t> (LATEST * beside), of_two
         Mixture.__init__(self, terms, budget=budget, dictionary=dictionary, scale=scale)
         self.early, self.growth, self.n_classes = 200, 2, 2
+        self.each = each
         self.processes = Processes(self.distances, terms, dictionary, "binary")
         self.pool = Pool(self.distances, terms, beside - latest)
         self.linear = LinearModels(self.scaler)
@@ -47,6 +58,13 @@ cdef class ClassMixture(Mixture):
             self.log_weight[(<Forest> forest).first] = -newcomer
         self.update_weights()
 
+    def __reduce__(self):
+        make, options, state = Mixture.__reduce__(self)
+        if self.each:  # the budget is that of two classes, and grows again with those of the state
+            kind, terms, _, dictionary, scale = options
+            options = kind, terms, 2 * self.each, dictionary, scale, self.each
+        return make, options, state
+
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         self.mixed = self.doubles(self.mixed, 0, n_classes)
         return Mixture.reserve_predictions(self, n_classes)
@@ -55,14 +73,24 @@ cdef class ClassMixture(Mixture):
         """One more class.  With the third, each function of two classes becomes one for each of them."""
         cdef Py_ssize_t e
         cdef double largest
+        cdef Py_ssize_t budget = self.budget, beside = budget - self.processes.most
+        cdef Py_ssize_t more = max(0, min(self.each, most_points - budget))
+        cdef Py_ssize_t latest = <Py_ssize_t> (LATEST * (beside + more)) - <Py_ssize_t> (LATEST * beside)
+        most = budget + more + 2
         # whatever may raise; no expert has another class yet
         self.reserve_predictions(self.n_classes + 1)
         for expert in self.experts:
             (<Expert> expert).reserve_class()
+        if more:
+            self.neighbours.reserve_latest(latest)
         # and what does not
         for expert in self.experts:
             (<Expert> expert).add_class()
         self.n_classes += 1
+        if more:
+            self.points.most, self.points.limit = most, budget + more + 2
+            self.pool.most += more - latest
+            self.neighbours.add_latest()
         if self.n_classes == 3:  # naive Bayes begins to predict, and the stack restarts
             largest = self.log_weight[0]
             for e in range(1, self.stack.first):

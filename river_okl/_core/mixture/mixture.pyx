@@ -559,5 +559,5 @@ cdef class Mixture(Owner):
         return made
 
 
-def _new(cls, terms, budget, dictionary, scale):
-    return cls(terms, budget=budget, dictionary=dictionary, scale=scale)
+def _new(cls, terms, budget, dictionary, scale, *each):
+    return cls(terms, *each, budget=budget, dictionary=dictionary, scale=scale)

@@ -60,6 +60,22 @@ cdef class Neighbours(Expert):
             self.place[i] = -1
         return 0
 
+    cdef int reserve_latest(self, Py_ssize_t more) except -1:
+        """Room for so many more of the latest samples."""
+        self.next_most = self.most + more
+        self.next_latest = <int32_t *> self.resize(self.next_latest, 0, self.next_most, 4)
+        return 0
+
+    cdef void add_latest(self) noexcept:
+        """From now on as many as there is room for; those that are there stay, in their order."""
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            self.next_latest[i] = self.latest[(self.start + i) % self.most]
+            self.place[self.next_latest[i]] = <int32_t> i
+        self.release(self.latest)
+        self.latest, self.next_latest = self.next_latest, NULL
+        self.most, self.start = self.next_most, 0
+
     cdef int reserve_points(self) except -1:
         if self.points.capacity > self.capacity:
             self.target = self.doubles(self.target, self.capacity, self.points.capacity)
@@ -95,14 +111,18 @@ cdef class Neighbours(Expert):
         return total
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        cdef Py_ssize_t o
+        cdef Py_ssize_t i, o
         cdef double total = 0.0
         self.search()
         if self.n_classes == 1:
             p[0] = self.mean() if self.most else 0.0
             return 0
         for o in range(self.n_classes):
+            p[o] = self.chance[0]
+        for i in range(self.found):
+            o = <Py_ssize_t> self.target[self.nearest[i]]
             p[o] = self.chance[self.votes(o)]
+        for o in range(self.n_classes):
             total += p[o]
         for o in range(self.n_classes):
             p[o] /= total

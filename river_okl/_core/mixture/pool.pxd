@@ -1,3 +1,5 @@
+from libc.stdint cimport uint64_t
+
 from river_okl._core.calibration cimport Calibration
 from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.mixture.distances cimport Distances
@@ -17,6 +19,9 @@ cdef class Pool(Expert):
     cdef Py_ssize_t capacity            # of what follows, one for each point:
     cdef double *absent                 # 0 if it is in the pool, infinite if it is not
     cdef double **coef                  # [columns]; 0 if it is not
+    cdef double *square                 # if there are many columns, Σ coef² over them ...
+    cdef uint64_t **marked              # [words] ... and which are not 0, a bit for each
+    cdef Py_ssize_t words               # of 64 columns, that there is room for
     # scratch: the last sample
     cdef double *row                    # κ(z, x)
     cdef double own                     # κ(x, x)
@@ -24,3 +29,5 @@ cdef class Pool(Expert):
     cdef double *loss                   # [capacity]
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
+    cdef void mark(self, Py_ssize_t i) noexcept
+    cdef void add_marked(self) noexcept

@@ -6,7 +6,8 @@ class of the sample and its strongest rival.  A sample that it learns from joins
 point with the lowest removal cost is evicted, as in BPA.
 """
 
-from libc.math cimport INFINITY, fmin, sqrt
+from libc.math cimport INFINITY, fmax, fmin, sqrt
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -20,10 +21,14 @@ from river_okl._core.sample cimport LARGEST_SUM, Sample
 from river_okl._core.mixture.distances import POWERS
 from river_okl._core.states import check_positions, checked_numbers
 
+cdef extern from *:
+    int lowest_bit "__builtin_ctzll"(unsigned long long) noexcept nogil
+
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
 
 SCALE, METRIC = 4.0, 1              # of its kernel; a second learner, of scale 15 without a metric, brought nothing
 cdef int metric = METRIC
+cdef Py_ssize_t MANY = 64           # columns: of more, it is known which coefficients of a point are not 0
 
 
 cdef class Pool(Expert):
@@ -41,12 +46,17 @@ cdef class Pool(Expert):
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """Room for more columns of coefficients, which are zero."""
-        cdef Py_ssize_t o
+        cdef Py_ssize_t o, words
         self.coef = <double **> self.resize(self.coef, self.reserved, max(columns, self.reserved), sizeof(double *))
         self.score = self.doubles(self.score, self.columns, columns)
         for o in range(self.reserved, columns):
             self.coef[o] = self.doubles(NULL, 0, self.capacity)
             self.reserved = o + 1
+        words = (columns + 63) // 64
+        self.marked = <uint64_t **> self.resize(self.marked, self.words, max(words, self.words), sizeof(uint64_t *))
+        for o in range(self.words, words):
+            self.marked[o] = <uint64_t *> self.resize(NULL, 0, self.capacity, 8)
+            self.words = o + 1
         return 0
 
     cdef int reserve_class(self) except -1:
@@ -60,8 +70,11 @@ cdef class Pool(Expert):
                 self.absent[i] = INFINITY
             for i in range(self.reserved):
                 self.coef[i] = self.doubles(self.coef[i], self.capacity, capacity)
+            for i in range(self.words):
+                self.marked[i] = <uint64_t *> self.resize(self.marked[i], self.capacity, capacity, 8)
             self.row = self.doubles(self.row, self.capacity, capacity)
             self.loss = self.doubles(self.loss, 0, capacity)
+            self.square = self.doubles(self.square, self.capacity, capacity)
             self.capacity = capacity
         return 0
 
@@ -70,6 +83,9 @@ cdef class Pool(Expert):
         cdef Py_ssize_t j
         if self.columns > 1:
             self.columns += 1
+            if self.columns == MANY + 1:
+                for j in range(self.points.n):
+                    self.mark(j)
             return
         self.columns = 3
         for j in range(self.points.n):
@@ -87,14 +103,30 @@ cdef class Pool(Expert):
                 &self.kernel.program, self.distances.dots[metric], False, self.distances.square[metric],
                 self.distances.own[metric], n, self.row
             )
-        for o in range(self.columns):
-            self.score[o] = loops.inner(self.row, self.coef[o], n) if n else 0.0
+        if self.columns > MANY:
+            self.add_marked()
+        else:
+            for o in range(self.columns):
+                self.score[o] = loops.inner(self.row, self.coef[o], n) if n else 0.0
         if self.columns == 1:
             p[1] = sigmoid(factor * self.score[0])
             p[0] = 1.0 - p[1]
         else:
             softmax(self.score, sqrt(0.5) * factor, self.columns, p)
         return 0
+
+    cdef void add_marked(self) noexcept:
+        """The scores from the coefficients that are not 0: one in a hundred, if there are a thousand classes."""
+        cdef Py_ssize_t i, o, word
+        cdef uint64_t bits
+        memset(self.score, 0, self.columns * 8)
+        for word in range((self.columns + 63) // 64):
+            for i in range(self.points.n):
+                bits = self.marked[word][i]
+                while bits:
+                    o = 64 * word + lowest_bit(bits)
+                    self.score[o] += self.row[i] * self.coef[o][i]
+                    bits &= bits - 1
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """A step of PA-I; ``score`` becomes the coefficients of the sample, if it is to join the pool."""
@@ -130,14 +162,21 @@ cdef class Pool(Expert):
 
     cdef Py_ssize_t evict(self, const double *among) noexcept:
         """The sample takes over the part of the evicted point along κ(x, ·)."""
-        cdef Py_ssize_t o, best, n = self.points.padded()
+        cdef Py_ssize_t i, o, best, n = self.points.padded()
         memcpy(self.loss, self.absent, n * 8)
-        for o in range(self.columns):
-            loops.add_losses(self.coef[o], self.row, self.own, n, self.loss)
+        if self.columns > MANY:
+            for i in range(n):
+                self.loss[i] += self.square[i] * fmax(0.0, self.own - self.row[i] * self.row[i] / self.own)
+        else:
+            for o in range(self.columns):
+                loops.add_losses(self.coef[o], self.row, self.own, n, self.loss)
         best = loops.least(self.loss, n)
         for o in range(self.columns):
             self.score[o] += self.coef[o][best] * self.row[best] / self.own
             self.coef[o][best] = 0.0
+        self.square[best] = 0.0
+        for o in range(self.words):
+            self.marked[o][best] = 0
         self.absent[best] = INFINITY
         self.n -= 1
         return best
@@ -148,6 +187,20 @@ cdef class Pool(Expert):
         self.n += 1
         for o in range(self.columns):
             self.coef[o][i] = self.score[o]
+        self.mark(i)
+
+    cdef void mark(self, Py_ssize_t i) noexcept:
+        """Which coefficients of point i are not 0, and the sum of their squares, if there are many columns."""
+        cdef Py_ssize_t o
+        if self.columns <= MANY:
+            return
+        self.square[i] = 0.0
+        for o in range((self.columns + 63) // 64):
+            self.marked[o][i] = 0
+        for o in range(self.columns):
+            self.square[i] += self.coef[o][i] * self.coef[o][i]
+            if self.coef[o][i] != 0.0:
+                self.marked[o // 64][i] |= (<uint64_t> 1) << (o % 64)
 
     cdef void stored(self, double target) noexcept:
         cdef Py_ssize_t o, last = self.points.n - 1
@@ -162,6 +215,9 @@ cdef class Pool(Expert):
         for o in range(self.columns):
             self.coef[o][i] = self.coef[o][last]
             self.coef[o][last] = 0.0
+        self.square[i], self.square[last] = self.square[last], 0.0
+        for o in range(self.words):
+            self.marked[o][i], self.marked[o][last] = self.marked[o][last], 0
 
     cdef void tune(self) noexcept:
         self.kernel.tune(self.distances.mean_distance(metric) / SCALE, self.distances.mean_square(metric))
@@ -189,6 +245,9 @@ cdef class Pool(Expert):
     def _check(self):
         cdef Py_ssize_t i, o
         assert len(self.positions) == self.n <= self.most
+        assert self.columns <= MANY or all(
+            [self.square[i] == sum([self.coef[o][i] ** 2 for o in range(self.columns)]) for i in range(self.points.n)]
+        )
         assert all([self.absent[i] == INFINITY for i in range(self.points.n, self.capacity)])
         assert all(
             [
@@ -222,6 +281,7 @@ cdef class Pool(Expert):
             self.absent[at] = 0.0
             for o in range(self.columns):
                 self.coef[o][at] = coef[o, i]
+            self.mark(at)
         self.n = positions.size
         self.kernel.tune(means[0], means[1])
         self.calibration.restore(state["calibration"])

@@ -32,6 +32,8 @@ cdef double NEGLIGIBLE = 1e-3       # weight of a kernel whose slopes are not wo
 cdef int SLOPE_EVERY = 8            # samples, of which one gives slopes
 cdef int64_t SLOPES_AT_FIRST = 2000  # samples of a regression, each of which does: short streams need them all
 cdef double FLOOR = 1e-3            # of the weight of a process in the removal costs
+cdef Py_ssize_t MANY = 64           # columns: of more, removal costs are those of the processes with ...
+cdef double LEAST_SHARE = 0.1       # at least this weight, as each costs O(columns · points²)
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
@@ -379,6 +381,8 @@ cdef class Processes(Expert):
         cdef double *loss = self.work
         memset(loss, 0, self.n * 8)
         for e in range(PROCESSES):
+            if self.columns > MANY and weight[e] < LEAST_SHARE:
+                continue
             (<Posterior> self.posteriors[e]).add_losses(weight[e] + FLOOR, self.alpha, loss)
         for r in range(1, self.n):
             if loss[r] < loss[best]:
