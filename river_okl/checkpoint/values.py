@@ -96,8 +96,9 @@ class Writer:
 
     def name(self, name: Any, where: str) -> Any:
         """A feature name or a label."""
-        if type(name) is tuple:  # the key of a gap has a None (_core/words.pyx)
-            return {"tuple": [None if part is None else self.name(part, where) for part in name]}
+        if type(name) is tuple:
+            gap = len(name) == 3 and name[0] == "=" and name[2] is None  # its key, as _core/words.pyx makes it
+            return {"tuple": [*(self.name(part, where) for part in name[: 2 if gap else None]), *([None] * gap)]}
         if is_name(name):
             return self(name, where)
         raise CheckpointError(
