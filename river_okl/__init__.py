@@ -32,7 +32,7 @@ import importlib.util
 import pathlib
 from typing import TYPE_CHECKING, Any
 
-import river_okl._core  # noqa: F401  (an error that says what to do where it is not compiled)
+import river_okl._core  # noqa: F401  (an error that says what to do if it is not compiled)
 
 __version__ = "0.3.0"
 

@@ -31,7 +31,7 @@ def _is_real(value: Any) -> bool:
 
 
 def as_float(value: Any) -> float:
-    """A real number as the float next to it, infinite where it is beyond them all."""
+    """A real number as the float next to it, infinite if it is beyond them all."""
     try:
         return float(value)
     except OverflowError:
@@ -172,7 +172,7 @@ def rate(
 ) -> float:
     """The step for sample number t (from 1).
 
-    A number η gives η t^-power, or η T^-power where the horizon T is known. A scheduler gives the step itself; river's
+    A number η gives η t^-power, or η T^-power if the horizon T is known. A scheduler gives the step itself; river's
     count from 0.
     """
     # float first: asking for an abstract class costs as much as the rest of an update

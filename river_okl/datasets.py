@@ -131,7 +131,7 @@ class _TextDataset(base.RemoteDataset):
                 yield sample
         if n_samples != self.n_samples:
             warnings.warn(
-                f"{', '.join(map(str, self.paths))}: {n_samples:,} samples where the original has {self.n_samples:,}",
+                f"{', '.join(map(str, self.paths))}: {n_samples:,} samples; the original has {self.n_samples:,}",
                 stacklevel=3,
             )
 
@@ -441,7 +441,7 @@ def _check_finite(line: str, x: dict[typing.Any, float]) -> None:
     """Refuse what float() takes and a data file must not have: NaN, infinities, 1_000."""
     if "_" in line:
         raise ValueError("'_' is not part of a number")
-    # The sum of all is not finite if one is not. It may overflow where all are, so look again.
+    # The sum of all is not finite if one is not. It may overflow if all are, so look again.
     if not math.isfinite(sum(x.values())):
         for feature, value in x.items():
             if not math.isfinite(value):

@@ -491,7 +491,7 @@ def _whole(text: str) -> int:
 
 
 class Progress:
-    """A bar on stderr where that is a terminal: rich's, or a line of text."""
+    """A bar on stderr if that is a terminal: rich's, or a line of text."""
 
     def __init__(self, total: int | None):
         self.total = total

@@ -115,7 +115,7 @@ def _number(name: Any, value: Any) -> float:
 
 
 def label_series(labels: list[Any], positions: NDArray[Any] | None, like: nw.DataFrame[Any]) -> Any:
-    """A series of predicted labels, or of None where there is no position."""
+    """A series of predicted labels, or of None if there is no position."""
     if positions is None:
         return to_native_series([None] * len(like), name=None, like=like)
     if [type(label) for label in labels] == [bool, bool]:

@@ -21,7 +21,7 @@ REGRESSOR = "OKLRegressor"  # what errors recommend for a target that is a quant
 class Labels:
     """The labels that a stream has shown, and the position of each: 0 the negative one, 1 the positive one, 2, 3, ...
 
-    The positive one is True, 1 or +1 where that is among the first two, otherwise the second that came.
+    The positive one is True, 1 or +1 if that is among the first two, otherwise the second that came.
 
     Parameters
     ----------

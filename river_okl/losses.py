@@ -60,7 +60,7 @@ Derivative = Callable[[float, float], float]
 def derivative(loss: optim.losses.Loss) -> Derivative:
     """The derivative of a loss, straight for the common ones and through the loss itself for all others.
 
-    It differs from river's ``gradient`` at two kinks, where the papers do not update: the hinge loss has 0 at y p = 1
+    It differs from river's ``gradient`` at two kinks, at which papers do not update: the hinge loss has 0 at y p = 1
     (river fires there) and the absolute loss has 0 at p = y (river has -1).
     """
     if type(loss) is optim.losses.Hinge:

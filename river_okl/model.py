@@ -451,7 +451,7 @@ class KernelRegressor(KernelModel, TargetModel):
             raise ValueError("a regressor with classes")
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The ε-insensitive loss, not positive where there is none, and the sign of the step that lessens it."""
+        """The ε-insensitive loss, not positive if there is none, and the sign of the step that lessens it."""
         residual = y - p
         return abs(residual) - self.eps, math.copysign(1.0, residual)
 
@@ -527,7 +527,7 @@ class KernelClassifier(KernelModel, LabelModel):
         return scores[: len(self._labels)]
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The hinge loss, not positive where there is none, and the sign of the step that lessens it."""
+        """The hinge loss, not positive if there is none, and the sign of the step that lessens it."""
         return 1.0 - y * p, y
 
     @locked

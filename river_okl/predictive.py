@@ -107,7 +107,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
     _multiclass = True
 
     def _probabilities(self, x: Any) -> list[float]:
-        """Of every label by its position; of two where there are fewer."""
+        """Of every label by its position; of two if there are fewer."""
         raise NotImplementedError
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:

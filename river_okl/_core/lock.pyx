@@ -125,7 +125,7 @@ cdef class Lock:
                     return 0
         finally:
             self.waiting -= 1
-            if self.owner != me and self.waiting == 0:  # interrupted: nobody is left for whom it could be reserved
+            if self.owner != me and self.waiting == 0:  # interrupted, and no thread is waiting
                 self.reserved = False
 
     cdef void wake(self) noexcept:

@@ -184,7 +184,7 @@ def _two_variable_step(
     loss_t: float, loss_b: float, k_t: float, k_b: float, w: float, C: float, low: float, high: float
 ) -> tuple[float, float]:
     """The (γ, d) that maximise the gain in the dual, γ ℓ_t + d ℓ_b - ½(γ² k_t + d² k_b + 2γd w), over 0 ≤ γ ≤ C and
-    low ≤ d ≤ high: the stationary point where it is in the box, else the best point of the four sides."""
+    low ≤ d ≤ high: the stationary point if it is in the box, else the best point of the four sides."""
     determinant = k_t * k_b - w * w
     if determinant > DEPENDENT * k_t * k_b:
         gamma, d = (k_b * loss_t - w * loss_b) / determinant, (k_t * loss_b - w * loss_t) / determinant

@@ -28,7 +28,7 @@ class ForgetronClassifier(KernelClassifier):
     Notes
     -----
     - This is the self-tuned variant, §5 of the paper: φ is the largest in (0, 1] that keeps the damage Q within 15/32 M,
-      where M counts the mistakes. No coefficient ever grows, also where the quadratic opens downwards.
+      where M counts the mistakes. No coefficient ever grows, even if the quadratic opens downwards.
     - μ is y_r f(x_r) with the new support vector in f and before f shrinks.
     - The sample weight multiplies the coefficient of the new support vector; a mistake counts as one whatever its weight.
     - The bound is proved for κ(x, x) ≤ 1.
@@ -83,7 +83,7 @@ def _shrinkage(delta: float, mu: float, c: float) -> float:
     """The largest φ in (0, 1] with (δφ)² + 2δφ(1-φμ) + c ≤ 0, where c < 0.
 
     The left side is c < 0 at φ = 0. Where it is > 0 at 1, exactly one root lies between; the form that divides by the sum
-    is that root whether the quadratic opens up or down, and where it is a line.
+    is that root whether the quadratic opens up or down, and if it is a line.
     """
     a, b = delta * delta - 2.0 * delta * mu, 2.0 * delta
     if a + b + c <= 0.0:

@@ -44,7 +44,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     Notes
     -----
     - The score is s = ρ - f(x) as a number between 0 and 1, (1 + s / (0.02 + |s|)) / 2: the same order of samples.
-    - As in the paper with λ = 1: f ← (1-η) f, and where f(x) ≤ ρ, f ← f + η κ(x, ·) and
+    - As in the paper with λ = 1: f ← (1-η) f, and if f(x) ≤ ρ, f ← f + η κ(x, ·) and
       ρ ← ρ - η (1-ν), else ρ ← ρ + ην. So the share below ρ is ν up to |ρ|/(ηt) on any stream (the ν-property).
     - The step of f is 0.3 η, so that ρ follows f at once, and 1/t while that is more: f is a mean over all samples so far,
       and forgets later. (In the paper it is η.)

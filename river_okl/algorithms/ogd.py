@@ -1,4 +1,4 @@
-"""NORMA: stochastic gradient descent on the regularised risk, where f forgets exponentially."""
+"""NORMA: stochastic gradient descent on the regularised risk; f forgets exponentially."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _check_tolerance(model: ProjectronClassifier | ProjectronPlusPlusClassifier)
 
 
 def _project_or_add(model: ProjectronClassifier | ProjectronPlusPlusClassifier, step: float) -> None:
-    """f + step P κ(x, ·) where the point is near the span of the support vectors, else f + step κ(x, ·)."""
+    """f + step P κ(x, ·) if the point is near the span of the support vectors, else f + step κ(x, ·)."""
     f = model._f
     residual = f.project()  # ‖δ‖², eq. (6)
     near = residual <= max(model.tolerance**2, DEPENDENT * f.self_similarity)

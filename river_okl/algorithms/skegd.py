@@ -14,7 +14,7 @@ from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 
 CUT_OFF = 1e-8  # of the largest singular value, in a pseudo-inverse
-EVERY = 100  # margin errors between two updates of the sketch, where no horizon is known
+EVERY = 100  # margin errors between two updates of the sketch, if no horizon is known
 
 
 class SkeGDClassifier(KernelClassifier):

@@ -116,7 +116,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The mean of f, positive where the positive label is predicted; of more than two classes, that of each."""
+        """The mean of f, positive if the positive label is predicted; of more than two classes, that of each."""
         means, _ = self._f.predict(x)
         return means[0] if len(means) == 1 else dict(zip(self._labels.names, means, strict=False))
 

@@ -97,7 +97,7 @@ def merge(f: Expansion, p: int) -> None:
 
 
 def weights_of_classes(w: NDArray[np.float64], size: int, n_classes: int) -> NDArray[np.float64]:
-    """The weights of linear models, a row for each class (one where there are none), from those of earlier, flat.
+    """The weights of linear models, a row for each class (one if there are none), from those of earlier, flat.
 
     As an expansion does it: one function for labels ±1 becomes F = ±f/√2, and a class that comes later starts from 0.
     """

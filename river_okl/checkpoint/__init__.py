@@ -50,7 +50,7 @@ def save(model: Any, path: Path) -> None:
         int, bool, float or tuples of these; kernel, loss and scheduler must be those of river_okl and river. (For all
         others use pickle.)
     path
-        The file; one that exists is replaced, by one of the same mode and, where the system lets you, owner.
+        The file; one that exists is replaced, by one of the same mode and, if the system allows it, owner.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 A model is its parameters and its other attributes, except what follows from the parameters (see ``_merging`` in
 model.py).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
-the file, which must be of the same types (numbers no less than 0 where the constructor's are not negative), and
+the file, which must be of the same types (numbers no less than 0 if the constructor's are not negative), and
 ``_check_state()`` of the model says what must hold between them.
 
 A part of a model, compiled or plain, is an attribute with two methods::
@@ -135,7 +135,7 @@ def _piece(value: Any, where: str, write: Writer) -> Any:
 
 
 def _names(value: Any, write: Writer) -> Any:
-    is_list = type(value) is list  # not so where a feature has this name
+    is_list = type(value) is list  # not so if a feature has this name
     return {"list": [write.name(name, "a feature") for name in value]} if is_list else write(value, "names")
 
 

@@ -131,7 +131,7 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
     (
         "data",
         (
-            ("--data Phishing", "a data set of river.datasets, downloaded where it must be"),
+            ("--data Phishing", "a data set of river.datasets, downloaded if necessary"),
             ("--data 'Waveform(seed=1)'", f"a generator of river.datasets.synth: {ENDLESS:,} samples of it"),
             ("--data a9a", "a data set of river_okl.datasets: LIBSVM's by their names"),
             ("""--data 'LIBSVM("a9a", part="both")'""", "the same, with parameters"),
@@ -145,7 +145,7 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             "or 1. Empty cells, NA, NaN and ? are left out, in columns of numbers NULL, None, N/A and - as well; 1,234 "
             "is a number; rows without a target are skipped. A target of more than 20 different numbers, or of "
             "fractions, is a regression, anything else is a classification, unless --task is given. Of two labels the "
-            "larger is positive; more than two are taught one against the rest where a model needs that. Numbers are "
+            "larger is positive; more than two are taught one against the rest if a model needs that. Numbers are "
             "scaled (StandardScaler) for all models alike, outside their time; words and sparse data are not.",
         ),
     ),

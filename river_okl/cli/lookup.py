@@ -162,7 +162,7 @@ def _classes(module: Any, *kinds: type) -> Names:
 
 
 def _known_models() -> Names:
-    """Ours, and river's with and without their module; ours where a name is in both."""
+    """Ours, and river's with and without their module; ours if a name is in both."""
     known: Names = {}
     for module in MODEL_MODULES:
         for name, cls in _classes(importlib.import_module(f"river.{module}"), base.Classifier, base.Regressor).items():

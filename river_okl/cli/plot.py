@@ -137,7 +137,7 @@ def decision_surface(
 
 
 def _scores(ax: Axes, across: Grid, up: Grid, scores: Grid, *, centred: bool) -> None:
-    """One score at every point, with a line where it is 0 if that means something."""
+    """One score at every point, and a line of the points with 0 if that means something."""
     if centred:
         # The far ends of the scores would leave no colour for what is near the line.
         most = max(float(np.quantile(np.abs(scores), 0.95)), 1e-9)
@@ -190,7 +190,7 @@ def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figur
     figure = Figure(figsize=(4.2 * len(panels), 4.2), layout="constrained")
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for ax, (title, name) in zip(axes, panels, strict=True):
-        # Lines on top of each other stay visible where the later ones are thinner.
+        # Lines on top of each other stay visible if the later ones are thinner.
         for result, color, style in zip(results, itertools.cycle(COLORS), _styles(), strict=False):
             curve = [(point.samples, getattr(point, name)) for point in result.curve]
             if all(value is None for _, value in curve):
@@ -214,7 +214,7 @@ def _styles() -> Iterable[str]:
 
 
 def check_file(name: str) -> None:
-    """Raise where a picture cannot be saved under this name."""
+    """Raise if a picture cannot be saved under this name."""
     path = pathlib.Path(name)
     formats = Figure().canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:

@@ -20,7 +20,7 @@ from river_okl.files import Sample, Scaled, UsageError
 
 __all__ = ["Point", "Result", "on_workers", "race"]
 
-# The processor's time, which other programs do not lengthen, where the system measures it finely (Windows does not).
+# The processor's time, which other programs do not lengthen, if the system measures it finely (Windows does not).
 CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
 
 

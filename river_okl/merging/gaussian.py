@@ -16,7 +16,7 @@ After kernels moved or points were evicted, a shard may be less certain than its
 would count that loss once per shard.  If the summed precision is below ``SAFE`` times the shards' mean precision,
 precisions and linear terms are averaged.
 
-Precisions are in the coordinates where the prior a K = L Lᵀ is 1: S = L P⁻¹ Lᵀ, and P = 1 without evidence.
+Precisions are in the coordinates in which the prior a K = L Lᵀ is 1: S = L P⁻¹ Lᵀ, and P = 1 without evidence.
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ class Merging:
         } | ({} if rows else {"numbers": np.zeros((0, len(NUMBERS)))})
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
-        """One feature: of the start and of every shard that learned, where it is known."""
+        """One feature: of the start and of every shard that learned, if it is known."""
         before, ends = self.start.feature(name), [each.feature(name) for _, each in self.movers]
         if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
             before = None  # dropped by all, and new again
@@ -310,7 +310,7 @@ class Merging:
         }
 
     def known(self, each: Mixed, name: str) -> Arrays:
-        """What the metrics of a mixture have for each feature, 0 where it is not known."""
+        """What the distances of a mixture have for each feature, 0 if it is not known."""
         return self.placed(each, each.state["distances"][name][each.places])
 
     def placed(self, each: Mixed, values: Arrays) -> Arrays:
@@ -507,7 +507,7 @@ class Merging:
     # Neighbours, naive Bayes, linear models ---------------------------------------------------------------------------
 
     def latest(self, rows: Rows, most: int) -> tuple[Rows, NDArray[np.int32]]:
-        """The latest samples of all, after those points where they are none of them; where they are, as they came."""
+        """The latest samples of all, as they came; those that are not among these points follow them."""
         ages: dict[int, int] = {}
         for _, each in self.movers:
             own = each.rows[each.state["neighbours"]["latest"]][::-1].tolist()

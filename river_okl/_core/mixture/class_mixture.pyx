@@ -29,8 +29,8 @@ cdef class ClassMixture(Mixture):
     Parameters
     ----------
     each
-        Points for each class, so that ``budget`` is twice as many and grows with the third; 0: the budget is one for all
-        of them.  The dictionary stays as it is.
+        Points for each class: ``budget`` is twice as many and grows with the third class; 0: one budget for all.  The
+        dictionary does not grow.
     """
 
     def __init__(self, tuple terms, Py_ssize_t each=0, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):

@@ -17,7 +17,7 @@ cdef struct Leaf:
 
 cdef struct Block:
     # The head of a block of statistics: candidate features, their ranges and sums follow.
-    int32_t tree, leaf          # the owner; tree -1: nobody
+    int32_t tree, leaf          # the owner; tree -1: none
     float weight                # of the samples that it has seen
     float next_test             # the weight at which a split is looked for
     float by_bayes, by_counts   # classes: weight of the samples that naive Bayes and the leaf's counts had right
@@ -46,7 +46,7 @@ cdef struct Room:
     float *x
     float *dense
     double *votes
-    float **counts              # [n_trees], NULL where classes are as many as before
+    float **counts              # [n_trees], NULL if the number of classes stays
 
 
 cdef class Forest(Expert):

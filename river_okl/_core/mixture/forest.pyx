@@ -1,16 +1,15 @@
-"""A small forest of Hoeffding trees: concepts that are boxes along the axes, on streams that are long.
+"""A small forest of Hoeffding trees, for axis-aligned concepts on long streams.
 
-Hoeffding trees (Domingos and Hulten 2000) over the scaled features, each of which learns a sample with a weight of its
-own, drawn from Poisson(6) (adaptive random forests, Gomes et al. 2017).  All answer with the mean of their leaves'
-predictions.
+Hoeffding trees (Domingos and Hulten 2000) over the scaled features; each learns a sample with a weight of its own,
+drawn from Poisson(6) (adaptive random forests, Gomes et al. 2017).  The prediction is the mean of the trees'.
 
 * A leaf of a classifier has a weight for each class.  A block of statistics adds, for each candidate feature, a
-  histogram of each class: 16 bins of the range that the leaf has.  It splits at an edge between two of them if the best
-  feature's information gain exceeds the second's by ε = √(ln(1/δ) / 2n); or if ε < τ and the gain is more than chance
-  gives; or if ε < τ / 2.  It predicts by naive Bayes if that has been right more often there than its counts.
-* A leaf of a regressor has a mean, and its block the same bins of (weight, sum of targets).  It splits where that
-  reduces the squared error most, if the second best feature's reduction is less than 1 - ε of the best (FIMT-DD,
-  Ikonomovska et al. 2011) or ε is less than its own τ.
+  histogram of each class: 16 bins over the values seen in the leaf.  It splits at an edge between two bins if the best
+  feature's information gain exceeds the second's by ε = √(ln(1/δ) / 2n); or if ε < τ and the gain is larger than
+  expected by chance; or if ε < τ / 2.  It predicts by naive Bayes if that was right more often there than its counts.
+* A leaf of a regressor has a mean, and its block the same bins of (weight, sum of targets).  It splits at the
+  largest reduction of the squared error, if the second best feature's is less than 1 - ε of it (FIMT-DD, Ikonomovska
+  et al. 2011) or ε is less than a τ of its own.
 * The leaves of a split start from what their parent's statistics predict.
 
 Memory is bounded.  Blocks take at most ``bytes`` for all trees together, whatever the number of features and classes: a
@@ -18,9 +17,8 @@ leaf without one waits, and takes over the block of a leaf that has had fewer er
 fit, a block's candidates are one of every 3, 4, ... adjacent features, drawn for each block.  A tree whose error rises
 (an average over 100 samples against one over 1,000) restarts.
 
-A feature that a sample lacks is 0, and 0 is a feature that it lacks: statistics are of other values, and what samples
-without them weigh is the block's weight less theirs.  A place that a feature leaves is that of a feature which was
-always absent.
+A feature that a sample lacks is 0, and 0 is a feature that it lacks: statistics are of other values, and the weight of
+the samples without them is the block's less theirs.  A dropped feature counts as one that was always absent.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, isfinite, log, sqrt
@@ -394,7 +392,7 @@ cdef class Forest(Expert):
             high[k] = max((high[k] - low[k]) / BINS, <float> 1e-6)
 
     cdef void close_block(self, int32_t b) noexcept nogil:
-        """Block b is nobody's."""
+        """Block b has no owner."""
         cdef Block *block = self.block_at(b)
         self.trees[block.tree].leaves[block.leaf].block = -1
         self.trees[block.tree].n_blocks -= 1
@@ -403,7 +401,7 @@ cdef class Forest(Expert):
         self.n_unowned += 1
 
     cdef void close_least(self, int t) noexcept nogil:
-        """The block of the leaf with the fewest errors lately is nobody's; of equals the first."""
+        """Take the block of the leaf with the fewest recent errors; of equals the first."""
         cdef Tree *tree = &self.trees[t]
         cdef int32_t i, least = -1
         for i in range(tree.n_leaves):
