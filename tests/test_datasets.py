@@ -291,7 +291,7 @@ def test_damaged_compression(write, suffix):
 
 def test_another_number_of_samples_is_warned_about(write):
     path = write("german.numer", "1 1:1\n" * 999)
-    with pytest.warns(UserWarning, match="999 samples where the original has 1,000") as caught:
+    with pytest.warns(UserWarning, match="999 samples; the original has 1,000") as caught:
         assert len(list(datasets.LIBSVM("german.numer"))) == 999
     assert str(path) in str(caught[0].message)
     write("german.numer", "1 1:1\n" * 1_000)
