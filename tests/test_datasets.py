@@ -46,7 +46,7 @@ def write(home):
 def read(dataset):
     """All samples. The tests' files are shorter than the originals, which is warned about."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*samples where the original has")
+        warnings.filterwarnings("ignore", message=".*samples; the original has")
         return list(dataset)
 
 
