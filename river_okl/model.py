@@ -380,7 +380,7 @@ def _snapshot(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """An attribute as pickles have it: see ``plain``; the dtype of an array is NumPy's own object, and no copy."""
+    """An attribute as pickles have it: see ``plain``; a dtype is NumPy's own object, not an equal one from a pickle."""
     if type(value) is np.ndarray:
         return value.astype(np.dtype(value.dtype.str))
     if type(value) is list:
@@ -491,11 +491,12 @@ class KernelClassifier(KernelModel, LabelModel):
             if self._alone:
                 p = observe_label(f, self._calibration, x, position)
             else:
-                for other, _ in self._others():
+                others = self._others()
+                for other, _ in others:
                     other.observe(x)
                 p = f.observe(x, position if f.n_classes else -1)
                 value = f.value(self._weights())
-                for other, weights in self._others():
+                for other, weights in others:
                     value += other.value(weights)
                 self._calibration.update(target * value)
             self._step(f, target, p, w)

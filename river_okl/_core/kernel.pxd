@@ -1,8 +1,6 @@
 cimport cython
-from river_okl._core.loops cimport Factor, Loops, Program, Term
+from river_okl._core.loops cimport Factor, Program, Term
 from river_okl._core.sample cimport Sample
-
-cdef const Loops *loops  # in use
 
 
 @cython.final

@@ -4,10 +4,10 @@ cimport cython
 from libc.math cimport fmin, sqrt
 from libc.string cimport memcpy
 
-from river_okl._core cimport simd
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM, Sample
+from river_okl._core.simd cimport loops
 
 import math
 
@@ -23,8 +23,6 @@ cpdef enum:
     BANDWIDTH_SAMPLES = 200
 
 MOST_TERMS, MOST_FACTORS = 16, 32  # as kernel.pxd and ``self_similarity`` have room for
-
-loops = simd.loops
 
 SUMS = ("sum_squares", "sum_distances", "mean_square", "mean_distance")
 

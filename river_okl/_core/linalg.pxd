@@ -4,11 +4,8 @@ Matrices are row-major with leading dimension ld; of symmetric matrices and tria
 counts, and what stands in the other one does not count and stays.
 """
 
-from river_okl._core.loops cimport Linalg
 from river_okl._core.memory cimport Owner
-
-
-cdef const Linalg *linalg  # in use
+from river_okl._core.simd cimport linalg
 
 
 cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil:

@@ -8,10 +8,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core cimport simd
 from river_okl._core.memory cimport Owner
-
-linalg = simd.linalg
+from river_okl._core.simd cimport linalg
 
 
 cdef int check_length(Py_ssize_t length, Py_ssize_t n) except -1:

@@ -26,11 +26,10 @@ import numpy as np
 
 from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
-from river_okl._core.linalg cimport linalg
 from river_okl._core.memory cimport Owner, array_of
 from river_okl._core.points cimport LANES, Feature, Points, find, scatter
 from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, size_of_sample, take_row
-from river_okl._core.simd cimport loops
+from river_okl._core.simd cimport linalg, loops
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.states import checked_numbers

@@ -11,7 +11,7 @@ from typing import Any
 
 from river import utils
 
-from river_okl._core.mixture.class_mixture import MOST_POINTS, ClassMixture
+from river_okl._core.mixture.class_mixture import LARGEST_BUDGET, ClassMixture
 from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.words import named
 from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_whole
@@ -144,8 +144,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
         else:
             check_whole("budget", budget, 2)
             points, each = budget, 0
-        if points > MOST_POINTS:
-            raise ValueError(f"budget is {budget!r}; it must be at most {MOST_POINTS:,} points")
+        if points > LARGEST_BUDGET:
+            raise ValueError(f"budget is {budget!r}; it must be at most {LARGEST_BUDGET:,} points")
         dictionary = min(DICTIONARY, points // 2)
         super().__init__(kernel, budget=budget, scale=scale, points=points, dictionary=dictionary, each=each)
 

@@ -21,8 +21,9 @@ from libc.math cimport INFINITY, fabs
 
 import numpy as np
 
-from river_okl._core.linalg cimport linalg, solve
+from river_okl._core.linalg cimport solve
 from river_okl._core.memory cimport Owner
+from river_okl._core.simd cimport linalg
 
 cdef double TOLERANCE = 1e-10   # of the residual: what is known of f(x_j)
 cdef double ROUNDING = 1e-15    # relative to |β_j| κ(x_j, x_j): f(x_j) is not known better

@@ -11,7 +11,6 @@ from river_okl._core.rows cimport Rows
 @cython.final
 cdef class Expansion(Function):
     cdef Points points
-    cdef readonly Rows rows
     cdef Coefficients alpha
     cdef Gram gram_                 # or None
     cdef Norms norms

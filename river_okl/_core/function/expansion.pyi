@@ -7,15 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from river_okl._core.function.protocol import Function, Sample
-from river_okl._core.kernel import CompiledKernel, Term
-from river_okl._core.rows import Rows
+from river_okl._core.kernel import Term
 from river_okl._core.sample import Frame
 
 class Expansion(Function):
-    @property
-    def rows(self) -> Rows: ...
-    @property
-    def kernel(self) -> CompiledKernel: ...
     @property
     def budget(self) -> Any: ...  # an int, or None
     @property
@@ -37,7 +32,6 @@ class Expansion(Function):
         inverse: bool = False,
     ) -> None: ...
     # The support vectors and their kernel rows
-    memo: bool
     def __len__(self) -> int: ...
     @property
     def births(self) -> NDArray[np.int64]: ...

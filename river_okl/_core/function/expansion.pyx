@@ -91,20 +91,6 @@ cdef class Expansion(Function):
     # The support vectors and their kernel rows ------------------------------------------------------------------------
 
     @property
-    def kernel(self):
-        """The kernel as the core has it."""
-        return self.rows.kernel
-
-    @property
-    def memo(self):
-        """Whether the row of the last sample is kept; tests switch it off."""
-        return self.rows.memo
-
-    @memo.setter
-    def memo(self, bint value):
-        self.rows.memo = value
-
-    @property
     def births(self):
         """When each support vector joined, as a number that counts additions."""
         return self.points.births

@@ -6,15 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from river_okl._core.function.protocol import Function, Sample
-from river_okl._core.kernel import CompiledKernel, Term
+from river_okl._core.kernel import Term
 from river_okl._core.sample import Frame
 
 class FourierExpansion(Function):
-    memo: bool
     @property
     def key(self) -> int: ...
-    @property
-    def kernel(self) -> CompiledKernel: ...
     @property
     def n_classes(self) -> int: ...
     def __init__(self, kernel: tuple[Term, ...], *, n_components: int, key: int) -> None: ...

@@ -12,7 +12,6 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport qsort
 
-from river_okl._core.linalg cimport linalg
 from river_okl._core.function.protocol cimport Function
 from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport FARTHEST
@@ -20,7 +19,7 @@ from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Frame, Sample, same_name
-from river_okl._core.simd cimport fourier
+from river_okl._core.simd cimport fourier, linalg
 
 from river_okl._core.function.frequencies import frequencies
 from river_okl._core.states import checked_numbers, checked_whole
@@ -188,7 +187,7 @@ cdef class FourierExpansion(Function):
         An integer that the frequencies follow from.
     """
 
-    cdef Rows rows                  # without points: the last sample, and γ
+    # the rows have no points: they hold the last sample, and γ
     cdef RandomFeatures features
     cdef Py_ssize_t size            # 2D
     cdef readonly Py_ssize_t n_classes
@@ -211,19 +210,6 @@ cdef class FourierExpansion(Function):
     @property
     def key(self):
         return self.features.key
-
-    @property
-    def kernel(self):
-        return self.rows.kernel
-
-    @property
-    def memo(self):
-        """Whether what is known of the last sample is used again; tests switch it off."""
-        return self.rows.memo
-
-    @memo.setter
-    def memo(self, bint value):
-        self.rows.memo = value
 
     cdef Py_ssize_t count_classes(self) noexcept:
         return self.n_classes
@@ -360,6 +346,7 @@ cdef class FourierExpansion(Function):
         if key != self.features.key:
             self.features = RandomFeatures(self.features.D, key)
         self.n_classes = n_classes
+        self.weights, self.w = None, NULL
         if weights is not None:
             self.take(np.array(weights, order="C"))
 

@@ -20,8 +20,9 @@ cimport cython
 from libc.math cimport fabs
 from libc.string cimport memcpy
 
-from river_okl._core.linalg cimport linalg, packed, unpack
+from river_okl._core.linalg cimport packed, unpack
 from river_okl._core.memory cimport Owner
+from river_okl._core.simd cimport linalg
 
 import numpy as np
 

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from river_okl._core.calibration import Calibration
+from river_okl._core.kernel import CompiledKernel
 from river_okl._core.lock import Lock
+from river_okl._core.rows import Rows
 from river_okl._core.sample import Frame
 
 Sample = dict[Any, Any] | Frame
@@ -13,6 +15,11 @@ Step = Callable[[Any, float, float, float], None]
 class Function:
     @property
     def lock(self) -> Lock: ...
+    @property
+    def rows(self) -> Rows: ...
+    @property
+    def kernel(self) -> CompiledKernel: ...
+    memo: bool
     def observe(self, sample: Sample, target: int = -1) -> float: ...
 
 def observe_label(f: Function, calibration: Calibration, sample: Sample, position: int) -> float: ...

@@ -37,6 +37,20 @@ cdef class Function:
     def __cinit__(self):
         self.lock = Lock()
 
+    @property
+    def kernel(self):
+        """The kernel as the core has it."""
+        return self.rows.kernel
+
+    @property
+    def memo(self):
+        """Whether what is known of the last sample is used again; tests switch it off."""
+        return self.rows.memo
+
+    @memo.setter
+    def memo(self, bint value):
+        self.rows.memo = value
+
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
         """f(x) of a sample that is about to be learned, along its direction."""
         raise NotImplementedError

@@ -29,8 +29,9 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from river_okl._core.linalg cimport Triangle, linalg
+from river_okl._core.linalg cimport Triangle
 from river_okl._core.memory cimport Owner, array_of, fill
+from river_okl._core.simd cimport linalg
 
 from river_okl._core.states import check_inverse, check_positive, checked_numbers, relative, symmetric
 

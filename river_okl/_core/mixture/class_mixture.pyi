@@ -5,7 +5,7 @@ from typing import Any
 from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.mixture.pool import Pool
 
-MOST_POINTS: int
+LARGEST_BUDGET: int
 
 class ClassMixture(Mixture):
     linear: Any

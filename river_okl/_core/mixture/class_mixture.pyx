@@ -11,7 +11,7 @@ from river_okl._core.sample cimport Sample
 
 from river_okl._core.mixture.processes import NEWCOMER
 
-MOST_POINTS = 10_000_000            # of a budget
+LARGEST_BUDGET = 10_000_000         # points
 
 cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or judged
@@ -20,7 +20,7 @@ cdef double MOST_WEIGHT = 10.0      # of a sample, for the experts without a bou
 cdef double LATEST = 0.4            # of the points beside the dictionary are the latest samples
 FORESTS = (3, 1), (4, 2)            # trees, and of how many features one is a candidate
 cdef double newcomer = NEWCOMER
-cdef Py_ssize_t most_points = MOST_POINTS
+cdef Py_ssize_t largest_budget = LARGEST_BUDGET
 
 
 cdef class ClassMixture(Mixture):
@@ -74,10 +74,11 @@ cdef class ClassMixture(Mixture):
         cdef Py_ssize_t e
         cdef double largest
         cdef Py_ssize_t budget = self.budget, beside = budget - self.processes.most
-        cdef Py_ssize_t more = max(0, min(self.each, most_points - budget))
+        cdef Py_ssize_t more = max(0, min(self.each, largest_budget - budget))
         cdef Py_ssize_t latest = <Py_ssize_t> (LATEST * (beside + more)) - <Py_ssize_t> (LATEST * beside)
-        most = budget + more + 2
+        cdef Py_ssize_t limit = budget + more + 2
         # whatever may raise; no expert has another class yet
+        most = limit  # as an object, which takes memory
         self.reserve_predictions(self.n_classes + 1)
         for expert in self.experts:
             (<Expert> expert).reserve_class()
@@ -88,7 +89,7 @@ cdef class ClassMixture(Mixture):
             (<Expert> expert).add_class()
         self.n_classes += 1
         if more:
-            self.points.most, self.points.limit = most, budget + more + 2
+            self.points.most, self.points.limit = most, limit
             self.pool.most += more - latest
             self.neighbours.add_latest()
         if self.n_classes == 3:  # naive Bayes begins to predict, and the stack restarts

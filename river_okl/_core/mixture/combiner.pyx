@@ -12,11 +12,12 @@ from libc.string cimport memset
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
-from river_okl._core.linalg cimport linalg, packed, unpack
+from river_okl._core.linalg cimport packed, unpack
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.gaussian.posterior cimport Posterior
 from river_okl._core.memory cimport Owner
+from river_okl._core.simd cimport linalg
 
 from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import check_positive, checked_numbers, symmetric

@@ -20,11 +20,11 @@ from libc.string cimport memset
 
 import numpy as np
 
-from river_okl._core.kernel cimport loops
 from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Feature, Points, scatter
 from river_okl._core.sample cimport LARGEST, LARGEST_SUM, Sample
 from river_okl._core.scaler cimport Scaler
+from river_okl._core.simd cimport loops
 
 from river_okl._core.states import checked_numbers
 

@@ -19,11 +19,11 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from river_okl._core.kernel cimport loops
 from river_okl._core.mixture.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.points cimport Feature
 from river_okl._core.sample cimport LARGEST, Sample
+from river_okl._core.simd cimport loops
 
 from river_okl._core.mixture.distances import POWERS
 from river_okl._core.states import check_positions, checked_numbers

@@ -18,13 +18,13 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
-from river_okl._core.kernel cimport CompiledKernel, loops
-from river_okl._core.linalg cimport linalg
+from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.mixture.distances cimport METRICS, Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.points cimport Feature
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
 from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
+from river_okl._core.simd cimport linalg, loops
 
 from river_okl._core.states import check_positions, checked_numbers
 

@@ -10,9 +10,9 @@ from libc.math cimport M_PI, fmax, fmin, log, sqrt
 import numpy as np
 
 from river_okl._core.calibration cimport sigmoid, softmax
-from river_okl._core.linalg cimport linalg
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport LARGEST, Sample
+from river_okl._core.simd cimport linalg
 
 from river_okl._core.states import check_positive, checked_numbers
 
