@@ -221,12 +221,12 @@ def test_huge_features_that_are_not_scaled_leave_a_regression_finite():
     model._f._check()
 
 
-def test_memory_of_a_model_is_below_a_megabyte():
+def test_memory_of_a_model_is_below_a_megabyte_and_a_half():
     model, rng = river_okl.OKLClassifier(), random.Random(1)
     for _ in range(3000):
         model.learn_one({i: rng.gauss(0, 1) for i in range(20)}, rng.random() < 0.5)
-    assert model.n_support_vectors <= 1024
-    assert model._raw_memory_usage < 2**20
+    assert model.n_support_vectors <= 2048
+    assert model._raw_memory_usage < 1.5 * 2**20
     model._f._check()
 
 
@@ -647,4 +647,4 @@ def test_the_meter_sees_the_buffers_of_every_expert():
     least |= {"processes": 8 * 64 * 9, "forest": 10_000, "random_forest": 10_000}
     sizes = {expert.name: sys.getsizeof(expert) for expert in f.experts}
     assert {name for name, size in least.items() if sizes[name] < size} == set()
-    assert sys.getsizeof(f.distances) >= 8 * 2 * 3 * n
+    assert sys.getsizeof(f.distances) >= 8 * (3 + 2) * n

@@ -15,7 +15,7 @@ cdef enum:
 cdef struct Feature:
     PyObject *key               # borrowed from the vocabulary; NULL: the slot is free
     Py_ssize_t count            # points that have it
-    double *dense               # Z[j, :], or NULL where it is a posting list:
+    void *dense                 # Z[j, :], of doubles or floats, or NULL where it is a posting list:
     int32_t *owners             # the points that have it, in no order
     double *amounts             # and their values
     Py_ssize_t allocated
@@ -25,13 +25,15 @@ cdef struct Feature:
 cdef struct Owned:
     # The posting lists that a point is in.
     int32_t *slots
-    Py_ssize_t size, allocated
+    int32_t size, allocated
 
 
 @cython.final
 cdef class Points(Owner):
     # A module that cimports this may read everything; it changes points through the methods below.
     cdef readonly object most       # points there may be; None: no limit
+    cdef readonly bint single       # dense rows are in single precision
+    cdef Py_ssize_t item            # bytes of a number in them
     cdef Py_ssize_t n, capacity, limit
     cdef double *square             # [capacity]
     cdef double *sparse_square      # [capacity]
@@ -52,7 +54,7 @@ cdef class Points(Owner):
     cdef int32_t *emptied
     cdef Py_ssize_t n_emptied
     # room for the next point, so that nothing fails once it is written
-    cdef double **ready             # rows for features that it may make dense
+    cdef void **ready               # rows for features that it may make dense
     cdef Py_ssize_t n_ready, ready_allocated
     cdef Owned spare                # for its posting lists
     cdef bint postponed             # for lack of memory a row that could be a posting list stayed dense
@@ -88,7 +90,7 @@ cdef class Points(Owner):
     cdef void free_ready(self) noexcept
     cdef void take_back_slots(self, Py_ssize_t n) noexcept
     cdef int reserve_posts(self, Owned *own, Py_ssize_t size) except -1
-    cdef void make_dense(self, int32_t slot, double *row) noexcept
+    cdef void make_dense(self, int32_t slot, void *row) noexcept
     cdef bint make_sparse(self, int32_t slot) noexcept
     cdef void leave_dense(self, int32_t slot) noexcept
     cdef int drop_feature(self, int32_t slot) except -1
@@ -97,6 +99,18 @@ cdef class Points(Owner):
     cdef dict state(self)
     cdef int restore(self, dict state) except -1
     cdef list check(self)
+
+
+cdef inline double value_at(const void *row, Py_ssize_t i, bint single) noexcept nogil:
+    """Number i of a dense row."""
+    return (<const float *> row)[i] if single else (<const double *> row)[i]
+
+
+cdef inline void set_value(void *row, Py_ssize_t i, bint single, double value) noexcept nogil:
+    if single:
+        (<float *> row)[i] = <float> value
+    else:
+        (<double *> row)[i] = value
 
 
 cdef inline Py_ssize_t find(const int32_t *items, int32_t item) noexcept nogil:

@@ -58,6 +58,8 @@ cdef class Points(Owner):
     ----------
     most
         Maximum number of points; None: no limit.
+    single
+        Whether values are stored in single precision, if many points have the feature; they must be such numbers.
     """
 
     def __cinit__(self):
@@ -65,12 +67,12 @@ cdef class Points(Owner):
         self.free_slots = []
         self.limit = MOST_POINTS
 
-    def __init__(self, most=None):
+    def __init__(self, most=None, *, bint single=False):
         if most is not None and not 1 <= most <= MOST_POINTS:
             raise ValueError(f"most is {most!r}: it must be an integer from 1 to {MOST_POINTS:,}")
         if self.n_slots:
             raise RuntimeError("Points are initialised once")
-        self.most = most
+        self.most, self.single, self.item = most, single, 4 if single else 8
         self.limit = MOST_POINTS if most is None else most
 
     def __dealloc__(self):
@@ -89,7 +91,8 @@ cdef class Points(Owner):
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
         for j in range(self.n_slots):
-            total += (self.capacity * 8 if self.features[j].dense != NULL else 0) + self.features[j].allocated * 12
+            total += (self.capacity * self.item if self.features[j].dense != NULL else 0)
+            total += self.features[j].allocated * 12
         return total
 
     def __len__(self):
@@ -224,14 +227,16 @@ cdef class Points(Owner):
         """x is z_p: its non-zero features, those with dense rows first, as ``encode`` would give them."""
         cdef Py_ssize_t j
         cdef Feature *feature
+        cdef double value
         self.check_position(p)
         reserve_sample(x, self.n_dense + self.owned[p].size)
         x.size = 0  # what x knew of an older vocabulary is no guess for the next sample
         self.date_slots(x)
         for j in range(self.n_dense):
             feature = &self.features[self.dense_slots[j]]
-            if feature.dense[p] != 0.0:
-                self.append_item(x, self.dense_slots[j], feature.dense[p])
+            value = value_at(feature.dense, p, self.single)
+            if value != 0.0:
+                self.append_item(x, self.dense_slots[j], value)
         for j in range(self.owned[p].size):
             feature = &self.features[self.owned[p].slots[j]]
             self.append_item(x, self.owned[p].slots[j], feature.amounts[find(feature.owners, <int32_t> p)])
@@ -286,8 +291,8 @@ cdef class Points(Owner):
         self.sparse_square = self.doubles(self.sparse_square, old, capacity)
         self.birth = <int64_t *> self.resize(self.birth, old, capacity, 8)
         for j in range(self.n_dense):
-            self.features[self.dense_slots[j]].dense = <double *> aligned_resize(
-                self.features[self.dense_slots[j]].dense, old, capacity, 8
+            self.features[self.dense_slots[j]].dense = aligned_resize(
+                self.features[self.dense_slots[j]].dense, old, capacity, self.item
             )
         self.owned = <Owned *> self.resize(self.owned, old, capacity, sizeof(Owned))
         self.capacity = capacity
@@ -355,10 +360,10 @@ cdef class Points(Owner):
         """So many rows of today's capacity."""
         self.free_ready()
         if size > self.ready_allocated:
-            self.ready = <double **> self.resize(self.ready, 0, size, sizeof(double *))
+            self.ready = <void **> self.resize(self.ready, 0, size, sizeof(void *))
             self.ready_allocated = size
         while self.n_ready < size:
-            self.ready[self.n_ready] = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+            self.ready[self.n_ready] = aligned_resize(NULL, 0, self.capacity, self.item)
             self.n_ready += 1
         return 0
 
@@ -401,7 +406,7 @@ cdef class Points(Owner):
                 feature.dense != NULL
                 and (feature.count > 0 or SPARSE_BELOW >= self.capacity or not self.make_sparse(x.slots[i]))
             ):
-                feature.dense[n] = values[i]
+                set_value(feature.dense, n, self.single, values[i])
                 feature.count += 1
                 continue
             feature.owners[feature.count] = <int32_t> n
@@ -456,16 +461,16 @@ cdef class Points(Owner):
         if size > own.allocated:
             allocated = max(4, 2 * own.allocated, size)
             own.slots = <int32_t *> aligned_resize(own.slots, own.size, allocated, 4)
-            own.allocated = allocated
+            own.allocated = <int32_t> allocated
         return 0
 
-    cdef void make_dense(self, int32_t slot, double *row) noexcept:
+    cdef void make_dense(self, int32_t slot, void *row) noexcept:
         """A posting list becomes this row of zeros."""
         cdef Feature *feature = &self.features[slot]
         cdef Py_ssize_t k
         feature.dense = row
         for k in range(feature.count):
-            feature.dense[feature.owners[k]] = feature.amounts[k]
+            set_value(feature.dense, feature.owners[k], self.single, feature.amounts[k])
             take_out(&self.owned[feature.owners[k]], slot)
         okl_free(feature.owners)
         okl_free(feature.amounts)
@@ -484,9 +489,10 @@ cdef class Points(Owner):
         cdef Py_ssize_t i, size = max(4, feature.count + 1)
         cdef int32_t *owners = NULL
         cdef double *amounts
+        cdef double value
         try:
             for i in range(self.capacity):
-                if feature.dense[i] != 0.0:
+                if value_at(feature.dense, i, self.single) != 0.0:
                     self.reserve_posts(&self.owned[i], self.owned[i].size + 1)
             owners = <int32_t *> aligned_resize(NULL, 0, size, 4)
             amounts = <double *> aligned_resize(NULL, 0, size, 8)
@@ -496,11 +502,12 @@ cdef class Points(Owner):
             return False
         feature.owners, feature.amounts, feature.allocated, feature.count = owners, amounts, size, 0
         for i in range(self.capacity):
-            if feature.dense[i] != 0.0:
+            value = value_at(feature.dense, i, self.single)
+            if value != 0.0:
                 self.owned[i].slots[self.owned[i].size] = slot
                 self.owned[i].size += 1
                 feature.owners[feature.count] = <int32_t> i
-                feature.amounts[feature.count] = feature.dense[i]
+                feature.amounts[feature.count] = value
                 feature.count += 1
         self.leave_dense(slot)
         self.sparse_square_stale = True
@@ -594,10 +601,10 @@ cdef class Points(Owner):
         while j < self.n_dense:
             slot = self.dense_slots[j]
             feature = &self.features[slot]
-            if feature.dense[p] != 0.0:
+            if value_at(feature.dense, p, self.single) != 0.0:
                 feature.count -= 1
-            feature.dense[p] = feature.dense[last]
-            feature.dense[last] = 0.0
+            set_value(feature.dense, p, self.single, value_at(feature.dense, last, self.single))
+            set_value(feature.dense, last, self.single, 0.0)
             if feature.count == 0:  # the row stays until the feature is forgotten: the next point may have it
                 self.list_emptied(slot)
                 j += 1
@@ -620,6 +627,7 @@ cdef class Points(Owner):
         is restored goes on bit for bit.
         """
         cdef Py_ssize_t i, j, k, at = 0, cells = 0
+        cdef double amount
         cdef Feature *feature
         cdef int32_t[::1] owners
         cdef double[::1] amounts
@@ -641,9 +649,9 @@ cdef class Points(Owner):
             k = at
             if feature.dense != NULL:
                 for i in range(self.n):
-                    if feature.dense[i] != 0.0:
-                        owners[at] = <int32_t> i
-                        amounts[at] = feature.dense[i]
+                    amount = value_at(feature.dense, i, self.single)
+                    if amount != 0.0:
+                        owners[at], amounts[at] = <int32_t> i, amount
                         at += 1
             else:
                 for i, value in sorted([(feature.owners[i], feature.amounts[i]) for i in range(feature.count)]):
@@ -698,7 +706,7 @@ cdef class Points(Owner):
             feature = &self.features[slots[j]]
             feature.count = counts[j]
             if ranks[j] >= 0:
-                feature.dense = <double *> aligned_resize(NULL, 0, self.capacity, 8)
+                feature.dense = aligned_resize(NULL, 0, self.capacity, self.item)
                 feature.rank = ranks[j]
                 self.dense_slots[feature.rank] = slots[j]
                 self.n_dense += 1
@@ -709,7 +717,7 @@ cdef class Points(Owner):
             for k in range(feature.count):
                 i = owners[at]
                 if feature.dense != NULL:
-                    feature.dense[i] = amounts[at]
+                    set_value(feature.dense, i, self.single, amounts[at])
                 else:
                     feature.owners[k] = <int32_t> i
                     feature.amounts[k] = amounts[at]
@@ -750,7 +758,7 @@ cdef class Points(Owner):
             assert feature.count == used[name]
             if feature.dense != NULL:
                 assert self.dense_slots[feature.rank] == slot
-                assert all(feature.dense[i] == 0.0 for i in range(n, self.capacity))
+                assert all([value_at(feature.dense, i, self.single) == 0.0 for i in range(n, self.capacity)])
                 assert feature.count * (2 * SPARSE_BELOW) >= self.capacity or self.postponed
             else:
                 for k in range(feature.count):

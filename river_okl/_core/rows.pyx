@@ -173,7 +173,7 @@ cdef class Rows(Owner):
                 if feature.dense == NULL:
                     scatter(feature, x.numbers[i], self.dots)
                 else:
-                    self.pointers[m] = feature.dense
+                    self.pointers[m] = <const double *> feature.dense
                     self.numbers[m] = x.numbers[i]
                     m += 1
         loops.dots(self.pointers, self.numbers, m, n, self.dots)
@@ -190,7 +190,7 @@ cdef class Rows(Owner):
         """The row of every dense feature."""
         cdef Py_ssize_t j
         for j in range(self.points.n_dense):
-            self.pointers[j] = self.points.features[self.points.dense_slots[j]].dense
+            self.pointers[j] = <const double *> self.points.features[self.points.dense_slots[j]].dense
 
     cdef void clear_dots(self, double *dots) noexcept nogil:
         """Room for the dot products with posting lists, or of a kernel of dot products alone."""

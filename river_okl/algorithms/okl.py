@@ -138,7 +138,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     _make = ClassMixture
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: Budget = 1024, scale: bool = True):
+    def __init__(self, kernel: Kernel | None = None, *, budget: Budget = 2048, scale: bool = True):
         if isinstance(budget, PerClass):
             points, each = 2 * budget.budget, budget.budget
         else:

@@ -64,7 +64,7 @@ class Tree:
 class Forest:
     """One kind of tree."""
 
-    def __init__(self, n_trees, one_in=1, size=5 << 16, regression=False, seed=1, learning=100, most_leaves=None):
+    def __init__(self, n_trees, one_in=1, size=19 << 14, regression=False, seed=1, learning=100, most_leaves=None):
         self.n_trees, self.one_in, self.bytes, self.regression, self.random = n_trees, one_in, size, regression, seed
         self.learning = learning
         self.most_leaves = most_leaves or (500 if regression else 2000)

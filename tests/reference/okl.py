@@ -535,8 +535,9 @@ class Process:
 class OKL:
     """Both classes; a target is a number, or the number of a class."""
 
-    def __init__(self, task, dictionary, pool=0, latest=0):
+    def __init__(self, task, dictionary, pool=0, latest=0, precision=float):
         self.task, self.most_dictionary, self.most_pool, self.most_latest = task, dictionary, pool, latest
+        self.precision = precision  # that of scaled features
         self.scaler, self.samples, self.slopes = Scaler(), [], {}
         jitter, novel = (1e-4, 3e-4) if task == "regression" else (1e-3, 1e-3)
         self.kernels = [Kernel(*kind, jitter, novel) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
@@ -609,7 +610,8 @@ class OKL:
     # Predicting
 
     def look(self, x):
-        self.raw, self.x = x, self.scaler.scaled(x)
+        self.raw = x
+        self.x = {name: float(self.precision(value)) for name, value in self.scaler.scaled(x).items()}
         for kernel in self.kernels:
             kernel.look(self.dictionary, self.x)
             kernel.project(self.dictionary)

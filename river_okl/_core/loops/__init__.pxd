@@ -1,10 +1,14 @@
 """What Cython sees of the headers beside this file."""
 
+from libc.stdint cimport int32_t
+
 cdef extern from "rows.h":
     enum: EXP_SQUARED_DISTANCE
     enum: EXP_DISTANCE
     enum: DOT_POWER
     enum: TILE
+    enum: BLOCK
+    enum: METRICS
 
     ctypedef struct Factor:
         int kind
@@ -31,11 +35,17 @@ cdef extern from "rows.h":
         void (*distances_tile)(
             const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out, Py_ssize_t stride
         ) noexcept nogil
-        void (*dots_two)(
-            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out
+        void (*dots_under)(
+            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out,
+            int metrics
         ) noexcept nogil
-        void (*dots_three)(
-            const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out
+        void (*single_dots_under)(
+            const float *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out,
+            int metrics
+        ) noexcept nogil
+        void (*dots_at)(
+            const void *const *rows, int single, const double *vals, Py_ssize_t m, const int32_t *at, Py_ssize_t n,
+            double *const *out
         ) noexcept nogil
         void (*kernel_row)(
             const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n,
@@ -44,6 +54,10 @@ cdef extern from "rows.h":
         double (*inner)(const double *a, const double *b, Py_ssize_t n) noexcept nogil
         void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out) noexcept nogil
         Py_ssize_t (*least)(const double *values, Py_ssize_t n) noexcept nogil
+        void (*nearest)(
+            const double *sq, const double *dot, Py_ssize_t n, double *distance, double *lows, int count,
+            Py_ssize_t *found
+        ) noexcept nogil
 
 cdef extern from "linalg.h":
     ctypedef struct Linalg:

@@ -3,11 +3,14 @@
  *   dots        the row of dot products x . z_i, from the rows Z[feature, :] of the features that x has
  *   distances   the row of |x - z_i|^2, where x has (nearly) all of the features: no worse off for large offsets
  *   distances_tile  the rows of TILE samples at once
- *   dots_two, dots_three  the rows of dot products under so many metrics at once, alone or with `more` that is there
+ *   dots_under  the rows of dot products under one or two metrics at once, alone or with `more` that is there
+ *   single_dots_under  the same of points in single precision
+ *   dots_at     the dot products with some of the points alone, under all METRICS
  *   kernel_row  kappa(x, z_i) from either row: every kernel of river_okl.kernels, sums and products of them
  *   inner       sum_i alpha_i kappa(x, z_i)
  *   add_losses  what is lost where x takes the place of z_i, alpha_i^2 (kappa(x, x) - kappa(x, z_i)^2 / kappa(x, x))
  *   least       where the smallest of them is
+ *   nearest     the points that are nearest to x
  *
  * One source (rows_variant.h) is compiled for each instruction set by simd.h; find_loops(name) is one of them.
  */
@@ -15,9 +18,10 @@
 #define RIVER_OKL_ROWS_H
 
 #include <Python.h>
+#include <stdint.h>
 
 enum { EXP_SQUARED_DISTANCE = 0, EXP_DISTANCE = 1, DOT_POWER = 2 };
-enum { TILE = 4 };
+enum { TILE = 4, BLOCK = 64, METRICS = 3 };
 
 typedef struct { /* exp(-gamma |x-z|^2), exp(-gamma |x-z|) or (gamma x.z + coef0)^degree */
     int kind, degree;
@@ -40,13 +44,19 @@ typedef struct {
     void (*distances)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out);
     void (*distances_tile)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, double *out,
                            Py_ssize_t stride);
-    void (*dots_two)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out);
-    void (*dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more, double *const *out);
+    void (*dots_under)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                       double *const *out, int metrics);
+    void (*single_dots_under)(const float *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                              double *const *out, int metrics);
+    void (*dots_at)(const void *const *rows, int single, const double *vals, Py_ssize_t m, const int32_t *at, Py_ssize_t n,
+                    double *const *out);
     void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n,
                        double *out);
     double (*inner)(const double *a, const double *b, Py_ssize_t n);
     void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out);
     Py_ssize_t (*least)(const double *values, Py_ssize_t n);
+    void (*nearest)(const double *sq, const double *dot, Py_ssize_t n, double *distance, double *lows, int count,
+                    Py_ssize_t *found);
 } Loops;
 
 #endif

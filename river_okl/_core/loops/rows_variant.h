@@ -114,7 +114,7 @@ static INLINE void NAME(dots_of)(const double *const *rows, const double *vals, 
     enum { K = W == 8 ? 8 : 2 };
     Py_ssize_t i = 0;
     for (; i + K * W <= n; i += K * W) {
-        vec sum[3][K];
+        vec sum[2][K];
         for (int s = 0; s < M; s++)
             for (int k = 0; k < K; k++) sum[s][k] = more ? ((vec *)(out[s] + i))[k] : SET(0.0);
         for (Py_ssize_t j = 0; j < m; j++) {
@@ -135,14 +135,101 @@ static INLINE void NAME(dots_of)(const double *const *rows, const double *vals, 
         }
 }
 
-static void NAME(dots_two)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
-                              double *const *out) {
-    NAME(dots_of)(rows, vals, m, n, more, out, 2);
+static void NAME(dots_under)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                             double *const *out, int metrics) {
+    if (metrics == 1)
+        NAME(dots_of)(rows, vals, m, n, more, out, 1);
+    else
+        NAME(dots_of)(rows, vals, m, n, more, out, 2);
 }
 
-static void NAME(dots_three)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
-                              double *const *out) {
-    NAME(dots_of)(rows, vals, m, n, more, out, 3);
+/* The same of rows in single precision, in which the products are summed, too: half of the memory to read, and twice as
+ * many numbers in a vector. */
+#if W > 1
+static INLINE void NAME(widen)(singles sum, int more, double *out) {
+    half parts[2];
+    memcpy(parts, &sum, sizeof parts);
+    for (int h = 0; h < 2; h++) {
+        vec wide = (vec)__builtin_convertvector(parts[h], vec);
+        if (more) wide += ((vec *)out)[h];
+        ((vec *)out)[h] = wide;
+    }
+}
+
+static INLINE void NAME(single_dots_of)(const float *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                                        double *const *out, const int M) {
+    enum { K = W == 8 ? 8 : 2, F = 2 * W };
+    Py_ssize_t i = 0;
+    for (; i + K * F <= n; i += K * F) {
+        singles sum[2][K];
+        for (int s = 0; s < M; s++)
+            for (int k = 0; k < K; k++) sum[s][k] = (singles){0.0f};
+        for (Py_ssize_t j = 0; j < m; j++) {
+            const singles *z = (const singles *)(rows[j] + i);
+            for (int s = 0; s < M; s++) {
+                const float v = (float)vals[s * m + j];
+                for (int k = 0; k < K; k++) sum[s][k] += v * z[k];
+            }
+        }
+        for (int s = 0; s < M; s++)
+            for (int k = 0; k < K; k++) NAME(widen)(sum[s][k], more, out[s] + i + k * F);
+    }
+    for (; i + F <= n; i += F) {
+        singles sum[2];
+        for (int s = 0; s < M; s++) sum[s] = (singles){0.0f};
+        for (Py_ssize_t j = 0; j < m; j++)
+            for (int s = 0; s < M; s++) sum[s] += (float)vals[s * m + j] * *(const singles *)(rows[j] + i);
+        for (int s = 0; s < M; s++) NAME(widen)(sum[s], more, out[s] + i);
+    }
+    for (; i < n; i += W)
+        for (int s = 0; s < M; s++) {
+            half sum = {0.0f};
+            for (Py_ssize_t j = 0; j < m; j++) sum += (float)vals[s * m + j] * *(const half *)(rows[j] + i);
+            vec wide = (vec)__builtin_convertvector(sum, vec);
+            if (more) wide += *(vec *)(out[s] + i);
+            *(vec *)(out[s] + i) = wide;
+        }
+}
+#else
+static void NAME(single_dots_of)(const float *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                                 double *const *out, const int M) {
+    for (int s = 0; s < M; s++)
+        for (Py_ssize_t i = 0; i < n; i++) {
+            float sum = 0.0f;
+            for (Py_ssize_t j = 0; j < m; j++) sum += (float)vals[s * m + j] * rows[j][i];
+            out[s][i] = more ? out[s][i] + sum : sum;
+        }
+}
+#endif
+
+static void NAME(single_dots_under)(const float *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
+                                    double *const *out, int metrics) {
+    if (metrics == 1)
+        NAME(single_dots_of)(rows, vals, m, n, more, out, 1);
+    else
+        NAME(single_dots_of)(rows, vals, m, n, more, out, 2);
+}
+
+/* out[s] += the same of the points at these positions alone, under METRICS metrics, summed in double precision. */
+static INLINE void NAME(dots_at_of)(const void *const *rows, const double *vals, Py_ssize_t m, const int32_t *at,
+                                    Py_ssize_t n, double *const *out, const int single) {
+    for (Py_ssize_t i = 0; i < n; i += W) {
+        vec sum[METRICS];
+        for (int s = 0; s < METRICS; s++) sum[s] = *(vec *)(out[s] + i);
+        for (Py_ssize_t j = 0; j < m; j++) {
+            const vec z = single ? GATHER_SINGLE((const float *)rows[j], at + i) : GATHER((const double *)rows[j], at + i);
+            for (int s = 0; s < METRICS; s++) sum[s] += SET(vals[s * m + j]) * z;
+        }
+        for (int s = 0; s < METRICS; s++) *(vec *)(out[s] + i) = sum[s];
+    }
+}
+
+static void NAME(dots_at)(const void *const *rows, int single, const double *vals, Py_ssize_t m, const int32_t *at,
+                          Py_ssize_t n, double *const *out) {
+    if (single)
+        NAME(dots_at_of)(rows, vals, m, at, n, out, 1);
+    else
+        NAME(dots_at_of)(rows, vals, m, at, n, out, 0);
 }
 
 static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
@@ -256,5 +343,38 @@ static Py_ssize_t NAME(least)(const double *values, Py_ssize_t n) {
     return best + places[best];
 }
 
-static const Loops NAME(loops) = {NAME(dots), NAME(distances), NAME(distances_tile), NAME(dots_two), NAME(dots_three), NAME(kernel_row), NAME(inner),
-                                   NAME(add_losses), NAME(least)};
+/* The `count` points of the first n that are nearest to x: the least sq[i] - 2 x.z_i, of equals the first.  That is
+ * |x-z|^2 less |x|^2.  Blocks of BLOCK points are searched again only if they have one of the nearest. */
+static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, double *distance, double *lows, int count,
+                          Py_ssize_t *found) {
+    const Py_ssize_t padded = (n + 7) / 8 * 8, blocks = (n + BLOCK - 1) / BLOCK;
+    const vec two = SET(2.0);
+    for (Py_ssize_t i = 0; i < padded; i += W)
+        *(vec *)(distance + i) = *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
+    for (Py_ssize_t i = n; i < blocks * BLOCK; i++) distance[i] = INFINITY;
+    for (Py_ssize_t b = 0; b < blocks; b++) {
+        vec low = *(const vec *)(distance + b * BLOCK);
+        for (int i = W; i < BLOCK; i += W) {
+            const vec v = *(const vec *)(distance + b * BLOCK + i);
+            const ivec less = LESS(v, low);
+            low = AS_REAL((AS_INT(v) & less) | (AS_INT(low) & ~less));
+        }
+        *(vec *)(lows + b * W) = low;
+    }
+    for (int k = 0; k < count; k++) {
+        const Py_ssize_t best = NAME(least)(lows, blocks * W);
+        double *block = distance + best / W * BLOCK;
+        const double low = lows[best];
+        int at = 0;
+        while (at < BLOCK - 1 && block[at] != low) at++;
+        found[k] = block - distance + at;
+        block[at] = INFINITY;
+        double *lane = lows + best / W * W + at % W;
+        *lane = INFINITY;
+        for (int i = at % W; i < BLOCK; i += W) *lane = block[i] < *lane ? block[i] : *lane;
+    }
+}
+
+static const Loops NAME(loops) = {NAME(dots),     NAME(distances),  NAME(distances_tile), NAME(dots_under),
+                                  NAME(single_dots_under), NAME(dots_at), NAME(kernel_row), NAME(inner),
+                                  NAME(add_losses), NAME(least),      NAME(nearest)};

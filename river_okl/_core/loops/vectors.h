@@ -4,6 +4,19 @@
 typedef double NAME(vec) __attribute__((vector_size(W * 8), may_alias));
 typedef double NAME(loose) __attribute__((vector_size(W * 8), may_alias, aligned(8)));
 typedef int64_t NAME(ivec) __attribute__((vector_size(W * 8), may_alias));
+typedef float NAME(singles) __attribute__((vector_size(W * 8), may_alias)); /* twice as many numbers */
+typedef float NAME(half) __attribute__((vector_size(W * 4), may_alias));    /* as many: half of the size */
+#if W == 8 /* the numbers of a row at these positions */
+#define GATHER(row, at) ((vec)_mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)(at)), row, 8))
+#define GATHER_SINGLE(row, at) \
+    ((vec)_mm512_cvtps_pd(_mm256_i32gather_ps(row, _mm256_loadu_si256((const __m256i *)(at)), 4)))
+#elif W == 4
+#define GATHER(row, at) ((vec)_mm256_i32gather_pd(row, _mm_loadu_si128((const __m128i *)(at)), 8))
+#define GATHER_SINGLE(row, at) ((vec)_mm256_cvtps_pd(_mm_i32gather_ps(row, _mm_loadu_si128((const __m128i *)(at)), 4)))
+#else
+#define GATHER(row, at) ((vec){(row)[(at)[0]], (row)[(at)[1]]})
+#define GATHER_SINGLE(row, at) GATHER(row, at)
+#endif
 #if W == 8 /* 0.0 + x is not the same: of -0.0 it makes 0.0, so that a sum would be formed */
 #define SET(x) ((vec){x, x, x, x, x, x, x, x})
 #elif W == 4
@@ -23,19 +36,27 @@ typedef int64_t NAME(ivec);
 #define AS_INT(v) bits_of_real(v)
 #define AS_REAL(v) real_of_bits(v)
 #define LESS(v, w) (-(ivec)((v) < (w)))
+#define GATHER(row, at) ((row)[*(at)])
+#define GATHER_SINGLE(row, at) GATHER(row, at)
 #define AT_LEAST(v, low) ((v) > (low) ? (v) : (low))
 #endif
 #define vec NAME(vec)
 #define loose NAME(loose)
 #define ivec NAME(ivec)
+#define singles NAME(singles)
+#define half NAME(half)
 #else
 #undef vec
 #undef loose
 #undef ivec
+#undef singles
+#undef half
 #undef SET
 #undef AS_INT
 #undef AS_REAL
 #undef LESS
+#undef GATHER
+#undef GATHER_SINGLE
 #undef AT_LEAST
 #undef NAME
 #undef W

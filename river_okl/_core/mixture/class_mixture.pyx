@@ -9,9 +9,11 @@ from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample
 
+from river_okl._core.mixture.pool import METRIC as POOL_METRIC
 from river_okl._core.mixture.processes import NEWCOMER
 
 LARGEST_BUDGET = 10_000_000         # points
+SINGLE_PRECISION = True             # of scaled features; the tests compare in double precision, too
 
 cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or judged
@@ -35,7 +37,10 @@ cdef class ClassMixture(Mixture):
 
     def __init__(self, tuple terms, Py_ssize_t each=0, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
         cdef Py_ssize_t i, beside = budget - dictionary, latest = <Py_ssize_t> (LATEST * beside), of_two
-        Mixture.__init__(self, terms, budget=budget, dictionary=dictionary, scale=scale)
+        Mixture.__init__(
+            self, terms, budget=budget, dictionary=dictionary, first_metric=POOL_METRIC, scale=scale,
+            single=scale and SINGLE_PRECISION
+        )
         self.early, self.growth, self.n_classes = 200, 2, 2
         self.each = each
         self.processes = Processes(self.distances, terms, dictionary, "binary")

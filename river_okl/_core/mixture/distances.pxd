@@ -1,17 +1,24 @@
 from libc.stdint cimport int32_t, int64_t
 
+from river_okl._core.loops cimport METRICS
 from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport Points
+from river_okl._core.points cimport Feature, Points
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
-cdef enum:
-    METRICS = 3
+
+cdef struct Dictionary:
+    # The points of the processes, and their dot products with the sample measured last.
+    Py_ssize_t n
+    int32_t *position       # [n] of the r-th among the points
+    int32_t *member         # r of each point, or -1
+    double *dots[METRICS]   # [n]
 
 
 cdef class Distances(Owner):
     cdef readonly Points points
     cdef readonly Scaler scaler
+    cdef int first                  # the first of the metrics under which all points are measured
     # of features, by their place in the scaler
     cdef Py_ssize_t places          # allocated
     cdef double *weights[METRICS]   # w_j²
@@ -33,15 +40,23 @@ cdef class Distances(Owner):
     cdef Py_ssize_t capacity
     cdef double *square[METRICS]    # ‖z_i‖²
     # scratch: the sample measured last
-    cdef double *dots[METRICS]      # x · z_i; under the plain metric only if a kernel uses it
+    cdef double *dots[METRICS]      # x · z_i, from the metric ``first`` on
     cdef double own[METRICS]        # ‖x‖²
-    cdef const double **pointers
+    cdef double *scratch            # [capacity, in blocks] a number for each point, for the experts
+    cdef const void **pointers      # dense rows, of doubles or of floats
     cdef double *numbers
+    cdef int64_t *order             # the place and the number of each dense feature of the sample
+    cdef int32_t *dense_places
+    cdef int32_t *ranked_places     # what was ranked last
+    cdef int32_t *rank              # of each of them by its place
+    cdef Py_ssize_t n_ranked
     cdef Py_ssize_t items_allocated
 
     cdef int reserve_places(self, Py_ssize_t size) except -1
     cdef int reserve_points(self) except -1
-    cdef int measure(self, const Sample *x, bint plain) except -1
+    cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1
+    cdef void rank_dense(self, Py_ssize_t n) noexcept
+    cdef void scatter(self, const Feature *feature, const double *v, Dictionary *dictionary) noexcept
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept
     cdef void stored(self, const Sample *x) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept

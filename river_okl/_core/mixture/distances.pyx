@@ -15,13 +15,15 @@ and of ‖x‖² under any weights, so that bandwidths follow the weights; after
 """
 
 from libc.math cimport fmax, sqrt
-from libc.stdint cimport int32_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
+from river_okl._core.loops cimport BLOCK
 from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport Feature, Points, scatter
+from river_okl._core.points cimport LANES, Feature, Points, value_at
 from river_okl._core.sample cimport LARGEST, LARGEST_SUM, Sample
 from river_okl._core.scaler cimport Scaler
 from river_okl._core.simd cimport loops
@@ -35,11 +37,18 @@ cdef double MEMORY = 10000.0
 POWERS = (0.0, 0.5, 1.0)
 
 
-cdef class Distances(Owner):
-    """Weighted distances over points whose features a scaler counts."""
+cdef int ascending(const void *a, const void *b) noexcept nogil:
+    cdef int64_t one = (<const int64_t *> a)[0], other = (<const int64_t *> b)[0]
+    return (one > other) - (one < other)
 
-    def __init__(self, Points points, Scaler scaler):
+
+cdef class Distances(Owner):
+    """Weighted distances over points whose features a scaler counts; under metrics before ``first`` for the dictionary
+    alone."""
+
+    def __init__(self, Points points, Scaler scaler, *, int first):
         self.points = points
+        self.first = first
         self.scaler = scaler
 
     cdef int reserve_places(self, Py_ssize_t size) except -1:
@@ -70,55 +79,104 @@ cdef class Distances(Owner):
         if capacity > self.capacity:
             for m in range(METRICS):
                 self.square[m] = self.doubles(self.square[m], self.capacity, capacity)
-                self.dots[m] = self.doubles(self.dots[m], self.capacity, capacity)
+                if m >= self.first:
+                    self.dots[m] = self.doubles(self.dots[m], self.capacity, capacity)
+            self.scratch = self.doubles(self.scratch, 0, (capacity + BLOCK - 1) // BLOCK * BLOCK)
             self.capacity = capacity
         return 0
 
-    cdef int measure(self, const Sample *x, bint plain) except -1:
+    cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1:
         """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places.
 
-        The products under the metric that weights all features alike are computed only if a kernel uses it.
+        Under the first metrics, which no expert but the processes uses, for the points of the dictionary alone.
         """
         cdef Points points = self.points
         cdef const int32_t *places = x.places
         cdef const double *values = x.scaled
+        cdef double *numbers
+        cdef double[METRICS] weighted
         cdef const Feature *feature
         cdef Py_ssize_t i, allocated, size = x.size, count = 0, n_dense, n = points.padded()
-        cdef double weighted
-        cdef int m, first = 0 if plain else 1
+        cdef Py_ssize_t of_dictionary = (dictionary.n + LANES - 1) // LANES * LANES
+        cdef int m, first = self.first
         if size > self.items_allocated:
             allocated = max(size, 2 * self.items_allocated, 8)
-            self.pointers = <const double **> self.resize(self.pointers, 0, allocated, sizeof(double *))
+            self.pointers = <const void **> self.resize(self.pointers, 0, allocated, sizeof(void *))
             self.numbers = self.doubles(self.numbers, 0, METRICS * allocated)
+            self.order = <int64_t *> self.resize(self.order, 0, allocated, 8)
+            self.rank = <int32_t *> self.resize(self.rank, 0, allocated, 4)
+            self.dense_places = <int32_t *> self.resize(self.dense_places, 0, allocated, 4)
+            self.ranked_places = <int32_t *> self.resize(self.ranked_places, 0, allocated, 4)
+            self.n_ranked = 0
             self.items_allocated = allocated
         for i in range(size):
             if x.slots[i] >= 0 and points.features[x.slots[i]].dense != NULL:
-                self.pointers[count] = points.features[x.slots[i]].dense
+                self.dense_places[count] = places[i]
                 count += 1
         n_dense = count
+        if n_dense and (n_dense != self.n_ranked or memcmp(self.dense_places, self.ranked_places, n_dense * 4) != 0):
+            self.rank_dense(n_dense)
         count = 0
         for m in range(METRICS):
             self.own[m] = 0.0
             if n_dense < size and m >= first and n:
                 memset(self.dots[m], 0, n * 8)
+            memset(dictionary.dots[m], 0, of_dictionary * 8)
+        for i in range(dictionary.n, of_dictionary):
+            dictionary.position[i] = 0  # what pads it
         for i in range(size):
             feature = &points.features[x.slots[i]] if x.slots[i] >= 0 else NULL
             for m in range(METRICS):
-                weighted = values[i] * (self.weights[m][places[i]] if places[i] >= 0 else 1.0)
-                self.own[m] += weighted * values[i]
-                if feature == NULL or m < first:
-                    continue
-                if feature.dense != NULL:
-                    self.numbers[m * n_dense + count] = weighted
-                elif values[i] != 0.0:
-                    scatter(feature, weighted, self.dots[m])
-            count += feature != NULL and feature.dense != NULL
-        if n:
-            if plain:
-                loops.dots_three(self.pointers, self.numbers, n_dense, n, n_dense < size, self.dots)
-            else:
-                loops.dots_two(self.pointers, self.numbers + n_dense, n_dense, n, n_dense < size, self.dots + 1)
+                weighted[m] = values[i] * (self.weights[m][places[i]] if places[i] >= 0 else 1.0)
+                self.own[m] += weighted[m] * values[i]
+            if feature == NULL:
+                continue
+            if feature.dense != NULL:
+                self.pointers[self.rank[count]] = feature.dense
+                for m in range(METRICS):
+                    self.numbers[m * n_dense + self.rank[count]] = weighted[m]
+                count += 1
+            elif values[i] != 0.0:
+                self.scatter(feature, weighted, dictionary)
+        loops.dots_at(
+            self.pointers, points.single, self.numbers, n_dense, dictionary.position, of_dictionary,
+            dictionary.dots
+        )
+        numbers = self.numbers + first * n_dense
+        if n and points.single:
+            loops.single_dots_under(
+                <const float **> self.pointers, numbers, n_dense, n, n_dense < size, self.dots + first, METRICS - first
+            )
+        elif n:
+            loops.dots_under(
+                <const double **> self.pointers, numbers, n_dense, n, n_dense < size, self.dots + first, METRICS - first
+            )
         return 0
+
+    cdef void rank_dense(self, Py_ssize_t n) noexcept:
+        """Products are summed in the order of the places: in single precision the order of a dict's items would show."""
+        cdef Py_ssize_t i
+        for i in range(n):
+            self.order[i] = (<int64_t> self.dense_places[i] << 32) | i
+        qsort(self.order, n, 8, &ascending)
+        for i in range(n):
+            self.rank[self.order[i] & 0xffffffff] = <int32_t> i
+        memcpy(self.ranked_places, self.dense_places, n * 4)
+        self.n_ranked = n
+
+    cdef void scatter(self, const Feature *feature, const double *v, Dictionary *dictionary) noexcept:
+        """Count a posting list in the dot products."""
+        cdef Py_ssize_t k
+        cdef int32_t i, r
+        cdef int m
+        for k in range(feature.count):
+            i = feature.owners[k]
+            for m in range(self.first, METRICS):
+                self.dots[m][i] += v[m] * feature.amounts[k]
+            r = dictionary.member[i]
+            if r >= 0:
+                for m in range(METRICS):
+                    dictionary.dots[m][r] += v[m] * feature.amounts[k]
 
     cdef void stored(self, const Sample *x) noexcept:
         """The sample measured last has become the last point."""
@@ -244,7 +302,7 @@ cdef class Distances(Owner):
         cdef Points points = self.points
         cdef const Feature *feature
         cdef Py_ssize_t i, j, k, place
-        cdef double w
+        cdef double w, z
         cdef int m
         for m in range(METRICS):
             if self.capacity:
@@ -258,7 +316,8 @@ cdef class Distances(Owner):
                 w = self.weights[m][place] if place >= 0 else 1.0
                 if feature.dense != NULL:
                     for i in range(points.n):
-                        self.square[m][i] += w * feature.dense[i] * feature.dense[i]
+                        z = value_at(feature.dense, i, points.single)
+                        self.square[m][i] += w * z * z
                 else:
                     for k in range(feature.count):
                         self.square[m][feature.owners[k]] += w * feature.amounts[k] * feature.amounts[k]

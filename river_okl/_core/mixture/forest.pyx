@@ -129,7 +129,7 @@ cdef class Forest(Expert):
     """
 
     def __cinit__(
-        self, int n_trees, *, Py_ssize_t one_in=1, Py_ssize_t bytes=5 << 16, bint regression=False, uint64_t seed=1
+        self, int n_trees, *, Py_ssize_t one_in=1, Py_ssize_t bytes=19 << 14, bint regression=False, uint64_t seed=1
     ):
         if not (0 < n_trees <= 1000 and 0 < one_in <= 1000 and 0 < bytes <= 1 << 40):
             raise ValueError(f"a forest of {n_trees} trees with one in {one_in} features and {bytes} bytes")

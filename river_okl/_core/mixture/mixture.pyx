@@ -34,7 +34,8 @@ import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.kernel cimport CompiledKernel
-from river_okl._core.mixture.distances cimport METRICS
+from river_okl._core.loops cimport METRICS
+from river_okl._core.mixture.distances cimport Dictionary
 from river_okl._core.mixture.processes cimport POSTERIORS
 from river_okl._core.sample cimport free_sample, reserve_sample
 
@@ -44,6 +45,7 @@ cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the 
 # products of a relative weight neither vanish nor overflow
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef int64_t LONGEST = 2000
+cdef double FARTHEST_SINGLE = 1e6       # standard deviations: the square fits in single precision
 cdef double NO_WEIGHT = -1e6            # log-weight of a part that is left out
 
 cdef enum:
@@ -65,19 +67,26 @@ cdef class Mixture(Owner):
         How many of them are for the Gaussian processes.
     scale
         Whether features are scaled first.
+    first_metric
+        Under earlier metrics nothing is measured but the dictionary.
+    single
+        Whether scaled features are in single precision: points take half of the memory, and half of the time.
     """
 
     # Making -----------------------------------------------------------------------------------------------------------
 
-    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
+    def __init__(
+        self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, int first_metric, bint scale=True,
+        bint single=False
+    ):
         self.lock = Lock()
         self.silenced = ()
         self.terms = terms
         self.memo = True
-        self.points = Points(budget + 2)
+        self.points = Points(budget + 2, single=single)
         self.scaler = Scaler(scale)
         self.words = self.points.words = Words(self.scaler)
-        self.distances = Distances(self.points, self.scaler)
+        self.distances = Distances(self.points, self.scaler, first=first_metric)
         self.next_update = EARLY[0]
 
     def __dealloc__(self):
@@ -132,6 +141,7 @@ cdef class Mixture(Owner):
         """Encode and scale a sample, and ask all experts, unless it is the last one, asked since the model changed."""
         cdef Sample *x = &self.samples[1 - self.last]
         cdef Sample *before = &self.samples[self.last]
+        cdef Dictionary dictionary
         cdef Py_ssize_t i, size, lacking
         self.points.encode(sample, x)
         size = x.size
@@ -163,8 +173,12 @@ cdef class Mixture(Owner):
             self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
         if lacking:
             self.complete(x)
+        if self.points.single:
+            for i in range(x.size):
+                self.values[i] = <float> fmin(fmax(self.values[i], -FARTHEST_SINGLE), FARTHEST_SINGLE)
         x.places, x.scaled = self.scaler.places, self.values
-        self.distances.measure(x, self.processes.has_metric(0))
+        dictionary = self.processes.dictionary()
+        self.distances.measure(x, &dictionary)
         self.ask(x)
         self.fresh = True
         return 0

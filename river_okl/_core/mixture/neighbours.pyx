@@ -14,14 +14,15 @@ is 0 in the mean if feature j adds nothing to what the neighbourhood says of y. 
 feature whose weight has vanished has none.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, fmin
+from libc.math cimport fabs, fmax, fmin
 from libc.stdint cimport int32_t
 
 import numpy as np
 
+from river_okl._core.loops cimport BLOCK
 from river_okl._core.mixture.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.points cimport Feature
+from river_okl._core.points cimport LANES, Feature, value_at
 from river_okl._core.sample cimport LARGEST, Sample
 from river_okl._core.simd cimport loops
 
@@ -79,7 +80,7 @@ cdef class Neighbours(Expert):
     cdef int reserve_points(self) except -1:
         if self.points.capacity > self.capacity:
             self.target = self.doubles(self.target, self.capacity, self.points.capacity)
-            self.distance = self.doubles(self.distance, 0, self.points.capacity)
+            self.lows = self.doubles(self.lows, 0, (self.points.capacity + BLOCK - 1) // BLOCK * LANES)
             self.place = <int32_t *> self.resize(self.place, self.capacity, self.points.capacity, 4)
             self.capacity = self.points.capacity
         return 0
@@ -91,17 +92,11 @@ cdef class Neighbours(Expert):
 
     cdef void search(self) noexcept:
         """The nearest points to the sample that was measured last; of equals the first."""
-        cdef Py_ssize_t i, n = self.points.n, padded = self.points.padded()
-        cdef const double *square = self.distances.square[metric]
-        cdef const double *dot = self.distances.dots[metric]
-        for i in range(n):
-            self.distance[i] = square[i] - 2.0 * dot[i]
-        for i in range(n, padded):
-            self.distance[i] = INFINITY
-        self.found = min(n, NEAREST)
-        for i in range(self.found):
-            self.nearest[i] = loops.least(self.distance, padded)
-            self.distance[self.nearest[i]] = INFINITY
+        self.found = min(self.points.n, NEAREST)
+        loops.nearest(
+            self.distances.square[metric], self.distances.dots[metric], self.points.n, self.distances.scratch,
+            self.lows, self.found, self.nearest
+        )
 
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept:
         """How many of the nearest are of class o."""
@@ -181,7 +176,7 @@ cdef class Neighbours(Expert):
             feature = &self.points.features[x.slots[j]]
             if feature.dense != NULL:
                 for i in range(NEAREST):
-                    z[i] = feature.dense[self.nearest[i]]
+                    z[i] = value_at(feature.dense, self.nearest[i], self.points.single)
             else:
                 for i in range(NEAREST):
                     z[i] = 0.0

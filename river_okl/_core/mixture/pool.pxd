@@ -26,7 +26,6 @@ cdef class Pool(Expert):
     cdef double *row                    # κ(z, x)
     cdef double own                     # κ(x, x)
     cdef double *score                  # [columns]; once it is learned, the coefficients that x would have
-    cdef double *loss                   # [capacity]
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef void mark(self, Py_ssize_t i) noexcept

@@ -53,6 +53,10 @@ cdef class Pool(Expert):
         for o in range(self.reserved, columns):
             self.coef[o] = self.doubles(NULL, 0, self.capacity)
             self.reserved = o + 1
+        if columns <= MANY:
+            return 0
+        if self.square == NULL:
+            self.square = self.doubles(NULL, 0, self.capacity)
         words = (columns + 63) // 64
         self.marked = <uint64_t **> self.resize(self.marked, self.words, max(words, self.words), sizeof(uint64_t *))
         for o in range(self.words, words):
@@ -74,8 +78,8 @@ cdef class Pool(Expert):
             for i in range(self.words):
                 self.marked[i] = <uint64_t *> self.resize(self.marked[i], self.capacity, capacity, 8)
             self.row = self.doubles(self.row, self.capacity, capacity)
-            self.loss = self.doubles(self.loss, 0, capacity)
-            self.square = self.doubles(self.square, self.capacity, capacity)
+            if self.square != NULL:
+                self.square = self.doubles(self.square, self.capacity, capacity)
             self.capacity = capacity
         return 0
 
@@ -164,18 +168,20 @@ cdef class Pool(Expert):
     cdef Py_ssize_t evict(self, const double *among) noexcept:
         """The sample takes over the part of the evicted point along κ(x, ·)."""
         cdef Py_ssize_t i, o, best, n = self.points.padded()
-        memcpy(self.loss, self.absent, n * 8)
+        cdef double *loss = self.distances.scratch
+        memcpy(loss, self.absent, n * 8)
         if self.columns > MANY:
             for i in range(n):
-                self.loss[i] += self.square[i] * fmax(0.0, self.own - self.row[i] * self.row[i] / self.own)
+                loss[i] += self.square[i] * fmax(0.0, self.own - self.row[i] * self.row[i] / self.own)
         else:
             for o in range(self.columns):
-                loops.add_losses(self.coef[o], self.row, self.own, n, self.loss)
-        best = loops.least(self.loss, n)
+                loops.add_losses(self.coef[o], self.row, self.own, n, loss)
+        best = loops.least(loss, n)
         for o in range(self.columns):
             self.score[o] += self.coef[o][best] * self.row[best] / self.own
             self.coef[o][best] = 0.0
-        self.square[best] = 0.0
+        if self.square != NULL:
+            self.square[best] = 0.0
         for o in range(self.words):
             self.marked[o][best] = 0
         self.absent[best] = INFINITY
@@ -216,7 +222,8 @@ cdef class Pool(Expert):
         for o in range(self.columns):
             self.coef[o][i] = self.coef[o][last]
             self.coef[o][last] = 0.0
-        self.square[i], self.square[last] = self.square[last], 0.0
+        if self.square != NULL:
+            self.square[i], self.square[last] = self.square[last], 0.0
         for o in range(self.words):
             self.marked[o][i], self.marked[o][last] = self.marked[o][last], 0
 

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
-from river_okl._core.mixture.distances cimport METRICS, Distances
+from river_okl._core.loops cimport METRICS
+from river_okl._core.mixture.distances cimport Dictionary, Distances
 from river_okl._core.mixture.expert cimport Expert
 from river_okl._core.points cimport Points
 from river_okl._core.sample cimport Sample
@@ -54,6 +55,7 @@ cdef class Processes(Expert):
     cdef void set_posteriors(self, str task, list posteriors) noexcept
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     # A sample
+    cdef Dictionary dictionary(self) noexcept
     cdef bint has_metric(self, int m) noexcept
     cdef void predict(self, const double *weight, double *mean, double *variance) noexcept
     cdef double judge(self, double target, const double *weight, int64_t seen, double *density) noexcept

@@ -19,9 +19,10 @@ import numpy as np
 
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
 from river_okl._core.kernel cimport CompiledKernel
-from river_okl._core.mixture.distances cimport METRICS, Distances
+from river_okl._core.loops cimport METRICS
+from river_okl._core.mixture.distances cimport Dictionary, Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.points cimport Feature
+from river_okl._core.points cimport Feature, value_at
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
 from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
 from river_okl._core.simd cimport linalg, loops
@@ -135,6 +136,15 @@ cdef class Processes(Expert):
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
+    cdef Dictionary dictionary(self) noexcept:
+        """Where ``Distances`` writes what it measures."""
+        cdef Dictionary found
+        cdef int m
+        found.n, found.position, found.member = self.n, self.position, self.member
+        for m in range(METRICS):
+            found.dots[m] = self.dots[m]
+        return found
+
     cdef bint has_metric(self, int m) noexcept:
         """Whether some kernel measures under it."""
         cdef Py_ssize_t i
@@ -155,7 +165,6 @@ cdef class Processes(Expert):
             if not self.has_metric(m):
                 continue
             for r in range(n):
-                self.dots[m][r] = self.distances.dots[m][self.position[r]]
                 self.squares[m][r] = self.distances.square[m][self.position[r]]
         for i in range(KERNELS):
             kernel, basis, m = self.kernels[i], self.bases[i], self.metric[i]
@@ -287,17 +296,18 @@ cdef class Processes(Expert):
         cdef const Feature *feature
         cdef Py_ssize_t r, fours = self.n // 4 * 4
         cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+        cdef bint single = self.points.single
         if slot < 0:
             return 0.0
         feature = &self.points.features[slot]
         if feature.dense != NULL:
             for r in range(0, fours, 4):
-                a += self.alpha[r] * feature.dense[self.position[r]]
-                b += self.alpha[r + 1] * feature.dense[self.position[r + 1]]
-                c += self.alpha[r + 2] * feature.dense[self.position[r + 2]]
-                d += self.alpha[r + 3] * feature.dense[self.position[r + 3]]
+                a += self.alpha[r] * value_at(feature.dense, self.position[r], single)
+                b += self.alpha[r + 1] * value_at(feature.dense, self.position[r + 1], single)
+                c += self.alpha[r + 2] * value_at(feature.dense, self.position[r + 2], single)
+                d += self.alpha[r + 3] * value_at(feature.dense, self.position[r + 3], single)
             for r in range(fours, self.n):
-                a += self.alpha[r] * feature.dense[self.position[r]]
+                a += self.alpha[r] * value_at(feature.dense, self.position[r], single)
         else:
             for r in range(feature.count):
                 if self.member[feature.owners[r]] >= 0:
@@ -450,7 +460,7 @@ cdef class Processes(Expert):
             count = 0
             if feature.dense != NULL:
                 for r in range(n):
-                    z[r] = feature.dense[self.position[r]]
+                    z[r] = value_at(feature.dense, self.position[r], self.points.single)
             else:
                 for r in range(feature.count):
                     if self.member[feature.owners[r]] >= 0:

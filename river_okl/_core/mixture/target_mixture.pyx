@@ -14,6 +14,7 @@ from river_okl._core.scaler cimport Running, numbers_of, running, standing, take
 
 import numpy as np
 
+from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
 from river_okl._core.scaler import NUMBERS
 
 cdef double DISCOUNT = 0.99
@@ -32,7 +33,9 @@ cdef class TargetMixture(Mixture):
     cdef double density[PROCESSES]          # of the last target
 
     def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
-        Mixture.__init__(self, terms, budget=budget, dictionary=dictionary, scale=scale)
+        Mixture.__init__(
+            self, terms, budget=budget, dictionary=dictionary, first_metric=NEIGHBOURS_METRIC, scale=scale
+        )
         self.early, self.growth, self.n_classes = 60, 4, 1
         self.processes = Processes(self.distances, terms, dictionary, "regression")
         self.neighbours = Neighbours(self.distances, budget - dictionary, 1)
