@@ -55,8 +55,7 @@ cdef extern from "rows.h":
         void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out) noexcept nogil
         Py_ssize_t (*least)(const double *values, Py_ssize_t n) noexcept nogil
         void (*nearest)(
-            const double *sq, const double *dot, Py_ssize_t n, double *distance, double *lows, int count,
-            Py_ssize_t *found
+            const double *sq, const double *dot, Py_ssize_t n, double *lows, int count, Py_ssize_t *found
         ) noexcept nogil
 
 cdef extern from "linalg.h":

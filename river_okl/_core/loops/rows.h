@@ -55,8 +55,7 @@ typedef struct {
     double (*inner)(const double *a, const double *b, Py_ssize_t n);
     void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out);
     Py_ssize_t (*least)(const double *values, Py_ssize_t n);
-    void (*nearest)(const double *sq, const double *dot, Py_ssize_t n, double *distance, double *lows, int count,
-                    Py_ssize_t *found);
+    void (*nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count, Py_ssize_t *found);
 } Loops;
 
 #endif

@@ -343,35 +343,46 @@ static Py_ssize_t NAME(least)(const double *values, Py_ssize_t n) {
     return best + places[best];
 }
 
-/* The `count` points of the first n that are nearest to x: the least sq[i] - 2 x.z_i, of equals the first.  That is
- * |x-z|^2 less |x|^2.  Blocks of BLOCK points are searched again only if they have one of the nearest. */
-static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, double *distance, double *lows, int count,
-                          Py_ssize_t *found) {
-    const Py_ssize_t padded = (n + 7) / 8 * 8, blocks = (n + BLOCK - 1) / BLOCK;
+static INLINE int NAME(is_among)(const Py_ssize_t *found, int count, Py_ssize_t i) {
+    int is = 0;
+    for (int k = 0; k < count; k++) is |= found[k] == i;
+    return is;
+}
+
+/* The `count` points of the first n that are nearest to x: the least sq[i] - 2 x.z_i, which is |x-z|^2 less |x|^2; of
+ * equals the first.  `lows` has room for a vector for every BLOCK points: the least distance of each lane.  The distances
+ * of a block are computed again if it has one of the nearest. */
+static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count, Py_ssize_t *found) {
+    const Py_ssize_t blocks = (n + BLOCK - 1) / BLOCK;
     const vec two = SET(2.0);
-    for (Py_ssize_t i = 0; i < padded; i += W)
-        *(vec *)(distance + i) = *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
-    for (Py_ssize_t i = n; i < blocks * BLOCK; i++) distance[i] = INFINITY;
     for (Py_ssize_t b = 0; b < blocks; b++) {
-        vec low = *(const vec *)(distance + b * BLOCK);
-        for (int i = W; i < BLOCK; i += W) {
-            const vec v = *(const vec *)(distance + b * BLOCK + i);
+        const Py_ssize_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n / W * W;
+        vec low = SET(INFINITY);
+        for (Py_ssize_t i = b * BLOCK; i < end; i += W) {
+            const vec v = *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
             const ivec less = LESS(v, low);
             low = AS_REAL((AS_INT(v) & less) | (AS_INT(low) & ~less));
         }
         *(vec *)(lows + b * W) = low;
     }
+    for (Py_ssize_t i = n / W * W; i < n; i++) { /* what fills no vector */
+        double *const lane = lows + (blocks - 1) * W + i % W;
+        const double v = sq[i] - 2.0 * dot[i];
+        *lane = v < *lane ? v : *lane;
+    }
     for (int k = 0; k < count; k++) {
-        const Py_ssize_t best = NAME(least)(lows, blocks * W);
-        double *block = distance + best / W * BLOCK;
+        const Py_ssize_t best = NAME(least)(lows, blocks * W), start = best / W * BLOCK;
+        const Py_ssize_t end = start + BLOCK < n ? start + BLOCK : n;
         const double low = lows[best];
-        int at = 0;
-        while (at < BLOCK - 1 && block[at] != low) at++;
-        found[k] = block - distance + at;
-        block[at] = INFINITY;
-        double *lane = lows + best / W * W + at % W;
+        Py_ssize_t at = start;
+        while (at < end - 1 && (sq[at] - 2.0 * dot[at] != low || NAME(is_among)(found, k, at))) at++;
+        found[k] = at;
+        double *const lane = lows + best / W * W + at % W;
         *lane = INFINITY;
-        for (int i = at % W; i < BLOCK; i += W) *lane = block[i] < *lane ? block[i] : *lane;
+        for (Py_ssize_t i = start + at % W; i < end; i += W) {
+            const double v = sq[i] - 2.0 * dot[i];
+            if (v < *lane && !NAME(is_among)(found, k + 1, i)) *lane = v;
+        }
     }
 }
 

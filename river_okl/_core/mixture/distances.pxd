@@ -42,7 +42,6 @@ cdef class Distances(Owner):
     # scratch: the sample measured last
     cdef double *dots[METRICS]      # x · z_i, from the metric ``first`` on
     cdef double own[METRICS]        # ‖x‖²
-    cdef double *scratch            # [capacity, in blocks] a number for each point, for the experts
     cdef const void **pointers      # dense rows, of doubles or of floats
     cdef double *numbers
     cdef int64_t *order             # the place and the number of each dense feature of the sample

@@ -21,7 +21,6 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
-from river_okl._core.loops cimport BLOCK
 from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport LANES, Feature, Points, value_at
 from river_okl._core.sample cimport LARGEST, LARGEST_SUM, Sample
@@ -81,7 +80,6 @@ cdef class Distances(Owner):
                 self.square[m] = self.doubles(self.square[m], self.capacity, capacity)
                 if m >= self.first:
                     self.dots[m] = self.doubles(self.dots[m], self.capacity, capacity)
-            self.scratch = self.doubles(self.scratch, 0, (capacity + BLOCK - 1) // BLOCK * BLOCK)
             self.capacity = capacity
         return 0
 

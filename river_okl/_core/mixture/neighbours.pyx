@@ -94,8 +94,8 @@ cdef class Neighbours(Expert):
         """The nearest points to the sample that was measured last; of equals the first."""
         self.found = min(self.points.n, NEAREST)
         loops.nearest(
-            self.distances.square[metric], self.distances.dots[metric], self.points.n, self.distances.scratch,
-            self.lows, self.found, self.nearest
+            self.distances.square[metric], self.distances.dots[metric], self.points.n, self.lows,
+            self.found, self.nearest
         )
 
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept:

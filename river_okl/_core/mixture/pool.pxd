@@ -24,6 +24,7 @@ cdef class Pool(Expert):
     cdef Py_ssize_t words               # of 64 columns, that there is room for
     # scratch: the last sample
     cdef double *row                    # κ(z, x)
+    cdef double *loss
     cdef double own                     # κ(x, x)
     cdef double *score                  # [columns]; once it is learned, the coefficients that x would have
 

@@ -78,6 +78,7 @@ cdef class Pool(Expert):
             for i in range(self.words):
                 self.marked[i] = <uint64_t *> self.resize(self.marked[i], self.capacity, capacity, 8)
             self.row = self.doubles(self.row, self.capacity, capacity)
+            self.loss = self.doubles(self.loss, 0, capacity)
             if self.square != NULL:
                 self.square = self.doubles(self.square, self.capacity, capacity)
             self.capacity = capacity
@@ -168,15 +169,14 @@ cdef class Pool(Expert):
     cdef Py_ssize_t evict(self, const double *among) noexcept:
         """The sample takes over the part of the evicted point along κ(x, ·)."""
         cdef Py_ssize_t i, o, best, n = self.points.padded()
-        cdef double *loss = self.distances.scratch
-        memcpy(loss, self.absent, n * 8)
+        memcpy(self.loss, self.absent, n * 8)
         if self.columns > MANY:
             for i in range(n):
-                loss[i] += self.square[i] * fmax(0.0, self.own - self.row[i] * self.row[i] / self.own)
+                self.loss[i] += self.square[i] * fmax(0.0, self.own - self.row[i] * self.row[i] / self.own)
         else:
             for o in range(self.columns):
-                loops.add_losses(self.coef[o], self.row, self.own, n, loss)
-        best = loops.least(loss, n)
+                loops.add_losses(self.coef[o], self.row, self.own, n, self.loss)
+        best = loops.least(self.loss, n)
         for o in range(self.columns):
             self.score[o] += self.coef[o][best] * self.row[best] / self.own
             self.coef[o][best] = 0.0
