@@ -1,6 +1,6 @@
 """Who owns a buffer: an object that derives from ``Owner`` frees its buffers and counts them for River's meter."""
 
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -59,6 +59,24 @@ cdef class Owner:
         if block.after != NULL:
             block.after.before = block.before
         okl_free(block)
+
+
+cdef void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:
+    """A zeroed buffer of `capacity` items of `size` bytes that takes over the first n of `old`, which is freed.
+
+    For the buffers of structs; those of an object are its owner's.
+    """
+    cdef void *p
+    if capacity > (<size_t> 1 << 62) // size:
+        raise MemoryError()
+    p = okl_alloc(max(capacity, 1) * size)
+    if p == NULL:
+        raise MemoryError(f"river_okl could not get {capacity * size:,} bytes")
+    if n:
+        memcpy(p, old, n * size)
+    memset(<char *> p + n * size, 0, (max(capacity, 1) - n) * size)
+    okl_free(old)
+    return p
 
 
 cdef object array_of(const double *numbers, Py_ssize_t n):
