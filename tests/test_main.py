@@ -364,7 +364,7 @@ def test_csv_with_other_separators(tmp_path, separator):
     path.write_text("\n".join(separator.join(f'"{c}"' if "," in c else c for c in row) for row in rows))
     stream, samples = read(path)
     assert samples[0] == ({"fixed acidity": 7.4, "place, year=a, 1": 1.0}, False)
-    assert stream.note == "target quality; 1 columns of numbers, 1 of words"
+    assert stream.note == "target quality; numeric columns: 1, string columns: 1"
     if separator != ",":  # without quotes too
         path.write_text("\n".join(separator.join(row) for row in rows))
         assert read(path)[1] == samples
@@ -374,7 +374,7 @@ def test_csv_without_a_header(tmp_path):
     path = tmp_path / "iris.data"
     path.write_text("5.1,3.5,setosa\n4.9,,setosa\n7,3.2,versicolor\n\n")
     stream, samples = read(path)
-    assert stream.note == "no header; target 3; 2 columns of numbers, 0 of words; gaps: 1"
+    assert stream.note == "no header; target 3; numeric columns: 2, string columns: 0; missing values: 1"
     assert samples == [({"1": 5.1, "2": 3.5}, False), ({"1": 4.9}, False), ({"1": 7.0, "2": 3.2}, True)]
     assert read(path, target="1", drop=["2"])[1][0] == ({"3=setosa": 1.0}, 5.1)
 
@@ -390,8 +390,10 @@ def test_gaps_and_commas_among_numbers_are_counted(tmp_path):
     assert [x["size"] for x, _ in samples if "size" in x] == [1.5, 1234567.5, -2000.0]
     words = {name for x, _ in samples for name in x} - {"size"}
     assert words == {f"garage={word}" for word in ("brick", "wood", "NULL", "None", "N/A", "-", "null ")}
-    assert stream.note == ("target label; 1 columns of numbers, 1 of words; gaps: 10; numbers written as 1,234: 2")
-    path.write_text("a;b;y\n1,234;-;1\n2,345;None;2\n")  # a column of such words alone is one of words
+    assert stream.note == (
+        "target label; numeric columns: 1, string columns: 1; missing values: 10; numbers written as 1,234: 2"
+    )
+    path.write_text("a;b;y\n1,234;-;1\n2,345;None;2\n")  # a column of such strings alone is a string column
     stream, samples = read(path)
     assert samples[0][0] == {"a": 1234.0, "b=-": 1.0}
     assert "numbers written as 1,234: 2" in stream.note and "gaps" not in stream.note
@@ -405,7 +407,7 @@ def test_rows_without_a_target_are_skipped_and_counted(tmp_path, capsys):
     path.write_text("a,y\n1,2\n2,\n3,NA\n4,NULL\n5,3\n6,-\n")
     stream, samples = read(path)
     assert samples == [({"a": 1.0}, False), ({"a": 5.0}, True)]
-    assert stream.size == 2 and stream.note.endswith("; rows without a target, left out: 4")
+    assert stream.size == 2 and stream.note.endswith("; rows without a target, skipped: 4")
     assert stream.note in run(capsys, "--data", str(path), "RBPClassifier")
     path.write_text("a,y\n1,yes\n2,\n3,?\n4,None\n5,-\n")  # words
     assert [y for _, y in read(path)[1]] == ["yes", "None", "-"]
@@ -438,7 +440,7 @@ def test_the_task_of_a_target_that_may_be_either(tmp_path, capsys):
     libsvm.write_text("".join(f"{i % 3} 1:{i}\n" for i in range(9)))
     assert lookup.find_stream(str(libsvm), None, task="regression").task == files.REGRESSION
     said = complaint(capsys, "--data", "TrumpApproval", "--task", "classification")
-    assert said == "--task classification is for files, and TrumpApproval is a data set for regression"
+    assert said == "--task classification applies to files, and TrumpApproval is a data set for regression"
     assert "invalid choice: 'clustering'" in complaint(capsys, "--task", "clustering")
 
 
@@ -495,7 +497,7 @@ def test_libsvm_whose_first_lines_have_no_features(tmp_path):
     path.write_text("-1\n+1 # none\n-1 3:0.5\n")
     assert read(path)[1] == [({}, False), ({}, True), ({3: 0.5}, False)]
     path.write_text("1\n2\n3\n")
-    with pytest.raises(files.UsageError, match="has no column beside the target"):
+    with pytest.raises(files.UsageError, match="has no column besides the target"):
         read(path)
 
 
@@ -634,7 +636,7 @@ def test_mistakes_are_one_line(capsys, args, expected):
     [
         ("a,b\n1,2\n2,1\n", ["--target", "c"], "has no column 'c'"),
         ("size,b\n1,2\n2,1\n", ["--target", "sise"], "has no column 'sise'; did you mean size?"),
-        ("a,b\n1,2,3\n", [], "line 2: 3 fields where the header has 2"),
+        ("a,b\n1,2,3\n", [], "line 2: 3 fields, but the header has 2"),
         ("a,b\n1,2\n2,\n", [], "the target 'b' is 2 in every row"),
         ("a,b\n1,\n2,NA\n", [], "the target 'b' is missing in every row"),
         (
@@ -663,10 +665,10 @@ def test_mistakes_are_one_line(capsys, args, expected):
         ("a,b,a\n1,2,3\n2,1,3\n", [], "has 2 columns 'a': rename them, or --drop them all"),
         ("a,b\n1,2\n2,1\n", ["--drop", "c"], "has no column 'c'"),
         ("a,b\n1,2\n2,1\n", ["--drop", "b"], "'b' is the target"),
-        ("a,b\n1,2\n2,1\n", ["--drop", "a"], "has no column beside the target 'b'"),
-        ("a\n1\n2\n", [], "has no column beside the target 'a'; fields may be separated by"),
+        ("a,b\n1,2\n2,1\n", ["--drop", "a"], "has no column besides the target 'b'"),
+        ("a\n1\n2\n", [], "has no column besides the target 'a'; fields may be separated by"),
         ("1.5,2\n2.5,1\n", ["--target", "b"], "has no column 'b'; it has no header, its columns are 1 to 2"),
-        ("\n\na,b\n1,2,3\n2,1\n", [], "line 4: 3 fields where the header has 2"),
+        ("\n\na,b\n1,2,3\n2,1\n", [], "line 4: 3 fields, but the header has 2"),
         ("1 1:2\n0 1:x\n", [], "line 2: '1:x' is not a feature, a colon and a number"),
         ("1 1:2\nx 1:2\n", [], "line 2: the label 'x' is not a number"),
         ("1 1:2\n0 1:2\n", ["--target", "a"], "is a libsvm file"),
