@@ -68,7 +68,7 @@ class Kernel(base.Base):
         """κ(x, z), as a model computes it."""
         terms = self._terms()
         if _is_automatic(terms):
-            raise ValueError(f"{self} has a data-driven gamma: give a number, or call the kernel_in_use of a model")
+            raise ValueError(f"{self} has a data-driven gamma: give a number, or call model.kernel_in_use")
         f = Expansion(terms)
         f.evaluate(z)
         f.add(1.0)
