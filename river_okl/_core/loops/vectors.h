@@ -1,10 +1,10 @@
-/* The vector types of a variant, from NAME and W; included a second time, it takes them back (simd.h). */
+/* The vector types of a variant, from NAME and W; a second inclusion undefines them (simd.h). */
 #ifndef vec
 #if W > 1
 typedef double NAME(vec) __attribute__((vector_size(W * 8), may_alias));
 typedef double NAME(loose) __attribute__((vector_size(W * 8), may_alias, aligned(8)));
 typedef int64_t NAME(ivec) __attribute__((vector_size(W * 8), may_alias));
-#if W == 8 /* 0.0 + x is not the same: of -0.0 it makes 0.0, so that a sum would be formed */
+#if W == 8 /* not 0.0 + x, which turns -0.0 into 0.0 and so is not optimised away */
 #define SET(x) ((vec){x, x, x, x, x, x, x, x})
 #elif W == 4
 #define SET(x) ((vec){x, x, x, x})
