@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 
-from river_okl._core.sample import Frame, advice, missing, number, refuse, shown
+from river_okl._core.sample import Frame, advice, missing, number, reject, shown
 from river_okl.checks import kind_of
 
 CATEGORIES = (nw.Categorical, nw.Enum)
@@ -111,7 +111,7 @@ def _number(name: Any, value: Any) -> float:
     try:
         return number(name, value)
     except (TypeError, ValueError):  # its advice is for a dict
-        refuse(name, value, in_frame=True)
+        reject(name, value, in_frame=True)
 
 
 def label_series(labels: list[Any], positions: NDArray[Any] | None, like: nw.DataFrame[Any]) -> Any:

@@ -3,7 +3,7 @@ from cpython.pythread cimport PyThread_type_lock
 
 cdef class Lock:
     cdef unsigned long owner        # the thread that holds the lock; 0: none
-    cdef Py_ssize_t refused         # rejected calls from that thread, which will still call release
+    cdef Py_ssize_t rejected         # rejected calls from that thread, which will still call release
     cdef Py_ssize_t waiting         # number of waiting threads
     cdef Py_ssize_t barged          # calls that overtook a woken thread
     cdef bint woken, reserved

@@ -79,8 +79,8 @@ cdef class Lock:
         """Release the lock if the calling thread holds it."""
         if self.owner != PyThread_get_thread_ident():
             return 0
-        if self.refused:
-            self.refused -= 1
+        if self.rejected:
+            self.rejected -= 1
             return 0
         self.owner = 0
         self.compiled = False
@@ -98,9 +98,9 @@ cdef class Lock:
         cdef int status
         if self.owner == me:
             if not self.compiled and not _is_inside(self, sys._getframe()):
-                self.refused = 0  # an exception was injected where ``release`` would have been called
+                self.rejected = 0  # an exception was injected where ``release`` would have been called
                 return 0
-            self.refused += 1
+            self.rejected += 1
             raise RuntimeError(
                 "this model is in the middle of a call of this thread: a feature name's __hash__ or __eq__, a loss or "
                 "a signal handler may not call it"

@@ -25,7 +25,7 @@ def shown(value):
 TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
 
 
-def refuse(key, value, bint in_frame=False):
+def reject(key, value, bint in_frame=False):
     """Raise the error for an invalid feature value, with advice; code is between backquotes."""
     name, text = shown(key), shown(value)
     todo = advice(name, value, in_frame)
@@ -112,14 +112,14 @@ cpdef double number(object key, object value) except? -1.0:
     if PyFloat_CheckExact(value):
         v = PyFloat_AS_DOUBLE(value)
     elif not isinstance(value, (float, int)) and not is_number(value):
-        refuse(key, value)
+        reject(key, value)
     else:
         try:
             v = float(value)
         except (TypeError, ValueError, OverflowError):
-            refuse(key, value)
+            reject(key, value)
     if not fabs(v) <= LARGEST:
-        refuse(key, value)
+        reject(key, value)
     return v
 
 
@@ -207,7 +207,7 @@ cdef class Frame:
             raise ValueError(f"feature {next(name for name in names if names.count(name) > 1)!r} occurs twice")
         for i in range(size):
             if not fabs(numbers[i]) <= LARGEST:
-                refuse(names[i % matrix.shape[1]], numbers[i], True)
+                reject(names[i % matrix.shape[1]], numbers[i], True)
         self.names = names
         self.matrix = matrix
 

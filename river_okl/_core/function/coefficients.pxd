@@ -23,7 +23,7 @@ cdef class Coefficients(Owner):
     cdef void start_directions(self) noexcept
     cdef list permute(self, list order, Py_ssize_t n)
     cdef int check_output(self, Py_ssize_t o) except -1
-    cdef int refuse_classes(self) except -1
+    cdef int reject_classes(self) except -1
     cdef int check_weights(self, tuple weights) except -1
     cdef void combine(
         self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out

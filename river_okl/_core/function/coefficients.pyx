@@ -99,7 +99,7 @@ cdef class Coefficients(Owner):
             raise IndexError(f"output {o} of {self.n_outputs}")
         return 0
 
-    cdef int refuse_classes(self) except -1:
+    cdef int reject_classes(self) except -1:
         if self.n_classes > 0:
             raise RuntimeError("with classes a support vector has no single coefficient: see columns")
         return 0

@@ -318,7 +318,7 @@ cdef class Expansion(Function):
         """α_i ← c"""
         self.points.check_position(i)
         self.alpha.check_output(output)
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         self.shift(i, c - self.alpha.scale * self.alpha.coef[output][i], output)
         self.alpha.coef[output][i] = c / self.alpha.scale
         return 0
@@ -463,12 +463,12 @@ cdef class Expansion(Function):
     @property
     def coefficients(self):
         """A copy of α of output 0.  Requires no classes; settable, with one value per support vector."""
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         return self.alpha.read(0, self.points.n)
 
     @coefficients.setter
     def coefficients(self, values):
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         self.alpha.write(0, values, self.points.n)
         self.changed()
         self.norms.stale = True
@@ -505,7 +505,7 @@ cdef class Expansion(Function):
     cpdef double coefficient(self, Py_ssize_t i) except? -1.0:
         """α_i of output 0."""
         self.points.check_position(i)
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         return self.alpha.scale * self.alpha.coef[0][i]
 
     cpdef double similarity(self, Py_ssize_t i) except? -1.0:
@@ -540,7 +540,7 @@ cdef class Expansion(Function):
         ties (1e-9 relative to α_p²) go to the oldest.  Requires a single Gaussian kernel, and that α_p is the smallest
         coefficient."""
         self.points.check_position(p)
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         return partner(self.rows, self.alpha, p)
 
     # Columns ----------------------------------------------------------------------------------------------------------
@@ -566,7 +566,7 @@ cdef class Expansion(Function):
 
     def split_classes(self):
         """Split one function f for labels ±1 into one per class, F = -f/√2 and f/√2."""
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         self.reserve_classes(2)
 
     def add_class(self):
