@@ -28,7 +28,7 @@ cdef struct Block:          # before each buffer of an owner
 
 
 cdef class Owner:
-    # Base of what has buffers: it frees them and counts their bytes.
+    # Base of objects with buffers, which it frees and whose bytes it counts.
     cdef Block *blocks
 
     cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL
@@ -41,9 +41,9 @@ cdef int fill(double *target, numbers, Py_ssize_t n) except -1
 
 
 cdef inline void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:
-    """A zeroed buffer of `capacity` items of `size` bytes that takes over the first n of `old`, which is freed.
+    """A buffer of `capacity` items of `size` bytes: the first n from `old`, which is freed, the others zero.
 
-    For the buffers of structs; those of an object are its owner's.
+    For the buffers of structs; an object's buffers belong to its ``Owner``.
     """
     cdef void *p
     if capacity > (<size_t> 1 << 62) // size:

@@ -1,4 +1,4 @@
-"""Who owns a buffer: an object that derives from ``Owner`` frees its buffers and counts them for River's meter."""
+"""Ownership of buffers: an object that derives from ``Owner`` frees its buffers and reports their size to River."""
 
 from libc.string cimport memcpy
 
@@ -9,7 +9,7 @@ cdef enum:
 
 
 cdef class Owner:
-    """Buffers that live as long as an object."""
+    """An object and its buffers."""
 
     def __dealloc__(self):
         while self.blocks != NULL:
@@ -24,8 +24,8 @@ cdef class Owner:
         return total
 
     cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL:
-        """A zeroed buffer of this capacity that takes over the first n items of an old one, or of NULL; that one is
-        freed.  If this raises, the old one is as it was."""
+        """A buffer of this capacity: the first n items from an old one (or NULL), which is freed, the others zero.
+        If this raises, the old one is unchanged."""
         cdef Block *block
         cdef char *buffer
         if capacity > (<size_t> 1 << 62) // size:
@@ -47,7 +47,7 @@ cdef class Owner:
         return <double *> self.resize(old, n, capacity, sizeof(double))
 
     cdef void release(self, void *buffer) noexcept nogil:
-        """Free a buffer before the object goes; NULL is none."""
+        """Free a buffer (or NULL) before the object is freed."""
         cdef Block *block
         if buffer == NULL:
             return

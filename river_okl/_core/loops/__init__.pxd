@@ -1,4 +1,4 @@
-"""What Cython sees of the headers beside this file."""
+"""Cython's declarations of the headers in this folder."""
 
 from libc.stdint cimport int32_t
 
