@@ -18,6 +18,7 @@ from river_okl._core.states import check_positive, checked_numbers
 
 LARGEST_VARIANCE = 1e6              # of a coefficient without influence: it grows by 1e-5 a sample
 cdef double LEAST = 1e-3            # probability of an expert; a class of less is not learned from
+cdef double LOG_LEAST = log(LEAST)
 
 
 cdef class Stack(Expert):
@@ -125,7 +126,7 @@ cdef class Stack(Expert):
             of_class = self.log_chances + o * m
             own[o] = 0.0
             for i in range(m):
-                of_class[i] = log(fmax(p[i * n + o], LEAST))
+                of_class[i] = log(p[i * n + o]) if p[i * n + o] > LEAST else LOG_LEAST  # of many classes, most
                 own[o] += (self.coefficients[i] + weight[i]) * of_class[i]
         softmax(own, 1.0, n, own)
 
@@ -138,8 +139,10 @@ cdef class Stack(Expert):
         cdef Py_ssize_t i, o, n = self.n
         for i in range(n):
             mean[i] = 0.0
-            for o in range(self.n_classes):
-                mean[i] += own[o] * self.log_chances[o * n + i]
+        for o in range(self.n_classes):
+            of_class = self.log_chances + o * n
+            for i in range(n):
+                mean[i] += own[o] * of_class[i]
         for o in range(self.n_classes):
             if own[o] < LEAST:
                 continue
