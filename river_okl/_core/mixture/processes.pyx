@@ -22,7 +22,7 @@ from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.mixture.distances cimport METRICS, Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.points cimport Feature
-from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
+from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, gaussians, normal, probit
 from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
 from river_okl._core.simd cimport linalg, loops
 
@@ -202,6 +202,7 @@ cdef class Processes(Expert):
         cdef Posterior posterior
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
+            posterior.settle()
             posterior.mean[0] = ratio * posterior.mean[0] + shift
             for r in range(self.n):
                 posterior.means[r] = ratio * posterior.means[r] + shift
@@ -306,7 +307,7 @@ cdef class Processes(Expert):
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
-        cdef Py_ssize_t i, e, o, c = 0 if self.regression else <Py_ssize_t> y.target
+        cdef Py_ssize_t i, e, c = 0 if self.regression else <Py_ssize_t> y.target
         cdef Posterior posterior
         cdef bint novel = False
         cdef double b
@@ -334,11 +335,9 @@ cdef class Processes(Expert):
             elif self.columns == 1:
                 probit(2.0 * c - 1.0, posterior.mean[0], posterior.variance, y.w, self.steps, &b)
             else:
-                for o in range(self.columns):
-                    gaussian(
-                        (o == c) - posterior.mean[o], posterior.variance, self.noise[e % POSTERIORS], y.w,
-                        &self.steps[o], &b
-                    )
+                gaussians(
+                    posterior.mean, self.columns, c, posterior.variance, self.noise[e % POSTERIORS], y.w, self.steps, &b
+                )
             posterior.learn(self.steps, b, self.k[i], novel)
             if self.regression:
                 posterior.mean[0] += self.steps[0] * posterior.variance  # of the sample, now that it is learned
@@ -585,6 +584,7 @@ cdef class Processes(Expert):
         cdef Posterior posterior
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
+            posterior.settle()
             for o in range(self.columns):
                 posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
                 for r in range(self.n):
@@ -600,6 +600,7 @@ cdef class Processes(Expert):
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
             mass += weight[e]
+            posterior.settle()
             for o in range(self.columns):
                 posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
                 total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.basis.capacity, self.n)
