@@ -11,9 +11,12 @@ cdef class Basis(Owner):
     cdef Triangle inverse
     cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample
     cdef double *column             # [capacity] scratch
+    cdef double *products           # [2, capacity, capacity] scratch, of very many columns
     cdef double self_similarity     # κ(x, x) of the last sample, with the jitter
     cdef double ald_residual             # γ of the last sample
 
+    cdef int reserve_products(self) except -1
+    cdef void add_losses(self, const double *means, Py_ssize_t columns, double weight, double *out) noexcept
     cdef void project(self, const double *k, double self_similarity) noexcept nogil
     cdef double novelty(self) noexcept nogil
     cdef void add(self) noexcept nogil

@@ -27,7 +27,7 @@ The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.
 """
 
 from libc.math cimport M_SQRT1_2, erfc, exp, fmax, fmin, sqrt
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -41,7 +41,8 @@ JITTER = 1e-3                   # of κ(x, x)
 LARGEST_VARIANCE = 1e13         # of what the prior has: a kernel that moves leaves it at points that were large before
 cdef double RESOLVED = 0.01
 cdef double SMALLEST_FACTOR = 1e-60
-cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole
+cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole, ...
+cdef Py_ssize_t VERY_MANY = 64  # ... and, of more than these, Σ μ μᵀ before its products with K⁻¹
 
 
 cdef class Basis(Owner):
@@ -58,6 +59,30 @@ cdef class Basis(Owner):
     def n(self):
         """How many points there are."""
         return self.inverse.n
+
+    cdef int reserve_products(self) except -1:
+        """Room for ``add_losses``."""
+        if self.products == NULL:
+            self.products = self.doubles(NULL, 0, 2 * self.capacity * self.capacity)
+        return 0
+
+    cdef void add_losses(self, const double *means, Py_ssize_t columns, double weight, double *out) noexcept:
+        """``Posterior.add_losses`` of very many columns: Σ α_i² over them is the diagonal of K⁻¹ (Σ μ μᵀ) K⁻¹."""
+        cdef Py_ssize_t i, j, n = self.inverse.n, ld = self.capacity
+        cdef double *squares = self.products
+        cdef double *product = self.products + ld * ld
+        cdef const double *inverse = self.inverse.numbers
+        self.inverse.mirror()
+        memset(self.products, 0, 2 * ld * ld * 8)
+        linalg.add_product(means, 1, ld, n, means, ld, n, columns, True, squares, ld)
+        for i in range(n):
+            for j in range(i):
+                squares[j * ld + i] = squares[i * ld + j]
+        linalg.add_product(inverse, ld, 1, n, squares, ld, n, n, False, product, ld)
+        for i in range(n):
+            out[i] += weight * linalg.dot(product + i * ld, inverse + i * ld, n) / (
+                inverse[i * ld + i] * inverse[i * ld + i]
+            )
 
     cdef void project(self, const double *k, double self_similarity) noexcept nogil:
         """q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
@@ -157,6 +182,8 @@ cdef class Posterior(Owner):
         self.mean = self.doubles(self.mean, self.columns, columns)
         self.step = self.doubles(self.step, self.columns, columns)
         self.means = self.doubles(self.means, self.columns * ld, columns * ld)
+        if columns > VERY_MANY:
+            self.basis.reserve_products()
         return 0
 
     cdef int add_column(self) except -1:
@@ -268,6 +295,9 @@ cdef class Posterior(Owner):
         cdef double *factor = self.basis.column
         cdef bint many = self.columns >= MANY
         self.settle()
+        if self.columns > VERY_MANY:
+            self.basis.add_losses(self.means, self.columns, weight, out)
+            return
         if many:
             inverse.mirror()
         for o in range(self.columns):

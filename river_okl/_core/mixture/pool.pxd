@@ -30,4 +30,5 @@ cdef class Pool(Expert):
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef void mark(self, Py_ssize_t i) noexcept
+    cdef void take_over(self, Py_ssize_t i) noexcept
     cdef void add_marked(self) noexcept

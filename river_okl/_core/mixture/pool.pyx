@@ -6,7 +6,7 @@ class of the sample and its strongest rival.  A sample that it learns from joins
 point with the lowest removal cost is evicted, as in BPA.
 """
 
-from libc.math cimport INFINITY, fmax, fmin, sqrt
+from libc.math cimport INFINITY, fabs, fmax, fmin, sqrt
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
@@ -25,6 +25,7 @@ from river_okl._core.states import check_positions, checked_numbers
 cdef extern from *:
     int lowest_bit "__builtin_ctzll"(unsigned long long) noexcept nogil
 
+cdef double INFLUENCE = 1e-16       # on a margin of 1: a coefficient of less is rounding
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
 
 SCALE, METRIC = 4.0, 1              # of its kernel; a second learner, of scale 15 without a metric, brought nothing
@@ -172,22 +173,41 @@ cdef class Pool(Expert):
             for o in range(self.columns):
                 loops.add_losses(self.coef[o], self.row, self.own, n, self.loss)
         best = loops.least(self.loss, n)
-        for o in range(self.columns):
-            self.score[o] += self.coef[o][best] * self.row[best] / self.own
-            self.coef[o][best] = 0.0
-        self.square[best] = 0.0
-        for o in range(self.words):
-            self.marked[o][best] = 0
+        if self.columns > MANY:
+            self.take_over(best)
+        else:
+            for o in range(self.columns):
+                self.score[o] += self.coef[o][best] * self.row[best] / self.own
+                self.coef[o][best] = 0.0
         self.absent[best] = INFINITY
         self.n -= 1
         return best
+
+    cdef void take_over(self, Py_ssize_t i) noexcept:
+        """The sample takes over the coefficients of point i that are not 0; those without influence end here, or in the
+        end each point would have one for each class."""
+        cdef Py_ssize_t o, word
+        cdef uint64_t bits
+        cdef double part
+        for word in range(self.words):
+            bits = self.marked[word][i]
+            self.marked[word][i] = 0
+            while bits:
+                o = 64 * word + lowest_bit(bits)
+                part = self.coef[o][i] * self.row[i] / self.own
+                if fabs(part) * self.own >= INFLUENCE:
+                    self.score[o] += part
+                self.coef[o][i] = 0.0
+                bits &= bits - 1
+        self.square[i] = 0.0
 
     cdef void hold(self, Py_ssize_t i) noexcept:
         cdef Py_ssize_t o
         self.absent[i] = 0.0
         self.n += 1
         for o in range(self.columns):
-            self.coef[o][i] = self.score[o]
+            if self.score[o] != 0.0:  # or it is
+                self.coef[o][i] = self.score[o]
         self.mark(i)
 
     cdef void mark(self, Py_ssize_t i) noexcept:
@@ -204,21 +224,26 @@ cdef class Pool(Expert):
                 self.marked[o // 64][i] |= (<uint64_t> 1) << (o % 64)
 
     cdef void stored(self, double target) noexcept:
-        cdef Py_ssize_t o, last = self.points.n - 1
-        self.absent[last] = INFINITY
-        for o in range(self.columns):
-            self.coef[o][last] = 0.0
+        self.absent[self.points.n - 1] = INFINITY  # its coefficients are 0, as those of all that the pool does not hold
 
     cdef void dropped(self, Py_ssize_t i) noexcept:
-        cdef Py_ssize_t o, last = self.points.n
+        cdef Py_ssize_t o, last = self.points.n, word
+        cdef uint64_t bits
         self.absent[i] = self.absent[last]
         self.absent[last] = INFINITY
-        for o in range(self.columns):
-            self.coef[o][i] = self.coef[o][last]
-            self.coef[o][last] = 0.0
+        if self.columns <= MANY:
+            for o in range(self.columns):
+                self.coef[o][i] = self.coef[o][last]
+                self.coef[o][last] = 0.0
+            return
         self.square[i], self.square[last] = self.square[last], 0.0
-        for o in range(self.words):
-            self.marked[o][i], self.marked[o][last] = self.marked[o][last], 0
+        for word in range(self.words):
+            bits = self.marked[word][last]
+            self.marked[word][i], self.marked[word][last] = bits, 0
+            while bits:
+                o = 64 * word + lowest_bit(bits)
+                self.coef[o][i], self.coef[o][last] = self.coef[o][last], 0.0
+                bits &= bits - 1
 
     cdef void tune(self) noexcept:
         self.kernel.tune(self.distances.mean_distance(metric) / SCALE, self.distances.mean_square(metric))
