@@ -304,8 +304,14 @@ static void NAME(add_product)(const double *a, Py_ssize_t row, Py_ssize_t column
         const Py_ssize_t few = depth - k0 < FEW ? depth - k0 : FEW;
         for (Py_ssize_t j = 0; j < n; j += C) {
             const int width = n - j < C ? (int)(n - j) : C;
-            for (Py_ssize_t k = 0; k < few; k++)
-                for (int c = 0; c < C; c++) packed[k * C + c] = c < width ? b[(k0 + k) * ld + j + c] : 0.0;
+            if (width < C) memset(packed, 0, sizeof(double) * FEW * C);
+            for (Py_ssize_t k = 0; k < few; k++) {
+                const double *from = b + (k0 + k) * ld + j;
+                if (width == C)
+                    memcpy(packed + k * C, from, sizeof(double) * C);
+                else
+                    memcpy(packed + k * C, from, sizeof(double) * (size_t)width);
+            }
             Py_ssize_t i = lower ? j / R * R : 0;
             while (i < m) {
                 const int rows = i + R <= m ? R : 1;
@@ -316,8 +322,15 @@ static void NAME(add_product)(const double *a, Py_ssize_t row, Py_ssize_t column
                     NAME(tile_by)(x, row, column, packed, few, tile);
                 else
                     NAME(tile_row)(x, column, packed, few, tile);
-                for (int r = 0; r < rows; r++, i++)
-                    for (int c = 0; c < width; c++) out[i * ld_out + j + c] += tile[r * C + c];
+                for (int r = 0; r < rows; r++, i++) {
+                    double *to = out + i * ld_out + j;
+                    if (width == C) {
+                        STORE(to, LOAD(to) + LOAD(tile + r * C));
+                        STORE(to + W, LOAD(to + W) + LOAD(tile + r * C + W));
+                    } else {
+                        for (int c = 0; c < width; c++) to[c] += tile[r * C + c];
+                    }
+                }
             }
         }
     }

@@ -6,8 +6,8 @@ cdef enum:                  # of a normal distribution:
     COUNT                   # of the values that it is known from
     MEAN
     VARIANCE
-    SMOOTHED                # its variance with the prior's, ...
-    LOG_SMOOTHED            # ... and the logarithm
+    SMOOTHED                # its variance with the prior's, and the logarithm, ...
+    LOG_SMOOTHED            # ... which two classes do without
     NUMBERS
 
 
@@ -25,6 +25,6 @@ cdef class Bayes(Expert):
     cdef double *score                  # [room] log p(x, c)
 
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1
-    cdef void count(self, Py_ssize_t c, double number) noexcept
+    cdef void take_logs(self, Py_ssize_t c) noexcept
     cdef void begin(self, Py_ssize_t place, Py_ssize_t first) noexcept
     cdef void smooth(self, Py_ssize_t place, Py_ssize_t c) noexcept

@@ -52,15 +52,14 @@ cdef class Bayes(Expert):
         self.release(self.score)
         self.score, self.room = score, room
         for o in range(before, room):
-            self.count(o, 0.0)
+            self.take_logs(o)
         for place in range(self.places):
             self.begin(place, before)
         return 0
 
-    cdef void count(self, Py_ssize_t c, double number) noexcept:
-        """So many samples of a class."""
-        self.counts[c] = number
-        self.log_counts[c], self.log_absent[c] = log(number + 1.0), log(0.5 / (number + 1.0))
+    cdef void take_logs(self, Py_ssize_t c) noexcept:
+        """Of what the count of a class gives to each sample."""
+        self.log_counts[c], self.log_absent[c] = log(self.counts[c] + 1.0), log(0.5 / (self.counts[c] + 1.0))
 
     cdef void begin(self, Py_ssize_t place, Py_ssize_t first) noexcept:
         """Nothing is known of a feature in the classes from the first on."""
@@ -93,6 +92,11 @@ cdef class Bayes(Expert):
 
     cdef void add_class(self) noexcept:
         """With the third class it begins to predict."""
+        cdef Py_ssize_t o, place
+        for o in range(0 if self.rows else 2):
+            self.take_logs(o)
+            for place in range(self.places):
+                self.smooth(place, o)
         self.n_classes += 1
         self.rows = 1
 
@@ -133,7 +137,9 @@ cdef class Bayes(Expert):
                 self.score, y.p + self.first * self.n_classes, self.n_classes, c, 0.01, 2.0, &self.inverse_temperature,
                 &self.curvature
             )
-        self.count(c, self.counts[c] + y.counts)
+        self.counts[c] += y.counts
+        if self.rows:
+            self.take_logs(c)
         for j in range(x.size):
             if x.numbers[j] != x.numbers[j]:
                 continue
@@ -146,7 +152,8 @@ cdef class Bayes(Expert):
             off = x.scaled[j] - g[MEAN * room]
             g[MEAN * room] += gain * off
             g[VARIANCE * room] = (1.0 - gain) * (g[VARIANCE * room] + gain * off * off)
-            self.smooth(x.places[j], c)
+            if self.rows:
+                self.smooth(x.places[j], c)
         return False
 
     cdef void forget(self, list places) noexcept:
@@ -178,7 +185,8 @@ cdef class Bayes(Expert):
         self.reserve_places(self.scaler.size)
         self.inverse_temperature, self.curvature = fit
         for o in range(self.n_classes):
-            self.count(o, counts[o])
+            self.counts[o] = counts[o]
+            self.take_logs(o)
             for j in range(self.scaler.size):
                 for i in range(SMOOTHED):
                     self.gaussians[(j * NUMBERS + i) * self.room + o] = gaussians[o, j, i]

@@ -121,13 +121,19 @@ cdef class Stack(Expert):
     cdef void ask_many(self, double *p, const double *weight) noexcept:
         cdef Py_ssize_t i, o, m = self.n, n = self.n_classes
         cdef double *own = p + m * n
-        cdef double *of_class
+        cdef double *of_class = self.log_chances
+        cdef double *together = self.mean
+        cdef double total, log_chance, least = LEAST, log_least = LOG_LEAST
+        for i in range(m):
+            together[i] = self.coefficients[i] + weight[i]
         for o in range(n):
-            of_class = self.log_chances + o * m
-            own[o] = 0.0
+            total = 0.0
             for i in range(m):
-                of_class[i] = log(p[i * n + o]) if p[i * n + o] > LEAST else LOG_LEAST  # of many classes, most
-                own[o] += (self.coefficients[i] + weight[i]) * of_class[i]
+                log_chance = log(p[i * n + o]) if p[i * n + o] > least else log_least  # of many classes, most
+                of_class[i] = log_chance
+                total += together[i] * log_chance
+            own[o] = total
+            of_class += m
         softmax(own, 1.0, n, own)
 
     cdef void learn_many(self, Py_ssize_t c, double counts, const double *own) noexcept:
