@@ -110,6 +110,13 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         """The probability of every label by position; of two labels if there are fewer."""
         raise NotImplementedError
 
+    def _most_probable(self, x: Any) -> int:
+        """The position of the most probable label; the positive label wins a tie of two."""
+        probabilities = self._probabilities(x)
+        if len(probabilities) == 2:
+            return int(probabilities[1] >= probabilities[0])
+        return probabilities.index(max(probabilities))
+
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
@@ -138,8 +145,8 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
             names = self._labels.names
             if not names:  # x may even be NaN: MinMaxScaler's output before it has learned
                 return None
-            probabilities = self._probabilities(x)
-        return names[_best(probabilities)] if len(names) >= 2 else names[0]
+            position = self._most_probable(x)
+        return names[position] if len(names) >= 2 else names[0]
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
@@ -153,8 +160,8 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; all None before the first label."""
         frame, names = frame_of(X), self._labels.names
-        rows = [self._probabilities(row) for row in rows_of(frame, self._takes_words)]
-        positions = np.array([_best(row) if len(names) >= 2 else 0 for row in rows], dtype=int) if names else None
+        found = [self._most_probable(row) for row in rows_of(frame, self._takes_words)]
+        positions = np.array(found if len(names) >= 2 else [0] * len(found), dtype=int) if names else None
         return label_series(names, positions, frame)
 
     @locked
@@ -164,10 +171,3 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         names = list(self._labels.names)
         rows = [self._named(self._probabilities(row)) for row in rows_of(frame, self._takes_words)]
         return label_frame({y: np.array([row[y] for row in rows]) for y in names}, frame)
-
-
-def _best(probabilities: list[float]) -> int:
-    """The position of the largest probability; the positive label wins a tie of two."""
-    if len(probabilities) == 2:
-        return int(probabilities[1] >= probabilities[0])
-    return probabilities.index(max(probabilities))

@@ -73,6 +73,18 @@ def test_products(n):
 
 
 @pytest.mark.parametrize("n", SIZES)
+def test_products_of_matrices(n):
+    rng = np.random.default_rng(n)
+    for m, k in ((n, n), (n + 5, n // 2), (3, n + 70)):
+        A, _ = part(rng.normal(size=(m, n)))
+        B, _ = part(rng.normal(size=(n, k)))
+        product, size = exactly(A, B)
+        assert (abs(linalg.product(A, B) - product) <= (n + 2) * EPS * size).all()
+        product, size = exactly(A.T, A)
+        assert (abs(linalg.product_of_columns(A) - np.tril(product)) <= (m + 2) * EPS * size).all()
+
+
+@pytest.mark.parametrize("n", SIZES)
 def test_rank_one(n):
     rng = np.random.default_rng(n)
     A, whole = part(lower(rng.normal(size=(n, n))))
@@ -197,6 +209,7 @@ def test_wrong_shapes_are_rejected():
     for call in (
         lambda: linalg.times(A, v),
         lambda: linalg.transposed_times(A, np.ones(4)),
+        lambda: linalg.product(A, np.ones((2, 2))),
         lambda: linalg.symmetric_times(A, v),
         lambda: linalg.cholesky(A),
         lambda: linalg.dot(v, np.ones(4)),

@@ -338,6 +338,23 @@ def test_the_parts_are_consistent(kind):
             assert model.n_support_vectors <= budget
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
+def test_more_than_64_labels(kind):
+    """Every invariant while labels come, and a copy goes on bit by bit."""
+    model, other = river_okl.OKLClassifier(budget=40), None
+    for t, (x, y) in enumerate(streams.KINDS[kind](streams.REGRESSION, n=600)):
+        label = int(1e4 * abs(y)) % (2 + t // 4)
+        if t % 50 == 0 or 250 <= t < 270:  # the 65th label comes with sample 252 or soon after it
+            model._f._check()
+            other = copy.deepcopy(model)
+        predicted = model.predict_proba_one(x)
+        assert other.predict_proba_one(x) == predicted
+        assert len(predicted) < 3 or model.predict_one(x) == max(predicted, key=predicted.get)
+        for each in (model, other):
+            each.learn_one(x, label)
+    assert len(predicted) > 80 and len(model._f.pool.positions) == model._f.pool.most
+
+
 @pytest.mark.parametrize("unit", [1e6, 1e-6])
 def test_a_change_of_unit_is_followed(unit):
     """Within 500 samples, in either direction; a scaler that forgets exponentially needs 10,000 · log(1e12)."""

@@ -22,6 +22,14 @@ def of_three_then_four(stream):
         yield x, int(y > 0.0) if t < 30 else int(y > -0.3) + (y > 0.3) + (t >= 150 and y > 0.7)
 
 
+def of_eighty(stream):
+    """Labels of a regression's targets, 80 in the end: one more with every second sample."""
+    samples = list(stream)
+    bounds = np.quantile([y for _, y in samples], np.arange(1, 80) / 80)
+    for t, (x, y) in enumerate(samples):
+        yield x, int(np.searchsorted(bounds, y)) % (2 + t // 2)
+
+
 def with_gaps(stream):
     """Features of nearly all samples, which become rarer in turn."""
     for t, (x, y) in enumerate(stream):
@@ -103,8 +111,9 @@ def compare(model, twin, stream, weights, column):
         ([*with_gaps(streams.dense(CLASSIFICATION, LONG, seed=3))], 30, (1.0,)),
         ([*with_outliers(streams.dense(CLASSIFICATION, LONG, seed=5))], 30, (1.0,)),
         ([*of_three_then_four(streams.dense(REGRESSION, SHORT, seed=9))], 30, (1.0,)),
+        ([*of_eighty(streams.dense(REGRESSION, LONG, seed=1))], 30, (1.0,)),
     ],
-    ids=["weights", "sparse", "emerging", "gaps", "outliers", "many labels"],
+    ids=["weights", "sparse", "emerging", "gaps", "outliers", "many labels", "more than 64 labels"],
 )
 @pytest.mark.parametrize("precision", [np.float64, np.float32], ids=["double", "single"])
 def test_the_classifier_matches_its_reference(stream, budget, weights, precision, monkeypatch):

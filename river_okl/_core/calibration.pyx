@@ -6,7 +6,7 @@ Newton's method; both forget, as margins change in size while a model learns.  T
 and three streams.
 """
 
-from libc.math cimport exp, fmax, fmin, sqrt
+from libc.math cimport INFINITY, exp, fmax, fmin, sqrt
 
 from river_okl._core.sample cimport LARGEST_COUNT, LARGEST_SELF
 
@@ -77,9 +77,13 @@ cpdef double sigmoid(double z):
 cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out) noexcept nogil:
     """exp(factor · score), normalised; out may be the scores themselves."""
     cdef Py_ssize_t o
-    cdef double largest = scores[0], total = 0.0
-    for o in range(1, n):
-        largest = fmax(largest, scores[o])
+    cdef double largest = -INFINITY, other = -INFINITY, total = 0.0
+    for o in range(0, n - 1, 2):  # two maxima, each of which waits for the one before, and no fmax, which is a call
+        largest = scores[o] if scores[o] > largest else largest
+        other = scores[o + 1] if scores[o + 1] > other else other
+    if n % 2:
+        largest = scores[n - 1] if scores[n - 1] > largest else largest
+    largest = other if other > largest else largest
     for o in range(n):
         out[o] = exp(factor * (scores[o] - largest))
         total += out[o]

@@ -72,6 +72,27 @@ def transposed_times(const double[:, :] A, const double[::1] v):
     return out
 
 
+def product(const double[:, :] A, const double[:, :] B):
+    """A B"""
+    cdef Py_ssize_t ld = leading(A, False), of_other = leading(B, False), n = B.shape[1]
+    check_length(B.shape[0], A.shape[1])
+    out = np.zeros((A.shape[0], n))
+    cdef double[:, ::1] view = out
+    if out.size and A.shape[1]:
+        linalg.add_product(&A[0, 0], ld, 1, A.shape[0], &B[0, 0], of_other, n, A.shape[1], False, &view[0, 0], n)
+    return out
+
+
+def product_of_columns(const double[:, :] A):
+    """Aᵀ A, its lower triangle."""
+    cdef Py_ssize_t ld = leading(A, False), n = A.shape[1]
+    out = np.zeros((n, n))
+    cdef double[:, ::1] view = out
+    if A.shape[0] and n:
+        linalg.add_product(&A[0, 0], 1, ld, n, &A[0, 0], ld, n, A.shape[0], True, &view[0, 0], n)
+    return np.tril(out)
+
+
 def symmetric_times(const double[:, :] A, const double[::1] v):
     """A v for a symmetric A; its lower triangle is read."""
     cdef Py_ssize_t ld = leading(A, True)

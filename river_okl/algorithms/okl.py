@@ -150,6 +150,10 @@ class OKLClassifier(OKL, PredictiveClassifier):
         found: list[float] = self._f.probabilities(x)
         return found
 
+    def _most_probable(self, x: Any) -> int:
+        found: int = self._f.most_probable(x)
+        return found
+
 
 class OKLRegressor(OKL, PredictiveRegressor):
     """The regressor to start with: no tuning, no scaling, bounded memory, predictive uncertainty.

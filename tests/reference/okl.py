@@ -794,6 +794,8 @@ class OKL:
     def evict_from_dictionary(self):
         losses = 0.0
         for w, process in zip(self.among, self.processes, strict=True):
+            if self.n_classes > 64 and w < 0.1:
+                continue
             Q = np.linalg.inv(process.kernel.gram(self.dictionary))
             losses = losses + (w + 1e-3) * ((Q @ process.mu) ** 2).sum(axis=1) / np.diag(Q) ** 2
         r = int(np.argmin(losses))

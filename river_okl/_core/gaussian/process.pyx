@@ -15,7 +15,7 @@ from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
-from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
+from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, gaussians, normal, probit
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Sample
 
@@ -192,8 +192,7 @@ cdef class Process(Owner):
             self.remove(self.least())                      # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
 
     cdef double likelihood(self, double target, double w) noexcept:
-        """b, and c of every column (into ``steps``)."""
-        cdef Py_ssize_t o
+        """b, and c of every column."""
         cdef double b = 0.0
         cdef Posterior posterior = self.posterior
         if self.regression:
@@ -201,8 +200,10 @@ cdef class Process(Owner):
         elif posterior.columns == 1:
             probit(2.0 * target - 1.0, posterior.mean[0], posterior.variance, w, self.steps, &b)
         else:
-            for o in range(posterior.columns):
-                gaussian((o == target) - posterior.mean[o], posterior.variance, self.noise, w, &self.steps[o], &b)
+            gaussians(
+                posterior.mean, posterior.columns, <Py_ssize_t> target, posterior.variance, self.noise, w, self.steps,
+                &b
+            )
         return b
 
     cdef bint confident(self, double target) noexcept:
@@ -300,6 +301,7 @@ cdef class Process(Owner):
         n = self.points.n
         out = np.zeros((self.posterior.columns, max(n, 1)))
         view = out
+        self.posterior.settle()
         for o in range(self.posterior.columns):
             self.basis.solve(self.posterior.means + o * self.basis.capacity, &view[o, 0])
         return out[:, :n] if n else out[:, :0].copy()
@@ -329,6 +331,7 @@ cdef class Process(Owner):
         """μ: an array of shape (columns, points)."""
         cdef Py_ssize_t i, o
         n, ld = self.points.n, self.basis.capacity
+        self.posterior.settle()
         return np.array(
             [[self.posterior.means[o * ld + i] for i in range(n)] for o in range(self.posterior.columns)]
         ).reshape(self.posterior.columns, n)

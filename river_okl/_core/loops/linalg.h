@@ -34,6 +34,10 @@ typedef struct {
     void (*times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out);
     /* out = A' v */
     void (*transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out);
+    /* out <- out + A B, where A[i, k] is a[i row + k column], i < m, and B has depth rows and n columns; with `lower`
+     * the part of out above the diagonal may be left as it is */
+    void (*add_product)(const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, const double *b,
+                        Py_ssize_t ld, Py_ssize_t n, Py_ssize_t depth, int lower, double *out, Py_ssize_t ld_out);
     /* A = sum_i values_i v_i v_i', v_i the rows of `vectors`; the symmetric A is overwritten, and scratch has room for
      * 2 n. Returns 0, or 1 if an eigenvalue did not converge */
     int (*eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch);

@@ -264,14 +264,15 @@ static void NAME(solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, doub
 #define C (2 * W)
 #define DEPTH 256
 
-/* tile[r, :] = sum_k x[r, k] packed[k, :] */
-static void NAME(tile)(const double *x, Py_ssize_t ld, const double *packed, Py_ssize_t depth, double *tile) {
+/* tile[r, :] = sum_k x[r ld + k step] packed[k, :] */
+static INLINE void NAME(tile_by)(const double *x, Py_ssize_t ld, Py_ssize_t step, const double *packed,
+                                 Py_ssize_t depth, double *tile) {
     vec s[R][2];
     for (int r = 0; r < R; r++) s[r][0] = s[r][1] = SET(0.0);
     for (Py_ssize_t k = 0; k < depth; k++) {
         const vec y0 = *(const vec *)(packed + k * C), y1 = *(const vec *)(packed + k * C + W);
         for (int r = 0; r < R; r++) {
-            const vec c = SET(x[r * ld + k]);
+            const vec c = SET(x[r * ld + k * step]);
             s[r][0] += c * y0;
             s[r][1] += c * y1;
         }
@@ -282,14 +283,61 @@ static void NAME(tile)(const double *x, Py_ssize_t ld, const double *packed, Py_
     }
 }
 
-static void NAME(tile_row)(const double *x, const double *packed, Py_ssize_t depth, double *tile) {
+static void NAME(tile)(const double *x, Py_ssize_t ld, const double *packed, Py_ssize_t depth, double *tile) {
+    NAME(tile_by)(x, ld, 1, packed, depth, tile);
+}
+
+static void NAME(tile_row)(const double *x, Py_ssize_t step, const double *packed, Py_ssize_t depth, double *tile) {
     vec s0 = SET(0.0), s1 = SET(0.0);
     for (Py_ssize_t k = 0; k < depth; k++) {
-        s0 += SET(x[k]) * *(const vec *)(packed + k * C);
-        s1 += SET(x[k]) * *(const vec *)(packed + k * C + W);
+        s0 += SET(x[k * step]) * *(const vec *)(packed + k * C);
+        s1 += SET(x[k * step]) * *(const vec *)(packed + k * C + W);
     }
     STORE(tile, s0);
     STORE(tile + W, s1);
+}
+
+/* By the tiles of the Cholesky decomposition; few rows of B at a time, so that those of A stay in the cache, too. */
+static void NAME(add_product)(const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, const double *b,
+                              Py_ssize_t ld, Py_ssize_t n, Py_ssize_t depth, int lower, double *out,
+                              Py_ssize_t ld_out) {
+    enum { FEW = 64 };
+    double room[FEW * C + 8], tile[R * C];
+    double *packed = room + (64 - (uintptr_t)room % 64) % 64 / 8;
+    for (Py_ssize_t k0 = 0; k0 < depth; k0 += FEW) {
+        const Py_ssize_t few = depth - k0 < FEW ? depth - k0 : FEW;
+        for (Py_ssize_t j = 0; j < n; j += C) {
+            const int width = n - j < C ? (int)(n - j) : C;
+            if (width < C) memset(packed, 0, sizeof(double) * FEW * C);
+            for (Py_ssize_t k = 0; k < few; k++) {
+                const double *from = b + (k0 + k) * ld + j;
+                if (width == C)
+                    memcpy(packed + k * C, from, sizeof(double) * C);
+                else
+                    memcpy(packed + k * C, from, sizeof(double) * (size_t)width);
+            }
+            Py_ssize_t i = lower ? j / R * R : 0;
+            while (i < m) {
+                const int rows = i + R <= m ? R : 1;
+                const double *x = a + i * row + k0 * column;
+                if (rows == R && column == 1)
+                    NAME(tile)(x, row, packed, few, tile);
+                else if (rows == R)
+                    NAME(tile_by)(x, row, column, packed, few, tile);
+                else
+                    NAME(tile_row)(x, column, packed, few, tile);
+                for (int r = 0; r < rows; r++, i++) {
+                    double *to = out + i * ld_out + j;
+                    if (width == C) {
+                        STORE(to, LOAD(to) + LOAD(tile + r * C));
+                        STORE(to + W, LOAD(to + W) + LOAD(tile + r * C + W));
+                    } else {
+                        for (int c = 0; c < width; c++) to[c] += tile[r * C + c];
+                    }
+                }
+            }
+        }
+    }
 }
 
 static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
@@ -308,7 +356,7 @@ static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
                 if (rows == R)
                     NAME(tile)(a + i * ld + k0, ld, packed, depth, tile);
                 else
-                    NAME(tile_row)(a + i * ld + k0, packed, depth, tile);
+                    NAME(tile_row)(a + i * ld + k0, 1, packed, depth, tile);
                 for (int r = 0; r < rows; r++, i++) {
                     double *row = a + i * ld + j;
                     const int width = i - j < C ? (int)(i - j) + 1 : C;
@@ -499,7 +547,7 @@ static int NAME(eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, d
 
 static const Linalg NAME(linalg) = {NAME(dot),         NAME(symmetric_times),  NAME(rank_one),    NAME(rank_one_times),
                                     NAME(cholesky),    NAME(solve_lower),      NAME(solve_upper), NAME(inverse),
-                                    NAME(times),       NAME(transposed_times), NAME(eigen)};
+                                    NAME(times),       NAME(transposed_times), NAME(add_product), NAME(eigen)};
 
 #undef LOAD
 #undef STORE
