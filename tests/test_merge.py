@@ -25,7 +25,7 @@ KERNEL = kernels.RBF(0.5)
 REFUSING = {
     "SkeGDClassifier": "a random sketch of the points of one stream",
     "POMDRClassifier": "the last samples of one stream",
-    "NBSGD": "the last part of one stream",
+    "NBSGD": "the end of one stream",
 }
 
 
