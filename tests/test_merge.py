@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import random
 import statistics
@@ -786,3 +787,33 @@ def test_the_usual_pipeline_learns_on_workers(monkeypatch):
     again = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.Here())
     assert river_okl.checkpoint.dumps(again.model) == river_okl.checkpoint.dumps(result.model)
     assert sum(result.model.predict_one(x) == y for x, y in words_and_gaps(300, seed=2)) > 240
+
+
+def test_a_merged_forest_has_a_tree_of_each_shard_in_turn():
+    """Tree t of the merged model, statistics included, is tree t of some shard, each of another."""
+    rows = list(synth.RandomTree(seed_tree=1, seed_sample=1).take(5000))
+    start = river_okl.OKLClassifier()
+    start.learn_stream(rows[:1000])
+    models = [copy.deepcopy(start) for _ in range(4)]
+    for i, model in enumerate(models):
+        model.learn_stream(rows[1000 * (i + 1) : 1000 * (i + 2)])
+    merged = river_okl.merge(models, start=start)
+
+    def trees(model):
+        """Each tree's nodes, leaves and statistics."""
+        forest = model._f.state()["random_forest"]
+        leaves = np.append(0, np.cumsum(forest["ages"][:, 0]))
+        blocks = np.append(0, np.cumsum(forest["learning"]))[leaves]
+        for t, (start, end) in enumerate(itertools.pairwise(leaves)):
+            nodes = slice(2 * start - t, 2 * end - t - 1)
+            parts = [forest[name][nodes] for name in ("features", "cuts", "children")]
+            parts += [forest[name][start:end] for name in ("learning", "errors", "counts")]
+            yield [*parts, *(forest[name][slice(*blocks[t : t + 2])] for name in ("heads", "statistics"))]
+
+    each = [list(trees(model)) for model in models]
+    found = [
+        [i for i, own in enumerate(each) if all(map(np.array_equal, tree, own[t]))]
+        for t, tree in enumerate(trees(merged))
+    ]
+    assert sorted(i for owners in found for i in owners) == [0, 1, 2, 3]
+    merged._f._check()
