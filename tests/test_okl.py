@@ -353,6 +353,8 @@ def test_more_than_64_labels(kind):
         for each in (model, other):
             each.learn_one(x, label)
     assert len(predicted) > 80 and len(model._f.pool.positions) == model._f.pool.most
+    handed_on = np.abs(model._f.pool.state()["coef"])
+    assert np.median(handed_on[handed_on > 0.0]) > 1e-14, "what an evicted point hands on ends where it is rounding"
 
 
 @pytest.mark.parametrize("unit", [1e6, 1e-6])

@@ -56,7 +56,7 @@ cdef class LinearModels(Expert):
             return 0
         bias, score = self.doubles(NULL, 0, LINEARS * room), self.doubles(NULL, 0, BLOCKS * room)
         self.coef = self.table(self.coef, BLOCKS * self.places, before, BLOCKS * self.places, room)
-        for i in range(LINEARS):
+        for i in range(LINEARS if before else 0):
             memcpy(bias + i * room, self.bias + i * before, before * 8)
         self.release(self.bias)
         self.release(self.score)

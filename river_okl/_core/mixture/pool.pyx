@@ -72,6 +72,8 @@ cdef class Pool(Expert):
         which, amount = <int32_t *> self.resize(NULL, 0, room, 4), self.doubles(NULL, 0, room)
         used = 0
         for i in range(self.capacity):
+            if self.count[i] == 0:
+                continue
             memcpy(which + used, self.which + self.start[i], self.count[i] * 4)
             memcpy(amount + used, self.amount + self.start[i], self.count[i] * 8)
             self.start[i] = used

@@ -10,6 +10,7 @@ cdef enum:
     KERNELS = 3
     POSTERIORS = 2
     PROCESSES = 6                       # KERNELS · POSTERIORS
+    BLOCK = 64                          # columns whose slopes are found at once, if there are many
 
 
 cdef class Processes(Expert):
@@ -45,8 +46,9 @@ cdef class Processes(Expert):
     cdef double *work
     cdef double *slope                  # [slopes_allocated]
     cdef Py_ssize_t slopes_allocated
-    cdef double *along_features         # [2, most + 1, along_allocated] of many columns
+    cdef double *along_features         # [most + 1, along_allocated] of many columns
     cdef Py_ssize_t along_allocated
+    cdef double *together               # [BLOCK, most + 1] means of some of the columns
     cdef list next_posteriors           # of more than two classes, until they are there
     # while kernels change: Gram matrices before and after, and dot products under every metric
     cdef double *before[KERNELS]

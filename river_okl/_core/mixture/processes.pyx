@@ -242,7 +242,8 @@ cdef class Processes(Expert):
             self.slope = self.doubles(self.slope, 0, max(8, 2 * self.columns * size))
             self.slopes_allocated = max(8, 2 * self.columns * size)
         if self.columns > MANY and size > self.along_allocated:
-            self.along_features = self.doubles(self.along_features, 0, 4 * (self.most + 1) * size)
+            self.together = self.doubles(self.together, 0, BLOCK * (self.most + 1))
+            self.along_features = self.doubles(self.along_features, 0, 2 * (self.most + 1) * size)
             self.along_allocated = 2 * size
         return 0
 
@@ -304,13 +305,14 @@ cdef class Processes(Expert):
         self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
     ) noexcept:
         """The slopes of kernel i, times K⁻¹ from the other side: of each feature once instead of each column."""
-        cdef Py_ssize_t j, r, b, n = self.n, size = x.size
+        cdef Py_ssize_t j, o, r, b, columns, first, n = self.n, size = x.size, ld = (<Basis> self.bases[0]).capacity
         cdef int m = self.metric[i]
         cdef double scale
+        cdef const double *means
         cdef double *row = self.alpha
         cdef double *solved = self.work + 2 * ((self.most + 8) // 8 * 8)
         cdef double *along = self.along_features
-        cdef double *weighted = self.along_features + n * size
+        cdef double *together = self.together
         cdef const Feature *feature
         cdef Posterior posterior
         for j in range(size):
@@ -333,12 +335,16 @@ cdef class Processes(Expert):
         for b in range(POSTERIORS):
             posterior = self.posteriors[i * POSTERIORS + b]
             posterior.settle()
-            for r in range(n * size):
-                weighted[r] = weight[i * POSTERIORS + b] * along[r]
-            linalg.add_product(
-                posterior.means, posterior.basis.capacity, 1, self.columns, weighted, size, size, n, False, self.slope,
-                size
-            )
+        for first in range(0, self.columns, BLOCK):
+            columns = min(BLOCK, self.columns - first)
+            memset(together, 0, columns * n * 8)
+            for b in range(POSTERIORS):
+                means = (<Posterior> self.posteriors[i * POSTERIORS + b]).means + first * ld
+                scale = weight[i * POSTERIORS + b]
+                for o in range(columns):
+                    for r in range(n):
+                        together[o * n + r] += scale * means[o * ld + r]
+            linalg.add_product(together, n, 1, columns, along, size, size, n, False, self.slope + first * size, size)
 
     cdef double along(self, int32_t slot) noexcept:
         """Σ_r alpha[r] z_rj over the dictionary; four sums, as each addition waits for the one before."""
