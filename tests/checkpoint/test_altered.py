@@ -289,3 +289,13 @@ def test_models_of_degenerate_streams_are_saved(name, change):
                 if t in (2, 10, 40, 109, 115, 200, 219):
                     data = checkpoint.dumps(model)
                     assert checkpoint.dumps(checkpoint.loads(data)) == data
+
+
+@pytest.mark.parametrize("value", [0.1, 1e7, 1e45, math.nan])
+def test_scaled_features_that_single_precision_cannot_hold_are_rejected(value):
+    model = river_okl.OKLClassifier()
+    model.learn_stream(streams.sparse(streams.CLASSIFICATION, 50))
+    make, options, state = model._f.__reduce__()
+    state["points"]["amounts"][0] = value
+    with pytest.raises(ValueError, match="scaled features"):
+        make(*options).restore(state)
