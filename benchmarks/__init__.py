@@ -1,7 +1,7 @@
-"""What river_okl is measured by: the papers' tables, the choice of its defaults, its speed."""
+"""Benchmarks of river_okl: the papers' tables, the choice of defaults, speed."""
 
 import os
 
-# One thread to a run, before NumPy is imported: it is the runs that are done side by side.
+# One thread per run, set before NumPy is imported: runs are executed in parallel.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"

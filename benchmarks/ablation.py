@@ -1,13 +1,12 @@
 """What each part of the mixture is worth: ``python -m benchmarks.ablation``.
 
-`OKLClassifier` and `OKLRegressor` with one part less, on the streams of `benchmarks.untuned` and on those of
-`benchmarks.long` that are not among them, test-then-train.  A part
-that is left out predicts nothing from the first sample on (``Mixture.silence``): experts are neither asked nor taught,
-except single Gaussian processes and single linear models, which are computed with the others, so that leaving one out
-saves no time here.  What a part holds stays its own: the pool's points are not given to others.
+`OKLClassifier` and `OKLRegressor` without one part, on the streams of `benchmarks.untuned` and the others of
+`benchmarks.long`, test-then-train.  A removed part is silent from the first sample on (``Mixture.silence``): experts
+neither predict nor learn, except single Gaussian processes and single linear models, which are computed with the
+others, so that removing one saves no time here.  Its memory is not given to other parts: the pool's points stay unused.
 
-All variants learn a stream in turns of 100 samples; the microseconds, of `predict_proba_one` and `learn_one` or of a
-regression's `predict_one`, are the median over the turns of the difference to the whole model in the same turn.
+All variants learn a stream in turns of 100 samples; µs, of `predict_proba_one` and `learn_one` or of a regression's
+`predict_one`, are the median over the turns of the difference to the full model.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from benchmarks.streams import STREAMS, Sample, load
 from benchmarks.untuned import CLIPS
 
 TURN = 100
-# What is left out, by the parts of experts' names.
+# Removed parts, by parts of experts' names.
 OF_CLASSES = {
     "kernel 1": "kernel=1",
     "kernel 2": "kernel=2",
@@ -53,7 +52,7 @@ OF_TARGETS = {
     and not part.startswith("linear(")
 } | {"linear": "linear"}
 ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}
-WORTH, HELPED = 0.05, 0.5  # points of accuracy in the mean, and on one stream, below which a part could go
+WORTH, HELPED = 0.05, 0.5  # points of accuracy, on average and on one stream, below which a part could be removed
 
 
 def without(classes: int, part: str | None) -> Any:
@@ -84,7 +83,7 @@ def turn_of_targets(model: Any, samples: Sequence[Sample], classes: int) -> tupl
 
 
 def measured(stream: str, parts: Sequence[str]) -> dict[str, tuple[float, float, float]]:
-    """Of the whole model ("") and of each variant: accuracy in % and log-loss, or the mean absolute error; and µs."""
+    """For the full model ("") and each variant: accuracy in % and log-loss, or the mean absolute error; and µs."""
     classes = ALL[stream].classes
     samples = load(stream, True) if stream in STREAMS else long.load(stream)
     turn = turn_of_classes if classes else turn_of_targets
@@ -94,7 +93,7 @@ def measured(stream: str, parts: Sequence[str]) -> dict[str, tuple[float, float,
     times: dict[str, list[float]] = {name: [] for name in models}
     for start in range(0, len(samples), TURN):
         block = samples[start : start + TURN]
-        first = start // TURN % len(models)  # whoever is the first finds the samples in no cache
+        first = start // TURN % len(models)  # the first has no samples in the cache
         for name in [*models][first:] + [*models][:first]:
             model, before = models[name], time.thread_time()
             found = turn(model, block, classes)
@@ -117,7 +116,7 @@ Found = dict[str, dict[str, tuple[float, float, float]]]  # by stream, then by p
 
 
 def of_classes(found: Found, parts: Sequence[str]) -> str:
-    """A row for each part, what it earns the least last."""
+    """A row for each part, the most valuable first."""
     rows, gone = [], []
     for part in parts:
         off = {stream: each[part][0] - each[""][0] for stream, each in found.items()}
@@ -149,7 +148,7 @@ def of_classes(found: Found, parts: Sequence[str]) -> str:
 
 
 def of_targets(found: Found, parts: Sequence[str]) -> str:
-    """Errors as ratios, whose geometric mean counts."""
+    """Ratios of errors, and their geometric mean."""
     rows = []
     for part in parts:
         off = {stream: 100.0 * (each[part][0] / each[""][0] - 1.0) for stream, each in found.items()}

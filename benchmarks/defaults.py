@@ -1,12 +1,12 @@
 """The choice of defaults: ``python -m benchmarks.defaults``.
 
-Each parameter takes several values, the others stay as they are, and the mean error over several streams decides: the
-mistakes in percent, or the mean absolute error of the standardised target. Classes with a budget have 100 support
-vectors. Each stream is given twice: behind a StandardScaler, and scaled to [0, 1].
+One parameter at a time takes several values; the criterion is the mean error over several streams: mistakes in percent,
+or the mean absolute error of the standardised target. Classes with a budget have 100 support vectors. Each stream is
+used twice: behind a StandardScaler, and scaled to [0, 1].
 
-Each class whose step takes time in proportion to its support vectors, with several budgets and everything else at its
-default, over streams of `benchmarks.untuned`: the mean accuracy, or the error relative to that of the default, and the
-microseconds to predict and learn a sample, scaling aside.  Classes whose step is quadratic in the budget keep 100.
+Each class whose step is linear in its support vectors, with several budgets and default parameters, over streams of
+`benchmarks.untuned`: the mean accuracy, or the error relative to that of the default budget, and µs/sample without
+scaling.  Classes whose step is quadratic in the budget keep 100.
 """
 
 from __future__ import annotations
@@ -121,25 +121,25 @@ def prepared(source: Iterable[Sample], rows: int, scaling: str) -> list[Sample]:
 
 
 class Errors:
-    """What a task's classes make of its streams."""
+    """The errors of a task's classes on its streams."""
 
     def __init__(self, cache: runner.Cache, task: str, names: Iterable[str], rows: int):
         self.cache, self.task = cache, task
         self.of = {s: {name: prepared(SOURCES[task][name](), rows, s) for name in names} for s in SCALINGS}
 
     def on(self, samples: list[Sample], stem: str, **params: Any) -> float:
-        """The error; one beyond 10 counts as 10 where it has no bound, so that one explosion stays readable."""
+        """The error; unbounded ones are capped at 10, so that a divergent model does not dominate a mean."""
         model = runner.made(getattr(river_okl, f"{stem}{self.task}"), budget=100, seed=1, **params)
         error = float(timing.measured(self.cache, MEASURES[self.task], model, samples)["value"])
         return error if self.task == "Classifier" or error < 10.0 else 10.0
 
     def means(self, stem: str, **params: Any) -> list[float]:
-        """Over the streams, for each scaling."""
+        """Means over the streams, for each scaling."""
         return [statistics.fmean(self.on(s, stem, **params) for s in of.values()) for of in self.of.values()]
 
 
 def choice(errors: Errors) -> str:
-    """A row for each class and parameter: what its values make of it, the best in bold."""
+    """A row for each class and parameter: the error for each value, the best in bold."""
     rows, digits = [], 1 if errors.task == "Classifier" else 2
     for stem, parameter, values in CHOICES:
         cls, names = getattr(river_okl, f"{stem}{errors.task}", None), parameter.split(", ")
@@ -155,7 +155,7 @@ def choice(errors: Errors) -> str:
 
 
 def bandwidth(errors: Errors) -> str:
-    """γ = c / mean ‖x-x'‖²; and whether samples that follow one another give the mean."""
+    """γ = c / mean ‖x-x'‖²; and whether consecutive samples estimate the mean."""
     estimates, found = [], []
     for name, scaling in itertools.product(errors.of[SCALINGS[0]], SCALINGS):
         samples = errors.of[scaling][name]
@@ -176,7 +176,7 @@ def bandwidth(errors: Errors) -> str:
 
 
 def budgets(cache: runner.Cache, rows: int) -> str:
-    """For each budget the accuracy, or the error by that of the default, and µs: means over what a class can learn."""
+    """Accuracy, or error relative to the default's, and µs for each budget: means over the class's streams."""
     of = {name: prepared(streams.load(name, False), rows, SCALINGS[0]) for name in BUDGET_STREAMS}
     table = []
     for task, stem in [(task, stem) for task, stems in LINEAR.items() for stem in stems]:
@@ -201,7 +201,7 @@ def budgets(cache: runner.Cache, rows: int) -> str:
 
 
 def shared(cache: runner.Cache, rows: int) -> str:
-    """For labels that are many the accuracy and µs with one budget for all, and with one for each."""
+    """Accuracy and µs for many labels, with a shared budget and with one per label."""
     table = []
     for name, source in MANY.items():
         samples = prepared(source(), rows, SCALINGS[0])

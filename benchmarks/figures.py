@@ -23,7 +23,7 @@ BESIDE = {"HoeffdingTree": ((-6, -3), "right"), "Bagging(LR)": ((6, -10), "left"
 
 
 def surface() -> None:
-    """What 50 support vectors know of the Bananas after 5,300 samples."""
+    """The decision surface of 50 support vectors after 5,300 samples of Bananas."""
     model = preprocessing.StandardScaler() | river_okl.AhpatronClassifier(budget=50)
     samples = list(datasets.Bananas())
     for x, y in samples:
@@ -33,7 +33,7 @@ def surface() -> None:
 
 
 def watched(model: Any, samples: Iterable[Any], look: Callable[[Any], dict[Any, float]], every: int) -> Any:
-    """Names, the numbers of samples, and what `look` says of the model then: a row for each name."""
+    """Names, sample counts, and the results of `look` at these times: a row for each name."""
     seen: list[tuple[int, dict[Any, float]]] = []
     for n, (x, y) in enumerate(samples, start=1):
         model.learn_one(x, y)
@@ -44,7 +44,7 @@ def watched(model: Any, samples: Iterable[Any], look: Callable[[Any], dict[Any, 
 
 
 def posteriors(samples: Iterable[Any]) -> None:
-    """What the mixture believes along Elec2: the weights of its experts, on top of each other."""
+    """The mixture weights of the experts along Elec2, stacked."""
     names, at, weights = watched(river_okl.OKLClassifier(), samples, lambda model: model.experts, 20)
     n = len(at) // 20 * 20
     weights = weights[:, :n].reshape(len(names), -1, 20).mean(axis=2)  # over 400 samples each
@@ -61,7 +61,7 @@ def posteriors(samples: Iterable[Any]) -> None:
 
 
 def features() -> None:
-    """Which features matter on Agrawal, where function 3 gives way to function 6 after 10,000 samples."""
+    """Feature weights on Agrawal, when function 6 replaces function 3 after 10,000 samples."""
     streams = [synth.Agrawal(classification_function=k, seed=42).take(10_000) for k in (3, 6)]
     samples = ((x, bool(y)) for x, y in itertools.chain(*streams))
     names, at, weights = watched(river_okl.OKLClassifier(), samples, lambda model: model.feature_weights, 100)
@@ -99,7 +99,7 @@ def band() -> None:
 
 
 def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
-    """Mean accuracy against the geometric mean of the microseconds, over the streams that all models have seen."""
+    """Mean accuracy against the geometric mean of µs/sample, over the streams measured for all models."""
     classified = {name for (name, _), row in found.items() if "accuracy" in row}
     streams = [name for name in timed["streams"] if name in classified]
     those = [m for m in dict.fromkeys(m for _, m in found) if all((name, m) in found for name in streams)]

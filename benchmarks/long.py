@@ -2,11 +2,12 @@
 
 Streams on which a bounded model could stop learning, in the protocol of `benchmarks.untuned`: defaults,
 test-then-train, River's models behind a StandardScaler except on a9a, which is sparse.  elec2 and a9a (both files) are
-shorter, and whole.  Concepts in turn take a quarter of the stream each.  Writes `results/long.md` and docs/long.png.
+shorter, and complete.  Each of several concepts takes a quarter of the stream.  Writes `results/long.md` and
+docs/long.png.
 
-Results are kept in `results/long.jsonl`.  `OKL` is measured again if its code has changed; River's models, which take
-hours and do not change, only if ``--models`` names them.  A pair of a stream and a model that takes longer than
-``--limit`` seconds of the processor's time counts as far as it came, and the tables say so.
+Results are stored in `results/long.jsonl`.  `OKL` is measured again if its code has changed; River's models, which take
+hours and do not change, only if ``--models`` names them.  Runs longer than ``--limit`` seconds of CPU time are
+truncated, which the tables state.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def in_turn(concepts: Iterable[Any]) -> Iterator[Sample]:
 
 
 def random_tree(seed: int) -> Stream:
-    """Depth 5, five features with numbers and five with whole numbers."""
+    """Depth 5, five real-valued features and five integer ones."""
     return Stream(lambda: as_bool(synth.RandomTree(seed_tree=seed, seed_sample=seed)))
 
 
@@ -62,7 +63,7 @@ def _sea() -> Iterator[Sample]:
 
 
 def _led() -> Iterator[Sample]:
-    """Of 24 features seven matter, and more and more of them are others."""
+    """Seven of 24 features are relevant; at each change more of them are replaced."""
     return in_turn(
         synth.LEDDrift(seed=42 + k, noise_percentage=0.1, irrelevant_features=True, n_drift_features=k)
         for k in (0, 3, 5, 7)
@@ -100,13 +101,13 @@ def key(name: str, model: str) -> str:
 
 
 def curve(hits: Sequence[bool], of: int) -> list[float]:
-    """Accuracy in each of `WINDOWS` parts of a stream of so many samples, as far as it was seen."""
+    """Accuracy in each of `WINDOWS` parts of a stream of this length, as far as it was seen."""
     width = of // WINDOWS
     return [round(100.0 * statistics.fmean(hits[i : i + width]), 2) for i in range(0, len(hits) - width + 1, width)]
 
 
 def measure(store: runner.Store, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
-    """What is not known as the code is now: the cheap models on all streams first."""
+    """Measure what is missing for the current code, the cheap models first."""
     for model, name in itertools.product(wanted, streams):
         of = len(load(name))
         if store.current(name, model, k := key(name, model), of, limit):

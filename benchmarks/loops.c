@@ -1,10 +1,9 @@
-/* Loops that are compiled when benchmarks/speed needs them: what this machine can do at most, and one step of an algorithm
- * as a C programmer would write it in an afternoon.
+/* Loops compiled on demand by benchmarks/speed: the limits of this machine, and one step of an algorithm in plain C.
  *
  * Every function repeats its work `times` times. */
 #include <math.h>
 
-static volatile double sink; /* what must not be optimised away */
+static volatile double sink; /* prevents optimising results away */
 
 /* FOGD: m of the features are 1, u has a row of D frequencies for each, w and z have 2 D numbers */
 void fogd(const double *u, const int *active, long m, long D, double *w, double *z, long times) {

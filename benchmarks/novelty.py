@@ -1,7 +1,7 @@
 """Novelty detection, features for linear models, and quantiles: ``python -m benchmarks.novelty``.
 
-Everything with its defaults. Detectors score each sample before they learn it, the strange ones too, and stand behind
-the scaler that their documentation asks for. Times are processor time of the thread that works, in µs for one sample.
+Default parameters. Detectors score each sample, then learn it, anomalies included, behind the scaler recommended in
+their documentation. Times are CPU time of the working thread, in µs/sample.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from benchmarks import runner, timing
 from benchmarks.streams import Sample, rbf
 from river_okl import datasets
 
-SECONDS = 90  # a detector that takes longer is stopped, and marked by a star
+SECONDS = 90  # slower detectors are stopped, and marked by a star
 
 
 def moons() -> Iterator[Sample]:
-    """Two half moons; a tenth of the samples anywhere."""
+    """Two half moons; a tenth of the samples is uniform."""
     rng = random.Random(0)
     while True:
         if strange := rng.random() < 0.1:
@@ -53,7 +53,7 @@ def shuttle() -> Iterator[Sample]:
 
 
 def a9a() -> Iterator[Sample]:
-    """A twentieth of the samples are of the smaller class."""
+    """A twentieth of the samples is of the smaller class."""
     rng, samples = random.Random(0), list(datasets.LIBSVM("a9a"))
     rng.shuffle(samples)
     for x, y in samples:
@@ -79,7 +79,7 @@ FEATURES: dict[str, Callable[[], Any]] = {
 
 
 def friedman() -> Iterator[Sample]:
-    """Friedman's function with noise whose deviation grows from 1 to 4 with the first feature."""
+    """Friedman's function; the standard deviation of its noise grows from 1 to 4 with the first feature."""
     rng = random.Random(1)
     for x, y in synth.Friedman(seed=1):
         yield x, y + rng.gauss(0, 4) * x[0]
@@ -104,13 +104,13 @@ def accuracy(answers: Answers) -> float:
 
 
 def coverage(answers: Answers) -> float:
-    """The share of targets below the prediction, after a fourth of the stream."""
+    """The fraction of targets below the prediction, after a quarter of the stream."""
     late = answers[len(answers) // 4 :]
     return sum(y <= answer for answer, y in late) / len(late)
 
 
 def compare(cache: runner.Cache, measure: Callable[[Answers], float], streams: Any, models: Any, rows: int) -> str:
-    """A row for each model: what is measured and the time, for each stream."""
+    """A row for each model: metric and time, for each stream."""
     found = [list(itertools.islice(iter(stream()), rows)) for stream in streams.values()]
     how = {"ask": "score_one", "limit": SECONDS} if measure is area else {}
     table = []

@@ -1,8 +1,8 @@
 """Rare labels, as in fraud or faults: ``python -m benchmarks.rare``.
 
-The streams of `benchmarks.untuned` that have two labels, thinned until one label is left with one to three in a hundred
-samples; the first 10,000 samples count. Everything with its defaults, built as there. Each sample is predicted, then
-learned: the area under the ROC curve of the probabilities, and their log-loss, clipped at 1e-4.
+The binary streams of `benchmarks.untuned`, thinned until the rare label has 1 to 3 % of the samples; at most the first
+10,000 samples. Default parameters, pipelines as there. Test-then-train: the area under the ROC curve of the
+probabilities, and their log-loss, clipped at 1e-4.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 from benchmarks import runner, untuned
 from benchmarks.streams import STREAMS, Sample, load
 
-SHARE = {  # of the rarer label that stays
+SHARE = {  # fraction of the rarer label that is kept
     "a9a": 0.05,
     "w8a": 1.0,
     "cod-rna": 0.02,
@@ -43,7 +43,7 @@ def thinned(name: str, raw: bool) -> Iterator[Sample]:
 
 
 def measured(name: str, model: str) -> tuple[float, float, int, int]:
-    """AUC in %, log-loss, how many are rare, of how many."""
+    """AUC in %, log-loss, number of rare samples, number of samples."""
     how = untuned.CLASSIFIERS[model]
     candidate = untuned.build(STREAMS[name], how)
     truth, found, loss = [], [], 0.0

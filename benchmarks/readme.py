@@ -25,7 +25,7 @@ README = pathlib.Path(__file__).parent.parent / "README.md"
 RACE = runner.RESULTS / "race.json"
 UNTUNED = runner.RESULTS / "untuned.md"
 GENERATED = re.compile(r"(?<=<!-- (claim|table) -->).*?(?=<!-- /\1 -->)", re.S)
-SHOWN = {  # of the leaderboard's models those of README.md, best first
+SHOWN = {  # the leaderboard's models in README.md, best first
     "OKL": "**`OKLClassifier`**",
     "Ahpatron": "`AhpatronClassifier`",
     "ARF(10)": "River's `forest.ARFClassifier`",
@@ -34,7 +34,7 @@ SHOWN = {  # of the leaderboard's models those of README.md, best first
     "LogisticRegression": "River's `linear_model.LogisticRegression`",
 }
 
-# Streams, which kind of our classes learns them, and who of River's does beside them.
+# Streams, the kind of our classes for them, and River's models to compare with.
 RACES: dict[tuple[str, ...], tuple[type, str]] = {
     ("Bananas", "Phishing", "elec2"): (
         base.Classifier,
@@ -60,7 +60,7 @@ def race(*arguments: str) -> dict[str, Any]:
 
 
 def changed() -> list[dict[str, Any]]:
-    """What results/race.json has of the classes whose code is not the one that was measured."""
+    """The entries of results/race.json whose class's code has changed."""
     raced = json.loads(RACE.read_text(encoding="utf-8"))["models"]
     return [
         model for model in raced if "code" in model and model["code"] != runner.code(getattr(river_okl, model["model"]))
@@ -83,7 +83,7 @@ def section(number: int) -> dict[str, dict[str, float]]:
 
 
 def untuned() -> tuple[list[str], dict[str, tuple[float, float, float, float]]]:
-    """The streams of classification; of each model mean accuracy and log-loss, median µs and kB over them."""
+    """The classification streams; for each model mean accuracy and log-loss, median µs and kB."""
     accuracy, log_loss, memory, times = section(1), section(2), section(6), section(7)
     streams = [name for name in accuracy if name in times]
     return streams, {
@@ -98,7 +98,7 @@ def untuned() -> tuple[list[str], dict[str, tuple[float, float, float, float]]]:
 
 
 def claim() -> str:
-    """What README.md begins with; the ratio of times is the median of the streams' ratios."""
+    """The claim at the top of README.md; the ratio of times is the median of the streams' ratios."""
     times, (streams, models) = section(7), untuned()
     ratio = statistics.median(times[stream]["ARF(10)"] / times[stream]["OKL"] for stream in streams)
     return (

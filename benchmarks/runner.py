@@ -1,9 +1,8 @@
-"""What every benchmark shares: results are kept by the content of what was measured, and tables have one writer.
+"""Shared by all benchmarks: results cached by content, tables, the command line.
 
-A result is kept in a file of lines (JSON) under a key, the SHA-256 of what it depends on: for a class of river_okl its
-source and that of all it imports here, for one of River's the version of River; and the samples, not their name.  What
-changes a result changes its key, and an interrupted command goes on where it was.  Each line has the commit that it was
-measured at.
+A result is stored in a file of JSON lines under a key, the SHA-256 of everything it depends on: the source of a
+river_okl class and its imports here, or River's version; and the samples, not their name.  So an interrupted command
+resumes, and changed code is measured again.  Each line has the commit at which it was measured.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ Results = dict[tuple[str, str], Row]  # by stream and model
 
 
 def digest(*parts: Any) -> str:
-    """A short name for the content of texts, bytes and what JSON can say."""
+    """A short hash of strings, bytes and JSON values."""
     out = hashlib.sha256()
     for part in parts:
         out.update(part if isinstance(part, bytes) else json.dumps(part, sort_keys=True, default=repr).encode())
@@ -52,7 +51,7 @@ def digest(*parts: Any) -> str:
 
 @functools.cache
 def _imports(path: pathlib.Path) -> frozenset[pathlib.Path]:
-    """The files of the package that a file of it imports; of the compiled core, all."""
+    """The files of the package imported by one of its files; for the compiled core, all of its files."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -72,7 +71,7 @@ def _imports(path: pathlib.Path) -> frozenset[pathlib.Path]:
 
 @functools.cache
 def code(cls: type) -> str:
-    """The content of a class: its source, that of its bases, and all they import from here; or River's version."""
+    """A hash of a class: its source, its bases', and their imports from this package; or River's version."""
     todo = {pathlib.Path(inspect.getsourcefile(c) or "") for c in cls.__mro__ if c.__module__.startswith(OURS)}
     known: set[pathlib.Path] = set()
     while todo:
@@ -87,7 +86,7 @@ def code(cls: type) -> str:
 
 
 def content(part: Any) -> Any:
-    """What a model is: of each part its class, the class's code, and its parameters."""
+    """The content of a model: class, code and parameters of each part."""
     if isinstance(part, dict):
         return {str(name): content(value) for name, value in part.items()}
     if hasattr(part, "steps"):  # a pipeline
@@ -103,7 +102,7 @@ def content(part: Any) -> Any:
 
 @functools.cache
 def commit() -> str:
-    """The commit of the working tree; with a plus where a source differs from it."""
+    """The commit of the working tree, with a plus if a source differs from it."""
 
     def git(*args: str) -> str:
         return subprocess.run(["git", *args], cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
@@ -126,16 +125,16 @@ def ours(kind: type) -> Iterator[tuple[str, type]]:
 
 
 def made(cls: Any, **options: Any) -> Any:
-    """A model with those of the options that its class knows."""
+    """A model with those options that its class accepts."""
     known = inspect.signature(cls).parameters
     return cls(**{name: value for name, value in options.items() if name in known})
 
 
-# What is known already ------------------------------------------------------------------------------
+# Cached results -------------------------------------------------------------------------------------
 
 
 class Cache:
-    """Results by key, in a file that grows by a line for each."""
+    """Results by key, in a file with one line each."""
 
     def __init__(self, path: pathlib.Path):
         self.path = path
@@ -150,16 +149,16 @@ class Cache:
         self.rows[key] = {"key": key, "commit": commit(), **row}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a+b") as file:
-            cut = file.tell() and (file.seek(-1, os.SEEK_END), file.read())[1] != b"\n"  # the line that was interrupted
+            cut = file.tell() and (file.seek(-1, os.SEEK_END), file.read())[1] != b"\n"  # end an interrupted line
             file.write(b"\n" * bool(cut) + json.dumps(self.rows[key]).encode() + b"\n")
         return self.rows[key]
 
 
 class Store:
-    """Results by stream and model, in a file of the repository: what takes hours is measured once.
+    """Results by stream and model, in a file of the repository, as some take hours.
 
-    A line for each, in order, so that a change shows which were measured again; each has the key of what it depends on
-    and the commit that it was measured at.
+    One line each, in a fixed order, so that diffs show what was measured again; each has its key and the commit at
+    which it was measured.
     """
 
     def __init__(self, path: pathlib.Path):
@@ -168,7 +167,7 @@ class Store:
         self.rows: Results = {(row["stream"], row["model"]): row for row in (json.loads(line) for line in lines)}
 
     def current(self, stream: str, model: str, key: str, of: int, limit: float) -> bool:
-        """Whether this was measured, as it is now, over all its samples or for as long as `limit` allows."""
+        """Whether this was measured with the current code, completely or up to `limit`."""
         row = self.rows.get((stream, model), {})
         return row.get("key") == key and (row["rows"] == of or row["limit"] >= limit)
 
@@ -183,9 +182,9 @@ class Store:
     def complete(
         self, pairs: Iterable[tuple[str, str]], wanted: Sequence[str], key: Callable[[str, str], str]
     ) -> Results:
-        """What is known of these pairs: of the wanted models as the code is now, of all others as it was measured.
+        """The results of these pairs: for the wanted models of the current code, for others as measured.
 
-        Refuse to go on without one of the former: what code has changed is unknown, and tables would lack its model.
+        Exit if one of the former is missing, as tables would lack its model.
         """
         pairs = list(pairs)
         lost = [
@@ -202,7 +201,7 @@ class Store:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A Markdown table; all columns but the first are right-aligned, floats get three significant digits."""
+    """A Markdown table; all columns except the first are right-aligned, floats have three significant digits."""
     lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
     lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
     return "\n".join(lines)
@@ -216,13 +215,13 @@ def cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "\\|")
 
 
-# Curves by label, and what their axis is told.
+# Curves by label, and the options of their axis.
 Panel = tuple[Mapping[str, Sequence[Any]], dict[str, Any]]
 
 
 def curves(path: pathlib.Path, panels: Sequence[Panel]) -> None:
     """A picture of panels side by side."""
-    from matplotlib.figure import Figure  # which nothing else needs
+    from matplotlib.figure import Figure  # needed only here
 
     figure = Figure(figsize=(4.5 * len(panels), 4), layout="constrained")
     for axis, (lines, options) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
@@ -236,7 +235,7 @@ def curves(path: pathlib.Path, panels: Sequence[Panel]) -> None:
 
 
 class Report:
-    """A Markdown file of sections; what is measured again replaces its own section alone."""
+    """A Markdown file of sections, each replaced separately."""
 
     def __init__(self, path: pathlib.Path, title: str, intro: str = ""):
         self.path, self.title, self.intro = path, title, intro
@@ -259,7 +258,7 @@ class Report:
 
 
 def parser(script: str, about: str) -> argparse.ArgumentParser:
-    """With where a script writes, and where it keeps what is known."""
+    """A parser with options for the output and the cache."""
     out = argparse.ArgumentParser(f"python -m benchmarks.{script}", description=about)
     out.add_argument("--output", type=pathlib.Path, default=RESULTS)
     out.add_argument("--cache", type=pathlib.Path, default=CACHE)
@@ -269,12 +268,12 @@ def parser(script: str, about: str) -> argparse.ArgumentParser:
 def choice(
     to: argparse.ArgumentParser, option: str, names: Sequence[str], default: Sequence[str] | None = None
 ) -> None:
-    """Some of these names; all of them, or the default, where it is not given."""
+    """An option for some of these names; all of them, or the default, if it is not given."""
     to.add_argument(option, nargs="+", choices=names, default=default or names, metavar="NAME", help=", ".join(names))
 
 
 def machine() -> str:
-    """Where this was measured."""
+    """The machine of the measurement."""
     with contextlib.suppress(OSError, StopIteration), open("/proc/cpuinfo") as file:
         model = next(line.split(":")[1].strip() for line in file if "model name" in line)
         return f"{os.cpu_count()} cores of {model}, Python {platform.python_version()}, River {river.__version__}."

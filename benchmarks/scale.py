@@ -1,7 +1,7 @@
 """What several workers cost and gain: ``python -m benchmarks.scale [accuracy|boxes|many|drift|speed ...]``.
 
-Accuracy is that of the merged model on held-out rows; shards run one after another in this process, and Ray's workers
-would come to the same bits (tests/test_distributed.py).
+Accuracy is that of the merged model on held-out rows; shards run one after another in this process, with the same bits
+as on Ray's workers (tests/test_distributed.py).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EVERY_OF_DRIFT = 100, 250, 500, 1_000, 2_500
 
 
 def clusters() -> list[Sample]:
-    """As covtype: seven classes of many clusters each, 20 features."""
+    """Like covtype: seven classes of many clusters each, 20 features."""
     stream = synth.RandomRBF(seed_model=1, seed_sample=1, n_classes=7, n_features=20, n_centroids=60)
     return list(stream.take(TRAIN + HELD_OUT))
 
@@ -48,7 +48,7 @@ STREAMS: dict[str, Callable[[], list[Sample]]] = {
 
 
 def scaled(rows: list[Sample]) -> list[Sample]:
-    """With the scales of the first thousand; sparse samples stay as they are."""
+    """Standardised by the first thousand samples; sparse samples are unchanged."""
     if len({len(x) for x, _ in rows}) > 1:
         return rows
     scaler = preprocessing.StandardScaler()
@@ -75,7 +75,7 @@ def held_out(model: Any, streams: Iterable[str], shards: Sequence[int], every: S
         train, test = rows[:-HELD_OUT], rows[-HELD_OUT:]
         alone = f"{accuracy(merged(model, train, 1, TRAIN).model, test):.2f}"
         for m in shards:
-            merging = [n for n in every if m * n < 2 * len(train)]  # half a round at least
+            merging = [n for n in every if m * n < 2 * len(train)]  # at least half a round
             found = [f"{accuracy(merged(model, train, m, n).model, test):.2f}" for n in merging]
             table.append([stream, m, *found, *[None] * (len(every) - len(found)), alone])
     return runner.table(["stream", "shards", *(f"merged every {n:,}" for n in every), "one model"], table)
@@ -87,7 +87,7 @@ def of_streams(report: runner.Report) -> None:
 
 
 def boxes(stream: str) -> list[Sample]:
-    """Concepts of boxes along the axes, which the trees of the mixture learn."""
+    """Concepts of axis-aligned boxes, which the mixture's trees learn."""
     made = (
         synth.RandomTree(seed_tree=42, seed_sample=42)
         if stream == "RandomTree"
@@ -108,7 +108,7 @@ def averaged(models: Sequence[Any], rows: list[Sample]) -> float:
 
 
 def of_boxes(report: runner.Report) -> None:
-    """Trees have no sum: what of them a merge keeps, beside averaging what the shards predict."""
+    """Trees cannot be summed: the accuracy of a merge, compared with averaging the shards' predictions."""
     table = []
     for stream in ("RandomTree", "Agrawal"):
         rows = boxes(stream)
@@ -134,13 +134,13 @@ def of_boxes(report: runner.Report) -> None:
 
 
 def of_many(report: runner.Report) -> None:
-    """A thousand shards of eleven samples each, simulated, that are merged after a few of them or after all."""
+    """A thousand simulated shards of eleven samples each, merged after a few samples or after all."""
     text = held_out(river_okl.SOGPClassifier(), ("a9a", "cod-rna"), [MANY], EVERY_OF_MANY)
     report.write("A thousand shards, simulated: SOGPClassifier, dictionary of 100", text)
 
 
 def of_drift(report: runner.Report) -> None:
-    """Accuracy along a stream whose clusters move, and what was sent for it; a picture of both."""
+    """Accuracy along a stream with moving clusters, and bytes sent; a picture of both."""
     stream = synth.RandomRBFDrift(seed_model=1, seed_sample=1, change_speed=0.001, n_drift_centroids=20)
     rows = list(stream.take(20_000))
     table, found, sent = [], [], []
@@ -163,14 +163,14 @@ def of_drift(report: runner.Report) -> None:
 
 
 def learning(rows: list[Sample]) -> float:
-    """Seconds that one model takes for these samples, in whatever process this is."""
+    """The seconds of one model for these samples, in this process."""
     model, start = river_okl.OKLClassifier(), time.perf_counter()
     model.learn_stream(rows)
     return time.perf_counter() - start
 
 
 def of_two_cores(rows: list[Sample]) -> float:
-    """How much faster two processes are that share nothing: what this machine has for two workers at the best."""
+    """The speed-up of two independent processes: an upper bound for two workers on this machine."""
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         [*pool.map(learning, [rows[:100]] * 2)]  # they are up
         alone = statistics.median(pool.submit(learning, rows).result() for _ in range(3))
@@ -179,10 +179,10 @@ def of_two_cores(rows: list[Sample]) -> float:
 
 
 def of_speed(report: runner.Report) -> None:
-    """On Ray: samples a second by the clock, and the driver's processor time; medians of three runs in turns."""
+    """On Ray: samples per second (wall clock), and the driver's CPU time; medians of three interleaved runs."""
     rows = list(synth.RandomRBF(seed_model=1, seed_sample=1, n_features=10).take(200_000))
     most = of_two_cores(rows[:30_000])
-    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's own 15 is for machines that have nothing else to do
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's default is 15
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, logging_level="error")

@@ -1,4 +1,4 @@
-"""Streams: what the benchmarks learn, by name, and how it is scaled.
+"""The benchmarks' streams, by name, and their scaling.
 
 The papers' data sets, in the papers' order and scales, are in `papers/runs.py`.
 """
@@ -44,7 +44,7 @@ def as_bool(samples: Iterable[Sample]) -> Iterator[Sample]:
 
 
 def _numbers(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """A word is a feature of its own, 1 where it stands."""
+    """Strings are one-hot encoded."""
     return (
         ({(k, v) if isinstance(v, str) else k: 1.0 if isinstance(v, str) else v for k, v in x.items()}, y)
         for x, y in samples
@@ -60,11 +60,11 @@ class Stream(NamedTuple):
     samples: Callable[[], Iterable[Sample]]
     classes: int = 2  # 0: a regression
     sparse: bool = False  # no scaler
-    features: int = 0  # named 1, 2, ...; those of a sparse file that is made dense for the scaler
+    features: int = 0  # named 1, 2, ...; features of a sparse file that is made dense for the scaler
 
 
-# The generators' parameters are River's defaults but where these have no noise (SEA, LED), do not drift under a name
-# that says so (Hyperplane, RandomRBFDrift, FriedmanDrift), or are solved by one feature (Agrawal).
+# The generators' parameters are River's defaults, except if these have no noise (SEA, LED), no drift despite the name
+# (Hyperplane, RandomRBFDrift, FriedmanDrift), or are solved by one feature (Agrawal).
 STREAMS = {
     "a9a": Stream(lambda: datasets.LIBSVM("a9a"), sparse=True),
     "w8a": Stream(lambda: shuffled(datasets.LIBSVM("w8a")), sparse=True),
@@ -98,7 +98,7 @@ STREAMS = {
 
 @functools.lru_cache(maxsize=2)
 def load(name: str, raw: bool) -> list[Sample]:
-    """The samples; unless they are wanted raw with the zeros that the file leaves out, which the scaler needs."""
+    """The samples; unless ``raw``, with the zeros omitted from the file, which the scaler needs."""
     samples, zeros = STREAMS[name].samples(), dict.fromkeys(range(1, STREAMS[name].features + 1), 0.0)
     return [(x if raw else {**zeros, **x}, y) for x, y in itertools.islice(samples, ROWS)]
 
@@ -107,8 +107,8 @@ def load(name: str, raw: bool) -> list[Sample]:
 
 
 def scaled(samples: Iterable[Sample], scaling: str) -> list[Sample]:
-    """With their zeros put back: behind a "StandardScaler", or by the numbers of all samples in "[-1,1]", in "[0,1]" or
-    standardised ("z"); "y" standardises the target."""
+    """With zeros restored: behind a "StandardScaler", or scaled by all samples to "[-1,1]", "[0,1]" or standardised
+    ("z"); "y" standardises the target."""
     samples = list(samples)
     if scaling == "y":
         targets = [y for _, y in samples]
@@ -126,7 +126,7 @@ def scaled(samples: Iterable[Sample], scaling: str) -> list[Sample]:
 
 
 def _box(values: list[float], scaling: str) -> tuple[float, float]:
-    """What is subtracted from the values of a feature, and by what they are divided then."""
+    """Offset and divisor of a feature's values."""
     if scaling == "z":
         return statistics.fmean(values), statistics.pstdev(values) or 1.0
     low, high = min(values), max(values)

@@ -1,10 +1,10 @@
-"""What readers get from a model that another thread teaches, and what it costs the learner: ``results/threads.md``.
+"""Readers of a model that another thread trains, and their cost for the learner: ``results/threads.md``.
 
     python -m benchmarks.threads
 
-A service in one process: one thread learns a stream, eight predict.  Threads share one interpreter, so that together
-they do no more than one alone; what is measured is that nobody starves, and what the hand-over costs.  The second table
-is the price of the lock if nobody waits.
+A service in one process: one thread learns a stream, eight predict.  Threads share the interpreter, so together they do
+no more than one; measured are starvation and the cost of switching.  The second table is the cost of an uncontended
+lock.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def counted(call, stop: threading.Event, counts: list[int], i: int) -> None:
 
 
 def rates(name: str, learners: int, readers: int) -> tuple[float, list[float]]:
-    """Samples a second that are learned, and predictions a second of each reader."""
+    """Samples learned per second, and predictions per second of each reader."""
     model, stop = taught(name), threading.Event()
     calls = [model.learn_one] * learners + [lambda x, _: model.predict_one(x)] * readers
     counts = [0] * len(calls)
@@ -57,7 +57,7 @@ def rates(name: str, learners: int, readers: int) -> tuple[float, list[float]]:
 
 
 def price(name: str) -> tuple[float, float]:
-    """Seconds of ``predict_one`` and ``learn_one``, and of two uses of the lock: the least of turns."""
+    """Seconds of ``predict_one`` and ``learn_one``, and of two uses of the lock: minima over turns."""
     model = taught(name)
     lock = model._f.lock
     steps, locks = [], []

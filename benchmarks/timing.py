@@ -1,6 +1,6 @@
-"""How everything is timed here: interleaved, ratios within one round, medians; and what the machine can do at most.
+"""Timing: interleaved, ratios within one round, medians; and the limits of the machine.
 
-Times are processor time of the thread that works, so that a busy machine does not count; libraries get one thread.
+Times are CPU time of the working thread, so that other load does not count; libraries get one thread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Action = Callable[[], object]
 
 
 def seconds(action: Action, times: int = 1) -> float:
-    """Processor time of this thread, as all times here."""
+    """CPU time of this thread, like all times here."""
     start = time.thread_time()
     for _ in range(times):
         action()
@@ -38,7 +38,7 @@ def seconds(action: Action, times: int = 1) -> float:
 def answers(
     model: Any, samples: Iterable[tuple[Any, Any]], ask: str = "predict_one", limit: float = math.inf
 ) -> tuple[list[tuple[Any, Any]], float]:
-    """What the model says of each sample before it learns it, with the truth; and the seconds, which have a limit."""
+    """Predictions of a model in test-then-train, with the truth; and the seconds, up to a limit."""
     out, method, start = [], getattr(model, ask), time.thread_time()
     for x, y in samples:
         out.append((method(x), y))
@@ -51,7 +51,7 @@ def answers(
 def measured(
     cache: runner.Cache, measure: Callable[[list[Any]], float], model: Any, samples: list[Any], **how: Any
 ) -> runner.Row:
-    """What `measure` says of a model's answers, how many they are and µs a sample; each is measured once."""
+    """The metric of a model's predictions, their number and µs/sample; each is measured once."""
     key = runner.digest(inspect.getsource(measure), runner.content(model), repr(samples).encode(), how)
     if key not in cache.rows:
         found, spent = answers(model, samples, **how)
@@ -60,7 +60,7 @@ def measured(
 
 
 class Times:
-    """What several measures gave, one number for each round."""
+    """The results of several measures, one number per round."""
 
     def __init__(self, rounds: dict[str, list[float]]):
         self.rounds = rounds
@@ -78,7 +78,7 @@ class Times:
 
 
 def in_turns(measures: Mapping[str, Callable[[], float]], rounds: int) -> Times:
-    """The number that every measure gives, one after the other, round after round."""
+    """The result of every measure, interleaved over rounds."""
     out: dict[str, list[float]] = {name: [] for name in measures}
     for _ in range(rounds):
         for name, measure in measures.items():
@@ -87,9 +87,9 @@ def in_turns(measures: Mapping[str, Callable[[], float]], rounds: int) -> Times:
 
 
 def interleaved(actions: dict[str, Action], *, rounds: int = 9, milliseconds: float = 5.0, per: int = 1) -> Times:
-    """Microseconds of every action; one that is short is repeated in its turn until it takes the milliseconds.
+    """Microseconds of every action; a short one is repeated in its turn up to the given milliseconds.
 
-    ``per`` is how many samples one call works on.
+    ``per`` is the number of samples per call.
     """
 
     def repeated(action: Action) -> Callable[[], float]:
@@ -106,7 +106,7 @@ def interleaved(actions: dict[str, Action], *, rounds: int = 9, milliseconds: fl
         gc.enable()
 
 
-# What a C programmer would write -------------------------------------------------------------------
+# Plain C -------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -119,14 +119,14 @@ def library() -> ctypes.CDLL:
 
 
 def in_c(name: str, *arguments: Any) -> float:
-    """Seconds that a function of loops.c takes; ints are long, floats double, arrays their numbers."""
+    """The seconds of a function of loops.c; ints become long, floats double, arrays pointers."""
     kinds: dict[type, Any] = {int: ctypes.c_long, float: ctypes.c_double, np.ndarray: lambda a: a.ctypes}
     function, passed = getattr(library(), name), [kinds[type(a)](a) for a in arguments]
     return seconds(lambda: function(*passed))
 
 
 def machine() -> str:
-    """Where and how this was measured, in one paragraph."""
+    """The machine and method of measurement, in one paragraph."""
     return (
         f"Measured on {runner.machine()} NumPy {np.__version__}, SciPy {scipy.__version__}, the {simd.SIMD} variant "
         "of the loops. Times are medians of interleaved rounds, in processor time of the one thread that works (NumPy "

@@ -2,16 +2,14 @@
 
     python -m benchmarks.untuned
 
-writes `results/untuned.md` and its pictures.  Each sample is predicted, then learned; the first 20,000 samples of a
-stream count.  River's models, and `Ahpatron`, are behind a StandardScaler; on phishing and dna, whose files leave out
-zeros, these are put back before it, and on a9a and w8a, which are wide and sparse, models are bare.  `OKL` takes every
-stream as it comes.  Linear models and bagging learn more than two classes one against the rest; linear regressors are
-behind a TargetStandardScaler, too.  Seeds are 1.
+writes `results/untuned.md` and its pictures.  Test-then-train, at most 20,000 samples of each stream.  River's models,
+and `Ahpatron`, are behind a StandardScaler; on phishing and dna, whose files omit zeros, these are restored before it,
+and on a9a and w8a, which are wide and sparse, there is no scaler.  `OKL` gets raw samples.  Linear models and bagging
+learn more than two classes one-vs-rest; linear regressors are also behind a TargetStandardScaler.  Seeds are 1.
 
-Results are kept in `results/untuned.jsonl` and `untuned-times.json`.  Our models are measured again if their code has
-changed, with all models' times beside theirs; River's, which take hours and do not change, only if `--models` names
-them.  A pair of a stream and a model that takes longer than `--limit` seconds of the processor's time counts as far as
-it came, and the tables say so.
+Results are stored in `results/untuned.jsonl` and `untuned-times.json`.  Our models are measured again if their code has
+changed, together with the times of all models; River's, which take hours and do not change, only if `--models` names
+them.  Runs longer than `--limit` seconds of CPU time are truncated, which the tables state.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ import river_okl
 from benchmarks import runner
 from benchmarks.streams import STREAMS, Sample, Stream, load
 
-WARM = 2_000  # samples after which intervals are judged
+WARM = 2_000  # samples after which intervals are evaluated
 Z90 = 1.6448536269514722
 CLIPS = (1e-4, 1e-15)
 TIMED = 1_000  # samples of a stream
@@ -43,11 +41,11 @@ TIMED = 1_000  # samples of a stream
 
 class Model(NamedTuple):
     make: Callable[[], Any]
-    linear: bool = False  # one against the rest for many classes, and a scaled target
+    linear: bool = False  # one-vs-rest for many classes, and a scaled target
     raw: bool = False  # scales by itself
 
 
-# In the order of measuring: the cheap ones, and those that are often the best.
+# In the order of measurement: cheap ones first, then those that are often the best.
 CLASSIFIERS = {
     "OKL": Model(river_okl.OKLClassifier, raw=True),
     "NoChange": Model(dummy.NoChangeClassifier),
@@ -85,7 +83,7 @@ def models(name: str) -> dict[str, Model]:
 
 
 def build(what: Stream, how: Model) -> Any:
-    """The model as it meets this stream."""
+    """The model, wrapped for this stream."""
     out = how.make()
     if how.linear and what.classes > 2:
         out = multiclass.OneVsRestClassifier(out)
@@ -100,7 +98,7 @@ def build(what: Stream, how: Model) -> Any:
 def classify(
     model: Any, samples: Sequence[Sample], classes: int, limit: float, seen: Callable[[bool], object] = bool
 ) -> runner.Row:
-    """Accuracy, and log-loss of the model's own probabilities, clipped at `CLIPS`; `seen` is told each hit or miss."""
+    """Accuracy, and log-loss of the model's probabilities, clipped at `CLIPS`; `seen` gets each hit or miss."""
     last = model[-1] if hasattr(model, "steps") else model
     derived = type(last).predict_one.__module__.startswith("river.base")  # the label of the greatest probability
     right = n = 0
@@ -128,7 +126,7 @@ def classify(
 
 
 def regress(model: Any, samples: Sequence[Sample], classes: int, limit: float) -> runner.Row:
-    """The mean absolute error; and how often the target is within the 90 % interval, of a model that has one."""
+    """The mean absolute error, and the coverage of the 90 % interval if the model has one."""
     knows = type(model).__module__.startswith("river_okl")
     error, n, inside = 0.0, 0, 0
     start = time.thread_time()
@@ -160,7 +158,7 @@ def key(name: str, model: str) -> str:
 
 
 def cells(store: runner.Store, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
-    """Measure what is not known: the cheap models on all streams first."""
+    """Measure what is missing, the cheap models first."""
     for model in wanted:
         for name in streams:
             if model not in models(name):
@@ -173,7 +171,7 @@ def cells(store: runner.Store, streams: Sequence[str], wanted: Sequence[str], li
             try:
                 result = measure(candidate, samples, STREAMS[name].classes, limit)
                 result["bytes"] = candidate._raw_memory_usage
-            except Exception as error:  # a model that a stream breaks has its cell, too
+            except Exception as error:  # failing models have a cell, too
                 result = {"rows": 0, "seconds": 0.0, "failed": repr(error)}
             store.keep(name, model, key=k, of=len(samples), limit=limit, **result)
             print(f"{model} on {name}: {result}", flush=True)
@@ -185,8 +183,8 @@ def cells(store: runner.Store, streams: Sequence[str], wanted: Sequence[str], li
 def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
     """µs of predict_one and learn_one from raw dicts: all models in turns of 100 samples over the start of a stream.
 
-    The median of the turns, as a shared machine stalls now and then. A model that has used `limit` seconds stops there.
-    Models that are not wanted keep the times that they had; on another machine all are timed.
+    The median of the turns, as a shared machine stalls occasionally. A model stops after `limit` seconds. Other than
+    the wanted models keep their times; on another machine all are timed.
     """
     measured: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
     if measured and measured["machine"] != runner.machine():
@@ -206,7 +204,7 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], lim
                     for x, y in block:
                         contender.predict_one(x)
                         contender.learn_one(x, y)
-                except Exception as error:  # a model that a stream breaks has no time, and the others go on
+                except Exception as error:  # a failing model has no time; the others continue
                     print(f"{model} on {name}: {error!r}", flush=True)
                     del contenders[model]
                     continue
@@ -222,7 +220,7 @@ def times(path: pathlib.Path, streams: Sequence[str], wanted: Sequence[str], lim
 
 
 def ranks(values: dict[str, float]) -> dict[str, float]:
-    """1 for the least; equals share the mean of their places."""
+    """1 for the smallest; ties share their mean rank."""
     return {
         model: statistics.fmean(i for i, other in enumerate(sorted(values.values()), start=1) if other == value)
         for model, value in values.items()
@@ -232,7 +230,7 @@ def ranks(values: dict[str, float]) -> dict[str, float]:
 def compare(
     found: runner.Results, streams: Sequence[str], those: Iterable[str], field: str, shown: Callable[[float], str]
 ) -> str:
-    """One column a model: its numbers, bold where it is the best, and below them the mean rank and how often."""
+    """One column per model: its numbers, the best in bold, then the mean rank and the number of wins."""
     sign = -1.0 if field == "accuracy" else 1.0
     those = [m for m in those if any((name, m) in found for name in streams)]
     lines, places, firsts, near = [], {m: [] for m in those}, dict.fromkeys(those, 0), dict.fromkeys(those, 0)
@@ -262,7 +260,7 @@ def compare(
 
 
 def short(found: runner.Results) -> str:
-    """Which pairs did not see the whole stream."""
+    """The pairs whose runs were truncated."""
     those = [f"{m} on {name} {row['rows']:,}" for (name, m), row in found.items() if row["rows"] < row["of"]]
     stopped = f"\\* stopped by the limit of time, after so many rows: {'; '.join(those)}. " if those else ""
     return f"\n\n{stopped}"
@@ -298,7 +296,7 @@ def write(found: runner.Results, timed: dict[str, Any] | None, report: runner.Re
 
 
 def of_time(streams: dict[str, Any]) -> str:
-    """The microseconds of all models, and those of two forests and trees over OKL's."""
+    """The µs/sample of all models, and the ratios of forests and trees to OKL."""
     others = ("ARF(10)", "HoeffdingTree")
     rows = [[name, entry["features"], *(entry["us"].get(m) for m in ALL)] for name, entry in streams.items()]
     text, ratios = runner.table(["stream", "d", *ALL], rows), []

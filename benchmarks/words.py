@@ -1,15 +1,14 @@
 """Samples with strings and gaps: ``RIVER_DATA=... python -m benchmarks.words``.
 
-Adult, mushrooms and german credit from the folder `words` of `RIVER_DATA`, "?" being a gap, are left out without it;
-Agrawal (its three categories as strings) and STAGGER are River's generators, seed 1. The first 10,000 samples of a
-stream count. Each sample is predicted, then learned.
+Adult, mushrooms and german credit ("?" is a gap) need the folder `words` of `RIVER_DATA`; Agrawal (its three categories
+as strings) and STAGGER are River's generators, seed 1. Test-then-train, at most 10,000 samples of each stream.
 
-`OKL` takes the dicts as they are. `OKL, encoded` is the same class behind
-`(SelectType(str) | OneHotEncoder()) + SelectType(numbers)`, as is GaussianNB, which takes no strings; the tree and the
-forest get the strings, without the gaps. The forest is measured on streams of at most 5,000 samples.
+`OKL` gets the raw dicts. `OKL, encoded` is the same class behind
+`(SelectType(str) | OneHotEncoder()) + SelectType(numbers)`, as is GaussianNB, which accepts no strings; the tree and
+the forest get the strings, without the gaps. The forest is measured on streams of at most 5,000 samples.
 
-Time is the processor's, of predict_one and learn_one, both kinds of OKL in turns of 100 samples: the ratio is that of
-the medians of the turns.
+Times are CPU time of predict_one and learn_one, both variants of OKL in turns of 100 samples: the ratio is that of the
+medians of the turns.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 
 
 def measured(name: str, models: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """Accuracy in %, and µs a sample."""
+    """Accuracy in %, and µs/sample."""
     samples = load(name)
     made = {model: MODELS[model]() for model in models if model != "ARF(10)" or len(samples) <= SLOW_ROWS}
     right, turns = dict.fromkeys(made, 0), {model: [] for model in made}

@@ -1,8 +1,8 @@
-"""Payments, 2 % of them fraud, whose pattern changes half-way: probabilities from an imbalanced stream that drifts.
+"""Payments, 2 % of them fraud, whose pattern changes half-way: probabilities from an imbalanced, drifting stream.
 
     python examples/fraud.py [picture.png]
 
-Frauds first hide among small payments at night, then among large ones to new shops.  Neither is linear in the features.
+Frauds are first small payments at night, then large ones to new shops.  Neither concept is linear in the features.
 """
 
 import random

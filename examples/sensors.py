@@ -1,8 +1,8 @@
-"""A sensor's temperature with 90 % intervals, while the machine beneath it wears out.
+"""A sensor's temperature with 90 % intervals, while the machine wears out.
 
     python examples/sensors.py [picture.png]
 
-The temperature grows with the cube of the load, and from the middle of the stream on the machine runs hotter.
+The temperature grows with the cube of the load, and rises with wear in the second half of the stream.
 """
 
 import math

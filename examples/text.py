@@ -1,8 +1,8 @@
-"""Support tickets to three teams, with ever-new product names: text through a hasher.
+"""Support tickets for three teams, with ever-new product names: text through a hasher.
 
     python examples/text.py [picture.png]
 
-A hasher bounds the features, a budget the support vectors, so the model stays small although the vocabulary never ends.
+A hasher bounds the features and a budget the support vectors, so the model stays small with an unbounded vocabulary.
 """
 
 import random

@@ -1,8 +1,8 @@
-"""A linear and a kernel model in a bandit: each sample is answered by, and taught to, the one that pays more.
+"""A linear and a kernel model in a bandit, which chooses the model that predicts and learns each sample.
 
     python examples/two_models.py [picture.png]
 
-The classes are parted by a line at first, then by a circle; the bandit pays for one model at a time, and changes over.
+The classes are first separated by a line, then by a circle; the bandit runs one model at a time, and switches.
 """
 
 import random
@@ -26,7 +26,7 @@ def points(seed=1):
 names = ["LogisticRegression", "AhpatronClassifier"]
 choice = model_selection.BanditClassifier(
     models=[linear_model.LogisticRegression(), river_okl.AhpatronClassifier(budget=50)],
-    metric=utils.Rolling(metrics.Accuracy, window_size=300),  # of the last samples: what paid once may not pay now
+    metric=utils.Rolling(metrics.Accuracy, window_size=300),  # of the last samples, to follow drift
     policy=bandit.EpsilonGreedy(epsilon=0.1, seed=1),
 )
 model = preprocessing.StandardScaler() | choice

@@ -5,26 +5,26 @@ The map of the house::
     river pipeline ──dict──▶ algorithms/*.py ──▶ Expansion ──▶ rows.h (vector loops)
                     ◀─float─
 
-    api.py          the public names; this file shows them at their first use
-    algorithms/     one paper, one file: ``_step`` is its pseudo-code over a function f; support.py: what several share
+    api.py          the public names, which this file imports at first use
+    algorithms/     one file per paper: ``_step`` is its pseudo-code over a function f; support.py: shared parts
     model.py        river's protocol: predictions, mini-batches, support vectors; models that step over f
     predictive.py   models that predict a distribution: Gaussian processes, single and mixed
     labels.py       which label is positive, and which values are invalid labels
     frames.py       dataframes in and out
-    checks.py       what parameters (budgets and learning rates among them), weights and targets may be
+    checks.py       validation of parameters (budgets and learning rates among them), weights and targets
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
-    merging/        merging models that learned side by side, and their distance
+    merging/        merging models that learned in parallel, and their distance
     distributed.py  learning on several workers of Ray, in rounds
     checkpoint/     save and load without pickle
     datasets.py     the papers' data sets
-    files.py        CSV and libsvm files as streams, what is wrong with them, and a progress bar
-    cli/            the command: names that a user writes, the benchmark, pictures
-    _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock; rooms
+    files.py        CSV and libsvm files as streams, with their errors, and a progress bar
+    cli/            the command: arguments, the benchmark, plots
+    _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock; and
         loops/      C: the vector loops
         function/   the expansion f = Σ α_i κ(z_i, ·), random features, the dual of TVM
         gaussian/   the posterior of a Gaussian process on a dictionary, and a single process
-        mixture/    OKL: one expert a file, and the mixture of them
+        mixture/    OKL: one file per expert, and the mixture
 """
 
 import ast
@@ -32,7 +32,7 @@ import importlib.util
 import pathlib
 from typing import TYPE_CHECKING, Any
 
-import river_okl._core  # noqa: F401  (an error that says what to do if it is not compiled)
+import river_okl._core  # noqa: F401  (raises with instructions if it is not compiled)
 
 __version__ = "0.3.0"
 
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 else:
 
     def _modules() -> dict[str, str]:
-        """Of each public name the module that it comes from: ``api.py`` is read, since to run it imports everything."""
+        """The module of each public name: ``api.py`` is parsed, as running it would import everything."""
         source = pathlib.Path(__file__).with_name("api.py").read_text(encoding="utf-8")
         imports = [node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom)]
         return {alias.name: node.module for node in imports for alias in node.names}
 
     def __getattr__(name: str) -> Any:
-        """A public name is imported at its first use, without the others: River's data sets alone take a second."""
+        """Import a public name at its first use, without the others: River's data sets alone take a second."""
         if name == "__all__":
             return globals().setdefault(name, sorted(_modules()))
         if not name.startswith("__"):

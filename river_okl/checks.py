@@ -1,4 +1,4 @@
-"""What parameters, weights and targets may be: errors name what is wrong, its value, and what to do."""
+"""Validation of parameters, weights and targets: errors name the parameter, its value, and what to do."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from river_okl.kernels import RBF, Kernel
 
 LARGEST_WEIGHT = 1e10
 MOST_DICTIONARY = 10_000
-LARGEST_TARGET = 1e50  # as the core's bound on features: squares and their sums stay far from overflow
+LARGEST_TARGET = 1e50  # like the core's bound on features: squares and their sums stay far from overflow
 
 
 def kind_of(thing: object) -> str:
-    """The class of a thing, or a class, with its article: "an int", "a str"."""
+    """The class of an object, or a class itself, with its article: "an int", "a str"."""
     name = (thing if isinstance(thing, type) else type(thing)).__name__
     return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
@@ -31,7 +31,7 @@ def _is_real(value: Any) -> bool:
 
 
 def as_float(value: Any) -> float:
-    """A real number as the float next to it, infinite if it is beyond them all."""
+    """A real number as the nearest float, infinite if it is out of range."""
     try:
         return float(value)
     except OverflowError:
@@ -41,7 +41,7 @@ def as_float(value: Any) -> float:
 
 
 def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> None:
-    """A number > 0 (≥ 0 with zero=True), finite unless infinite=True; an error that names it otherwise."""
+    """Raise unless this is a number > 0 (≥ 0 with zero=True), finite unless infinite=True."""
     if not _is_real(value):
         raise TypeError(f"{name} is {shown(value)}; it must be a number")
     low_enough = value >= 0 if zero else value > 0
@@ -53,7 +53,7 @@ def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool 
 
 
 def check_between(name: str, value: Any, low: float, high: float, *, open_ends: bool = False) -> None:
-    """A number from low to high, or strictly between them."""
+    """Raise unless this is a number from low to high, or strictly between them."""
     if not _is_real(value):
         raise TypeError(f"{name} is {shown(value)}; it must be a number")
     if not (low < value < high if open_ends else low <= value <= high):
@@ -64,7 +64,7 @@ def check_between(name: str, value: Any, low: float, high: float, *, open_ends: 
 
 
 def check_whole(name: str, value: Any, low: int = 1) -> None:
-    """An integer of at least low."""
+    """Raise unless this is an integer of at least low."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} is {shown(value)}; it must be an integer")
     if value < low:
@@ -77,7 +77,7 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 
 
 def check_dictionary(budget: Any) -> None:
-    """A budget of points whose covariance is kept."""
+    """Raise unless this is a budget of points whose covariance can be kept."""
     check_whole("budget", budget)
     if budget > MOST_DICTIONARY:
         raise ValueError(f"budget is {budget!r}; it must be at most {MOST_DICTIONARY:,}: cost is quadratic in it")
@@ -109,7 +109,7 @@ def check_weights(w: Any, n: int) -> list[float]:
 
 
 def check_seed(seed: Any) -> random.Random:
-    """An integer or None, as the generator that it seeds."""
+    """The generator seeded by an integer or None."""
     if seed is None:
         return random.Random()
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
@@ -118,20 +118,20 @@ def check_seed(seed: Any) -> random.Random:
 
 
 def check_learning_rate(value: Any) -> None:
-    """A number > 0 or one of river's schedulers."""
+    """Raise unless this is a number > 0 or one of river's schedulers."""
     if not isinstance(value, optim.base.Scheduler):
         check_positive("learning_rate", value)
 
 
 def check_shrinkage(learning_rate: float | optim.base.Scheduler, l2: float) -> None:
-    """The factor 1 - ηλ by which f decays must be positive."""
+    """Raise unless 1 - ηλ, the factor by which f decays, is positive."""
     check_positive("l2", l2, zero=True)
     if not isinstance(learning_rate, optim.base.Scheduler) and learning_rate * l2 >= 1.0:
         raise ValueError(f"l2 is {l2!r}; times the learning_rate {learning_rate!r} it must be less than 1")
 
 
 def check_kernel(kernel: Any) -> None:
-    """A kernel, or None."""
+    """Raise unless this is a kernel or None."""
     if kernel is not None and not isinstance(kernel, Kernel):
         raise TypeError(
             f"kernel is {shown(kernel)}; it must be one of river_okl.kernels, such as RBF(gamma=0.5), or None for RBF()"
@@ -139,10 +139,10 @@ def check_kernel(kernel: Any) -> None:
 
 
 def check_gaussian(kernel: Kernel | None, what: str) -> None:
-    """An RBF kernel of one scale."""
+    """Raise unless this is an RBF kernel with one gamma, or None."""
     if kernel is not None and (not isinstance(kernel, RBF) or isinstance(kernel.gamma, tuple)):
         raise ValueError(
-            f"kernel is {shown(kernel)}; {what} is for one Gaussian: give RBF(gamma=...) with one number, or RBF()"
+            f"kernel is {shown(kernel)}; {what} needs a single Gaussian: give RBF(gamma=...) with one number, or RBF()"
         )
 
 
@@ -173,7 +173,7 @@ def rate(
     """The step for sample number t (from 1).
 
     A number η gives η t^-power, or η T^-power if the horizon T is known. A scheduler gives the step itself; river's
-    count from 0.
+    schedulers count from 0.
     """
     # float first: asking for an abstract class costs as much as the rest of an update
     if not isinstance(learning_rate, float) and isinstance(learning_rate, optim.base.Scheduler):
@@ -224,14 +224,14 @@ class PerClass(base.Base):
 
 
 def of_expansion(budget: Any, model: Any) -> dict[str, Any]:
-    """The budget as an expansion takes it; a ``PerClass`` is for models that accept more than two labels."""
+    """The budget as arguments of an expansion; a ``PerClass`` is for models that accept more than two labels."""
     if not isinstance(budget, PerClass):
         check_whole("budget", budget)
         return {"budget": budget}
     if not getattr(model, "_multiclass", False):
-        raise TypeError(f"budget is {budget!r}, and {kind_of(model)} has one function: give an integer")
+        raise TypeError(f"budget is {budget!r}, and {kind_of(model)} learns one function only: give an integer")
     return {"budget": budget.budget, "per_class": True}
 
 
 Budget = int | PerClass
-"""What the budget of a class may be; one whose model is one function rejects a ``PerClass``."""
+"""The type of a budget; models that are one function reject a ``PerClass``."""

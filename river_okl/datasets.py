@@ -1,12 +1,12 @@
 """The data sets of the papers as River data sets.
 
-* `LIBSVM(name)` - the sets of the LIBSVM data page that the papers use; `SETS` is their table.
+* `LIBSVM(name)` - the sets of the LIBSVM data page that the papers use, listed in `SETS`.
 * `Spambase` - the UCI set of the BDUOL paper.
 * `GaussianMixture` - the generated set of the SPA paper.
 
-Files live where river keeps its own: `$RIVER_DATA/<ClassName>/`, by default
+Files are stored like river's: in `$RIVER_DATA/<ClassName>/`, by default
 `~/river_data/<ClassName>/`. A missing file is downloaded on first use; a file put there by hand,
-compressed or not, does as well.
+compressed or not, works too.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ _OPENERS: dict[str, Callable[..., typing.TextIO]] = {
     ".xz": lzma.open,
 }
 
-# What the decompressors raise for a file that is cut off or is not theirs.
+# What decompressors raise for a truncated file or another format.
 _UNREADABLE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
-# Characters. No set in the table comes near it; it keeps a file without line ends out of memory.
+# In characters, far above any set in the table: a file without line ends is not read into memory.
 _LONGEST_LINE = 1 << 22
 
 
 class _TextDataset(base.RemoteDataset):
     """One or more remote text files, read one after the other, one sample per line.
 
-    River's own class knows one file, unpacks it, and takes it for downloaded only if its size is
-    the expected one to the byte. Here every part may be plain or compressed and of any size, and
-    what is wrong with it is found, and said, when it is read.
+    River's own class handles one file, unpacks it, and considers it downloaded only if its size is
+    exact to the byte. Here every part may be plain or compressed and of any size; errors in it are
+    reported when it is read.
 
     """
 
@@ -65,11 +65,11 @@ class _TextDataset(base.RemoteDataset):
 
     @abc.abstractmethod
     def _parse(self, line: str) -> tuple[dict[typing.Any, float], bool | int | float]:
-        """Turn a line into a sample, or raise a ValueError that says what is wrong with it."""
+        """Turn a line into a sample, or raise a ValueError with the reason."""
 
     @property
     def paths(self) -> list[pathlib.Path]:
-        """Where each file is, or where it would be downloaded to."""
+        """The path of each file, existing or not."""
         home = base.get_data_home()  # type: ignore[no-untyped-call]
         folder = pathlib.Path(home, self.__class__.__name__)
         paths = []
@@ -85,18 +85,18 @@ class _TextDataset(base.RemoteDataset):
 
     @property
     def is_downloaded(self) -> bool:
-        """Whether all the files are there."""
+        """Whether all files exist."""
         return all(path.is_file() for path in self.paths)
 
     def download(self, force: bool = False, verbose: bool = True) -> None:
-        """Fetch the files that are missing.
+        """Download the missing files.
 
         Parameters
         ----------
         force
-            Whether to fetch the files that are there as well.
+            Whether to download existing files again.
         verbose
-            Whether to print what is fetched.
+            Whether to print the URLs.
 
         """
         for url, path in zip(self.urls, self.paths, strict=True):
@@ -137,7 +137,7 @@ class _TextDataset(base.RemoteDataset):
 
     @property
     def _repr_content(self) -> dict[str, str]:
-        # Past RemoteDataset, which shows a size that it must know beforehand.
+        # Skips RemoteDataset's, which needs a size known beforehand.
         content: dict[str, str] = super(base.RemoteDataset, self)._repr_content
         content["Path"] = ", ".join(map(str, self.paths))
         content["URL"] = ", ".join(self.urls)
@@ -146,7 +146,7 @@ class _TextDataset(base.RemoteDataset):
 
 
 def _file_names(url: str) -> list[str]:
-    """Names that a file may have on disk; upstream's own first, so that a download replaces."""
+    """Names that a file may have on disk; upstream's own first, so that a download replaces it."""
     upstream = os.path.basename(url)
     stem, suffix = os.path.splitext(upstream)
     if suffix not in _OPENERS:
@@ -155,7 +155,7 @@ def _file_names(url: str) -> list[str]:
 
 
 def _fetch(url: str, path: pathlib.Path) -> None:
-    """Download a file, whole or not at all: half a file could pass for a small one."""
+    """Download a file completely or not at all: half a file could pass for a small one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
@@ -170,10 +170,10 @@ def _fetch(url: str, path: pathlib.Path) -> None:
 
 
 def _lines(path: pathlib.Path, url: str) -> Iterator[str]:
-    """Read a file line by line, decompressing on the way."""
+    """Read a file, decompressed, line by line."""
     opener = _OPENERS.get(path.suffix, open)
     number = 1
-    # Latin-1 takes any byte: what is no number is found by the parser, with its line.
+    # Latin-1 decodes any byte: the parser rejects anything but numbers, with the line.
     with opener(path, "rt", encoding="latin-1", newline="\n") as file:
         while True:
             try:
@@ -193,26 +193,26 @@ def _damaged(path: pathlib.Path, number: int, reason: str, url: str) -> ValueErr
 
 
 def _shown(text: str) -> str:
-    """Text of a damaged file, fit for an error message."""
+    """Text of a damaged file, shortened for an error message."""
     text = text.strip()
     return repr(text if len(text) <= 60 else text[:60] + "...")
 
 
 class LIBSVMSet(typing.NamedTuple):
-    """What is known about one set of the LIBSVM data page.
+    """Metadata of one set of the LIBSVM data page.
 
     Parameters
     ----------
     task
         River's name of the task.
     n_features
-        Number of features; they are numbered from 1.
+        Number of features, which are numbered from 1.
     labels
-        The labels in the file, in ascending order; none for regression.
+        The labels in the file, in ascending order; empty for regression.
     folder
         Folder on the LIBSVM data page.
     files
-        For each part its file and its number of samples.
+        File and number of samples of each part.
 
     """
 
@@ -236,9 +236,9 @@ def _regression(n_features: int, **files: tuple[str, int]) -> LIBSVMSet:
     return LIBSVMSet(base.REG, n_features, (), "regression", files)
 
 
-# "tr" and "val" are the two halves into which the page splits "train"; "remaining" is the page's
-# word. Each set is followed by the papers that use it: A = Ahpatron (Liao et al.), S = SPA (Lu et
-# al.), O = OLRU/OLRD (He & Kwok), N = NBSGD (Le et al.), D = BDUOL (Zhao & Hoi).
+# The page splits "train" into "tr" and "val"; "remaining" is its own name. The comment above each
+# set names the papers that use it: A = Ahpatron (Liao et al.), S = SPA (Lu et al.), O = OLRU/OLRD
+# (He & Kwok), N = NBSGD (Le et al.), D = BDUOL (Zhao & Hoi).
 SETS: dict[str, LIBSVMSet] = {
     # A, S and O ("48,842" is both parts), N
     "a9a": _binary(123, (-1, 1), train=("a9a", 32_561), test=("a9a.t", 16_281)),
@@ -315,7 +315,7 @@ SETS: dict[str, LIBSVMSet] = {
 class LIBSVM(_TextDataset):
     """A data set of the LIBSVM data page.
 
-    Samples are sparse: a feature that a line does not name is not in the dictionary. Features are
+    Samples are sparse: features absent from a line are absent from the dict. Features are
     numbered from 1, as in the files. Labels are `bool` for binary classification (the larger of
     the two labels in the file is `True`), `int` for multi-class and `float` for regression.
 
@@ -330,9 +330,9 @@ class LIBSVM(_TextDataset):
     Notes
     -----
     The files are looked for in `$RIVER_DATA/LIBSVM/`, as plain text, `.bz2`, `.gz` or `.xz`.
-    Comments (`# ...`) and blank lines are skipped. Whatever else is not a label of the set,
-    followed by features of the set with finite values, is an error that names the line. A file
-    with more or fewer samples than upstream's is read, with a warning at its end.
+    Comments (`# ...`) and blank lines are skipped. Any other line must have a label of the set,
+    followed by features of the set with finite values; the error for one that does not names it.
+    A file with more or fewer samples than upstream's is read, with a warning at its end.
 
     Examples
     --------
@@ -377,7 +377,7 @@ class LIBSVM(_TextDataset):
         )
         self.name = name
         self.part = part
-        # A lookup is faster than int() and refuses numbers that are not features of the set.
+        # A lookup is faster than int() and rejects numbers that are not features of the set.
         self._features = {str(i): i for i in range(1, known.n_features + 1)}
         self._labels: dict[float, bool | int] = {float(label): label for label in known.labels}
         if known.task == base.BINARY_CLF:
@@ -410,7 +410,7 @@ class LIBSVM(_TextDataset):
 
 
 class FeatureNumbers(dict[str, int]):
-    """The features of a libsvm file of which nothing is known: any whole number."""
+    """The features of an arbitrary libsvm file: any integer ≥ 0."""
 
     def __missing__(self, text: str) -> int:
         if not (text.isascii() and text.isdecimal()):
@@ -419,9 +419,8 @@ class FeatureNumbers(dict[str, int]):
 
 
 def parse_libsvm(line: str, features: dict[str, int]) -> tuple[str, dict[int, float]]:
-    """The label of a line of a libsvm file as it is written, and its features."""
-    # Splitting pair by pair reads a9a in 0.1 s: a compiled parser has nothing to add, and
-    # splitting whole lines in bulk is no faster once it checks as much.
+    """The label of a libsvm line, unparsed, and its features."""
+    # Pair by pair, a9a takes 0.1 s to read; splitting in bulk is no faster with the same checks.
     label, *pairs = line.split()
     x = {}
     for pair in pairs:
@@ -438,10 +437,10 @@ def parse_libsvm(line: str, features: dict[str, int]) -> tuple[str, dict[int, fl
 
 
 def _check_finite(line: str, x: dict[typing.Any, float]) -> None:
-    """Refuse what float() takes and a data file must not have: NaN, infinities, 1_000."""
+    """Reject values that float() accepts but a data file must not have: NaN, infinities, 1_000."""
     if "_" in line:
         raise ValueError("'_' is not part of a number")
-    # The sum of all is not finite if one is not. It may overflow if all are, so look again.
+    # The sum is not finite if one value is not; it may also overflow, so look at each.
     if not math.isfinite(sum(x.values())):
         for feature, value in x.items():
             if not math.isfinite(value):
@@ -451,9 +450,9 @@ def _check_finite(line: str, x: dict[typing.Any, float]) -> None:
 class Spambase(_TextDataset):
     """Spambase: is an e-mail spam?
 
-    Percentages of 48 words and 6 characters in 4,601 e-mails and three numbers about their runs of
-    capital letters, in the order and by the names of the UCI repository. 1,813 of the e-mails,
-    which come first, are spam.
+    Frequencies (in %) of 48 words and 6 characters in 4,601 e-mails, and three statistics of their
+    runs of capital letters, in the order and with the names of the UCI repository. The first 1,813
+    e-mails are spam.
 
     Notes
     -----
@@ -514,7 +513,7 @@ class Spambase(_TextDataset):
 
 
 class GaussianMixture(base.SyntheticDataset):
-    """The "Gaussian" data set of the SPA paper: which of two Gaussians is a point from?
+    """The "Gaussian" data set of the SPA paper: points of two overlapping Gaussians.
 
     40 % of the points come from N((0, 0), I) and are `False`, 60 % come from N((2, 0), 4I) and
     are `True`. The second is twice as wide as the first and surrounds it. The paper draws a
@@ -559,8 +558,8 @@ class GaussianMixture(base.SyntheticDataset):
         rng = check_seed(self.seed)
         while True:
             y = rng.random() < 0.6
-            # Box and Muller: both coordinates at once, and random() alone is promised to give
-            # the same numbers in every version of Python. 1 - random() is never 0.
+            # Box and Muller: both coordinates at once, and of Python's generators only random()
+            # is guaranteed to be the same in every version. 1 - random() is never 0.
             radius = math.sqrt(-2 * math.log(1 - rng.random()))
             angle = 2 * math.pi * rng.random()
             center, deviation = (2.0, 2.0) if y else (0.0, 1.0)

@@ -1,11 +1,11 @@
-"""Learning on several processes or machines, on Ray (``pip install 'river_okl[ray]'``; nothing else here imports it).
+"""Learning in several processes or on several machines with Ray (``pip install 'river_okl[ray]'``).
 
-Rounds, bulk synchronous: the model goes out to all workers as the bytes of a checkpoint, each learns a chunk of the
-data, what comes back is merged (merging/), and the next round begins.  A task is a pure function of its arguments, so
-that Ray may run it again after a lost worker, and the result has the same bits.
+Training is bulk synchronous: in each round the model is sent to all workers as the bytes of a checkpoint, each learns a
+chunk of the data, and the results are merged (merging/). A task is a pure function of its arguments, so that Ray may
+repeat it after losing a worker, with a bit-identical result.
 
-While the workers learn a round the driver reads the next one and sends it ahead.  So they wait for
-the merge alone, and the driver holds the samples of one round, Ray those of two, however long the data are.
+While the workers learn a round, the driver reads and sends the next one. They wait only for the merge; the driver holds
+the samples of one round and Ray those of two, however long the data.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from river_okl.merging.shards import check_same
 
 __all__ = ["Predictor", "Result", "Round", "ShardError", "train"]
 
-WARM_UP = 1000  # samples that one worker learns first: then all start with the same scales, bandwidths and dictionary
+WARM_UP = 1000  # samples that one worker learns first: all then start with the same scales, bandwidths and dictionary
 RETRIES = 10  # of a task whose worker was lost
 
 Sample = tuple[dict[Hashable, Any], Any]
@@ -49,15 +49,15 @@ class Round:
     """What happened between two merged models."""
 
     samples: int
-    """How many samples were learned."""
+    """Number of samples learned."""
     metric: float
     """Accuracy, or in regression the mean absolute error; every sample was predicted before it was learned."""
     bytes: int
-    """Of the models that were sent, there and back."""
+    """Bytes of the models sent, both ways."""
     seconds: float
-    """How long it took."""
+    """Duration of the round."""
     merging: float
-    """How many of these seconds the workers waited for the driver."""
+    """Part of it during which the workers waited for the driver."""
 
 
 @dataclasses.dataclass
@@ -67,21 +67,21 @@ class Result:
     model: Any
     rounds: list[Round]
     complete: bool = True
-    """Whether all data were learned; False after Ctrl-C, and the model is the one that was merged last."""
+    """Whether all data were learned; after Ctrl-C it is False, and the model is that of the last merge."""
 
     @property
     def samples(self) -> int:
-        """How many samples were learned."""
+        """Number of samples learned."""
         return sum(each.samples for each in self.rounds)
 
     @property
     def metric(self) -> float:
-        """That of all rounds together."""
+        """The metric over all rounds."""
         return sum(each.metric * each.samples for each in self.rounds) / max(1, self.samples)
 
 
 class ShardError(ValueError):
-    """A sample that cannot be learned: its shard and row, counted from 0, and the model and rounds until then."""
+    """A sample that cannot be learned: its shard and row, counted from 0, and the model and rounds up to then."""
 
     def __init__(self, shard: int, row: int, why: str, result: Result) -> None:
         super().__init__(f"shard {shard}, row {row}: {why}")
@@ -95,15 +95,15 @@ class ShardError(ValueError):
 
 
 class Learned(NamedTuple):
-    """What a task returns."""
+    """The result of a task."""
 
     model: bytes
     error: float  # wrong predictions, or absolute errors
-    bad: tuple[int, str] | None  # a row of the chunk that could not be learned, and why
+    bad: tuple[int, str] | None  # the row of the chunk that could not be learned, and the reason
 
 
 def learned(start: bytes, chunk: Sequence[Sample]) -> Learned:
-    """A model that has predicted and then learned every sample of a chunk: a function of its arguments alone."""
+    """Predict and then learn every sample of a chunk: a pure function."""
     model = checkpoints.loads(start)
     regression = isinstance(model, base.Regressor)
     error = 0.0
@@ -131,46 +131,46 @@ def train(
     checkpoint: Path | None = None,
     progress: bool = False,
 ) -> Result:
-    """Learn a stream on several workers of Ray, which is started on this machine if it is not running.
+    """Learn a stream on several Ray workers; Ray is started on this machine if it is not running.
 
     Parameters
     ----------
     model
-        A model of river_okl that merges, or a pipeline of transformers and such a model. It stays as it is.
+        A model of river_okl that merges, or a pipeline of transformers and such a model. It is not modified.
     data
-        Pairs (x, y), the path of a CSV or libsvm file, read as the command reads it (of two labels the larger becomes
-        True; a target of fractions or more than 20 different numbers is for regressors alone), or a
-        `ray.data.Dataset`: it is dealt out to the workers.
+        Pairs (x, y), the path of a CSV or libsvm file, read as by the command line (the larger of two labels becomes
+        True; a target with fractions or more than 20 different numbers needs a regressor), or a `ray.data.Dataset`. It
+        is split among the workers.
     shards
-        Instead of ``data`` a list of such, one for each worker.
+        Instead of ``data``: a list of such, one for each worker.
     workers
-        How many. None: as many as there are shards, or processors in Ray's cluster.
+        Number of workers. None: the number of shards, or of processors in Ray's cluster.
     every
-        How many samples each worker learns between two merges. More of them spare messages, fewer keep the workers
-        together if the stream drifts.
+        Number of samples that each worker learns between two merges. Larger values need less communication; smaller
+        ones keep the workers closer together if the stream drifts.
     target
-        The column that is to be predicted: of a CSV file (None: its last), of a dataset.
+        The column to predict, of a CSV file (None: the last) or a dataset.
     checkpoint
-        A file to which the merged model is saved after each round, with a record of the rounds beside it (`.rounds`).
-        If it exists, training resumes from it, with the rounds and the result of an undisturbed run: a round that the
-        data cut short with an error is not saved.
+        A file to which the merged model is saved after each round, with a log of the rounds beside it (`.rounds`). If
+        it exists, training resumes from it, with the same result as an uninterrupted run. A round cut short by an error
+        in the data is not saved.
     progress
         Whether to show a progress bar.
 
     Returns
     -------
-    The merged model, and what happened in each round. Ctrl-C ends the training with the model that was merged last.
+    The merged model, and statistics of each round. Ctrl-C ends the training with the model of the last merge.
 
     Raises
     ------
     ShardError
-        Where a sample cannot be learned; it names shard, row and feature, and has the model that was merged before.
+        If a sample cannot be learned; it names shard, row and feature, and has the model of the last merge.
 
     Notes
     -----
     - The first 1,000 samples are learned by one worker, so that all start from the same scales, bandwidths and points.
-    - Bytes that are sent are checkpoints, which run nothing when they are loaded. Single samples are never sent.
-    - The result does not depend on which worker does what, nor on whether some are lost.
+    - Models are sent as checkpoints, which execute no code on load; samples are sent in chunks.
+    - The result does not depend on the assignment of chunks to workers, nor on lost workers.
 
     Examples
     --------
@@ -196,9 +196,7 @@ def train(
     try:
         n = len(shards) if shards is not None else workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         sources = [samples(each, target, model) for each in (shards if shards is not None else [data])]
-        with threadpoolctl.threadpool_limits(
-            1, "blas"
-        ):  # matrices of a merge are small: threads would wait for each other
+        with threadpoolctl.threadpool_limits(1, "blas"):  # a merge's matrices are too small for threads
             return rounds(model, sources, n, every, Workers(ray, n), checkpoint, progress)
     finally:
         if own:
@@ -206,23 +204,23 @@ def train(
 
 
 class Engine(Protocol):
-    """Who learns the chunks of a round."""
+    """Runs the tasks of a round."""
 
     def send(self, chunk: list[Sample]) -> Any:
-        """Make a chunk available to the tasks; a handle of it."""
+        """Make a chunk available to the tasks; returns its handle."""
 
     def begin(self, start: bytes, sent: list[Any]) -> None:
-        """Begin a round: of these chunks."""
+        """Begin a round on these chunks."""
 
     def ends(self) -> Iterator[Learned]:
-        """What the tasks of the round return, in their order."""
+        """The results of the round's tasks, in order."""
 
     def stop(self) -> None:
-        """Leave a round as it is."""
+        """Abandon a round."""
 
 
 class Here:
-    """One task after another in this process, as Ray's workers would do them."""
+    """Runs the tasks one after another in this process."""
 
     def send(self, chunk: list[Sample]) -> list[Sample]:
         return chunk
@@ -239,16 +237,16 @@ class Here:
 
 
 class Workers:
-    """So many processes of Ray."""
+    """Runs the tasks in n Ray processes."""
 
     def __init__(self, ray: Any, n: int) -> None:
         self.ray = ray
         self.task = ray.remote(max_retries=RETRIES)(learned_from)
-        self.waking = [ray.remote(awake).remote() for _ in range(n)]  # a second, while the first samples are read
+        self.waking = [ray.remote(awake).remote() for _ in range(n)]  # takes a second, while the first samples are read
         self.waiting: list[Any] = []
 
     def send(self, chunk: list[Sample]) -> Any:
-        # of a list Ray would pickle each sample by itself, in Python: 20 µs, not 1
+        # Ray would pickle each sample of a list separately, in Python: 20 µs instead of 1
         return self.ray.put(self.ray.cloudpickle.dumps(chunk))
 
     def begin(self, start: bytes, sent: list[Any]) -> None:
@@ -264,10 +262,9 @@ class Workers:
 
 
 def learned_from(start: bytes, pickled: bytes) -> Learned:
-    """``learned`` of a chunk that is pickled.
+    """``learned`` for a pickled chunk.
 
-    Thousands of dicts at once would have the garbage collector look through all of them again and again, for cycles
-    that samples do not have: a fifth of the time.
+    The garbage collector is off: scanning thousands of dicts for cycles would take a fifth of the time.
     """
     gc.disable()
     try:
@@ -277,7 +274,7 @@ def learned_from(start: bytes, pickled: bytes) -> Learned:
 
 
 def awake() -> None:
-    """A worker that has done this has imported what it needs."""
+    """Make a worker import everything it needs."""
     checkpoints.models.classes()
 
 
@@ -290,8 +287,8 @@ def rounds(
     checkpoint: Path | None = None,
     progress: bool = False,
 ) -> Result:
-    """Rounds of so many workers; one source is dealt out to all of them, several are one for each."""
-    merge([model, model], start=model)  # what does not merge says so before anything is learned
+    """Train in rounds; a single source is split among all workers, several have one worker each."""
+    merge([model, model], start=model)  # a model that does not merge raises before anything is learned
     record = Record(checkpoint)
     model, done = record.found(model)
     result = Result(model, done)
@@ -326,7 +323,7 @@ def rounds(
                 done.append(Round(n, error / n if regression else 1.0 - error / n, sent, now - began, now - idle))
                 began = now
                 result.model = model
-                if hand.error is None:  # a round that was cut short is no place to go on from: others fall elsewhere
+                if hand.error is None:  # after a truncated round the later ones would begin elsewhere
                     record.keep(start, result, hand.ends)
                 if bar:
                     bar(n)
@@ -342,7 +339,7 @@ def rounds(
 
 
 class _Hand(NamedTuple):
-    """A round: its chunks and where each comes from, where the sources stand after it, and what was wrong beyond."""
+    """A round: its chunks and their origins, the sources' positions after it, and the error that truncated it."""
 
     sent: list[Any]
     rows: list[tuple[int, int]]
@@ -352,7 +349,7 @@ class _Hand(NamedTuple):
 
 
 class _Dealer:
-    """Chunks for all workers, round by round."""
+    """Splits the sources into chunks for all workers, round by round."""
 
     def __init__(
         self,
@@ -394,29 +391,29 @@ class _Dealer:
             return
         hand = self.read(0, self.workers * self.every)
         n = max(math.ceil(len(hand) / self.every), min(self.workers, math.ceil(len(hand) / WARM_UP)))
-        for k in range(n):  # the last ones are dealt evenly, too, if there are enough of them
+        for k in range(n):  # the last samples are split evenly, too, if there are enough
             yield 0, hand[len(hand) * k // n : len(hand) * (k + 1) // n]
 
     def read(self, i: int, most: int) -> list[Sample]:
-        """So many samples of a source: fewer if it ends or one cannot be read, after which there are none."""
+        """Read this many samples, fewer if the source ends or a sample cannot be read, none after such an error."""
         chunk: list[Sample] = []
         if self.error is None:
             try:
                 chunk.extend(itertools.islice(self.sources[i], most))
-            except Exception as error:  # of the data, in its own words
+            except Exception as error:  # reported with its own message
                 self.error = i, self.rows[i] + len(chunk), error
         return chunk
 
 
 class Record:
-    """The merged model in a file, and beside it what each round was, by the content of the model."""
+    """The merged model in a file, and beside it a log of the rounds, each with the model's hash."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = None if path is None else os.fspath(path)
         self.entries: list[dict[str, Any]] = []
 
     def found(self, model: Any) -> tuple[Any, list[Round]]:
-        """The model to go on from, and the rounds that led to it."""
+        """The model to resume from, and the rounds so far."""
         if self.path is None or not os.path.exists(self.path):
             return checkpoints.loads(checkpoints.dumps(model)), []
         with open(self.path, "rb") as file:
@@ -428,7 +425,7 @@ class Record:
         known = [i for i, entry in enumerate(entries) if entry["sha256"] == _digest(data)]
         if not known:
             raise ValueError(f"{self.path}.rounds does not belong to the model in {self.path}: give another file")
-        self.entries = entries[: known[-1] + 1]  # one more if the last save was interrupted
+        self.entries = entries[: known[-1] + 1]  # there is one more if the last save was interrupted
         return saved, [Round(**entry["round"]) for entry in self.entries]
 
     def keep(self, data: bytes, result: Result, rows: list[int]) -> None:
@@ -456,14 +453,14 @@ def _extra(name: str) -> Any:
 
 
 def samples(data: Any, target: str | None, model: Any) -> Iterator[Sample]:
-    """Pairs (x, y) from pairs, a file whose target suits the model, or a dataset of Ray."""
+    """Pairs (x, y) from pairs, a file whose target suits the model, or a Ray dataset."""
     if isinstance(data, str | os.PathLike):
         path, regression = os.fspath(data), isinstance(model, base.Regressor)
         stream = read_file(path, target, (), "regression" if regression else None)
         if stream.task == REGRESSION and not regression:
             raise ValueError(
-                f"{path} is a regression: its target has fractions or more than {MOST_LABELS} different numbers; use a "
-                f"regressor ({REGRESSOR}), or, if the numbers are names of classes, give pairs (x, y)"
+                f"{path} needs a regressor: its target has fractions or more than {MOST_LABELS} different numbers; use "
+                f"{REGRESSOR}, or, if the numbers are names of classes, give pairs (x, y)"
             )
         return iter(stream.samples)
     if hasattr(data, "iter_rows"):
@@ -479,16 +476,16 @@ def samples(data: Any, target: str | None, model: Any) -> Iterator[Sample]:
 
 
 class Predictor:
-    """Predictions for a `ray.data.Dataset`, a model loaded once for each actor: ``ds.map_batches(Predictor, ...)``.
+    """Predictions for a `ray.data.Dataset`, with a model loaded once per actor: ``ds.map_batches(Predictor, ...)``.
 
     Parameters
     ----------
     model
         The path of a checkpoint that all machines can read, or its bytes (`river_okl.checkpoint.dumps`).
     features
-        The columns that the model knows. None: all.
+        The columns to pass to the model. None: all.
     probabilities
-        Whether to add the probability of each label, too, as columns `probability of ...`.
+        Whether to add the probability of each label, too, in columns `probability of ...`.
 
     Examples
     --------

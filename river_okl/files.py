@@ -1,6 +1,6 @@
 """Files as streams: CSV with any of the usual separators, with or without a header, and libsvm; and a progress bar.
 
-A file is read twice: first to find out what it holds and what is wrong with it, then to learn from it.
+A file is read twice: first to validate it and infer column types and task, then to learn from it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 from river_okl import datasets, labels
 
 Sample = tuple[dict[Any, Any], Any]
-Scaled = bool | frozenset[Any]  # whether features are scaled, or which: words, which are 1 or not there, would all be 0
+Scaled = bool | frozenset[Any]  # whether to scale features, or which; scaling would make one-hot features 0
 
 BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
 
-MOST_LABELS = 20  # different numbers in the target's column; more of them are a regression
+MOST_LABELS = 20  # distinct numbers in the target's column; more mean regression
 SEPARATORS = ",;\t|"
-FIRST_LINES = 50  # by which the separator and the header are told
+FIRST_LINES = 50  # from which the separator and the header are inferred
 MOST_NAMES = 30  # columns that an error lists
-GAPS = ("", "na", "nan", "?")  # cells that say nothing, in lower case
-GAPS_AMONG_NUMBERS = (*GAPS, "-", "n/a", "none", "null")  # in a column of numbers; in one of words they are words
+GAPS = ("", "na", "nan", "?")  # missing values, in lower case
+GAPS_AMONG_NUMBERS = (*GAPS, "-", "n/a", "none", "null")  # in numeric columns; in string columns the others are strings
 PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
 class UsageError(ValueError):
-    """An error in what the user wrote, in one line; the command prints it without a traceback."""
+    """A user's error, in one line; the command prints it without a traceback."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -57,18 +57,18 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @dataclasses.dataclass
 class Stream:
-    """Samples, what is to be predicted of them, and whether, or which of, their features are scaled for the models."""
+    """Samples, their task, and whether (or which of) their features should be scaled."""
 
     name: str
     samples: Iterable[Sample]
     task: str
     size: int | None
     scaled: Scaled
-    note: str = ""  # what a file was taken for
+    note: str = ""  # what was inferred from a file
 
 
 class Source:
-    """A file by its path, or standard input, which is copied, because it comes only once."""
+    """A file by its path, or standard input, which is copied because it can be read only once."""
 
     def __init__(self, text: str):
         self.name = text
@@ -76,12 +76,12 @@ class Source:
         self.copy: Any = None
         if text == "-":
             self.name = "standard input"
-            self.copy = tempfile.TemporaryFile()  # noqa: SIM115 - it goes with the process
+            self.copy = tempfile.TemporaryFile()  # noqa: SIM115 - removed with the process
             shutil.copyfileobj(sys.stdin.buffer, self.copy)
             self.copy.seek(0)
             if unpack := _unpacker(self.copy):
                 packed, self.copy = self.copy, tempfile.TemporaryFile()  # noqa: SIM115
-                with packed, unpack(packed) as unpacked, self.says_what_is_damaged():
+                with packed, unpack(packed) as unpacked, self.errors_named():
                     shutil.copyfileobj(unpacked, self.copy)
             self.copy.flush()
 
@@ -96,8 +96,8 @@ class Source:
         return open(os.dup(self.copy.fileno()), encoding="utf-8-sig", newline="")
 
     @contextlib.contextmanager
-    def says_what_is_damaged(self) -> Iterator[None]:
-        """Errors of texts and of packed files, with the name of the file."""
+    def errors_named(self) -> Iterator[None]:
+        """Add the name of the file to decoding and decompression errors."""
         try:
             yield
         except UnicodeDecodeError as error:
@@ -107,7 +107,7 @@ class Source:
 
 
 def _unpacker(file: BinaryIO) -> Callable[..., Any] | None:
-    """What reads a packed file, which is known by its first bytes."""
+    """The opener of a compressed file, by its first bytes; None if it is not compressed."""
     begin = file.read(6)
     file.seek(0)
     return next((opener for magic, opener in PACKED.items() if begin.startswith(magic)), None)
@@ -115,7 +115,7 @@ def _unpacker(file: BinaryIO) -> Callable[..., Any] | None:
 
 @dataclasses.dataclass
 class Again:
-    """An iterable that starts anew each time."""
+    """An iterable that restarts each time."""
 
     start: Callable[[], Iterator[Sample]]
 
@@ -124,9 +124,9 @@ class Again:
 
 
 def read_file(text: str, target: str | None, drop: Iterable[str], task: str | None = None) -> Stream:
-    """A file as a stream; without a task ("classification" or "regression") the target's values decide."""
+    """A file as a stream; the task ("classification" or "regression") is inferred from the target if it is None."""
     source = Source(text)
-    with source.says_what_is_damaged():
+    with source.errors_named():
         with source.open() as file:
             lines = list(itertools.islice((line for line in file if line.strip()), FIRST_LINES))
         if not lines:
@@ -135,14 +135,14 @@ def read_file(text: str, target: str | None, drop: Iterable[str], task: str | No
             return _read_csv(source, lines, target, set(drop), task)
         if target is not None or drop:
             raise UsageError(
-                f"{source.name} is a libsvm file, whose target comes first in each line; a target or columns to drop "
-                f"are named for CSV files only"
+                f"{source.name} is a libsvm file, whose target comes first in each line; naming a target or columns to "
+                f"drop is for CSV files"
             )
         return _read_libsvm(source, task)
 
 
 def _is_libsvm(lines: list[str]) -> bool:
-    """Whether the first lines are; samples without features, which are labels alone, may come first."""
+    """Whether the first lines are libsvm's; samples without features (labels alone) may come first."""
     for line in lines:
         if re.fullmatch(r"\S+(\s+[^\s:,]+:\S+)+\s*(#.*)?", line.strip()):
             return True
@@ -155,7 +155,7 @@ def _is_libsvm(lines: list[str]) -> bool:
 
 
 class _Table(NamedTuple):
-    """How the rows of a CSV file are read: its columns, those that are features, and that of the target."""
+    """How to read the rows of a CSV file: its columns, the feature columns, and the target column."""
 
     source: Source
     separator: str
@@ -165,7 +165,7 @@ class _Table(NamedTuple):
     at: int
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The lines where rows end, and the rows."""
+        """The rows, each with the number of its last line."""
         with self.source.open() as file:
             reader = csv.reader(file, delimiter=self.separator, skipinitialspace=True)
             line = 0  # where the last row ended
@@ -176,13 +176,13 @@ class _Table(NamedTuple):
                         continue
                     if len(row) != len(self.header):
                         there = f"{'the header' if self.has_header else 'the first row'} has {len(self.header)}"
-                        raise UsageError(f"{self.source.name}, line {line}: {len(row)} fields where {there}")
+                        raise UsageError(f"{self.source.name}, line {line}: {len(row)} fields, but {there}")
                     yield line, row
             except csv.Error as error:
                 raise self.error(line, reader.line_num, error) from None
 
     def error(self, begin: int, end: int, error: csv.Error) -> UsageError:
-        """What is wrong with the row between two lines: a field that is too long has a column."""
+        """The error of a row between two lines; for a field that is too long it names the column."""
         with self.source.open() as file:
             lines = list(itertools.islice(file, begin, end))
         longest = csv.field_size_limit(2**31 - 1)
@@ -197,14 +197,14 @@ class _Table(NamedTuple):
                 name = repr(self.header[i]) if i < len(self.header) else str(i + 1)
                 return UsageError(
                     f"{self.source.name}, line {begin + 1}: the field in column {name} has more than {longest:,} "
-                    f"characters; a quotation mark may not be closed"
+                    f"characters; a quotation mark may be unclosed"
                 )
         return UsageError(f"{self.source.name}, line {begin + 1}: {error}")
 
     def samples(
         self, numeric: dict[int, bool], label: Callable[[str], Any], has_label: Callable[[str], bool]
     ) -> Iterator[Sample]:
-        """Numbers by their column; a word is 1 under the names of its column and its own."""
+        """Numbers by their column; a string is one-hot encoded as "column=string"."""
         for _, row in self.rows():
             if not has_label(row[self.at]):
                 continue
@@ -220,7 +220,7 @@ class _Table(NamedTuple):
 
 
 def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
-    """The rows of the first lines, up to what cannot be read: reading the file reports that."""
+    """The rows of the first lines, up to an error, which reading the file will report."""
     rows: list[list[str]] = []
     with contextlib.suppress(csv.Error):
         rows.extend(row for row in csv.reader(lines, delimiter=separator, skipinitialspace=True) if row)
@@ -228,7 +228,7 @@ def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
 
 
 def _find_columns(source: Source, lines: list[str], target: str | None, drop: set[str]) -> _Table:
-    """What the first lines and the user say of the columns."""
+    """The columns, from the first lines and the user's choices."""
     separator = _separator(lines)
     rows = _parsed(lines, separator)
     if not rows:
@@ -244,7 +244,7 @@ def _find_columns(source: Source, lines: list[str], target: str | None, drop: se
             raise UsageError(f"{source.name} has no column {name!r}{hint}")
     target = header[-1] if target is None else target
     if target in drop:
-        raise UsageError(f"{target!r} is the target; --drop leaves out other columns")
+        raise UsageError(f"{target!r} is the target; --drop is for other columns")
     for name in header:
         if header.count(name) > 1 and name not in drop:
             raise UsageError(
@@ -254,7 +254,7 @@ def _find_columns(source: Source, lines: list[str], target: str | None, drop: se
     features = [i for i, name in enumerate(header) if i != at and name not in drop]
     if not features:
         hint = "; fields may be separated by , ; | or tabs" if len(header) == 1 else ""
-        raise UsageError(f"{source.name} has no column beside the target {target!r}{hint}")
+        raise UsageError(f"{source.name} has no column besides the target {target!r}{hint}")
     return _Table(source, separator, header, has_header, features, at)
 
 
@@ -264,7 +264,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[str], task: str | None) -> Stream:
-    """Columns that are all numbers are features; every value of another column is a feature of its own."""
+    """Numeric columns are features; other columns are one-hot encoded."""
     table = _find_columns(source, lines, target, drop)
     header, at = table.header, table.at
     columns = {i: _Column() for i in (*table.features, at)}
@@ -283,19 +283,21 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
                 "{}, line {}: {!r} in column {!r} is not finite".format(source.name, *column.infinite, header[i])
             )
         if column.commas and not column.numeric and table.separator != ",":
-            raise UsageError(f"{source.name}: the numbers in column {header[i]!r} have decimal commas; write points")
+            raise UsageError(
+                f"{source.name}: the numbers in column {header[i]!r} have decimal commas; use decimal points"
+            )
     found, label, has_label = targets.read(f"{source.name}: the target {header[at]!r}")
     numeric = {i: columns[i].is_number for i in table.features}
     n = sum(numeric.values())
     counts = {
-        "gaps": sum(columns[i].gaps for i, is_number in numeric.items() if is_number),
+        "missing values": sum(columns[i].gaps for i, is_number in numeric.items() if is_number),
         "numbers written as 1,234": sum(columns[i].thousands for i in columns if columns[i].is_number),
-        "rows without a target, left out": targets.missing,
+        "rows without a target, skipped": targets.missing,
     }
     notes = [
         *(() if table.has_header else ("no header",)),
         f"target {header[at]}",
-        f"{n} columns of numbers, {len(numeric) - n} of words",
+        f"numeric columns: {n}, string columns: {len(numeric) - n}",
         *(f"{what}: {count:,}" for what, count in counts.items() if count),
     ]
     return Stream(
@@ -310,15 +312,15 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
 
 @dataclasses.dataclass
 class _Column:
-    """What the cells of a column have in common."""
+    """The type of a column, from its cells."""
 
     numeric: bool = True
-    commas: bool = True  # whether they are numbers with decimal commas or points
+    commas: bool = True  # whether all cells are numbers with decimal commas or points
     infinite: tuple[int, str] | None = None  # line and cell
     numbers: int = 0
-    thousands: int = 0  # of these are written as 1,234
+    thousands: int = 0  # how many of these are written as 1,234
     gaps: int = 0
-    odd: bool = False  # whether some of these would be words among words
+    odd: bool = False  # whether some of these would be strings in a string column
 
     @property
     def is_number(self) -> bool:
@@ -343,19 +345,19 @@ class _Column:
 
 
 def _separator(lines: list[str]) -> str:
-    """The one by which the first line has several fields and the others have as many; the more the better."""
+    """The separator that splits all lines into the same number of fields, the most fields first."""
     best, most = ",", (False, 1)
     for separator in SEPARATORS:
         first, *others = map(len, _parsed(lines, separator) or [[""]])
         if len(lines) == FIRST_LINES:
-            del others[-1:]  # a cell of several lines may be cut off
+            del others[-1:]  # a multi-line cell may be cut off
         if first > 1 and (all(n == first for n in others), first) > most:
             best, most = separator, (all(n == first for n in others), first)
     return best
 
 
 def _is_header(first: list[str], others: list[list[str]]) -> bool:
-    """Whether the first row is one: a column of numbers begins with a name, or the names are 1, 2, 3, ..."""
+    """Whether the first row is a header: a numeric column begins with a name, or the names are 1, 2, 3, ..."""
     numeric = [
         i
         for i in range(len(first))
@@ -372,12 +374,12 @@ def _is_missing(cell: str) -> bool:
 
 
 def _is_gap(cell: str) -> bool:
-    """Whether a cell of a column of numbers has none."""
+    """Whether a cell of a numeric column is missing."""
     return cell.strip().lower() in GAPS_AMONG_NUMBERS
 
 
 def _number(text: str) -> float | None:
-    """The number that a text is, with a point, or with commas between thousands; None if it is none."""
+    """The number in a text, with a decimal point, or with commas between thousands; None if it is not a number."""
     try:
         return float(text) if "_" not in text else None
     except ValueError:
@@ -423,14 +425,14 @@ def _read_libsvm(source: Source, task: str | None) -> Stream:
 
 @dataclasses.dataclass
 class _Targets:
-    """The values of a target, by which the task is told, or whether they suit the one that is given."""
+    """The values of a target, from which the task is inferred, or checked if it is given."""
 
     task: str | None
-    values: dict[str, int] = dataclasses.field(default_factory=dict)  # and the line of each, a bounded number of them
-    word: tuple[int, str] | None = None  # the first line and value that is no number
-    fraction: tuple[int, str] | None = None  # the same of a number that is not whole
+    values: dict[str, int] = dataclasses.field(default_factory=dict)  # and the line of each; bounded in number
+    word: tuple[int, str] | None = None  # line and value of the first that is not a number
+    fraction: tuple[int, str] | None = None  # the same of the first number with a fraction
     missing: int = 0  # rows without a target
-    odd: dict[str, int] = dataclasses.field(default_factory=dict)  # what is missing only among numbers, and its line
+    odd: dict[str, int] = dataclasses.field(default_factory=dict)  # missing only among numbers, and the line
     n_odd: int = 0
 
     def see(self, line: int, text: str) -> None:
@@ -452,7 +454,7 @@ class _Targets:
             self.values[text] = line
 
     def read(self, name: str) -> tuple[str, Callable[[str], Any], Callable[[str], bool]]:
-        """The task, how a value is read, and which are values."""
+        """The task, the parser of a value, and the predicate of values that are not missing."""
         numeric = bool(self.values) and not self.word
         if numeric:
             self.missing += self.n_odd
@@ -470,7 +472,7 @@ class _Targets:
             raise UsageError(f"{name} is {self.word[1]!r} in line {self.word[0]}: a regression needs numbers")
         if self.task == "classification" and self.fraction and not self.word:
             line, text = self.fraction
-            raise UsageError(f"{name} is {text} in line {line}, a number with a fraction: this is a regression")
+            raise UsageError(f"{name} is {text} in line {line}, a number with a fraction: use --task regression")
         if self.word:
             values: list[Any] = sorted(self.values)
             read: Callable[[str], Any] = str
@@ -491,7 +493,7 @@ def _whole(text: str) -> int:
 
 
 class Progress:
-    """A bar on stderr if that is a terminal: rich's, or a line of text."""
+    """A progress bar on stderr if that is a terminal: rich's, or a line of text."""
 
     def __init__(self, total: int | None):
         self.total = total

@@ -1,4 +1,4 @@
-"""Dataframes in and out: columns of numbers for the core, and predictions in the kind of frame that came."""
+"""Dataframes in and out: a matrix or dicts for the core, and predictions in the library of the input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 
-from river_okl._core.sample import Frame, advice, missing, number, refuse, shown
+from river_okl._core.sample import Frame, advice, missing, number, reject, shown
 from river_okl.checks import kind_of
 
 CATEGORIES = (nw.Categorical, nw.Enum)
@@ -22,7 +22,7 @@ Rows = Frame | list[dict[Any, Any]]
 
 
 def learned(X: Any, y: Any, words: bool = False) -> tuple[Rows, list[Any]]:
-    """The rows and targets of a mini-batch; ``words``: for a model that takes strings and gaps."""
+    """The rows and targets of a mini-batch; ``words``: for a model that accepts strings and gaps."""
     pandas: Any = sys.modules.get("pandas")
     frame: Rows | None = _of_pandas(X, words)
     if frame is None:
@@ -60,7 +60,7 @@ def _targets(y: Any) -> list[Any]:
 
 
 def _of_pandas(X: Any, words: bool) -> Frame | None:
-    """pandas' columns of NumPy's numbers go straight: narwhals takes as long as the learning of hundreds of rows."""
+    """A shortcut for pandas with NumPy dtypes: narwhals takes as long as learning hundreds of rows."""
     pandas: Any = sys.modules.get("pandas")
     if not pandas or type(X) is not pandas.DataFrame:
         return None
@@ -71,14 +71,14 @@ def _of_pandas(X: Any, words: bool) -> Frame | None:
 
 
 def rows_of(frame: nw.DataFrame[Any], words: bool = False) -> Any:
-    """The rows of a dataframe as samples, a ``Frame`` or, with words, perhaps dicts: a value is what it is in a dict of
+    """The rows of a dataframe as samples, a ``Frame`` or, with words, possibly dicts; values are treated as in
     ``learn_one``."""
     direct = _of_pandas(frame.to_native(), words)
     return _of_any(frame, words) if direct is None else direct
 
 
 def _of_any(frame: nw.DataFrame[Any], words: bool) -> Rows:
-    """Column by column, whatever library the frame is of."""
+    """Column by column, for any library."""
     schema = frame.schema
     if all((dtype.is_numeric() or dtype == nw.Boolean) and dtype not in NOT_NUMPYS for dtype in schema.values()):
         matrix = np.ascontiguousarray(to_numpy(frame))
@@ -97,7 +97,7 @@ def _of_any(frame: nw.DataFrame[Any], words: bool) -> Rows:
 
 
 def _numbers(name: Any, column: Any) -> Any:
-    if column.dtype in CATEGORIES:  # the order of their codes means nothing
+    if column.dtype in CATEGORIES:  # the order of their codes is arbitrary
         todo = advice(shown(name), "a category", True)
         raise TypeError(f"feature {shown(name)} is a column of categories: kernels need numbers; {todo}")
     if column.dtype not in NOT_NUMPYS:
@@ -110,12 +110,12 @@ def _numbers(name: Any, column: Any) -> Any:
 def _number(name: Any, value: Any) -> float:
     try:
         return number(name, value)
-    except (TypeError, ValueError):  # with advice for a dict
-        refuse(name, value, in_frame=True)
+    except (TypeError, ValueError):  # its advice is for a dict
+        reject(name, value, in_frame=True)
 
 
 def label_series(labels: list[Any], positions: NDArray[Any] | None, like: nw.DataFrame[Any]) -> Any:
-    """A series of predicted labels, or of None if there is no position."""
+    """A series of predicted labels, or of None without positions."""
     if positions is None:
         return to_native_series([None] * len(like), name=None, like=like)
     if [type(label) for label in labels] == [bool, bool]:
@@ -129,7 +129,7 @@ def label_series(labels: list[Any], positions: NDArray[Any] | None, like: nw.Dat
 
 
 def _is_one_type(labels: Iterable[Any]) -> bool:
-    """Whether a typed column holds them."""
+    """Whether a typed column can hold them."""
     plain = [y.item() if isinstance(y, np.generic) else y for y in labels]
     types = set(map(type, plain))
     if types == {int}:

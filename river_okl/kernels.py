@@ -1,12 +1,12 @@
 """Kernels: value objects that define κ(x, z) and compose with ``+`` and ``*``.
 
-All of them start from the same dot products x · z, so that a sum or product of kernels costs one row of dot products
-plus its own element-wise part::
+All are functions of the same dot products x · z, so a sum or product of kernels costs one row of dot products plus
+its own element-wise part::
 
     0.8 * RBF() + 0.2 * Linear()        RBF(gamma=0.5) * Polynomial(degree=2)
 
-A ``gamma`` of None is taken from the stream by the model that uses the kernel, and stays once 200 samples have been
-learned; ``model.kernel_in_use`` shows it.
+A ``gamma`` of None is estimated by the model from its first 200 samples and then fixed; ``model.kernel_in_use`` shows
+it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum
 
 EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER = FACTOR_KINDS
 
-DEEPEST = 32  # kernels in kernels
+DEEPEST = 32  # levels of nesting
 
 # γ = 3 / mean ‖x-x'‖² was the best of 1, 3 and 10: see benchmarks/README.md, "The bandwidth".
 AUTO_DISTANCE = 3.0
 AUTO_DOT = 1.0
 
 Factor = tuple[int, int, float, float, float]
-"""kind, degree, gamma, coef0, and where gamma comes from the stream the constant that it has there (otherwise 0)."""
+"""kind, degree, gamma, coef0, and the constant of a data-driven gamma (0 if gamma is given)."""
 
 Term = tuple[float, tuple[Factor, ...]]
 
@@ -41,20 +41,20 @@ class Kernel(base.Base):
     """A positive definite kernel on feature dicts; features that a dict lacks are 0."""
 
     def _terms(self) -> tuple[Term, ...]:
-        """The kernel as a sum of weighted products, which is what the compiled core evaluates."""
+        """The kernel as the sum of weighted products that the compiled core evaluates."""
         raise NotImplementedError(
             f"{type(self).__name__} is not made of river_okl.kernels: compose RBF, Laplacian, Polynomial and Linear"
         )
 
     def _size(self) -> tuple[int, int, int]:
-        """How many terms and factors ``_terms`` has, and how deep kernels are nested, without multiplying out."""
+        """The number of terms and factors of ``_terms``, and the depth of nesting, without expanding products."""
         terms = self._terms()
         return len(terms), sum(len(factors) for _, factors in terms), 1
 
     def _resolved(self, distance: float, square: float) -> Kernel:
-        """This kernel on a stream with these means of ‖x-x'‖² and ‖x‖²: every gamma is a number.
+        """This kernel with every gamma a number, for a stream with these means of ‖x-x'‖² and ‖x‖².
 
-        It is 0 until the stream has shown two different samples.
+        A gamma is 0 until the stream has shown two different samples.
         """
         terms = self._terms()
         if not _is_automatic(terms):
@@ -68,9 +68,7 @@ class Kernel(base.Base):
         """κ(x, z), as a model computes it."""
         terms = self._terms()
         if _is_automatic(terms):
-            raise ValueError(
-                f"{self} takes a gamma from the stream of its model: give it as a number, or call model.kernel_in_use"
-            )
+            raise ValueError(f"{self} has a data-driven gamma: give a number, or call model.kernel_in_use")
         f = Expansion(terms)
         f.evaluate(z)
         f.add(1.0)
@@ -135,8 +133,8 @@ class RBF(Kernel):
     Parameters
     ----------
     gamma
-        γ > 0, or a tuple of such numbers for the mean over these scales. None: 3 / mean ‖x-x'‖² over the first 200
-        samples learned and their successors, which makes predictions independent of the unit of the features.
+        γ > 0, or a tuple of such numbers for the mean of these kernels. None: 3 / mean ‖x-x'‖² over consecutive samples
+        among the first 200 learned, which makes predictions independent of the features' common unit.
 
     Examples
     --------
@@ -153,7 +151,7 @@ class RBF(Kernel):
     def __init__(self, gamma: float | tuple[float, ...] | None = None):
         if isinstance(gamma, tuple | list):
             if not gamma:
-                raise ValueError("RBF: gamma is empty; give at least one scale")
+                raise ValueError("RBF: gamma is empty; give at least one number")
             gamma = tuple(_check_gamma(g, "RBF") for g in gamma)
             _check_size(len(gamma), len(gamma), 1)
         elif gamma is not None:
@@ -236,8 +234,7 @@ class Linear(Kernel):
     Parameters
     ----------
     gamma
-        γ > 0. None: 1 / mean ‖x‖² over the first 200 samples learned, which is what to take in a sum with a kernel
-        that is 1 at most.
+        γ > 0. None: 1 / mean ‖x‖² over the first 200 samples learned, recommended in sums with a kernel of at most 1.
 
     Examples
     --------
@@ -258,7 +255,7 @@ class Linear(Kernel):
 
 
 class Sum(Kernel):
-    """Σ weight · kernel; what ``+`` and a number times a kernel give.
+    """Σ weight · kernel: the result of ``+`` and of a number times a kernel.
 
     Parameters
     ----------
@@ -308,7 +305,7 @@ class Sum(Kernel):
 
 
 class Product(Kernel):
-    """The product of kernels; what ``*`` gives.
+    """The product of kernels: the result of ``*``.
 
     Parameters
     ----------
@@ -337,7 +334,7 @@ class Product(Kernel):
             more_terms, more_factors, its_depth = kernel._size()
             terms, factors = terms * more_terms, factors * more_terms + more_factors * terms
             depth = max(depth, its_depth)
-            if terms > MOST_TERMS:  # soon a number of many digits
+            if terms > MOST_TERMS:  # it grows exponentially
                 break
         return terms, factors, 1 + depth
 
@@ -364,16 +361,16 @@ def _check_kernels(kernels: tuple[Any, ...], where: str) -> None:
 
 
 def _check_size(terms: int, factors: int, depth: int) -> None:
-    """What the core evaluates, and no more."""
+    """Raise if the kernel exceeds the core's limits."""
     if terms > MOST_TERMS or factors > MOST_FACTORS:
         raise ValueError(
             f"a kernel has at most {MOST_TERMS} terms and {MOST_FACTORS} factors, after products of sums are "
-            f"multiplied out; this one has more: leave some out"
+            f"expanded; this one has more: remove some"
         )
     if depth > DEEPEST:
-        raise ValueError(f"kernels are at most {DEEPEST} sums and products deep; give all to one Sum or Product")
+        raise ValueError(f"kernels are nested more than {DEEPEST} deep; give all of them to one Sum or Product")
 
 
 def _is_automatic(terms: tuple[Term, ...]) -> bool:
-    """Whether some gamma is taken from the stream."""
+    """Whether some gamma is data-driven."""
     return any(constant > 0.0 for _, factors in terms for *_, constant in factors)

@@ -1,4 +1,4 @@
-"""The labels of a classifier: which is the positive one, the numbers that algorithms see instead, what is no label."""
+"""The labels of a classifier: the positive one, the position of each, and which values are invalid."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from river_okl._core.function.protocol import set_labels
 from river_okl._core.sample import plain, shown
 from river_okl.checks import kind_of
 
-MOST_LABELS = 10_000  # each costs a column of coefficients, and a part of the time of every sample
-REGRESSOR = "OKLRegressor"  # what errors recommend for a target that is a quantity
+MOST_LABELS = 10_000  # each costs a column of coefficients and time per sample
+REGRESSOR = "OKLRegressor"  # recommended by errors about numeric targets
 
 
 class Labels:
-    """The labels that a stream has shown, and the position of each: 0 the negative one, 1 the positive one, 2, 3, ...
+    """The labels seen so far, and the position of each: 0 the negative one, 1 the positive one, 2, 3, ...
 
-    The positive one is True, 1 or +1 if that is among the first two, otherwise the second that came.
+    The positive one is True, 1 or +1 if that is among the first two, otherwise the second to arrive.
 
     Parameters
     ----------
@@ -68,15 +68,12 @@ class Labels:
         return next((y for y in self.names[:2] if self.positions[y] == 1), None)
 
     def add(self, y: Any, f: Any = None) -> None:
-        """A label takes its place, and from the third on f, if given, gets its class; a known label changes nothing.
-
-        ``check`` it before.
-        """
+        """Add a label, accepted by ``check``, unless it is known; from the third on f, if given, gets its class."""
         if y not in self.positions:
             set_labels(self, *self.with_label(y), f)
 
     def with_label(self, y: Any) -> tuple[list[Any], dict[Any, int]]:
-        """``names`` and ``positions`` with one label more."""
+        """``names`` and ``positions`` with one more label."""
         n = len(self.names)
         if n == 0:
             position = int(isinstance(y, numbers.Real | np.bool_) and y == 1)
@@ -89,9 +86,9 @@ class Labels:
         return names, {**self.positions, y: position}
 
     def check(self, labels: Iterable[Any], model: str, *, multiclass: bool) -> None:
-        """Raise if one of these labels is invalid, or one too many for a model of this name; nothing changes."""
+        """Raise if one of these labels is invalid, or exceeds the number a model of this name can learn."""
         new: dict[Any, None] = {}
-        with contextlib.suppress(TypeError):  # one that is not hashable, which ``check_label`` names
+        with contextlib.suppress(TypeError):  # an unhashable one, which ``check_label`` names
             labels = dict.fromkeys(labels)
         for y in labels:
             check_label(y, model)
@@ -113,7 +110,7 @@ class Labels:
 
 
 def check_label(y: Any, model: str) -> None:
-    """A label is one hashable value, not missing (NaN, NA, NaT, None) and, if it is a number, an integer in value."""
+    """Raise unless this is one hashable value, not missing (NaN, NA, NaT, None), and if a number, integer-valued."""
     try:
         hash(y)
     except TypeError:
@@ -132,12 +129,12 @@ def _is_missing(y: Any) -> bool:
         return any(map(_is_missing, y))
     try:
         return y is None or bool(y != y)
-    except TypeError:  # pandas' NA says neither yes nor no
+    except TypeError:  # pandas' NA has no truth value
         return True
 
 
 def _has_fraction(y: Any) -> bool:
-    """Whether a label is a real number and not an integer in value: 1.0 is a label, 0.5 and infinity are not."""
+    """Whether a label is a real number but not integer-valued: 1.0 is a label, 0.5 and infinity are not."""
     if isinstance(y, numbers.Rational):  # integers and bools, too
         return bool(y.denominator != 1)
     if isinstance(y, decimal.Decimal):

@@ -1,4 +1,4 @@
-"""Losses: River's, the ε-insensitive one that River lacks, and their derivatives."""
+"""The ε-insensitive loss, which River lacks, and derivatives of losses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from river.optim.losses import BinaryLoss, RegressionLoss
 
 __all__ = ["EpsilonInsensitive", "derivative"]
 
-NO_LOSS = 1e-9  # after an unclipped step y f(x) = 1 exactly, and rounding must not decide
-STEEPEST = 1e12  # of a derivative, as river's ``clip_gradient``: a run-away model stays finite
+NO_LOSS = 1e-9  # an unclipped step makes y f(x) = 1: what remains of the loss is rounding
+STEEPEST = 1e12  # bound on derivatives, like river's ``clip_gradient``: a diverging model stays finite
 
 
 class EpsilonInsensitive(RegressionLoss):
@@ -24,7 +24,7 @@ class EpsilonInsensitive(RegressionLoss):
     Parameters
     ----------
     eps
-        The half-width ε ≥ 0 of the tube in which an error costs nothing.
+        The half-width ε ≥ 0 of the tube within which errors have no loss.
 
     Examples
     --------
@@ -58,10 +58,10 @@ Derivative = Callable[[float, float], float]
 
 
 def derivative(loss: optim.losses.Loss) -> Derivative:
-    """The derivative of a loss, straight for the common ones and through the loss itself for all others.
+    """The derivative of a loss, computed here for common losses and by the loss's own ``gradient`` for others.
 
-    It differs from river's ``gradient`` at two kinks, at which papers do not update: the hinge loss has 0 at y p = 1
-    (river fires there) and the absolute loss has 0 at p = y (river has -1).
+    It differs from river's ``gradient`` at two kinks, where the papers do not update: it is 0 for the hinge loss at
+    y p = 1 (river: -y) and for the absolute loss at p = y (river: -1).
     """
     if type(loss) is optim.losses.Hinge:
         return _hinge if loss.threshold == 1.0 else _Hinge(loss.threshold)
@@ -106,7 +106,7 @@ def _log(y: float, p: float) -> float:
 
 
 class _Binary:
-    """A user's binary loss, which takes y as 0 or 1."""
+    """A user's binary loss, which expects y as 0 or 1."""
 
     def __init__(self, loss: BinaryLoss):
         self.loss = loss

@@ -1,6 +1,6 @@
-"""River's protocol, once for all classes: labels, predictions, probabilities, mini-batches, what a model shows.
+"""River's protocol for all classes: labels, predictions, probabilities, mini-batches, inspection.
 
-A class of ``river_okl.algorithms`` derives from ``KernelClassifier`` or ``KernelRegressor``, makes its expansion in
+A class of ``river_okl.algorithms`` derives from ``KernelClassifier`` or ``KernelRegressor``, creates its expansion in
 ``__init__`` and writes its paper's update as ``_step``::
 
     def __init__(self, kernel=None, *, budget=100):
@@ -12,19 +12,19 @@ A class of ``river_okl.algorithms`` derives from ``KernelClassifier`` or ``Kerne
             return
         f.add(y * w)
 
-f is the expansion, which has just seen the sample; y is ±1 or the target, p = f(x), and w the weight of the sample.
-``learn_one`` checks all input before anything moves.  Parameters are plain attributes that an algorithm reads at each
-step, so that those it names in ``_mutable_attributes`` can be changed by river's ``mutate``.
+f is the expansion, evaluated at the sample; y is ±1 or the target, p = f(x), and w the weight of the sample.
+``learn_one`` checks all input before the model changes. An algorithm reads its parameters, plain attributes, at each
+step, so that river's ``mutate`` can change those named in ``_mutable_attributes``.
 
-A public method holds the model's lock, and so sees the model between two samples (``_core/lock.pyx``).
+A public method holds the model's lock, and so sees a consistent state between two samples (``_core/lock.pyx``).
 
-f is an expansion, or another ``Function`` (``_core/function/protocol.pyx``) that a class names as its ``_make``.  If
-predictions are more than f(x), ``_alone`` is False, and ``_weights`` and ``_others`` say of what they are the sum, once
-for predictions, frames, calibration and explanations.
+f is an expansion, or another ``Function`` (``_core/function/protocol.pyx``) given by the class as ``_make``. If
+predictions are not f(x) alone, ``_alone`` is False, and ``_weights`` and ``_others`` define the sum that is predicted,
+for predictions, frames, calibration and explanations alike.
 
-A third label makes a classifier multi-class if its algorithm allows it (``_multiclass``): f becomes one function for
-each class and sees each sample along the direction between its class and the strongest rival, so that the algorithm
-stays as it is written, with y = +1 and p the margin.  See the head of ``_core/function/expansion.pyx``.
+A third label makes a classifier multi-class if its algorithm allows it (``_multiclass``): f becomes one function per
+class and is updated along the direction between the sample's class and its strongest rival, so that the algorithm's
+code stays binary, with y = +1 and p the margin. See the head of ``_core/function/expansion.pyx``.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def locked(method: Method) -> Method:
-    """A public method during which no other thread uses the model.
+    """Make a public method hold the model's lock.
 
-    The lock is not reentrant: a public method calls no other.  ``predict_one`` and ``learn_one`` take it themselves, as
-    that costs less.
+    The lock is not reentrant: public methods do not call each other. ``predict_one`` and ``learn_one`` acquire it
+    themselves, which costs less.
     """
 
     @functools.wraps(method)
@@ -93,14 +93,14 @@ def locked(method: Method) -> Method:
 
 
 class KernelEstimator(base.Estimator):
-    """What every public class has: a compiled object ``_f``, and what can be seen of it."""
+    """The base of every public class: a compiled object ``_f``, and its inspection."""
 
     _f: Any
-    _make: ClassVar[Any] = Expansion  # what makes ``_f``
+    _make: ClassVar[Any] = Expansion  # the class of ``_f``
     _default_kernel: ClassVar[kernels.Kernel] = kernels.RBF()
     _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
-    """How an attribute merges, beside the class that has it: a name of ``river_okl.merging.expansions.RULES``, "own" by
-    the rule of its kind of model, "parameters" if it follows from them; or why no model that has it merges."""
+    """How each attribute merges: a name of ``river_okl.merging.expansions.RULES``, "own" for the rule of its kind of
+    model, "parameters" if it follows from them; or the reason why models with this attribute do not merge."""
 
     def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         check_kernel(kernel)
@@ -112,21 +112,21 @@ class KernelEstimator(base.Estimator):
     @property
     @locked
     def kernel_in_use(self) -> kernels.Kernel:
-        """The kernel with every gamma filled in (0: not known before the stream shows two different samples)."""
+        """The kernel with every gamma filled in (0 until the stream has shown two different samples)."""
         return (self.kernel or self._default_kernel)._resolved(self._f.kernel.mean_distance, self._f.kernel.mean_square)
 
     @property
     @locked
     def n_support_vectors(self) -> int:
-        """How many support vectors the model has."""
+        """Number of support vectors."""
         return len(self._f)
 
     @property
     @locked
     def support_vectors(self) -> list[tuple[dict[Hashable, float], Any]]:
-        """Every support vector with its coefficient, the oldest first: a copy in the user's feature names.
+        """A copy of every support vector, as a feature dict, with its coefficient, the oldest first.
 
-        With more than two classes the coefficient is a dict, with one for each label.
+        With more than two classes the coefficient is a dict with one number per label.
         """
         if not len(self._f):
             return []
@@ -146,12 +146,12 @@ class KernelEstimator(base.Estimator):
         return found
 
     def _point(self, i: int) -> dict[Hashable, float]:
-        """The support vector at a position, in the user's feature names."""
+        """The support vector at a position, as a feature dict."""
         found: dict[Hashable, float] = self._f.point(i)
         return found
 
     def _coefficients(self) -> NDArray[np.float64]:
-        """The coefficients at every position: an array (positions, classes or 1)."""
+        """The coefficients at every position: an array of shape (positions, classes or 1)."""
         found: NDArray[np.float64] = self._f.columns[:, :: self._f.n_outputs]
         return found
 
@@ -167,15 +167,15 @@ class KernelEstimator(base.Estimator):
         return {name: rule for each in reversed(cls.__mro__) for name, rule in vars(each).get("_merging", {}).items()}
 
     def _check_state(self) -> None:
-        """ValueError if attributes that come from a checkpoint contradict each other."""
+        """Raise ValueError if attributes from a checkpoint are inconsistent."""
 
     @locked
     def __getstate__(self) -> dict[str, Any]:
-        # a copy, as who pickles or copies it does so later, part by part, while other threads learn
+        # a copy: pickle and copy read the state later, part by part, while other threads learn
         return {plain(name): _plain(_snapshot(value)) for name, value in vars(self).items()}
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A new model with these parameters, except those in ``new_params``, that has learned nothing."""
+        """An untrained model with the same parameters, except those in ``new_params``."""
         with self._f.lock:
             return super().clone(new_params, include_attributes)
 
@@ -192,9 +192,9 @@ class KernelEstimator(base.Estimator):
 
 
 class SupervisedModel(KernelEstimator):
-    """What classifiers and regressors share: mini-batches and explanations."""
+    """Shared by classifiers and regressors: mini-batches and explanations."""
 
-    _takes_words: ClassVar[bool] = False  # whether samples may have strings, None and NaN
+    _takes_words: ClassVar[bool] = False  # whether samples may contain strings, None and NaN
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Update the model with one sample.
@@ -206,7 +206,7 @@ class SupervisedModel(KernelEstimator):
         y
             The label or target.
         w
-            The weight of the sample: it multiplies the step of the update. 0 counts as a sample without loss.
+            The weight of the sample, which multiplies the step of the update; 0 counts as a sample without loss.
 
         """
         raise NotImplementedError
@@ -217,14 +217,14 @@ class SupervisedModel(KernelEstimator):
             self.learn_one(x, y)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """Learn the rows of a frame one after another, exactly as ``learn_one`` would.
+        """Learn the rows of a dataframe one after another, exactly as ``learn_one`` would.
 
         Parameters
         ----------
         X
-            A dataframe (pandas, polars or any other that narwhals knows), of numbers unless the class takes strings.
+            A dataframe (pandas, polars or any other that narwhals supports), numeric unless the class accepts strings.
         y
-            A series of as many targets.
+            A series of targets, one per row.
         w
             A weight for each row, or one for all.
 
@@ -235,18 +235,18 @@ class SupervisedModel(KernelEstimator):
         self._learn_rows(frame, targets, check_weights(1.0 if w is None else w, len(frame)))
 
     def _learn_rows(self, frame: Any, targets: list[Any], weights: list[float]) -> None:
-        """``learn_one`` for every row; all targets and weights are checked."""
-        learn: Any = self.learn_one  # a row of a frame is as good as a dict, and not for the user's eyes
+        """``learn_one`` for every row; targets and weights have been checked."""
+        learn: Any = self.learn_one  # accepts rows of a Frame, too, which its public signature hides
         for row, target, weight in zip(frame, targets, weights, strict=True):
             learn(row, target, weight)
 
     def _check_many(self, targets: list[Any]) -> None:
-        """Raise if one of these targets is invalid, before the first is learned."""
+        """Raise if one of these targets is invalid."""
         raise NotImplementedError
 
     @locked
     def explain_one(self, x: dict[Hashable, Any]) -> list[tuple[dict[Hashable, float], float]]:
-        """The support vectors with their contributions to the decision for x, the largest in size first.
+        """The support vectors with their contributions to the prediction for x, the largest absolute value first.
 
         With more than two classes the score of the predicted class is explained.
         """
@@ -258,12 +258,12 @@ class SupervisedModel(KernelEstimator):
         return [(points[i], float(column[i])) for i in np.argsort(-np.abs(column), kind="stable")]
 
     def _contributions(self, x: Any) -> tuple[Points, NDArray[np.float64]]:
-        """The support vectors and what each adds to the decision for x: an array (support vectors, classes or 1)."""
+        """The support vectors and their contributions: an array of shape (support vectors, classes or 1)."""
         raise NotImplementedError
 
     @locked
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
-        """A table of the five support vectors that contribute most to the decision for x."""
+        """A table of the five support vectors that contribute most to the prediction for x."""
         return self._debugged(x, decimals)
 
     def _debugged(self, x: Any, decimals: int) -> str:
@@ -280,7 +280,7 @@ class SupervisedModel(KernelEstimator):
 
 
 class TargetModel(SupervisedModel, base.MiniBatchRegressor):
-    """A regressor: its targets are numbers."""
+    """A regressor."""
 
     def _check_many(self, targets: list[Any]) -> None:
         for y in targets:
@@ -288,7 +288,7 @@ class TargetModel(SupervisedModel, base.MiniBatchRegressor):
 
 
 class LabelModel(SupervisedModel, base.MiniBatchClassifier):
-    """A classifier, and the labels that it has seen."""
+    """A classifier and the labels seen so far."""
 
     _merging = {"_labels": "own"}
 
@@ -306,22 +306,22 @@ class LabelModel(SupervisedModel, base.MiniBatchClassifier):
 
 
 class KernelModel(SupervisedModel):
-    """A model that predicts f(x), or a sum of functions, and steps over f."""
+    """A model that predicts f(x), or a sum of functions, and updates f."""
 
     _default_loss: optim.losses.Loss
     _alone: Any = True  # whether f(x) is the prediction; a property if that depends on a parameter
 
     def _set_loss(self, loss: optim.losses.Loss | None) -> None:
-        """For the classes that have a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
+        """For classes with a loss: ``_derivative(y, p)`` is its derivative at the prediction p."""
         self.loss = loss
         self._derivative = derivative(self._default_loss if loss is None else loss)
 
     def _step(self, f: Any, y: float, p: float, w: float) -> None:
-        """The update of the paper for a sample that f has seen: y is the target or ±1, p is f(x), w its weight."""
+        """The paper's update for the sample last evaluated: y is the target or ±1, p is f(x), w the sample weight."""
         raise NotImplementedError
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The loss of passive-aggressive algorithms for the prediction p, and the sign of their step."""
+        """The loss of passive-aggressive algorithms at the prediction p, and the sign of their step."""
         raise NotImplementedError
 
     def _weights(self) -> tuple[float, ...]:
@@ -337,14 +337,14 @@ class KernelModel(SupervisedModel):
         return [(self._f, self._weights()), *self._others()]
 
     def _decision(self, x: Any) -> float:
-        """The predicted value; not for more than two classes."""
+        """The predicted value, for at most two classes."""
         value: float = self._f.evaluate(x, self._weights())
         for other, weights in self._others():
             value += other.evaluate(x, weights)
         return value
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
-        """The sum of the summands at every row of a frame: a column, or one for each class."""
+        """The predicted values of the rows of a frame: one column, or one for each class."""
         values: Any = sum(f.evaluate_many(frame, weights) for f, weights in self._summands())
         return cast(NDArray[np.float64], values)
 
@@ -361,7 +361,7 @@ class KernelModel(SupervisedModel):
 
 
 class _Snapshot:
-    """A part of a model as it was when this was made: pickled and copied as that part."""
+    """The state of a part of a model, pickled and copied as that part."""
 
     def __init__(self, part: Any) -> None:
         self._reduced = part.__reduce__()
@@ -371,7 +371,7 @@ class _Snapshot:
 
 
 def _snapshot(value: Any) -> Any:
-    """An attribute that no later step changes.  Parameters are shared: a step only reads them."""
+    """A copy of an attribute that later steps do not change. Parameters are shared: steps only read them."""
     if isinstance(value, base.Base):
         return value
     if hasattr(value, "restore") or isinstance(value, random.Random):
@@ -380,7 +380,7 @@ def _snapshot(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """An attribute as pickles have it: see ``plain``; a dtype is NumPy's own object, not an equal one from a pickle."""
+    """An attribute for pickling (see ``plain``); dtypes are NumPy's own objects, not equal ones from a pickle."""
     if type(value) is np.ndarray:
         return value.astype(np.dtype(value.dtype.str))
     if type(value) is list:
@@ -394,7 +394,7 @@ class KernelRegressor(KernelModel, TargetModel):
     """A regressor whose prediction is f(x)."""
 
     _default_loss = optim.losses.Squared()
-    eps: float  # of the ε-insensitive loss, for those that have it
+    eps: float  # of the ε-insensitive loss, for classes that use it
 
     def _set_loss(self, loss: optim.losses.Loss | None) -> None:
         if isinstance(loss, optim.losses.BinaryLoss):
@@ -402,7 +402,7 @@ class KernelRegressor(KernelModel, TargetModel):
         super()._set_loss(loss)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> float:
-        """The predicted target; 0 before the first sample, whatever x is."""
+        """The predicted target; 0 before the first sample."""
         f = self._f
         lock = f.lock
         try:
@@ -451,16 +451,15 @@ class KernelRegressor(KernelModel, TargetModel):
             raise ValueError("a regressor with classes")
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The ε-insensitive loss, not positive if there is none, and the sign of the step that lessens it."""
+        """The ε-insensitive loss before clipping at 0, and the sign of the step that reduces it."""
         residual = y - p
         return abs(residual) - self.eps, math.copysign(1.0, residual)
 
 
 class KernelClassifier(KernelModel, LabelModel):
-    """A classifier by the sign of f(x), 0 is positive; with more than two classes, by the largest f_c(x).
+    """A classifier by the sign of f(x) (0 is positive), or with more than two classes by the largest f_c(x).
 
-    The positive label is True, 1 or +1 if the labels are bool or numbers; of any other pair it is the second one that
-    the stream shows.
+    The positive label is True, 1 or +1 if it is among the first two, otherwise the second to arrive.
     """
 
     _default_loss: optim.losses.Loss = optim.losses.Hinge()
@@ -512,7 +511,7 @@ class KernelClassifier(KernelModel, LabelModel):
             super()._learn_rows(frame, targets, weights)
 
     def _learn_label(self, x: Any, y: Any) -> int:
-        """A new label takes its place; x is evaluated first, as a rejected sample adds no label."""
+        """Add a new label; x is evaluated first, as a rejected sample must not add a label."""
         labels, f = self._labels, self._f
         self._check_many([y])
         f.evaluate(x)
@@ -528,12 +527,12 @@ class KernelClassifier(KernelModel, LabelModel):
         return scores[: len(self._labels)]
 
     def _suffer(self, y: float, p: float) -> tuple[float, float]:
-        """The hinge loss, not positive if there is none, and the sign of the step that lessens it."""
+        """The hinge loss before clipping at 0, and the sign of the step that reduces it."""
         return 1.0 - y * p, y
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The score of the positive label, larger if the model is more certain; with more than two labels, of each."""
+        """The score of the positive label; with more than two labels, a dict with the score of each."""
         scores = self._scores(x)
         return scores[0] if len(scores) == 1 else dict(zip(self._labels.names, scores, strict=False))
 
@@ -544,7 +543,7 @@ class KernelClassifier(KernelModel, LabelModel):
         try:
             lock.acquire()
             names = self._labels.names
-            if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
+            if not names:  # x may even be NaN: MinMaxScaler's output before it has learned
                 return None
             score: Any = f.evaluate(x) if self._alone else self._scores(x)
             if type(score) is list:
@@ -561,7 +560,7 @@ class KernelClassifier(KernelModel, LabelModel):
         """The probability of each label seen so far.
 
         With the log loss it is the sigmoid of the score, otherwise a sigmoid whose slope is fitted to the stream. A
-        class for two labels has False and True from the start, as River asks of it, until other labels come.
+        binary classifier starts with the labels False and True, as River requires, until others arrive.
         """
         return self._probabilities(self._scores(x) if self._labels.names else [0.0])
 
@@ -571,7 +570,7 @@ class KernelClassifier(KernelModel, LabelModel):
         if len(names) < 2:
             if self._multiclass or not all(isinstance(y, bool | np.bool_) for y in names):
                 return dict.fromkeys(names, 1.0)
-            if names:  # predicted whatever the score
+            if names:  # the only label is predicted whatever the score
                 scores = [max(scores[0], 0.0) if names[0] else min(scores[0], 0.0)]
             names = [False, True]
         log_loss = isinstance(getattr(self, "loss", None) or self._default_loss, optim.losses.Log)

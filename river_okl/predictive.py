@@ -1,7 +1,7 @@
-"""River's protocol for the models that predict a distribution: Gaussian processes, alone (SOGP) and mixed (OKL).
+"""River's protocol for models that predict a distribution: Gaussian processes, single (SOGP) and mixed (OKL).
 
-Such a model keeps a compiled object ``_f`` and says what its predictions are; labels, frames, and what can be seen of
-it are here. Everything that is wrong with a sample raises before the model moves.
+Such a model has a compiled object ``_f`` and defines its predictions; labels, frames and inspection are here. Invalid
+samples raise before the model changes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from river_okl.model import LabelModel, Points, SupervisedModel, TargetModel, lo
 
 
 class PredictiveModel(SupervisedModel):
-    """What both tasks share: support vectors are the points in the mean."""
+    """Shared by both tasks: support vectors are the points in the predictive mean."""
 
     def _by_age(self) -> list[int]:
         return sorted(self._f.supports, key=self._f.points.births.__getitem__)
@@ -67,7 +67,7 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
 
         """
         f = self._f
-        with f.lock:  # before the first sample MinMaxScaler makes NaN
+        with f.lock:  # x may be NaN before the first sample (MinMaxScaler)
             mean, deviation = self._prediction(x if len(f.points) else {})
         if not with_dist:
             return mean
@@ -102,13 +102,20 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
 
 
 class PredictiveClassifier(PredictiveModel, LabelModel):
-    """A classifier whose probabilities are the predictive ones."""
+    """A classifier with predictive probabilities."""
 
     _multiclass = True
 
     def _probabilities(self, x: Any) -> list[float]:
-        """Of every label by its position; of two if there are fewer."""
+        """The probability of every label by position; of two labels if there are fewer."""
         raise NotImplementedError
+
+    def _most_probable(self, x: Any) -> int:
+        """The position of the most probable label; the positive label wins a tie of two."""
+        probabilities = self._probabilities(x)
+        if len(probabilities) == 2:
+            return int(probabilities[1] >= probabilities[0])
+        return probabilities.index(max(probabilities))
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
@@ -136,10 +143,10 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         """The predicted label, one of those seen so far; None before the first."""
         with self._f.lock:
             names = self._labels.names
-            if not names:  # whatever x is: MinMaxScaler makes NaN of what it has not learned
+            if not names:  # x may even be NaN: MinMaxScaler's output before it has learned
                 return None
-            probabilities = self._probabilities(x)
-        return names[_best(probabilities)] if len(names) >= 2 else names[0]
+            position = self._most_probable(x)
+        return names[position] if len(names) >= 2 else names[0]
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
@@ -153,8 +160,8 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a frame; all None before the first label."""
         frame, names = frame_of(X), self._labels.names
-        rows = [self._probabilities(row) for row in rows_of(frame, self._takes_words)]
-        positions = np.array([_best(row) if len(names) >= 2 else 0 for row in rows], dtype=int) if names else None
+        found = [self._most_probable(row) for row in rows_of(frame, self._takes_words)]
+        positions = np.array(found if len(names) >= 2 else [0] * len(found), dtype=int) if names else None
         return label_series(names, positions, frame)
 
     @locked
@@ -164,10 +171,3 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         names = list(self._labels.names)
         rows = [self._named(self._probabilities(row)) for row in rows_of(frame, self._takes_words)]
         return label_frame({y: np.array([row[y] for row in rows]) for y in names}, frame)
-
-
-def _best(probabilities: list[float]) -> int:
-    """The position of the largest; of two that are equal, the positive one."""
-    if len(probabilities) == 2:
-        return int(probabilities[1] >= probabilities[0])
-    return probabilities.index(max(probabilities))

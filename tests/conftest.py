@@ -1,10 +1,10 @@
-"""What several test files share."""
+"""Fixtures and options shared by the tests."""
 
 from __future__ import annotations
 
 import os
 
-# Threads of OpenBLAS that wait for each other on a busy machine make a small Cholesky a thousand times slower.
+# On a busy machine, OpenBLAS threads that wait for each other make a small Cholesky a thousand times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import gc
@@ -16,16 +16,16 @@ FAST_FILES = {"test_linalg.py", "test_kernels.py", "test_losses.py"}
 FAST_FOLDER = Path(__file__).parent / "core"
 PARTLY_FAST = {"test_conformance.py", "test_twins.py", "conftest.py"}
 NOT_FAST = {
-    "test_a_name_that_raises_leaves_the_expansion_whole",
-    "test_every_variant_computes_the_same",
-    "test_the_size_is_that_of_what_is_held",
+    "test_a_name_that_raises_leaves_a_valid_expansion",
+    "test_all_variants_agree",
+    "test_the_reported_size_is_the_allocated_one",
     "test_the_bits_of_a_model_do_not_depend_on_threads",
 }
 collect_ignore = ["long", "reference"]  # python -m pytest tests/long; the reference implementations have no tests
 
 
 def pytest_ignore_collect(collection_path, config):
-    """``-m fast`` does not read the files that have nothing of it."""
+    """With ``-m fast``, skip files without such tests."""
     fast = collection_path.parent == FAST_FOLDER or collection_path.name in {*FAST_FILES, *PARTLY_FAST}
     others = collection_path.suffix == ".py" and not fast
     return True if others and config.option.markexpr == "fast" and collection_path.is_file() else None
@@ -36,7 +36,7 @@ def pytest_sessionstart():
 
 
 def pytest_collection_finish():
-    """Thousands of collected tests are nothing that the collector of garbage has to go through again and again."""
+    """Exempt the thousands of collected tests from garbage collection."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -44,7 +44,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session")
 def data_home():
-    """The folder of real data sets, where this machine has it."""
+    """The folder of real data sets, if this machine has it."""
     home = os.environ.get("RIVER_DATA")
     if not home or not Path(home).is_dir():
         pytest.skip("RIVER_DATA names no folder of data sets")
@@ -52,7 +52,7 @@ def data_home():
 
 
 def pytest_collection_modifyitems(items):
-    """``pytest -m fast``: the core, of each class the first meeting with its twin, five odd classes' conformance."""
+    """``pytest -m fast``: the core, each class's first comparison with its reference, five classes' conformance."""
     from tests.discovery import ODD
 
     for item in items:

@@ -1,4 +1,4 @@
-"""The public classes, found by looking, and models of them in every mode that they have."""
+"""The public classes, discovered, and models of them in every mode."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CLASSES = {
     if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Classifier | base.Regressor)
 }
 
-# Five that differ most: halvings and many classes, a target, no support vectors, an average of all models, hints.
+# Five very different classes: halving and many labels, a regressor, no support vectors, averaging, hints.
 ODD = ("AhpatronClassifier", "BPARegressor", "FOGDClassifier", "NBSGDRegressor", "POMDRClassifier")
 
-# Parameters that choose a way of working, and all values that any class knows for them.
+# Parameters that choose a mode, with the values of all classes.
 MODES = {
     "maintenance": ("simple", "nearest", "projection", "removal", "approximate", "merging"),
     "merging": ("global", "nearest"),
@@ -44,17 +44,17 @@ def parameters(cls):
 
 
 def bounded(cls):
-    """Whether |S| ≤ budget is promised: NBSGD grows by design, other classes without a budget keep what they need."""
+    """Whether |S| ≤ budget is guaranteed: NBSGD grows by design, and some classes have no budget."""
     return parameters(cls).get("budget") is not None and not cls.__name__.startswith("NBSGD")
 
 
 def shares(cls):
-    """Whether the budget may be one for each label."""
+    """Whether the budget may be a ``PerClass``."""
     return "Budget" in str(inspect.signature(cls).parameters.get("budget"))
 
 
 def small(cls, **options):
-    """A model of at most 8 support vectors, where the class has a bound, with a seed, where it has one."""
+    """A model with at most 8 support vectors, if the class has a bound, and a seed, if it has one."""
     names = parameters(cls)
     defaults = {"budget": 8, "seed": 42, "n_components": 20}
     return cls(**{name: value for name, value in {**defaults, **options}.items() if name in names})
@@ -78,7 +78,7 @@ def variants(cls):
             try:
                 cls(**{name: value})
             except ValueError:
-                continue  # not one of this class's
+                continue  # not supported by this class
             yield f"{name}={value}", {name: value}
 
 
@@ -88,7 +88,7 @@ EVERY_VARIANT = [
 
 
 def snapshot(model):
-    """The model as bytes that do not depend on which objects are shared (a pickle without its memo)."""
+    """The model as bytes that do not depend on sharing of objects (a pickle without its memo)."""
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer)
     with warnings.catch_warnings():
@@ -104,6 +104,6 @@ def decision(model, x):
 
 
 def of_trees(model):
-    """What the trees of a mixture take: they grow, up to a bound that test_forest.py tests."""
+    """The memory of a mixture's trees: they grow, up to a bound tested in test_forest.py."""
     experts = getattr(getattr(model, "_f", None), "experts", ())
     return sum(sys.getsizeof(expert) for expert in experts if "forest" in expert.name)

@@ -1,7 +1,7 @@
-"""Small seeded streams of the kinds that kernels meet: dense, sparse, with features that come and go, with duplicates.
+"""Small seeded streams: dense, sparse, with features that appear and disappear, with duplicates.
 
-Each is a list of (x, y), y = -1.0 / +1.0 for "classification" and a float of the size of 1 for "regression"; no model
-without a kernel can follow the target.
+Each is a list of (x, y), y = -1.0 / +1.0 for "classification" and a float of order 1 for "regression"; the target is
+non-linear.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def dense(task, n=200, seed=1, d=4):
 
 
 def sparse(task, n=200, seed=2, n_features=200, active=8):
-    """A few of many features in each sample, some of them frequent; names are ints."""
+    """Each sample has a few of many features, some of them frequent; names are ints."""
     rng = random.Random(seed)
     sign = [rng.choice((-1, 1)) for _ in range(n_features)]
     stream = []
@@ -41,7 +41,7 @@ def sparse(task, n=200, seed=2, n_features=200, active=8):
 
 
 def emerging(task, n=200, seed=3):
-    """New features come all the time and old ones are gone for ever; in between some have the value 0."""
+    """New features keep appearing and old ones disappear for good; some have the value 0."""
     rng = random.Random(seed)
     stream = []
     for t in range(n):
@@ -54,7 +54,7 @@ def emerging(task, n=200, seed=3):
 
 
 def duplicates(task, n=200, seed=4, distinct=12):
-    """A dozen points again and again, with noise in the target."""
+    """A dozen points, repeated, with a noisy target."""
     rng = random.Random(seed)
     points = [{"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)} for _ in range(distinct)]
     stream = []
@@ -65,7 +65,7 @@ def duplicates(task, n=200, seed=4, distinct=12):
 
 
 def unit(task, n=200, seed=5, d=3):
-    """Dense samples in the ball of radius 1, so that polynomial kernels stay of the size of 1."""
+    """Dense samples in the unit ball, so that polynomial kernels are of order 1."""
     rng = random.Random(seed)
     stream = []
     for _ in range(n):

@@ -1,4 +1,4 @@
-"""What errors advise works: each piece of code between backquotes is run as it is written."""
+"""The advice in errors works: code between backquotes is run as written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def model():
 
 
 def advised(error):
-    """The advice, and the pieces of code in it."""
+    """The advice and its pieces of code."""
     text = str(error.value)
     assert "\n" not in text and len(text) < 400
     return text, re.findall(r"`([^`]*)`", text)
@@ -35,15 +35,15 @@ def learn(pipeline, stream):
     return pipeline
 
 
-def refusal(stream):
-    """The error of a bare model for the first sample."""
+def rejection(stream):
+    """The error of a bare model for the first sample, taken apart."""
     with pytest.raises((TypeError, ValueError), match=r"^feature 'b' is .*kernels need") as error:
         model().learn_one(*stream[0])
     return advised(error)
 
 
 def okl_takes(text, stream):
-    """The classes that the advice names take the samples as they are."""
+    """The classes named in the advice accept the samples."""
     names = re.findall(r"OKL\w+", text)
     assert names == ["OKLClassifier", "OKLRegressor"]
     for name in names:
@@ -63,7 +63,7 @@ def names_of(value, x):
 
 
 def follow(code, value, stream):
-    """A pipeline is learned in place of the model, a dict in place of the sample, a number in place of the value."""
+    """Use a pipeline instead of the model, a dict instead of the sample, or a number instead of the value."""
     found = eval(code, names_of(value, stream[0][0]))
     if hasattr(found, "learn_one"):
         learn(found, stream)
@@ -82,7 +82,7 @@ GAPS = [math.nan, np.float32("nan"), decimal.Decimal("nan"), None, pd.NA, pd.NaT
 @pytest.mark.parametrize("gap", GAPS, ids=repr)
 def test_a_gap_is_left_out_or_imputed(gap):
     stream = [({"a": 1.0, "b": gap}, True), ({"a": 2.0, "b": 5.0}, False), ({"a": 3.0, "b": gap}, True)]
-    text, (left_out, imputed) = refusal(stream)
+    text, (left_out, imputed) = rejection(stream)
     okl_takes(text, stream)
     rest = eval(left_out, names_of(gap, stream[0][0]))
     assert rest == {"a": 1.0}
@@ -97,8 +97,8 @@ def test_a_gap_is_left_out_or_imputed(gap):
     assert all(math.isfinite(value) for value in scaler.transform_one({"a": 1.0, "b": 2.0}).values())
 
 
-def test_what_min_max_scaler_makes_of_a_new_feature():
-    """The error names the cause, and a scaler that does not do so."""
+def test_min_max_scaler_makes_a_new_feature_nan():
+    """The error names the cause and a scaler without the problem."""
     stream = [({"a": 1.0}, True), ({"a": 2.0}, False), ({"a": 1.0, "b": 2.0}, True)]
     with pytest.raises(ValueError, match=r"'b' is nan: .*MinMaxScaler makes NaN .*, StandardScaler does not") as error:
         learn(preprocessing.MinMaxScaler() | model(), stream)
@@ -106,7 +106,7 @@ def test_what_min_max_scaler_makes_of_a_new_feature():
     learn(preprocessing.StandardScaler() | model(), stream)
 
 
-def test_a_scaler_fills_no_gap_and_an_imputer_fills_none_that_is_nan():
+def test_scalers_and_imputers_do_not_fill_nan():
     """Why the advice is not shorter."""
     for step in (preprocessing.StandardScaler(), preprocessing.StatImputer(("b", stats.Mean()))):
         with pytest.raises(ValueError, match="'b' is nan"):
@@ -118,7 +118,7 @@ def test_a_scaler_fills_no_gap_and_an_imputer_fills_none_that_is_nan():
 
 def test_strings_are_encoded_or_left_out():
     stream = [({"a": 1.0, "n": 2, "b": b}, b == "red") for b in ("red", "blue", "green", "red")]
-    text, (encoded, left_out) = refusal(stream)
+    text, (encoded, left_out) = rejection(stream)
     okl_takes(text, stream)
     pipeline = learn(eval(encoded, names_of("red", {})), stream)
     names = {"a", "n", "b_red", "b_blue", "b_green"}
@@ -152,23 +152,23 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("value", OTHERS.values(), ids=OTHERS)
-def test_what_is_no_number_is_converted_or_left_out(value):
+def test_non_numbers_are_converted_or_left_out(value):
     stream = [({"a": 1.0, "b": value}, True), ({"a": 2.0, "b": value}, False)]
-    _, codes = refusal(stream)
+    _, codes = rejection(stream)
     assert len(codes) == 1
     follow(codes[0], value, stream)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, decimal.Decimal("inf")], ids=repr)
 def test_infinity_is_left_out_or_replaced(value):
-    text, codes = refusal([({"a": 1.0, "b": value}, True)])
+    text, codes = rejection([({"a": 1.0, "b": value}, True)])
     assert "largest value that can occur, or leave it out" in text and not codes
     learn(model(), [({"a": 1.0, "b": max(-1e6, min(float(value), 1e6))}, True), ({"a": 1.0}, False)])
 
 
 @pytest.mark.parametrize("value", [1e51, 1e300, 10**400], ids=["1e51", "1e300", "10**400"])
-def test_a_value_that_is_too_large_is_divided_or_its_logarithm_taken(value):
-    text, _ = refusal([({"a": 1.0, "b": value}, True)])
+def test_too_large_values_are_divided_or_their_logarithm_is_taken(value):
+    text, _ = rejection([({"a": 1.0, "b": value}, True)])
     assert "divide it by a constant, or take its logarithm" in text
     scale = 10**399 if isinstance(value, int) else 1e299
     learn(model(), [({"b": value / scale}, True), ({"b": math.log(value)}, False)])
@@ -190,7 +190,7 @@ COLUMNS = {
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_frames(name, library):
-    """Each library has its own piece of code, the one of pandas first."""
+    """Each library has its own piece of code, pandas first."""
     values = COLUMNS[name]
     if name == "categories":
         values = library.Series(["red", "blue", "red"], dtype="category" if library is pd else pl.Categorical)

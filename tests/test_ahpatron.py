@@ -1,4 +1,4 @@
-"""AVP and Ahpatron: what a halving keeps, the projection that it makes, and the perceptron as their limit."""
+"""AVP and Ahpatron: halving, its projection, and the perceptron as a limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests import streams
 STREAM = streams.dense("classification", n=400)
 
 
-def test_avp_that_waits_for_mistakes_is_the_perceptron():
+def test_avp_in_the_limit_is_the_perceptron():
     """ε → 1, λ = 1, U = ∞."""
     avp, perceptron = AVPClassifier(epsilon=1.0 - 1e-12), KernelPerceptronClassifier()
     for x, y in STREAM:
@@ -27,7 +27,7 @@ def test_avp_that_waits_for_mistakes_is_the_perceptron():
     assert avp.n_support_vectors > 50
 
 
-def test_ahpatron_with_room_is_avp():
+def test_ahpatron_below_the_budget_is_avp():
     avp = AVPClassifier(radius=3.0, learning_rate=0.3, epsilon=0.4)
     ahpatron = AhpatronClassifier(budget=400, radius=3.0, learning_rate=0.3, epsilon=0.4)
     for x, y in STREAM:
@@ -37,7 +37,7 @@ def test_ahpatron_with_room_is_avp():
 
 
 def test_the_adaptive_rate_follows_the_mistakes():
-    """Corollary 2; the mistakes are counted here, and margin errors are not among them."""
+    """Corollary 2, with mistakes counted here; margin errors are not mistakes."""
     model = AVPClassifier(kernels.RBF(0.5), radius=3.0, learning_rate="adaptive", epsilon=0.5)
     mistakes = margin_errors = 0
     for x, y in STREAM:
@@ -98,7 +98,7 @@ def test_a_halving_minimises_equation_6_and_keeps_the_norm(budget):
     np.testing.assert_allclose(f.coefficients[np.argsort(f.births)], beta[order], rtol=1e-4, atol=1e-6)
 
 
-def test_the_largest_half_keeps_the_older_of_equals():
+def test_the_largest_half_keeps_the_older_in_ties():
     births = np.array([7, 3, 5, 0, 2, 1])
     one = 1.0 + 1e-12
     assert set(_largest_half(np.array([1.0, one, 1.0, 1.0, one, 1.0]), births)) == {3, 5, 4}
@@ -107,8 +107,8 @@ def test_the_largest_half_keeps_the_older_of_equals():
     assert len(_largest_half(np.ones(1), births[:1])) == 0
 
 
-def test_what_cancelled_is_not_stretched():
-    """Half of the budget on one point with both labels is 0 up to rounding; ‖f‖ times that could be anything."""
+def test_a_cancelled_half_is_not_rescaled():
+    """If half the budget is one point with both labels, the halved f is rounding."""
     model = AhpatronClassifier(kernels.RBF(0.5), budget=4)
     f = model._f
     for value, c in ((0.0, 1.0), (0.0, -1.0 - 1e-14), (9.0, 0.01), (-9.0, 0.01)):
@@ -120,7 +120,7 @@ def test_what_cancelled_is_not_stretched():
 
 
 @pytest.mark.parametrize("ridge", [5e-4, 1e-300])
-def test_duplicates_do_no_harm(ridge):
+def test_duplicates_are_harmless(ridge):
     rng = random.Random(7)
     model = AhpatronClassifier(kernels.RBF(0.5), budget=30, ridge=ridge)
     for _ in range(2000):
@@ -130,7 +130,7 @@ def test_duplicates_do_no_harm(ridge):
         assert abs(model.decision_function_one(x)) <= math.sqrt(30) / 2 * (1 + 1e-6)
 
 
-def test_a_ridge_is_raised_until_there_is_a_factor():
+def test_the_ridge_is_raised_until_the_factorisation_exists():
     indefinite = np.array([[1.0, 1.0 + 1e-9], [1.0 + 1e-9, 1.0]])
     solution = solve_with_ridge(indefinite, np.array([1.0, 1.0]), 0.0)
     np.testing.assert_allclose(solution, [0.5, 0.5], rtol=1e-6)
@@ -148,6 +148,6 @@ def test_a_ridge_is_raised_until_there_is_a_factor():
         (AhpatronClassifier, {"ridge": 0.0}, "ridge is 0.0"),
     ],
 )
-def test_what_the_theory_forbids_is_refused(cls, options, message):
+def test_parameters_outside_the_theory_are_rejected(cls, options, message):
     with pytest.raises(ValueError, match=message):
         cls(**options)

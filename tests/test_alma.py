@@ -1,4 +1,4 @@
-"""ALMA₂ with kernels, its twin, and river's linear form."""
+"""ALMA₂ with kernels against a reference implementation and river's linear class."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Twin(reference.Twin):
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"alpha": 0.5, "B": 2.0, "C": 0.7}])
-def test_it_is_its_twin(stream, ours, theirs, options):
+def test_it_matches_the_reference(stream, ours, theirs, options):
     model = ALMAClassifier(ours, **options)
     alpha = options.get("alpha", 0.9)
     twin = Twin(theirs, alpha, options.get("B", 1.0 / alpha), options.get("C", math.sqrt(2.0)))
@@ -51,8 +51,8 @@ def test_it_is_its_twin(stream, ours, theirs, options):
         assert model.n_support_vectors == len(twin.support)
 
 
-def test_with_a_linear_kernel_it_is_rivers():
-    """On samples of length 1, which river's does not make itself."""
+def test_with_a_linear_kernel_it_equals_rivers():
+    """On samples of norm 1; river's class does not normalise."""
     model, linear = ALMAClassifier(kernels.Linear()), linear_model.ALMAClassifier()
     for x, y in streams.dense("classification"):
         length = math.sqrt(sum(v * v for v in x.values()))

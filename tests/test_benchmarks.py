@@ -1,4 +1,4 @@
-"""What the benchmarks share: results are kept by content; and the tables that say which model is the best."""
+"""The benchmarks' shared code: results cached by content, and comparison tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.speed import growth
 from river_okl import AhpatronClassifier, BPAClassifier, OKLClassifier
 
 
-def test_a_class_is_known_by_its_file_and_what_it_imports(tmp_path, monkeypatch):
+def test_the_digest_of_a_class_covers_its_file_and_imports(tmp_path, monkeypatch):
     package = tmp_path / "river_okl"
     (package / "_core").mkdir(parents=True)
     files = {
@@ -52,13 +52,13 @@ def test_a_class_is_known_by_its_file_and_what_it_imports(tmp_path, monkeypatch)
 
 
 def test_every_script_can_be_imported():
-    """Those that take hours are run by hand; that what they need is there is seen here."""
+    """Some take hours and are run by hand; this checks their imports."""
     for path in runner.HERE.rglob("*.py"):
         importlib.import_module(".".join(path.relative_to(runner.HERE.parent).with_suffix("").parts))
 
 
-def test_answers_are_from_before_learning():
-    """And no more of them than the time allows."""
+def test_predictions_precede_learning():
+    """And stop at the time limit."""
     samples = [({"a": 1.0}, True), ({"a": 1.0}, True)]
     answers, seconds = timing.answers(AhpatronClassifier(), samples)
     assert answers == [(None, True), (True, True)] and seconds > 0.0
@@ -81,7 +81,7 @@ def test_times_are_compared_within_a_round():
 
 
 def test_content():
-    """Parameters, also of inner models, and the classes are content; that a model has learned is not."""
+    """The content consists of classes and parameters, also of inner models, but not of learned state."""
     models = [
         AhpatronClassifier(),
         AhpatronClassifier(budget=50),
@@ -97,11 +97,11 @@ def test_content():
     assert runner.digest(runner.content(models[0])) == keys[0]
 
 
-def test_cache_goes_on_after_an_interruption(tmp_path):
+def test_the_cache_resumes_after_an_interruption(tmp_path):
     path = tmp_path / "results.jsonl"
     runner.Cache(path).keep("one", error=1.0)
     with open(path, "a") as file:
-        file.write('{"key": "two", "err')  # the process was killed
+        file.write('{"key": "two", "err')  # a killed process
     cache = runner.Cache(path)
     assert cache.rows == {"one": {"key": "one", "commit": runner.commit(), "error": 1.0}}
     cache.keep("three", error=3.0)
@@ -126,7 +126,7 @@ def test_report_replaces_a_section(tmp_path):
 
 
 def test_comparison():
-    """Equals share a rank, a model that is not whole has no mean, one that was stopped a star."""
+    """Ties share a rank, an incomplete model has no mean, a stopped one a star."""
     found = {
         ("Bananas", "NoChange"): {"rows": 10, "of": 10, "accuracy": 90.0},
         ("Bananas", "PA"): {"rows": 10, "of": 10, "accuracy": 90.0},
@@ -190,7 +190,7 @@ def test_untuned(small, tmp_path, monkeypatch):
 
 
 def test_long(tmp_path, monkeypatch):
-    """What was measured of River's models stands, whatever has changed since; ours must be as the code is now."""
+    """Results of River's models stay valid; ours must be of the current code."""
     for module, name, value in ((long, "ROWS", 400), (long, "WINDOWS", 4), (figures, "DOCS", tmp_path)):
         monkeypatch.setattr(module, name, value)
     caches = long.load, long.samples_digest
@@ -234,8 +234,8 @@ def test_ablation(small, tmp_path):
     assert "\n| LED | " in text and "\n| Friedman | " in text
 
 
-def test_a_silenced_part_does_not_count():
-    """Also when a third label brings other experts; a copy has all of them."""
+def test_a_silenced_part_has_no_effect():
+    """Even if a third label adds experts; a copy has all parts."""
     model, whole = OKLClassifier(), OKLClassifier()
     model._f.silence("pool", "half of the features", "stack")
     for i, (x, y) in enumerate(streams.synth.LED(noise_percentage=0.1, seed=1).take(400)):
@@ -253,7 +253,7 @@ def test_a_silenced_part_does_not_count():
 
 
 def test_words(tmp_path, monkeypatch, capsys):
-    """A table of accuracies and one of times; a stream whose file is not there is left out."""
+    """A table of accuracies and one of times; streams without a file are left out."""
     monkeypatch.setattr(words, "ROWS", 300)
     monkeypatch.delenv("RIVER_DATA", raising=False)
     words.load.cache_clear()
@@ -265,7 +265,7 @@ def test_words(tmp_path, monkeypatch, capsys):
 
 
 def test_rare(tmp_path, monkeypatch):
-    """A table of areas and one of losses; the rare label is as rare as it says."""
+    """A table of areas and one of losses; the rare label has the stated frequency."""
     monkeypatch.setattr(rare, "ROWS", 500)
     rare.main(["--streams", "Bananas", "SEA", "--models", "OKL", "LogisticRegression", "--output", str(tmp_path)])
     text = (tmp_path / "rare.md").read_text()
@@ -273,8 +273,8 @@ def test_rare(tmp_path, monkeypatch):
     assert "\n| SEA, 8 of 500 | " in text
 
 
-def test_the_leaderboard_has_every_model():
-    """All streams and models are in the tables that were published, OKL first."""
+def test_the_leaderboard_is_complete():
+    """All streams and models are in the published tables, OKL first."""
     text = (runner.RESULTS / "untuned.md").read_text()
     for heading, among in (("1. Accuracy", untuned.CLASSIFIERS), ("4. Regression", untuned.REGRESSORS)):
         table = text.partition(f"## {heading}")[2].partition("\n## ")[0].splitlines()[2:]
@@ -285,7 +285,7 @@ def test_the_leaderboard_has_every_model():
 
 
 def test_defaults(tmp_path, monkeypatch):
-    """Rows for parameters, bandwidths and budgets; the second time nothing is measured."""
+    """Rows for parameters, bandwidths and budgets; a second run measures nothing."""
     monkeypatch.setattr(defaults, "BUDGET_STREAMS", ("Bananas", "Friedman"))
     options = ["--streams", "Bananas", "Friedman", "--rows", "60", "--cache", str(tmp_path), "--output", str(tmp_path)]
     defaults.main(options)
@@ -300,7 +300,7 @@ def test_defaults(tmp_path, monkeypatch):
 
 
 def test_growth(tmp_path, monkeypatch):
-    """Each of what grows has a table, and a panel of the one picture."""
+    """Each growing quantity has a table and a panel of the picture."""
     sweeps = [(title, values[:1], columns) for title, values, columns in growth.SWEEPS]
     for name, value in {"SWEEPS": sweeps, "LENGTHS": [100], "bounded": lambda kind: []}.items():
         monkeypatch.setattr(growth, name, value)
@@ -315,6 +315,6 @@ def test_growth(tmp_path, monkeypatch):
     "name", ["Bananas", "SEA", "Agrawal", "RandomRBFDrift", "LED", "ImageSegments", "FriedmanDrift"]
 )
 def test_streams(small, name):
-    """The targets are of the kind that the table of streams says."""
+    """Targets have the type stated in the table of streams."""
     labels, classes = {y for _, y in streams.load(name, True)}, streams.STREAMS[name].classes
     assert labels == {False, True} if classes == 2 else 2 < len(labels) <= classes if classes else len(labels) > 50

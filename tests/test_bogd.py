@@ -1,4 +1,4 @@
-"""BOGD and BOGD++: the removal is unbiased, by enumeration of all that can be drawn."""
+"""BOGD and BOGD++: the removal is unbiased, by enumeration of all outcomes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from river_okl.algorithms.bogd import staying_probabilities
 from tests import reference, streams
 
 
-class Told:
-    """A random generator that says one number."""
+class Scripted:
+    """A random generator with one fixed number."""
 
     def __init__(self, u):
         self.u = u
@@ -52,7 +52,7 @@ def test_the_removal_is_unbiased(sampling, kernel):
     removed = set()
     for i in np.flatnonzero(q > 0.0):
         outcome = copy.deepcopy(model)
-        outcome._rng = Told((edges[i] + edges[i + 1]) / 2.0)
+        outcome._rng = Scripted((edges[i] + edges[i + 1]) / 2.0)
         outcome._remove_one()
         assert outcome.n_support_vectors == n - 1
         removed |= set(model._f.births) - set(outcome._f.births)

@@ -1,4 +1,4 @@
-"""BPA: its choice and its step against a general solver, the neighbours that it remembers, PA-I as its limit."""
+"""BPA: its choice and step against a general solver, cached neighbours, PA-I as a limit."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def least_objective(model, K, alpha, r, V, y):
         return np.append((K @ change(v[:-1]))[V], model.C)
 
     def at_least_0(side, constant):
-        """The slack and side · f'(x_t) are more than a constant."""
+        """The slack plus side · f'(x_t), at least a constant."""
         slope = np.append(side * K[-1, V], 1.0)
         value = side * (f_t - K[-1, r] * alpha[r]) - constant
         return {"type": "ineq", "fun": lambda v: slope @ v + value, "jac": lambda v: slope}
@@ -81,7 +81,7 @@ def least_objective(model, K, alpha, r, V, y):
     [(kernels.RBF(0.5), rbf), (kernels.Polynomial(2, gamma=0.4), quadratic)],
     ids=["rbf", "polynomial"],
 )
-def test_no_other_step_has_a_smaller_objective(cls, maintenance, kernel, function):
+def test_the_step_minimises_the_objective(cls, maintenance, kernel, function):
     """Over all r to remove and all β, as the paper states the problem."""
     model = cls(kernel, budget=BUDGET, C=0.4, maintenance=maintenance)
     compared = 0
@@ -111,7 +111,7 @@ def test_no_other_step_has_a_smaller_objective(cls, maintenance, kernel, functio
 
 @pytest.mark.parametrize(("cls", "pa"), [(BPAClassifier, KernelPAClassifier), (BPARegressor, KernelPARegressor)])
 @MAINTENANCE
-def test_with_room_it_is_pa_i(cls, pa, maintenance):
+def test_below_the_budget_it_is_pa_i(cls, pa, maintenance):
     bpa, unbounded = cls(budget=150, C=0.3, maintenance=maintenance), pa(C=0.3)
     for x, y in streams.dense(task(cls), n=150):
         assert decision(bpa, x) == decision(unbounded, x)
@@ -120,8 +120,8 @@ def test_with_room_it_is_pa_i(cls, pa, maintenance):
 
 
 @pytest.mark.parametrize("kernel", [None, kernels.RBF(0.5), kernels.Polynomial(2, gamma=0.4)], ids=str)
-def test_the_remembered_neighbours_are_the_nearest(kernel):
-    """Through replacements, and while γ moves with the stream."""
+def test_the_cached_neighbours_are_the_nearest(kernel):
+    """After replacements, and while γ changes."""
     model = BPAClassifier(kernel, budget=12, maintenance="nearest")
     f = model._f
     for t, (x, y) in enumerate(streams.dense("classification", n=400)):
@@ -137,8 +137,8 @@ def test_the_remembered_neighbours_are_the_nearest(kernel):
 
 @BOTH
 @MAINTENANCE
-def test_near_duplicates_do_no_harm(cls, maintenance):
-    """2,000 points in two heaps, exact copies among them: all projections are on nearly dependent points."""
+def test_near_duplicates_are_harmless(cls, maintenance):
+    """2,000 points in two clusters, with exact copies: all projections are on nearly dependent points."""
     rng = random.Random(7)
     model = cls(kernels.RBF(0.5), budget=10, maintenance=maintenance)
     for t in range(2000):

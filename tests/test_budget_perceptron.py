@@ -1,4 +1,4 @@
-"""The budget perceptron and its twin."""
+"""The budget perceptron against a reference implementation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Twin(reference.Twin):
 
 @pytest.mark.parametrize("stream", list(streams.KINDS))
 @pytest.mark.parametrize(("budget", "tolerance"), [(12, 0.0), (12, 0.7), (1, 0.0)])
-def test_it_is_its_twin(stream, budget, tolerance):
+def test_it_matches_the_reference(stream, budget, tolerance):
     for ours, theirs in [(kernels.RBF(0.5), reference.rbf(0.5)), (kernels.Polynomial(2), reference.polynomial(2))]:
         model = BudgetPerceptronClassifier(ours, budget=budget, tolerance=tolerance)
         twin = Twin(theirs, budget, tolerance)
@@ -46,7 +46,7 @@ def test_it_is_its_twin(stream, budget, tolerance):
         assert model.n_support_vectors == budget
 
 
-def test_without_a_full_cache_it_is_the_perceptron():
+def test_below_the_budget_it_is_the_perceptron():
     model, perceptron = BudgetPerceptronClassifier(budget=500), KernelPerceptronClassifier()
     for x, y in streams.dense("classification"):
         model.learn_one(x, y)

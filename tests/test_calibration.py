@@ -1,4 +1,4 @@
-"""Probabilities: a sigmoid whose slope follows the stream."""
+"""Probabilities: a sigmoid whose slope is fitted to the stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.streams import CLASSIFICATION, dense
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
-def test_the_slope_that_made_the_labels_is_found(size):
+def test_the_true_slope_is_found(size):
     """Labels drawn with P(+1 | s) = σ(1.7 s / size): the mean of the fitted factor is within 10 % of 1.7 / size."""
     rng, fit, factors = random.Random(1), Calibration(), []
     for t in range(20_000):
@@ -28,7 +28,7 @@ def test_the_slope_that_made_the_labels_is_found(size):
     assert np.mean(factors) == pytest.approx(1.7, rel=0.1)
 
 
-def test_scores_that_shrink_are_followed():
+def test_shrinking_scores_are_followed():
     rng, fit, loss = random.Random(2), Calibration(), metrics.LogLoss()
     for t in range(1, 5001):
         s = rng.gauss(0, 1) * 1e4 / t
@@ -48,7 +48,7 @@ def test_a_probability_above_a_half_is_the_prediction():
         model.learn_one(x, y)
 
 
-def test_the_log_loss_has_its_own_sigmoid():
+def test_the_log_loss_uses_its_own_sigmoid():
     from river.optim.losses import Log
 
     model = OGDClassifier(loss=Log())
@@ -57,7 +57,7 @@ def test_the_log_loss_has_its_own_sigmoid():
     assert model.predict_proba_one(x)[1.0] == pytest.approx(sigmoid(model.decision_function_one(x)))
 
 
-def test_sane_for_anything():
+def test_extreme_margins_stay_in_range():
     fit = Calibration()
     for margin in (0.0, 0.0, 1e50, -1e50, 1e-300, -1.0, 5.0):
         fit.update(margin)

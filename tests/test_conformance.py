@@ -1,4 +1,4 @@
-"""What every public class promises, whatever its algorithm; the classes are found by looking (tests/discovery.py)."""
+"""Guarantees of every public class, whatever its algorithm; the classes are discovered (tests/discovery.py)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ each_bounded = pytest.mark.parametrize(
 
 
 def crossed(argnames, cases, values, ids=repr):
-    """One value for each case, in turn, and every value for five odd classes: a sum, where a product finds no more."""
+    """One value for each case, in turn, and every value for five classes, instead of the product of both."""
     return pytest.mark.parametrize(
         argnames,
         [
@@ -62,12 +62,12 @@ def learn(model, stream):
 
 
 def learned(cls, kind="dense", n=60, **options):
-    """A small model that has seen a stream."""
+    """A small trained model."""
     return learn(small(cls, **options), streams.KINDS[kind](task(cls), n=n))
 
 
-def test_no_class_is_forgotten():
-    """What an algorithm's file defines without an underscore is public, tested over and on a page of the README."""
+def test_every_class_is_public():
+    """Names without an underscore in an algorithm's file are public, tested and documented."""
     defined = {
         name
         for module in pkgutil.iter_modules(algorithms.__path__, "river_okl.algorithms.")
@@ -85,7 +85,7 @@ def test_no_class_is_forgotten():
 
 @pytest.fixture(scope="module")
 def read_once():
-    """River's checks read the same three files some twenty times for each class."""
+    """River's checks read the same three files about twenty times per class."""
     with pytest.MonkeyPatch.context() as patch:
         for dataset in (datasets.Phishing, datasets.ImageSegments, datasets.TrumpApproval):
             samples = list(dataset())
@@ -112,7 +112,7 @@ def test_the_documentation_has_its_parts(cls):
 
 
 @each_class
-def test_the_kernel_comes_first_and_all_else_by_keyword(cls):
+def test_parameters_other_than_the_kernel_are_keyword_only(cls):
     assert next(iter(parameters(cls))) == "kernel"
     assert cls().kernel is None
     if len(parameters(cls)) > 1:
@@ -146,7 +146,7 @@ def test_the_budget_is_never_exceeded(cls, options, kind):
 
 
 @each_variant
-def test_the_seed_and_the_stream_decide_the_model(cls, options):
+def test_seed_and_stream_determine_the_model(cls, options):
     stream = streams.dense(task(cls), n=120)
     first, second = (learn(small(cls, **options), stream) for _ in range(2))
     assert snapshot(first) == snapshot(second)
@@ -154,7 +154,7 @@ def test_the_seed_and_the_stream_decide_the_model(cls, options):
 
 
 def anew(value):
-    """An equal value of other objects, as another process would have it."""
+    """An equal value made of other objects, as in another process."""
     if isinstance(value, str):
         return "".join(list(value))
     if isinstance(value, tuple):
@@ -164,7 +164,7 @@ def anew(value):
 
 @each_variant
 def test_pickles_of_equal_models_are_equal(cls, options, tmp_path):
-    """Pickles refer to what they had before by identity, and texts of a model may be one object or several."""
+    """Pickles depend on identity, and equal strings of a model may be one object or several."""
     names = ["nearest", "budget", ("budget", "x"), "_f", "yes"]
     labels = {-1.0: "kernel", 1.0: "yes"} if task(cls) == streams.CLASSIFICATION else {}
     stream = [
@@ -179,7 +179,7 @@ def test_pickles_of_equal_models_are_equal(cls, options, tmp_path):
 
 
 @crossed(("cls", "options", "kind"), VARIANTS, ["dense", "sparse", "emerging"], str)
-def test_a_pickle_goes_on_identically(cls, options, kind):
+def test_a_pickle_continues_identically(cls, options, kind):
     stream = streams.KINDS[kind](task(cls), n=120)
     model = learn(small(cls, **options), stream[:50])
     restored, copied = pickle.loads(pickle.dumps(model)), copy.deepcopy(model)
@@ -192,7 +192,7 @@ def test_a_pickle_goes_on_identically(cls, options, kind):
 
 
 @each_variant
-def test_a_clone_starts_again(cls, options):
+def test_a_clone_is_untrained(cls, options):
     model = small(cls, **options)
     fresh, stream = snapshot(model), streams.dense(task(cls), n=80)
     learn(model, stream)
@@ -202,7 +202,7 @@ def test_a_clone_starts_again(cls, options):
 
 @crossed(("cls", "options", "kind"), VARIANTS, ["dense", "sparse", "emerging"], str)
 def test_predictions_change_nothing(cls, options, kind):
-    """Neither that of the sample to be learned, which the row memo serves, nor any other; nor the memo itself."""
+    """Neither for the next sample to be learned, which uses the row memo, nor for others; nor does the memo."""
     stream = streams.KINDS[kind](task(cls), n=100)
     asked, silent, forgetful = (small(cls, **options) for _ in range(3))
     if hasattr(forgetful, "_f"):
@@ -233,8 +233,8 @@ def test_a_sample_may_change_between_predicting_and_learning(cls, options):
 
 
 @each_class
-def test_x_is_not_kept(cls):
-    """What the caller does with the dict afterwards is of no concern to the model."""
+def test_x_is_not_stored(cls):
+    """Later changes to the caller's dict do not affect the model."""
     stream = streams.dense(task(cls), n=60)
     model, other = small(cls), small(cls)
     x = {}
@@ -257,7 +257,7 @@ def test_x_is_not_kept(cls):
     EVERY_CLASSIFIER,
     [(False, True), (0, 1), (-1, 1), (np.False_, np.True_), (-1.0, 1.0), ("ham", "spam"), ((1, 2), (3,))],
 )
-def test_labels_come_back_as_they_went_in(cls, negative, positive):
+def test_labels_keep_value_and_type(cls, negative, positive):
     stream = streams.dense(streams.CLASSIFICATION, n=80)
     while stream[0][1] > 0:  # of strings the second label is the positive one
         stream.pop(0)
@@ -278,7 +278,7 @@ def test_labels_come_back_as_they_went_in(cls, negative, positive):
 
 
 @each_classifier
-def test_numbers_keep_their_sign_whichever_comes_first(cls):
+def test_the_sign_of_numeric_labels_does_not_depend_on_their_order(cls):
     stream = streams.dense(streams.CLASSIFICATION, n=40)
     while stream[0][1] < 0:
         stream.pop(0)
@@ -306,7 +306,7 @@ THREE_LABELS = [((False, True, 2),), (("a", "b", "c"),), ((0, 1, -1),)]
 
 
 @crossed(("cls", "labels"), [case for case in EVERY_CLASSIFIER if case.id in BINARY], THREE_LABELS)
-def test_a_third_label_is_refused(cls, labels):
+def test_a_third_label_is_rejected(cls, labels):
     model = small(cls)
     for x, y in streams.dense(streams.CLASSIFICATION, n=30):
         model.learn_one(x, labels[y > 0])
@@ -326,7 +326,7 @@ def three_labels(labels, n=90):
 
 
 @crossed(("cls", "labels"), [case for case in EVERY_CLASSIFIER if case.id in MULTICLASS], THREE_LABELS)
-def test_a_third_label_is_welcome(cls, labels):
+def test_a_third_label_is_accepted(cls, labels):
     stream = three_labels(labels)
     model, restored = small(cls), None
     for t, (x, y) in enumerate(stream):
@@ -352,7 +352,7 @@ def test_a_third_label_is_welcome(cls, labels):
     assert snapshot(model) == before
 
 
-# Input that is refused --------------------------------------------------------------------------------------------
+# Rejected input ----------------------------------------------------------------------------------------------------
 
 BAD_VALUES = [math.nan, math.inf, -math.inf, None, "text", b"bytes", 1e60, -1e51, [1.0], 1j, {}, 10**400]
 
@@ -376,7 +376,7 @@ def test_a_bad_feature_is_named_and_changes_nothing(cls, value):
 
 
 @each_class
-def test_a_bad_first_sample_leaves_a_fresh_model(cls):
+def test_a_bad_first_sample_leaves_an_untrained_model(cls):
     model = small(cls)
     before = snapshot(model)
     y = "yes" if issubclass(cls, base.Classifier) else 1.0
@@ -386,7 +386,7 @@ def test_a_bad_first_sample_leaves_a_fresh_model(cls):
 
 
 @crossed(("cls", "x"), EVERY_CLASS, [None, 3, "text", [1.0, 2.0], ((("a", 1.0),),)])
-def test_a_sample_is_a_dict(cls, x):
+def test_samples_must_be_dicts(cls, x):
     model = learned(cls)
     before = snapshot(model)
     with pytest.raises(TypeError, match="dict"):
@@ -395,7 +395,7 @@ def test_a_sample_is_a_dict(cls, x):
 
 
 @each_class
-def test_a_bad_target_is_refused(cls):
+def test_a_bad_target_is_rejected(cls):
     model = learned(cls)
     before, x = snapshot(model), {"x0": 1.0}
     bad = [None, math.nan, [1], {}, np.array([1.0, 2.0])]
@@ -408,7 +408,7 @@ def test_a_bad_target_is_refused(cls):
 
 
 @crossed(("cls", "w"), EVERY_CLASS, [-1.0, math.nan, math.inf, "1", None, 1j, [1.0]])
-def test_a_bad_weight_is_refused(cls, w):
+def test_a_bad_weight_is_rejected(cls, w):
     model = learned(cls)
     before = snapshot(model)
     with pytest.raises((ValueError, TypeError), match=r"^w is"):
@@ -417,7 +417,7 @@ def test_a_bad_weight_is_refused(cls, w):
 
 
 @each_class
-def test_numbers_of_any_type_are_numbers(cls):
+def test_features_may_be_numbers_of_any_type(cls):
     from decimal import Decimal
     from fractions import Fraction
 
@@ -435,7 +435,7 @@ def test_numbers_of_any_type_are_numbers(cls):
 
 
 @each_class
-def test_weights_of_any_type_are_numbers(cls):
+def test_weights_may_be_numbers_of_any_type(cls):
     from decimal import Decimal
     from fractions import Fraction
 
@@ -447,13 +447,13 @@ def test_weights_of_any_type_are_numbers(cls):
     assert snapshot(model) == snapshot(plain)
 
 
-# What they keep are values at the points, or a solution: where the bandwidth moves, the coefficients are others.
+# They store values at the points, or a solution: if the bandwidth changes, so do the coefficients.
 KEEPS_VALUES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor", "TVMClassifier")
 
 
 @each_variant
 def test_a_sample_of_weight_0_adds_nothing(cls, options):
-    """It may shrink f, as every sample without a loss does with l2, but by one factor for all of it."""
+    """It may shrink f by a common factor, as samples without a loss do with l2."""
     model = learned(cls, n=60, **options)
     before = model.support_vectors
     for x, y in streams.dense(task(cls), n=70, seed=9):
@@ -469,7 +469,7 @@ def test_a_sample_of_weight_0_adds_nothing(cls, options):
 
 
 @each_class
-def test_weight_1_is_no_weight(cls):
+def test_weight_1_is_the_default(cls):
     stream = streams.dense(task(cls), n=60)
     weighted = small(cls)
     for x, y in stream:
@@ -510,7 +510,7 @@ def series_of(library, values):
 
 
 @crossed(("cls", "options", "library"), VARIANTS, ["pandas", "polars"], str)
-def test_many_is_one_by_one(cls, options, library):
+def test_mini_batches_equal_single_samples(cls, options, library):
     stream = streams.dense(task(cls), n=90)
     many, one = small(cls, **options), small(cls, **options)
     for start in (0, 30, 60):
@@ -554,7 +554,7 @@ def test_learn_many_takes_weights(cls):
 
 
 @each_class
-def test_learn_stream_is_one_by_one(cls):
+def test_learn_stream_equals_learn_one(cls):
     stream = streams.sparse(task(cls), n=60)
     batch = small(cls)
     batch.learn_stream(iter(stream))
@@ -659,7 +659,7 @@ CHOICES = ("maintenance", "sampling", "projection")
 
 
 @each_class
-def test_nonsense_is_refused(cls):
+def test_invalid_parameters_are_rejected(cls):
     for name, default in parameters(cls).items():
         values = ["nonsense", None, 1, []] if name in CHOICES else NONSENSE.get(name, NUMBERS)
         for value in values:
@@ -671,8 +671,8 @@ def test_nonsense_is_refused(cls):
 
 
 @pytest.mark.parametrize("cls", [cls for cls in CLASSES.values() if "loss" in parameters(cls)])
-def test_a_regressor_refuses_a_binary_loss(cls):
-    """The other way round is meaningful: squared error on labels of -1 and +1."""
+def test_a_regressor_rejects_a_binary_loss(cls):
+    """The converse is meaningful: squared error on labels -1 and +1."""
     if issubclass(cls, base.Regressor):
         with pytest.raises(TypeError, match="loss"):
             cls(loss=optim.losses.Hinge())
@@ -692,7 +692,7 @@ MUTABLE = [(cls, name) for cls in CLASSES.values() for name in sorted(small(cls)
 @pytest.mark.parametrize(("cls", "name"), MUTABLE, ids=[f"{cls.__name__}-{name}" for cls, name in MUTABLE])
 def test_mutate_takes_effect(cls, name):
     stream = streams.dense(task(cls), n=80)
-    # a radius matters only where there was one, a step only where nothing clips it
+    # a radius has an effect only if there was one, a step only if it is not clipped
     options = {"radius": 1.0, "C": 0.7, "max_coef": 0.5} if name != "learning_rate" else {}
     values = [v for v in (0.013, 0.97, 7.3) if accepts(cls, {**options, name: v})]
     assert values
@@ -710,7 +710,7 @@ def test_mutate_takes_effect(cls, name):
 
 
 @pytest.mark.parametrize(("cls", "name"), MUTABLE, ids=[f"{cls.__name__}-{name}" for cls, name in MUTABLE])
-def test_mutate_refuses_nonsense(cls, name):
+def test_mutate_rejects_invalid_parameters(cls, name):
     model = learned(cls)
     before = snapshot(model)
     for value in ("nonsense", math.nan, -1.0, [], 1j):
@@ -745,7 +745,7 @@ def size(model):
 
 
 @each_class
-def test_the_memory_that_river_sees_holds_the_support_vectors(cls):
+def test_rivers_memory_usage_covers_the_support_vectors(cls):
     model = small(cls, budget=500)
     learn(model, streams.dense(task(cls), n=400, d=10))
     assert size(model) >= 8 * 12 * model.n_support_vectors + size(small(cls)) / 2
@@ -761,7 +761,7 @@ def test_memory_is_flat(cls):
 
 
 @pytest.mark.parametrize("cls", without(GROWS_WITH_NAMES, [case for case in EVERY_CLASS if bounded(case.values[0])]))
-def test_memory_is_flat_where_every_sample_has_fresh_names(cls):
+def test_memory_is_flat_with_ever_new_feature_names(cls):
     model, rng = small(cls, kernel=kernels.RBF(0.1)), random.Random(5)
     sizes = []
     for t in range(5_000):
@@ -776,7 +776,7 @@ def test_memory_is_flat_where_every_sample_has_fresh_names(cls):
 
 
 @pytest.mark.parametrize(("cls", "options"), without(GROWS_WITH_NAMES, VARIANTS))
-def test_predicting_takes_no_memory(cls, options):
+def test_predicting_allocates_no_memory(cls, options):
     model = learned(cls, **options)
     before = 0
     for t in range(70):
@@ -786,7 +786,7 @@ def test_predicting_takes_no_memory(cls, options):
     assert size(model) <= before + 2000
 
 
-# What a model shows -----------------------------------------------------------------------------------------------
+# Inspection -------------------------------------------------------------------------------------------------------
 
 NOT_FROM_SUPPORT_VECTORS = (
     *("FOGDClassifier", "FOGDRegressor"),  # random features, no support vectors
@@ -801,7 +801,7 @@ PREDICT_WITH_F = [
 
 
 @crossed(("cls", "options", "kind"), PREDICT_WITH_F, ["dense", "sparse"], str)
-def test_the_support_vectors_are_the_decision(cls, options, kind):
+def test_support_vectors_reproduce_the_decision(cls, options, kind):
     if "averaged" in parameters(cls):
         options = {**options, "averaged": False}  # support_vectors are those of f, predictions are of the average
     if options.get("suffix"):
@@ -834,7 +834,7 @@ def test_support_vectors_are_a_copy(cls):
 
 @each_variant
 def test_the_unit_of_the_features_does_not_matter(cls, options):
-    """γ is taken from the stream; by a power of 2 every number is scaled exactly, so equality is to the last bit."""
+    """γ is data-driven; scaling by a power of 2 is exact, so the equality is to the last bit."""
     stream = streams.dense(task(cls), n=300)
     model, scaled = small(cls, **options), small(cls, **options)
     for x, y in stream:
@@ -859,7 +859,7 @@ EXTREMES = [0.0, -0.0, 5e-324, -1e-300, 1e-30, 1.0, -1.0, 1e10, -1e25, 1e50, -1e
 
 
 @each_variant
-def test_scores_stay_finite_whatever_comes(cls, options):
+def test_scores_stay_finite(cls, options):
     rng = random.Random(1)
     targets = [-1e50, -1.0, 0.0, 1e-300, 1.0, 1e12, 1e50] if issubclass(cls, base.Regressor) else [-1, 1]
     for kernel in (None, kernels.RBF(1e-3), kernels.Laplacian(1e6), kernels.RBF(1e-60) + kernels.Linear(1e-60)):
@@ -878,7 +878,7 @@ def test_scores_stay_finite_whatever_comes(cls, options):
 
 
 APPROXIMATE = {"learning_rate": 5.0, "radius": 100.0}  # B |α| is much larger than the norm
-FORGETTING = [  # with removal: what leaves is the oldest, with its whole weight
+FORGETTING = [  # removal evicts the oldest with its full weight
     variant
     for variant in VARIANTS
     if variant.values[0].__name__ in ("BSGDRegressor", "NBSGDRegressor") and "maintenance" not in variant.values[1]
@@ -890,8 +890,8 @@ def bounds(cls, options):
 
 
 @each_variant
-def test_the_same_sample_for_ever(cls, options):
-    """Singular Grams, conflicting labels: nothing explodes."""
+def test_one_sample_repeated(cls, options):
+    """Singular Gram matrices, conflicting labels: everything stays bounded."""
     model = small(cls, **{**bounds(cls, options), **options})
     rng = random.Random(2)
     for _ in range(500):
@@ -916,7 +916,7 @@ def test_empty_samples(cls):
 
 
 @pytest.mark.parametrize(("cls", "options"), [variant for variant in VARIANTS if variant not in FORGETTING])
-def test_it_learns_what_no_linear_model_can(cls, options):
+def test_it_learns_a_non_linear_concept(cls, options):
     """A circle inside a ring; the distance from the centre."""
     rng = random.Random(3)
     if isinstance(options.get("budget"), PerClass):
@@ -941,5 +941,5 @@ def test_it_learns_what_no_linear_model_can(cls, options):
         assert right > 0.8
 
 
-def test_what_is_public_is_documented_in_one_place():
+def test_public_members_are_documented_in_one_place():
     assert sorted(river_okl.__all__) == list(river_okl.__all__)

@@ -1,4 +1,4 @@
-"""Numbers that papers and independent programs agree on, on the real data; skipped where RIVER_DATA is not set."""
+"""Numbers on which papers and independent programs agree, on real data; skipped unless RIVER_DATA is set."""
 
 from __future__ import annotations
 

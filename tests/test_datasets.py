@@ -1,4 +1,4 @@
-"""The readers of the papers' data sets: what is in a file comes out, and nothing else does."""
+"""The readers of the papers' data sets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PACKERS = {"": bytes, ".bz2": bz2.compress, ".gz": gzip.compress, ".xz": lzma.co
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An empty RIVER_DATA, and an upstream that nothing but the tests' own files can come from."""
+    """An empty RIVER_DATA, and an upstream with only the tests' files."""
     monkeypatch.setenv("RIVER_DATA", str(tmp_path / "home"))
     monkeypatch.setattr(datasets, "_UPSTREAM", (tmp_path / "upstream").as_uri())
     return tmp_path / "home"
@@ -44,7 +44,7 @@ def write(home):
 
 
 def read(dataset):
-    """All samples. The tests' files are shorter than the originals, which is warned about."""
+    """All samples. The tests' files are shorter than the originals, which causes a warning."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*samples; the original has")
         return list(dataset)
@@ -88,7 +88,7 @@ def read(dataset):
         ("w7a", "train", 24_692, 300),
     ],
 )
-def test_sizes_are_those_of_the_papers(name, part, n_samples, n_features):
+def test_sizes_match_the_papers(name, part, n_samples, n_features):
     dataset = datasets.LIBSVM(name, part)
     assert (dataset.n_samples, dataset.n_features) == (n_samples, n_features)
     assert dataset.sparse
@@ -116,7 +116,7 @@ def test_task_and_classes():
     assert kinds["cadata"] == ("Regression", None)
 
 
-def test_unknown_names_list_the_known_ones():
+def test_errors_for_unknown_names_list_the_known_ones():
     with pytest.raises(ValueError, match=r"'a9b'.*a9a.*space_ga"):
         datasets.LIBSVM("a9b")
     with pytest.raises(ValueError, match=r"'test'.*train"):
@@ -127,7 +127,7 @@ def test_unknown_names_list_the_known_ones():
         datasets.LIBSVM("ijcnn1", "valid")
 
 
-# What a file says
+# Contents
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
@@ -202,13 +202,13 @@ rows = st.lists(st.tuples(st.dictionaries(st.integers(1, 8), numbers), numbers),
 
 @hypothesis.given(rows=rows, suffix=st.sampled_from(list(PACKERS)))
 @hypothesis.settings(deadline=None)
-def test_what_is_written_is_read(tmp_path_factory, rows, suffix):
+def test_written_values_are_read(tmp_path_factory, rows, suffix):
     lines = [" ".join([repr(y), *(f"{i}:{v!r}" for i, v in x.items())]) + os.linesep for x, y in rows]
     with fuzzed("cadata" + suffix, PACKERS[suffix]("".join(lines).encode()), tmp_path_factory):
         assert repr(read(datasets.LIBSVM("cadata"))) == repr(rows)
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_long_damaged_lines_are_shown_in_part(write):
     assert len(str(error.value)) < 1_000
 
 
-def test_a_file_without_line_ends_is_not_taken_into_memory(write, monkeypatch):
+def test_a_file_without_line_ends_is_not_read_into_memory(write, monkeypatch):
     monkeypatch.setattr(datasets, "_LONGEST_LINE", 1_000)
     write("a9a", "+1 1:1\n" + "+1 1:1 " * 1_000)
     with pytest.raises(ValueError, match=r"line 2: no end of line, in '\+1 1:1"):
@@ -278,7 +278,7 @@ def test_damaged_compression(write, suffix):
         (whole[: len(whole) // 2], cannot_be_read),
         (whole[:-1], cannot_be_read),
         (whole[:20] + b"\xff" * 100 + whole[120:], cannot_be_read),
-        # gzip notices this at the end of the file only, so that the parser may be the first
+        # gzip detects this only at the end of the file, so the parser may be first
         (whole[:10_000] + b"\0\0\0\0" + whole[10_004:], r"line \d+: "),
         (b"<html>404</html>", cannot_be_read),
     ):
@@ -289,7 +289,7 @@ def test_damaged_compression(write, suffix):
         assert "/regression/cadata" in str(error.value)
 
 
-def test_another_number_of_samples_is_warned_about(write):
+def test_a_wrong_number_of_samples_warns(write):
     path = write("german.numer", "1 1:1\n" * 999)
     with pytest.warns(UserWarning, match="999 samples; the original has 1,000") as caught:
         assert len(list(datasets.LIBSVM("german.numer"))) == 999
@@ -319,7 +319,7 @@ def test_files_are_streamed(write, suffix):
 # Missing files and downloads
 
 
-def test_missing_files_say_where_and_how(home):
+def test_errors_for_missing_files_say_where_to_put_them(home):
     for dataset in (datasets.LIBSVM("ijcnn1"), datasets.LIBSVM("ijcnn1", "both")):
         assert not dataset.is_downloaded
         with pytest.raises(FileNotFoundError) as error:
@@ -334,7 +334,7 @@ def test_missing_files_say_where_and_how(home):
     assert list((home / "LIBSVM").iterdir()) == []
 
 
-def test_only_what_is_missing_is_downloaded(write, tmp_path, capsys):
+def test_only_missing_files_are_downloaded(write, tmp_path, capsys):
     upstream = tmp_path / "upstream" / "binary"
     upstream.mkdir(parents=True)
     (upstream / "ijcnn1.bz2").write_bytes(bz2.compress(b"1 1:1\n"))
@@ -388,7 +388,7 @@ def test_a_broken_download_leaves_nothing_behind(home, monkeypatch):
 
 @contextlib.contextmanager
 def fuzzed(name, content, tmp_path_factory, folder="LIBSVM"):
-    """A RIVER_DATA with this one file. Hypothesis runs many examples in one test's fixtures."""
+    """A RIVER_DATA with one file. (Hypothesis runs many examples with the same fixtures.)"""
     home = tmp_path_factory.getbasetemp() / "fuzzed"
     path = home / folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -423,7 +423,7 @@ def check_reader(dataset, path):
 
 @st.composite
 def nearly_a_file(draw):
-    """A good file with up to two places changed."""
+    """A valid file with up to two changes."""
     content = "1 1:1 2:0.5\n-1 3:-1e3 8:0\n\n+1 4:.25 # five\n-1\n1 7:1 6:2\n"
     pieces = [*"\n\r\t  #0123456789", *":-+.,_\0éeE", "nan", "inf", "1e400", "4:99", ":1"]
     for _ in range(draw(st.integers(0, 2))):
@@ -545,7 +545,7 @@ LABELS = {
 
 
 def is_here(name):
-    """Whether a file can be read on this machine: it is there, and not too large to hold in memory."""
+    """Whether a file exists and is small enough for memory."""
     dataset = datasets.LIBSVM(name)
     return dataset.n_samples <= 100_000 and dataset.is_downloaded
 
@@ -581,7 +581,7 @@ def test_real_spambase():
 
 
 def test_gaussian_mixture_moments():
-    """Each within 5 standard errors: a correct generator passes all 13 but for 1 seed in 10^5."""
+    """Each within 5 standard errors: a correct generator fails for 1 seed in 10^5."""
     n = 200_000
     points = {False: [], True: []}
     for x, y in datasets.GaussianMixture(seed=7).take(n):
@@ -620,7 +620,7 @@ def test_gaussian_mixture_is_a_river_dataset():
         assert type(y) is bool
 
 
-def test_a_seed_is_a_whole_number():
+def test_seeds_must_be_integers():
     for seed in ("a", 1.5, True, []):
         with pytest.raises(TypeError, match=r"seed is .*integer"):
             datasets.GaussianMixture(seed=seed)

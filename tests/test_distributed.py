@@ -1,4 +1,4 @@
-"""Rounds on several workers: what they learn, what goes wrong, and that Ray's workers may die."""
+"""Rounds on several workers: results, errors, and lost Ray workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def short_warm_up(monkeypatch):
 
 
 def trained(model=None, data=(STREAM,), workers=3, every=20, **options):
-    """Rounds in this process, as Ray's workers would do them."""
+    """Rounds in this process, as on Ray's workers."""
     model = river_okl.BPAClassifier(KERNEL, budget=20) if model is None else model
     return distributed.rounds(model, [iter(each) for each in data], workers, every, distributed.Here(), **options)
 
@@ -49,8 +49,8 @@ def test_rounds(monkeypatch):
     )
 
 
-def test_the_last_samples_are_dealt_evenly():
-    """Where there are enough of them that they need not all be learned by one."""
+def test_the_last_samples_are_split_evenly():
+    """If there are enough for more than one worker."""
     chunks = []
 
     class Counting(distributed.Here):
@@ -66,8 +66,8 @@ def test_the_last_samples_are_dealt_evenly():
     assert chunks == [20, 50, 50, 15]
 
 
-def test_one_worker_is_no_worker():
-    """Chunks that one worker learns one after another are the stream."""
+def test_one_worker_equals_sequential_learning():
+    """One worker's chunks are the stream."""
     model = river_okl.BPAClassifier(KERNEL, budget=20)
     right = 0
     for x, y in STREAM:
@@ -78,14 +78,14 @@ def test_one_worker_is_no_worker():
     assert result.metric == pytest.approx(right / 400), "each sample is predicted before it is learned"
 
 
-def test_a_source_for_each_worker():
+def test_one_source_per_worker():
     result = trained(data=(STREAM[:150], STREAM[150:250], STREAM[250:]), workers=3)
     assert result.model._t == 400
     model = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(river_okl.BPARegressor(KERNEL))
     assert trained(model, data=[streams.dense("regression", 90)]).metric < 1.0
 
 
-def test_going_on_from_a_checkpoint(tmp_path):
+def test_resuming_from_a_checkpoint(tmp_path):
     class Stop(Exception):
         pass
 
@@ -109,8 +109,8 @@ def test_going_on_from_a_checkpoint(tmp_path):
 
 @pytest.mark.parametrize("at", [0, 7, 20, 55, 80, 105, 383, 400])
 @pytest.mark.parametrize("n", [1, 3])
-def test_after_data_that_raised_it_goes_on_as_if_they_had_not(tmp_path, at, n):
-    """The rounds fall where they would have: the same model, to the bit."""
+def test_resuming_after_a_data_error_is_identical(tmp_path, at, n):
+    """Rounds begin where they would have: the model is bit-identical."""
 
     def broken(stream):
         yield from stream[: at // n]
@@ -127,7 +127,7 @@ def test_after_data_that_raised_it_goes_on_as_if_they_had_not(tmp_path, at, n):
     assert raised.value.model._t == sum(each.samples for each in raised.value.rounds)  # the last of them is not saved
 
 
-def test_bad_data_name_shard_row_and_feature():
+def test_errors_name_shard_row_and_feature():
     bad = [*STREAM[:130], ({**STREAM[130][0], "x2": float("nan")}, 1.0), *STREAM[131:]]
     with pytest.raises(distributed.ShardError, match=r"^shard 0, row 130: .*'x2'") as raised:
         trained(data=[bad])
@@ -137,7 +137,7 @@ def test_bad_data_name_shard_row_and_feature():
         trained(data=[STREAM[:100], bad[100:]], workers=2)
 
 
-def test_data_that_cannot_be_read_to_their_end():
+def test_data_that_raise_midway():
     def broken():
         yield from STREAM[:105]
         raise ValueError("line 106 is torn")
@@ -165,16 +165,16 @@ def test_files_and_datasets(tmp_path):
         distributed.samples(Dataset(), None, model)
 
 
-def test_the_task_of_a_file_is_that_of_the_model(tmp_path):
+def test_the_task_of_a_file_must_match_the_model(tmp_path):
     classifier = preprocessing.StandardScaler() | river_okl.OKLClassifier()
     regressor = preprocessing.StandardScaler() | river_okl.OKLRegressor()
     path = tmp_path / "reg.csv"
     for values in ([f"{i}.5" for i in range(5)], [str(i) for i in range(30)]):
         path.write_text("\n".join(["a,y", *(f"{i},{value}" for i, value in enumerate(values))]))
-        with pytest.raises(ValueError, match=rf"{path} is a regression.* more than {files.MOST_LABELS} .*OKLRegressor"):
+        with pytest.raises(ValueError, match=rf"{path} needs a regressor.* than {files.MOST_LABELS} .*OKLRegressor"):
             distributed.samples(path, None, classifier)
         assert [y for _, y in distributed.samples(path, None, regressor)] == [float(value) for value in values]
-    path.write_text("a,y\n1,3\n2,4\n3,5\n4,3\n")  # few whole numbers are either
+    path.write_text("a,y\n1,3\n2,4\n3,5\n4,3\n")  # few distinct integers suit both
     assert [y for _, y in distributed.samples(path, None, classifier)] == [3, 4, 5, 3]
     found = [y for _, y in distributed.samples(path, None, regressor)]
     assert found == [3.0, 4.0, 5.0, 3.0] and {type(y) for y in found} == {float}
@@ -185,13 +185,13 @@ def test_the_task_of_a_file_is_that_of_the_model(tmp_path):
         trained(river_okl.OKLClassifier(), data=[[({"a": 1.0}, y) for y in (1.0, 0.0, 0.5)]])
 
 
-def test_what_does_not_merge_says_so_before_anything_is_learned():
+def test_unmergeable_models_raise_before_learning():
     with pytest.raises(TypeError, match="POMDRClassifier does not merge"):
         trained(river_okl.POMDRClassifier(), data=[iter([])])
 
 
 @pytest.mark.parametrize("name", ["ray", "threadpoolctl"])
-def test_without_ray_it_says_what_to_install(monkeypatch, name):
+def test_the_error_without_ray_names_the_package(monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)
     for other in {"ray", "threadpoolctl"} - {name}:
         monkeypatch.setitem(sys.modules, other, sys)
@@ -220,7 +220,7 @@ def test_predictions_of_batches(tmp_path):
 @pytest.fixture(scope="module")
 def ray():
     pytest.importorskip("ray", reason="ray is not installed: pip install 'river_okl[ray]'")
-    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - where tests share a machine, Ray's own 15 would have them wait
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - on shared machines Ray's default of 15 would make tests wait
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, logging_level="error", object_store_memory=2**27)
@@ -249,7 +249,7 @@ def _survived(value, path):
     raise AssertionError
 
 
-def test_the_command_has_workers(ray, tmp_path, capsys):
+def test_the_command_supports_workers(ray, tmp_path, capsys):
     from river_okl.cli import command
 
     path = tmp_path / "data.csv"
@@ -260,7 +260,7 @@ def test_the_command_has_workers(ray, tmp_path, capsys):
     )
     models = json.loads(capsys.readouterr().out)["models"]
     assert [each["curve"][-1]["samples"] for each in models] == [300, 300]  # each reads them from the start
-    assert all(each["error_rate"] < 0.15 for each in models)  # for they see the words
+    assert all(each["error_rate"] < 0.15 for each in models)  # proves that they get the strings
     with pytest.raises(SystemExit):
         command.main(["--data", str(path), "--workers", "2", "tree.HoeffdingTreeClassifier"])
     assert "HoeffdingTreeClassifier does not merge" in capsys.readouterr().err
@@ -290,8 +290,8 @@ def test_predictions_over_a_dataset_of_ray(ray, tmp_path):
     }
 
 
-def test_the_commands_of_the_page(ray, tmp_path, monkeypatch, capsys):
-    """What docs/scaling-out.md gives to a shell, on a small file."""
+def test_the_commands_of_the_page_run(ray, tmp_path, monkeypatch, capsys):
+    """The shell commands of docs/scaling-out.md, on a small file."""
     from river_okl.cli import command
 
     page = (Path(__file__).parent.parent / "docs" / "scaling-out.md").read_text(encoding="utf-8")
@@ -308,8 +308,8 @@ def test_the_commands_of_the_page(ray, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
-def test_workers_that_die_leave_no_trace(ray, tmp_path):
-    """Two of them, in the middle of rounds: the same bits as in one process without Ray."""
+def test_lost_workers_do_not_change_the_result(ray, tmp_path):
+    """Two die during rounds: the result is bit-identical to that of one process without Ray."""
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     try:
         stream = list(STREAM)

@@ -1,4 +1,4 @@
-"""README, the pages of docs/, CONTRIBUTING and examples/: what they show runs, and what they count is so.
+"""README, docs/, CONTRIBUTING and examples/: their code runs, and their numbers are correct.
 
 The doctests of the pages are run by pytest itself (pyproject.toml).
 """
@@ -35,14 +35,14 @@ def blocks(path, language):
     return re.findall(rf"^ *```{language}\n(.*?)^ *```$", text(path), re.M | re.S)
 
 
-def test_readme_is_read_in_a_minute():
+def test_readme_is_short():
     readme = text(HERE / "README.md")
     assert len(readme.split()) <= 900
     quick_start = readme.partition("\n## Quick start\n")[2].partition("\n## ")[0]
     assert quick_start.count("```sh\n") == 2 == readme.count("```sh\n")
 
 
-def test_the_claim_and_the_table_of_readme_are_those_of_the_results():
+def test_claim_and_table_of_readme_match_the_results():
     from benchmarks import readme
 
     before = text(HERE / "README.md")[: text(HERE / "README.md").index(readme.claim())]
@@ -50,10 +50,10 @@ def test_the_claim_and_the_table_of_readme_are_those_of_the_results():
     assert f"\n{readme.table()}<!-- /table -->" in text(HERE / "README.md"), "python -m benchmarks.readme"
 
 
-def test_the_results_of_the_command_are_those_of_this_code():
-    """What the code decides is measured again for the classes that changed: only what is no longer true is an error.
+def test_the_results_of_the_command_match_this_code():
+    """For classes whose code has changed, deterministic results are recomputed; only wrong ones are errors.
 
-    Times are not compared: .ci/run says at which commit they were measured.
+    Times are not compared: .ci/run shows the commit at which they were measured.
     """
     from benchmarks import readme
 
@@ -62,18 +62,18 @@ def test_the_results_of_the_command_are_those_of_this_code():
     for model in readme.race(*stale)["models"]:
         shown = stale[model["model"]]
         assert abs(model["error_rate"] - shown["error_rate"]) < 0.001, "python -m benchmarks.readme --race"
-        for size in ("support_vectors", "memory_bytes"):  # up to what compilers and versions of Python make of them
+        for size in ("support_vectors", "memory_bytes"):  # up to differences of compilers and versions of Python
             assert model[size] == pytest.approx(shown[size], rel=0.05), "python -m benchmarks.readme --race"
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_links_lead_to_files(path):
+def test_links_resolve(path):
     for target in re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", text(path)):
         assert not target or (path.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_code_blocks_are_of_a_kind_that_is_run(path):
+def test_every_code_block_is_tested(path):
     kinds = set(re.findall(r"^ *```(\S+)$", text(path), re.M))
     if path.name == "CONTRIBUTING.md":  # its template is run below; that of an expert is compiled by whoever adds one
         kinds -= {"cython"}
@@ -87,7 +87,7 @@ def test_code_blocks_are_of_a_kind_that_is_run(path):
     [line for path in PAGES if path.parent == HERE / "docs" for b in blocks(path, "sh") for line in b.splitlines()],
 )
 def test_commands_of_the_pages_run(command, monkeypatch, capsys):
-    """As ``python -m`` does, in this process, which has imported all that takes long."""
+    """As by ``python -m``, in this process, which has already imported the slow modules."""
     python, option, module, *arguments = shlex.split(command)
     assert (python, option) == ("python", "-m")
     monkeypatch.chdir(HERE)
@@ -96,7 +96,7 @@ def test_commands_of_the_pages_run(command, monkeypatch, capsys):
     assert capsys.readouterr().out
 
 
-def test_the_template_is_short_and_is_its_twin():
+def test_the_template_is_short_and_matches_its_reference():
     of_class, of_twin = blocks(HERE / "CONTRIBUTING.md", "python")
     assert len(of_class.splitlines()) < 40
     names = {"__name__": "template"}
@@ -113,7 +113,7 @@ def test_the_template_is_short_and_is_its_twin():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_short_and_ends_with_a_picture(path, tmp_path, monkeypatch, capsys):
-    """Run as ``python`` does."""
+    """Run as by ``python``."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     assert len(text(path).splitlines()) < 60
@@ -126,8 +126,8 @@ def test_an_example_is_short_and_ends_with_a_picture(path, tmp_path, monkeypatch
     assert capsys.readouterr().out
 
 
-def test_an_example_runs_by_itself(tmp_path):
-    """In a process of its own, without a display."""
+def test_an_example_runs_in_its_own_process(tmp_path):
+    """Without a display."""
     pytest.importorskip("matplotlib")
     path = HERE / "examples" / "sensors.py"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
@@ -170,7 +170,7 @@ def test_a_page_of_the_api_has_signature_parameters_and_members(hooks):
 
 
 def test_the_site_builds_without_a_warning(tmp_path):
-    """With links and anchors checked; in .ci/run ``--quiet`` hides warnings from ``--strict``."""
+    """Links and anchors are checked; in .ci/run ``--quiet`` hides warnings from ``--strict``."""
     pytest.importorskip("mkdocs", reason="mkdocs is not installed: pip install 'river_okl[docs]'")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=HERE)
@@ -181,7 +181,7 @@ def test_the_site_builds_without_a_warning(tmp_path):
 # One protocol ---------------------------------------------------------------------------------------------------------
 
 RESULTS = HERE / "benchmarks" / "results"
-OTHER_PROTOCOL = {  # what benchmarks.md states, and of River's regressors what makes them another model
+OTHER_PROTOCOL = {  # as stated in benchmarks.md, and wrappers that make River's regressors different models
     ("KNN", "TrumpApproval"): "another search for neighbours, and a target that is standardised",
     ("KNN", "cadata"): "the same",
     ("HoeffdingTree", "TrumpApproval"): "a target that is standardised",
@@ -204,8 +204,8 @@ def rows_of(table):
     return head, rows
 
 
-def test_tables_of_one_protocol_agree():
-    """A model has one number on one stream: leaderboard, table of all classes, benchmark of the command."""
+def test_tables_of_the_same_protocol_agree():
+    """The leaderboard, the table of all classes and the command's benchmark agree."""
     from benchmarks import readme
 
     accuracies, errors = readme.section(1), readme.section(4)
@@ -233,7 +233,7 @@ def test_tables_of_one_protocol_agree():
             assert accuracy == pytest.approx(accuracies["Bananas"][name], abs=0.35), name
 
 
-def test_accuracies_in_prose_are_those_of_the_leaderboard():
+def test_accuracies_in_prose_match_the_leaderboard():
     """Sentences that name a model and a stream with a number."""
     from benchmarks import readme
 

@@ -1,4 +1,4 @@
-"""DUOL and BDUOL: their quadratic programs against general solvers, the dual that they climb, and the box of it."""
+"""DUOL and BDUOL: their quadratic programs against general solvers, and the dual objective."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def test_the_two_variable_step_against_a_grid(loss_t, loss_b, k_t, k_b, cosine, 
     grid = gain(*np.meshgrid(np.linspace(0, C, 201), np.linspace(low, high, 201)))
     scale = C * (loss_t + loss_b) + C * C * (k_t + k_b)
     assert gain(gamma, d) >= grid.max() - 1e-12 * scale
-    # and no step of coordinate ascent leads up from there
+    # and no coordinate step increases it
     assert gain(min(C, max(0.0, (loss_t - w * d) / k_t)), d) <= gain(gamma, d) + 1e-12 * scale
     assert gain(gamma, min(high, max(low, (loss_b - w * gamma) / k_b))) <= gain(gamma, d) + 1e-12 * scale
 
 
-def test_the_two_variable_step_where_the_poster_divides_by_zero():
-    """x_t = x_b with the other label: k_t = k_b = -w. Both can only gain, until the box stops them."""
+def test_the_two_variable_step_when_the_poster_divides_by_zero():
+    """x_t = x_b with the other label: k_t = k_b = -w. Both grow until they reach the box."""
     assert _two_variable_step(1.5, 0.5, 1.0, 1.0, -1.0, 1.0, -0.25, 0.75) == (1.0, 0.75)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_box_quadratic_program(seed):
-    """Against SciPy's bounded least squares; half of the Grams are all but singular, and some bounds coincide."""
+    """Against SciPy's bounded least squares; half the Gram matrices are nearly singular, and some bounds coincide."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 30))
     points = rng.normal(size=(n, 2 if seed % 2 else 8))
@@ -87,7 +87,7 @@ def test_the_box_quadratic_program(seed):
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6, 0.0])
 def test_the_projection_from_the_inverse(spread):
-    """Against a solver, with heaps of duplicates: whatever the inverse makes of them, the ridge shares alike."""
+    """Against a solver, with many duplicates: the ridge gives them equal shares, whatever the inverse."""
     rng = random.Random(11)
     f = BDUOLClassifier(kernels.RBF(0.5), budget=40, maintenance="approximate")._f
     for t in range(400):
@@ -107,7 +107,7 @@ def test_the_projection_from_the_inverse(spread):
         np.testing.assert_allclose(d[rest], expected, rtol=0.0, atol=1e-6 * abs(expected).max())  # cond(K) = 1e9
 
 
-def test_the_projection_where_the_inverse_leads_nowhere():
+def test_the_projection_when_conjugate_gradients_fail():
     K = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.1], [0.2, 0.1, 1.0]])
 
     class Indefinite:
@@ -129,12 +129,12 @@ def test_the_projection_where_the_inverse_leads_nowhere():
 
 
 def dual(model):
-    """Σ γ_i - ½‖f‖², which double updating climbs."""
+    """Σ γ_i - ½‖f‖², which double updating increases."""
     return sum(abs(c) for _, c in model.support_vectors) - model.norm**2 / 2
 
 
 @pytest.mark.parametrize("options", [{}, {"C": 0.3}, {"C": 5.0, "rho": 0.2}], ids=str)
-def test_the_dual_never_falls_and_the_box_holds(options):
+def test_the_dual_never_decreases_and_stays_in_the_box(options):
     model = DUOLClassifier(kernels.RBF(0.5), **options)
     before, doubles, C = 0.0, 0, options.get("C", 1.0)
     for x, y in streams.dense("classification"):
@@ -152,13 +152,13 @@ def test_the_dual_never_falls_and_the_box_holds(options):
 
 
 def test_a_coefficient_of_zero_keeps_its_label():
-    """-0.0 is a point of the negative class; so it is after pickling."""
+    """-0.0 is a point of the negative class, also after pickling."""
     model = DUOLClassifier(kernels.RBF(0.5))
     f = model._f
     for value, c in ((0.0, -1.0), (0.5, 1.0)):
         f.evaluate({"a": value})
         f.add(c)
-    f.set(0, -0.0)  # as a projection of BDUOL may leave it
+    f.set(0, -0.0)  # possible after a projection of BDUOL
     model = pickle.loads(pickle.dumps(model))
     assert math.copysign(1.0, model._f.coefficients[0]) == -1.0
     model.learn_one({"a": 0.0}, 1)  # f(0) = 0.88: in conflict with the negative point at 0, which has a loss
@@ -175,7 +175,7 @@ def test_without_conflicts_it_is_pa_i():
 
 
 @each_strategy
-def test_with_room_bduol_is_duol(maintenance):
+def test_below_the_budget_bduol_is_duol(maintenance):
     bduol, duol = BDUOLClassifier(budget=200, maintenance=maintenance), DUOLClassifier()
     for x, y in streams.dense("classification"):
         assert bduol.decision_function_one(x) == pytest.approx(duol.decision_function_one(x), rel=1e-12, abs=1e-15)
@@ -184,7 +184,7 @@ def test_with_room_bduol_is_duol(maintenance):
 
 
 @each_strategy
-def test_who_leaves_and_what_takes_over(maintenance):
+def test_the_evicted_point_and_its_compensation(maintenance):
     model = BDUOLClassifier(kernels.RBF(0.5), budget=9, C=0.5, maintenance=maintenance)
     compared = 0
     for t, (x, y) in enumerate(streams.dense("classification", n=300)):
@@ -233,8 +233,8 @@ def test_who_leaves_and_what_takes_over(maintenance):
     assert compared > 10
 
 
-def test_nothing_is_learned_where_the_loss_leaves_with_the_point():
-    """The loss of the positive sample is the negative point's doing, and that leaves."""
+def test_nothing_is_learned_if_eviction_removes_the_loss():
+    """The positive sample's loss is caused by the negative point, which is evicted."""
     model = BDUOLClassifier(kernels.RBF(10.0), budget=2, C=2.0, maintenance="removal")
     f = model._f
     for value, c in ((0.0, 1.5), (0.36, -2.0)):  # the negative point has the larger DA
@@ -246,8 +246,8 @@ def test_nothing_is_learned_where_the_loss_leaves_with_the_point():
 
 
 @pytest.mark.parametrize("maintenance", [None, *STRATEGIES])
-def test_near_duplicates_do_no_harm(maintenance):
-    """2,000 points in two heaps, exact copies with both labels among them."""
+def test_near_duplicates_are_harmless(maintenance):
+    """2,000 points in two clusters, with exact copies of both labels."""
     rng = random.Random(7)
     if maintenance is None:
         model = DUOLClassifier(kernels.RBF(0.5))

@@ -1,4 +1,4 @@
-"""FOGD and NOGD: what the features promise about the kernel, and what the switch of NOGD keeps."""
+"""FOGD and NOGD: accuracy of the features, and the switch of NOGD."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_frequencies_are_standard_normal():
     ],
 )
 @pytest.mark.parametrize("stream", ["dense", "sparse", "emerging"])
-def test_it_is_its_twin(cls, twin, task, loss, stream):
+def test_it_matches_the_reference(cls, twin, task, loss, stream):
     ours = {"loss": getattr(optim.losses, loss)()} if loss else {}
     theirs = {"loss": getattr(reference, loss)()} if loss else {}
     model = cls(RBF, n_components=50, seed=3, learning_rate=0.3, **ours)
@@ -123,7 +123,7 @@ def test_equal_names_are_one_feature():
 
 
 def test_frequencies_are_the_same_in_every_process():
-    """Whatever PYTHONHASHSEED is; and pinned, because a stored model must find its features again."""
+    """Independent of PYTHONHASHSEED, and pinned: a stored model must find its features again."""
     code = "from river_okl._core.function.frequencies import frequencies as f; print(*f(3, ('a', 1), 3), *f(3, 'b', 1))"
     environment = {**os.environ, "PYTHONHASHSEED": "1"}  # this process has another
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
@@ -132,8 +132,8 @@ def test_frequencies_are_the_same_in_every_process():
     assert expected == pytest.approx([2.1293154970829735, -0.7112004696332201, -0.7881222339117884, 1.4469287421056474])
 
 
-def test_new_names_do_not_fill_the_memory():
-    """The frequencies of 1,000 to 2,000 names are kept, those of a name in use among them, and reported."""
+def test_new_names_do_not_fill_memory():
+    """The frequencies of 1,000 to 2,000 names are cached, including names in use, and their memory is reported."""
     model = FOGDClassifier(RBF, n_components=200, seed=1)
     sizes = []
     for i in range(5000):
@@ -147,7 +147,7 @@ def test_new_names_do_not_fill_the_memory():
 @pytest.mark.parametrize("n_components", [1, 2, 3, 5, 8, 9, 31, 32, 64, 65, 129])
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3, 1e5, 1e9])
 def test_features_of_small_and_large_arguments(n_components, size):
-    """Sine and cosine to the last digits, whatever the argument; and no number beyond the last component."""
+    """Sine and cosine are accurate for any argument, and nothing is written beyond the last component."""
     model = FOGDClassifier(kernels.RBF(0.5), n_components=n_components, seed=4)
     rng = np.random.default_rng(n_components)
     for _ in range(20):
@@ -160,8 +160,8 @@ def test_features_of_small_and_large_arguments(n_components, size):
         assert (abs(found[n_components:] - np.sin(u)) <= error).all()
 
 
-def test_sine_and_cosine_near_multiples_of_a_quarter_turn():
-    """One component and one feature: the argument is as near to a multiple of π/2 as a float can be, or anywhere."""
+def test_sine_and_cosine_near_multiples_of_half_pi():
+    """One component and one feature: arguments as near to a multiple of π/2 as possible, and arbitrary ones."""
     model = FOGDClassifier(kernels.RBF(0.5), n_components=1, seed=4)
     (frequency,) = frequencies(model._f.key, "a", 1)
     for n in [*range(-50, 50), 1000, -12345, 300_000]:
@@ -175,8 +175,8 @@ def test_sine_and_cosine_near_multiples_of_a_quarter_turn():
             assert sine == pytest.approx(math.sin(u), abs=3e-16 + 2e-16 * abs(u))
 
 
-def test_a_model_that_is_loaded_goes_on_bit_for_bit():
-    """Its features are scratch: found again, and the same as those that were kept."""
+def test_a_loaded_model_continues_bit_for_bit():
+    """Its features are recomputed, and identical."""
     model = FOGDClassifier(seed=1)
     for t, (x, y) in enumerate(streams.emerging("classification")):
         other = pickle.loads(pickle.dumps(model))
@@ -187,7 +187,7 @@ def test_a_model_that_is_loaded_goes_on_bit_for_bit():
         assert (model._f.columns == other._f.columns).all()
 
 
-def test_gamma_of_the_stream_is_that_of_the_kernel():
+def test_the_data_driven_gamma_is_used():
     model, other = FOGDRegressor(seed=1), NOGDRegressor()
     for x, y in streams.dense("regression", n=50):
         model.learn_one(x, y)
@@ -208,7 +208,7 @@ def test_fogd_needs_one_gaussian(kernel):
 
 
 @pytest.mark.parametrize("x", [{"a": math.nan}, {"a": "b"}, {"a": None}, {"a": 1e300}])
-def test_bad_samples_are_refused_and_change_nothing(x):
+def test_bad_samples_are_rejected_and_change_nothing(x):
     model = FOGDClassifier(seed=1)
     model.learn_one({"a": 1.0}, True)
     before = (model._f.columns, model.kernel_in_use, model._t)
@@ -225,7 +225,7 @@ def test_bad_samples_are_refused_and_change_nothing(x):
 
 
 def grown(budget, **options):
-    """NOGD one sample before the switch, OGD without decay beside it, and the samples to come."""
+    """NOGD one sample before the switch, OGD without decay, and the following samples."""
     model = NOGDClassifier(RBF, budget=budget, learning_rate=0.3, **options)
     ogd = OGDClassifier(RBF, l2=0.0, learning_rate=0.3)
     samples = streams.dense("classification", n=400)
@@ -237,7 +237,7 @@ def grown(budget, **options):
 
 
 def test_f_is_kept_at_the_switch():
-    """With every eigenvector it is f, from one sample to the next; with fewer its best image of that rank."""
+    """With every eigenvector f is unchanged; with fewer it is the best approximation of that rank."""
     for rank in (20, 8):
         model, ogd, samples = grown(20, rank=rank)
         while not len(model._basis):
@@ -270,7 +270,7 @@ def test_support_vectors_show_the_linear_model():
     assert len(model._w) == 6
 
 
-def test_features_are_made_anew_while_gamma_moves():
+def test_features_are_recomputed_while_gamma_changes():
     model = NOGDClassifier(budget=10, rank=10)
     for t, (x, y) in enumerate(streams.dense("classification", n=300), start=1):
         before = model.decision_function_one(x)
@@ -293,14 +293,14 @@ def test_near_duplicates_stay_finite(cls, gamma):
     assert all(abs(c) < 1e6 for _, c in model.support_vectors)
 
 
-def test_a_rank_above_the_budget_is_refused():
+def test_a_rank_above_the_budget_is_rejected():
     with pytest.raises(ValueError, match="rank"):
         NOGDClassifier(budget=10, rank=11)
 
 
 @pytest.mark.parametrize("order", [[1, 0], [2, 0, 1]])
-def test_labels_change_places(order):
-    """Two are one function, whose sign changes; of three the functions change places."""
+def test_labels_are_permuted(order):
+    """For two labels the sign of f changes; for three the functions are permuted."""
     model, n = FOGDClassifier(kernels.RBF(0.5), n_components=8, seed=1), len(order)
     for i, (x, _) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):
         model.learn_one(x, i % n)

@@ -25,7 +25,7 @@ def train(forest, sample, target, w=1.0):
 
 
 def stream(n, d, classes, *, seed=0, absent=0.0, drift=None, noise=0.1):
-    """Boxes: of the first two features, the first three after ``drift``; ``classes`` 0: a regression."""
+    """Boxes in the first two features, or the first three after ``drift``; ``classes`` 0: regression."""
     rng = np.random.default_rng(seed)
     for t in range(n):
         x = {j: float(rng.normal()) for j in range(d) if rng.random() >= absent}
@@ -58,7 +58,7 @@ def both(n_trees, **options):
 
 @pytest.mark.parametrize("one_in", [1, 2])
 @pytest.mark.parametrize("classes", [0, 2, 4])
-def test_every_step_is_that_of_the_reference(classes, one_in):
+def test_every_step_matches_the_reference(classes, one_in):
     forest, twin = both(2, one_in=one_in, regression=not classes, seed=5)
     compare(forest, twin, stream(1500, 5, classes, seed=one_in), weights=(1.0, 1.0, 0.4, 3.0))
     assert all(leaves > 4 for leaves, *_ in forest.sizes)
@@ -80,7 +80,7 @@ def test_leaves_compete_for_blocks_as_in_the_reference(classes, size):
 
 @pytest.mark.parametrize("classes", [0, 3])
 @pytest.mark.parametrize("absent", [0.4, 0.93])
-def test_samples_that_lack_features_as_in_the_reference(absent, classes):
+def test_absent_features_as_in_the_reference(absent, classes):
     forest, twin = both(2, one_in=2, regression=not classes, seed=13)
     compare(forest, twin, stream(1000, 40, classes, seed=17, absent=absent))
 
@@ -111,7 +111,7 @@ def test_features_come_and_go_as_in_the_reference(classes):
 
 
 @pytest.mark.parametrize(("ratio", "shift"), [(0.999, 0.002), (1.01, -0.1), (0.2, 5.0)])
-def test_units_of_the_target_move_as_in_the_reference(ratio, shift):
+def test_changing_target_units_as_in_the_reference(ratio, shift):
     forest, twin = both(2, regression=True, seed=37)
     scale, offset = 1.0, 0.0
     for t, (x, y) in enumerate(stream(900, 4, 0, seed=41)):
@@ -126,7 +126,7 @@ def test_units_of_the_target_move_as_in_the_reference(ratio, shift):
     forest._check()
 
 
-def test_rescaled_predictions_are_those_in_other_units():
+def test_predictions_are_rescaled_with_the_unit():
     forest = Forest(3, regression=True)
     for x, y in stream(600, 4, 0):
         train(forest, x, y)
@@ -157,7 +157,7 @@ def same(a, b):
 
 @pytest.mark.parametrize("options", [{}, {"one_in": 2}, {"bytes": 6000}])
 @pytest.mark.parametrize("classes", [0, 3])
-def test_a_restored_forest_goes_on_bit_by_bit(classes, options):
+def test_a_restored_forest_continues_bit_for_bit(classes, options):
     forest = learned(classes, **options)
     again = Forest(2, regression=not classes, **options)
     again.restore(copy.deepcopy(forest.state()))
@@ -174,7 +174,7 @@ def test_a_restored_forest_goes_on_bit_by_bit(classes, options):
 
 
 @pytest.mark.parametrize("classes", [0, 3])
-def test_a_forest_is_restored_over_another(classes):
+def test_restoring_over_another_forest(classes):
     forest, other = learned(classes), learned(classes, n=300)
     other.restore(forest.state())
     assert same(forest.state(), other.state())
@@ -186,7 +186,7 @@ def test_a_forest_is_restored_over_another(classes):
 
 
 def junk(rng, value):
-    """Something else in its place."""
+    """A replacement of another kind."""
     if isinstance(value, np.ndarray):
         if rng.random() < 0.2:
             return [None, value[:-1], value.tolist(), value.astype(np.complex64), value[None]][rng.integers(5)]
@@ -241,7 +241,7 @@ def test_memory_is_bounded(classes, d):
     assert sys.getsizeof(forest) < forest.bytes + room
 
 
-def test_a_stream_of_noise_fills_the_trees_and_no_more():
+def test_noise_fills_the_trees_up_to_their_bounds():
     rng = np.random.default_rng(0)
     forest = Forest(1, regression=True)
     n = 200_000
@@ -290,7 +290,7 @@ def test_random_actions_keep_the_invariants():
         forest._check()
 
 
-def test_a_zero_is_a_feature_that_is_absent():
+def test_a_zero_equals_an_absent_feature():
     one, other = Forest(2), Forest(2)
     for forest in (one, other):  # room for all features, which depends on what the first samples name
         train(forest, dict.fromkeys(range(6), 1.0), 0)
@@ -310,7 +310,7 @@ def test_boxes_are_learned():
     assert right / 3000 > 0.95
 
 
-def test_categories_that_alternate_are_learned():
+def test_alternating_categories_are_learned():
     """Twelve of them: histograms have a bin for each."""
     forest, rng, right = Forest(1), np.random.default_rng(0), 0
     for t in range(1100):
@@ -321,8 +321,8 @@ def test_categories_that_alternate_are_learned():
     assert right > 495
 
 
-def test_features_that_say_nothing_do_not_split_a_leaf_early():
+def test_irrelevant_features_do_not_split_a_leaf_early():
     forest, rng = Forest(5), np.random.default_rng(0)
-    for _ in range(550):  # about 3,300 of weight; a feature that says as much as another splits at 921
+    for _ in range(550):  # a weight of about 3,300; equally informative features split at 921
         train(forest, {j: float(rng.normal()) for j in range(4)}, int(rng.integers(2)))
     assert [leaves for leaves, *_ in forest.sizes] == [1] * 5

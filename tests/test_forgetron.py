@@ -1,4 +1,4 @@
-"""The Forgetron: how much it shrinks, and what shrinking promises."""
+"""The Forgetron: its shrinking and its mistake bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests import streams
 
 
 @given(delta=st.floats(1e-3, 10), mu=st.floats(-10, 10), c=st.floats(-20, -1e-6))
-def test_phi_is_the_largest_that_the_bound_allows(delta, mu, c):
+def test_phi_is_the_largest_allowed_by_the_bound(delta, mu, c):
     """Against a grid, for quadratics that open up (δ > 2μ), down, and lines."""
     phi = _shrinkage(delta, mu, c)
     assert 0.0 < phi <= 1.0
@@ -32,13 +32,13 @@ def test_phi_is_the_largest_that_the_bound_allows(delta, mu, c):
 
 
 @pytest.mark.parametrize("mu", [0.5, 1.0, -2.0], ids=["a line", "opening down", "opening up"])
-def test_phi_where_the_quadratic_is_known(mu):
+def test_phi_for_known_quadratics(mu):
     phi = _shrinkage(1.0, mu, -0.5)
     assert (1 - 2 * mu) * phi**2 + 2 * phi - 0.5 == pytest.approx(0.0, abs=1e-15)
 
 
-def test_no_coefficient_ever_grows_and_the_damage_is_paid_for():
-    """The other root of the quadratic would let them grow."""
+def test_coefficients_never_grow_and_the_damage_is_bounded():
+    """With the other root of the quadratic they would grow."""
     rng = random.Random(5)
     model = ForgetronClassifier(kernels.RBF(0.5), budget=10)
     f, before, removals = model._f, {}, 0
@@ -53,7 +53,7 @@ def test_no_coefficient_ever_grows_and_the_damage_is_paid_for():
     assert removals > 300
 
 
-def test_the_oldest_is_forgotten():
+def test_the_oldest_is_evicted():
     model = ForgetronClassifier(kernels.RBF(0.5), budget=7)
     for x, y in streams.dense("classification", n=300):
         model.learn_one(x, y)
@@ -62,7 +62,7 @@ def test_the_oldest_is_forgotten():
     assert born > 30
 
 
-def test_with_room_it_is_the_perceptron():
+def test_below_the_budget_it_is_the_perceptron():
     forgetron, perceptron = ForgetronClassifier(budget=200), KernelPerceptronClassifier()
     for x, y in streams.dense("classification", n=200):
         assert forgetron.decision_function_one(x) == perceptron.decision_function_one(x)
@@ -70,7 +70,7 @@ def test_with_room_it_is_the_perceptron():
         perceptron.learn_one(x, y)
 
 
-def test_heavy_and_light_samples_keep_the_promise():
+def test_the_bound_holds_for_all_sample_weights():
     rng = random.Random(6)
     model = ForgetronClassifier(kernels.RBF(0.5), budget=5)
     for x, y in streams.dense("classification", n=600):

@@ -1,4 +1,4 @@
-"""Frames: a column holds what a dict may hold, and predictions come back in the frame's kind."""
+"""Dataframes: columns accept the same values as dicts, and predictions have the dataframe's library."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def models():
 
 
 @pytest.mark.parametrize("column", NUMBERS.values(), ids=NUMBERS)
-def test_numbers_of_every_type_are_what_they_are_one_by_one(column):
+def test_numbers_of_every_type_equal_single_samples(column):
     X, y = frame_with(column)
     values = list(column)
     for many in models():
@@ -104,13 +104,13 @@ def test_numbers_of_every_type_are_what_they_are_one_by_one(column):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_columns_that_are_all_of_categories_are_refused(n):
+def test_categorical_columns_are_rejected(n):
     X = pd.DataFrame({f"x{j}": pd.Categorical([1.0, 2.0]) for j in range(n)})
     with pytest.raises(TypeError, match="'x0' is a column of categories"):
         river_okl.RBPClassifier().learn_many(X, pd.Series([True, False]))
 
 
-def test_a_learn_one_of_ones_own_learns_every_row():
+def test_an_overridden_learn_one_learns_every_row():
     class Doubling(river_okl.RBPClassifier):
         def learn_one(self, x, y, w=1.0):
             super().learn_one(x, y, 2.0 * w)
@@ -129,7 +129,7 @@ def test_a_learn_one_of_ones_own_learns_every_row():
         assert doubling.support_vectors == plain.support_vectors
 
 
-def test_a_row_that_is_refused_while_its_frame_is_learned_is_the_first_not_learned():
+def test_rows_before_a_rejected_row_are_learned():
     kernel = river_okl.kernels.Polynomial(degree=3)
     for cls in (river_okl.KernelPerceptronClassifier, river_okl.OGDRegressor):
         many, one = cls(kernel), cls(kernel)
@@ -141,7 +141,7 @@ def test_a_row_that_is_refused_while_its_frame_is_learned_is_the_first_not_learn
 
 
 @pytest.mark.parametrize("column", NO_NUMBERS.values(), ids=NO_NUMBERS)
-def test_what_is_no_number_is_refused_with_the_name_of_its_column(column):
+def test_errors_for_non_numbers_name_the_column(column):
     X, y = frame_with(column)
     for model in models():
         model.learn_one({"good": 1.0}, 1.0)
@@ -164,7 +164,7 @@ ODD_VALUES = [
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: f"{type(value).__name__}-{value!r:.10}")
-def test_what_float_would_take_and_no_dict_may_hold(value):
+def test_values_that_float_accepts_but_samples_do_not(value):
     model = river_okl.OLRDRegressor()
     with pytest.raises((TypeError, ValueError), match=r"feature 'a' is .*kernels need"):
         model.learn_one({"a": value}, 1.0)
@@ -205,7 +205,7 @@ def test_predicted_labels_are_those_of_predict_one(labels, frame):
     assert list(many.columns) == [y if frame is pd.DataFrame else str(y) for y in model.predict_proba_one({})]
 
 
-def test_labels_of_one_name_are_no_columns_of_polars():
+def test_labels_with_equal_names_cannot_be_polars_columns():
     model = river_okl.KernelPAClassifier()
     for y in ("1", 1):
         model.learn_one({"a": 1.0}, y)
@@ -214,7 +214,7 @@ def test_labels_of_one_name_are_no_columns_of_polars():
     assert model.predict_proba_many(pd.DataFrame({"a": [1.0]})).columns.tolist() == ["1", 1]
 
 
-def test_an_index_comes_back():
+def test_the_index_is_kept():
     X = pd.DataFrame({"a": [1.0, 2.0]}, index=["r", "s"])
     model = river_okl.KernelPAClassifier()
     for y in (None, "a", "b", "c"):
@@ -224,7 +224,7 @@ def test_an_index_comes_back():
         assert model.predict_proba_many(X).index.tolist() == ["r", "s"]
 
 
-# What is no frame -----------------------------------------------------------------------------------------------------
+# Invalid frames -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_an_index_comes_back():
     [None, np.zeros((2, 2)), [{"a": 1.0}], {"a": [1.0]}, pd.Series([1.0], name="a"), pl.LazyFrame({"a": [1.0]})],
     ids=lambda X: type(X).__name__,
 )
-def test_what_is_no_frame_is_named(X):
+def test_errors_name_a_wrong_frame(X):
     model = river_okl.OKLClassifier()
     for call in (
         lambda: model.learn_many(X, [True]),
@@ -255,6 +255,6 @@ def test_targets_may_be_a_list_or_an_array(y, frame):
 
 
 @pytest.mark.parametrize("y", [None, 1.0, np.zeros((2, 1)), pd.DataFrame({"y": [1.0, 2.0]}), {0: 1.0}])
-def test_what_is_no_series_is_named(y):
+def test_errors_name_a_wrong_series(y):
     with pytest.raises(TypeError, match=rf"y is .*, a {type(y).__name__}; it must be a series"):
         river_okl.OKLRegressor().learn_many(pd.DataFrame({"a": [1.0, 2.0]}), y)

@@ -1,4 +1,4 @@
-"""Whatever a stream brings: a sample is learned or refused whole, and a model stays finite, bounded and consistent."""
+"""Hostile streams: a sample is learned or rejected entirely, and a model stays finite, bounded and consistent."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def expansions(model):
 
 
 def check(model, moderate, *, done=True):
-    """What holds after every call, and where an exception cut a step short."""
-    with contextlib.suppress(ValueError):  # refused, where the bandwidth is that of a stream of 1e-38
+    """Invariants after every call, and after an interrupted step."""
+    with contextlib.suppress(ValueError):  # rejected if the bandwidth is that of a stream of 1e-38
         assert all(map(math.isfinite, scores(model, {"a": 1.0, "b": 0.5})))
     assert math.isfinite(model.norm)
     if bounded(type(model)):
         most = model._f.budget if isinstance(model.budget, river_okl.PerClass) else model.budget
         assert model.n_support_vectors <= most
-    if moderate:  # _check compares with sums that lose all digits where one sample is 1e20 times as long as another
+    if moderate:  # sums in _check lose all digits if one sample is 1e20 times as long as another
         for f in expansions(model):
             f._check()
         if done and promises_norm(model):
@@ -79,7 +79,7 @@ def check(model, moderate, *, done=True):
 
 
 def promises_norm(model):
-    """At every step but those in which a bandwidth moves that the stream decides."""
+    """At every step except those that change a data-driven bandwidth."""
     fixed = isinstance(model.kernel, kernels.RBF) and model.kernel.gamma is not None
     return fixed and getattr(model, "radius", None) is not None and getattr(model, "projection", "exact") == "exact"
 
@@ -123,18 +123,18 @@ def learn_all(model, stream):
     for t, (x, y) in enumerate(stream):
         model.learn_one(x, y)
         if t & (t + 1) == 0:
-            check(model, model.n_support_vectors <= 100)  # beyond that _check takes long
+            check(model, model.n_support_vectors <= 100)  # beyond that _check is slow
     check(model, model.n_support_vectors <= 100)
 
 
 @each_class
-def test_the_same_sample_for_ever(cls):
+def test_one_sample_repeated(cls):
     y = 1.5 if issubclass(cls, base.Regressor) else True
     learn_all(small(cls), [({"a": 1.0, "b": -0.5}, y)] * (10_000 if bounded(cls) else 1_000))
 
 
 @each_class
-def test_one_class_or_one_target_for_long_and_then_the_other(cls):
+def test_one_label_or_target_for_long_then_another(cls):
     y, other = (1.0, -1.0) if issubclass(cls, base.Regressor) else (True, False)
     xs = [x for x, _ in streams.dense(task(cls), 150)]
     learn_all(small(cls), [(x, y) for x in xs] + [(x, other) for x in xs])
@@ -169,7 +169,7 @@ def test_thousands_of_features(cls):
 @each_class
 @pytest.mark.parametrize("size", [1e-160, 1e-30, 1e30])
 def test_features_of_any_size(cls, size):
-    """The bandwidth of the default kernel is taken from the stream."""
+    """The bandwidth of the default kernel is data-driven."""
     model = small(cls)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -191,14 +191,14 @@ def test_targets_and_weights_at_their_bounds(cls):
 
 
 @pytest.mark.parametrize("cls", [cls for cls in CLASSES.values() if "budget" in parameters(cls)])
-def test_absurd_budgets_are_refused(cls):
+def test_absurd_budgets_are_rejected(cls):
     for budget in (0, -1, 10**12, 2.5, "100", True, math.inf):
         with pytest.raises((TypeError, ValueError), match="budget"):
             cls(budget=budget)
 
 
 class Talkative:
-    """A value whose text is long, or raises."""
+    """A value whose repr is long, or raises."""
 
     def __init__(self, text):
         self.text = text
@@ -213,7 +213,7 @@ class Talkative:
     "value", [10**5_000, -(10**400), Talkative("line\n" * 1_000), Talkative(""), np.zeros(10_000)], ids=type
 )
 def test_errors_are_one_line_whatever_the_value(value):
-    """Python refuses to write integers of more than 4,300 digits."""
+    """Python rejects to write integers of more than 4,300 digits."""
     classifier, regressor = river_okl.OKLClassifier(), river_okl.OKLRegressor()
     unhashable = [value]
     calls = [
@@ -232,21 +232,21 @@ def test_errors_are_one_line_whatever_the_value(value):
 
 
 @pytest.mark.parametrize("value", [np.array([1.0]), np.array([1.0, 2.0]), np.zeros((1, 1))], ids=np.shape)
-def test_an_array_is_no_number(value):
-    """Some versions of NumPy make a number of an array of one element, others warn, others refuse."""
+def test_arrays_are_not_numbers(value):
+    """Some versions of NumPy convert an array of one element to a number, others warn, others raise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(TypeError, match=r"feature 'a' is array.*, a ndarray: kernels need numbers"):
             river_okl.OKLClassifier().learn_one({"a": value}, True)
 
 
-def test_a_missing_target_is_called_missing():
+def test_errors_call_a_missing_target_missing():
     for y in (math.nan, np.float64("nan"), decimal.Decimal("NaN"), decimal.Decimal("sNaN")):
         with pytest.raises(ValueError, match="drop the samples that have none"):
             river_okl.OKLRegressor().learn_one({"a": 1.0}, y)
 
 
-def test_targets_may_be_decimals_as_features_may():
+def test_targets_may_be_decimals_like_features():
     one, other = river_okl.OKLRegressor(), river_okl.OKLRegressor()
     for x, y in (1.0, 2.5), (2.0, 3.5), (3.0, 1.5):
         one.learn_one({"a": x}, y)
@@ -262,7 +262,7 @@ def test_targets_may_be_decimals_as_features_may():
         (pd.DataFrame({"a": [1.0]}), "_many take frames"),
     ],
 )
-def test_what_is_nearly_a_dict_is_told_how_to_become_one(sample, hint):
+def test_errors_for_dict_like_samples_say_how_to_convert_them(sample, hint):
     with pytest.raises(TypeError, match=f"a sample is a dict of features, not .*{hint}"):
         river_okl.OKLClassifier().learn_one(sample, True)
 
@@ -281,7 +281,7 @@ def test_a_promised_norm_is_kept():
 
 
 class Failing(optim.losses.Hinge):
-    """A user's loss that fails when it is told to."""
+    """A user's loss that fails on command."""
 
     def __init__(self, fails=False):
         super().__init__()
@@ -305,7 +305,7 @@ class FailingRegression(optim.losses.Squared):
 
 
 def function(model):
-    """What a model has learned: its expansions, and its random state."""
+    """A model's learned state: expansions and random generator."""
     states = [snapshot((f.state(), getattr(f, "births", None))) for f in expansions(model)]
     return states, snapshot(getattr(model, "_rng", None))
 
@@ -315,7 +315,7 @@ def failing_loss(cls):
 
 
 def takes_losses(cls, options):
-    """Whether it has a loss, which may be any."""
+    """Whether it accepts an arbitrary loss."""
     if "loss" not in parameters(cls):
         return False
     try:
@@ -329,8 +329,8 @@ def takes_losses(cls, options):
     ("cls", "options"),
     [pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT if takes_losses(cls, options)],
 )
-def test_a_loss_that_raises_leaves_the_function_as_it_was(cls, options):
-    """The sample has counted for probabilities and for a bandwidth that the stream decides, not for the function."""
+def test_a_loss_that_raises_leaves_the_function_unchanged(cls, options):
+    """The sample counts for probabilities and a data-driven bandwidth, but not for the function."""
     loss = failing_loss(cls)
     model = small(cls, **{"kernel": kernels.RBF(0.5), **options, "loss": loss})
     stream = streams.dense(task(cls), 60)
@@ -347,8 +347,8 @@ def test_a_loss_that_raises_leaves_the_function_as_it_was(cls, options):
 
 
 @each_class
-def test_a_name_that_raises_leaves_a_model_that_goes_on(cls):
-    """A __hash__ of the user's raises in the middle of a step, wherever the core or an algorithm asks for it."""
+def test_a_name_that_raises_leaves_a_working_model(cls):
+    """A user's __hash__ raises in the middle of a step, wherever the core or an algorithm calls it."""
     names = [Moody(i) for i in range(40)]
     stream = [
         ({names[0]: x["x0"], names[1 + t]: x["x1"], names[2 + t]: x["x2"]}, y)
@@ -383,7 +383,7 @@ class Interrupt(KeyboardInterrupt):
 
 
 def interrupted(model, x, y, line):
-    """learn_one with an interrupt before that line of our own Python code; False if it has fewer."""
+    """learn_one with an interrupt before a given line of our Python code; False if there are fewer lines."""
     package = river_okl.__path__[0]
     left = line
 
@@ -411,12 +411,12 @@ def interrupted(model, x, y, line):
 
 @pytest.mark.parametrize(
     ("cls", "options"),
-    [  # an average over a suffix is several lists that a step changes one by one: see the README
+    [  # a suffix average consists of several lists that a step changes one by one
         pytest.param(cls, options, id=name) for cls, options, name in EVERY_VARIANT if not options.get("suffix")
     ],
 )
-def test_an_interrupt_anywhere_leaves_a_model_that_goes_on(cls, options):
-    """A step that is interrupted may be done in part, but the model is whole, and the next step finds room."""
+def test_an_interrupt_anywhere_leaves_a_working_model(cls, options):
+    """An interrupted step may be partly done, but the model is consistent, and the next step has room."""
     stream = streams.dense(task(cls), 23)  # the 21st sample changes nearly every class
     model = (
         small(cls, **{"kernel": kernels.RBF(0.5), **options}) if "kernel" in parameters(cls) else small(cls, **options)

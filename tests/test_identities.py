@@ -1,4 +1,4 @@
-"""Where a parameter turns one algorithm into another, and what the randomised ones promise in the mean."""
+"""Parameters that turn one algorithm into another, and expectations of randomised algorithms."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ for task in ("Classifier", "Regressor"):
 
 @pytest.mark.parametrize(("one", "parameters", "other", "others"), IDENTITIES)
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_one_is_the_other(one, parameters, other, others, kind):
+def test_equivalent_algorithms(one, parameters, other, others, kind):
     a = getattr(river_okl, one)(KERNEL, **parameters)
     b = getattr(river_okl, other)(KERNEL, **others)
     task = streams.REGRESSION if one.endswith("Regressor") else streams.CLASSIFICATION
@@ -129,11 +129,11 @@ def test_one_is_the_other(one, parameters, other, others, kind):
     assert largest > 0.0
 
 
-# In the mean ------------------------------------------------------------------------------------------------------
+# Expectations -----------------------------------------------------------------------------------------------------
 
 
 class Scripted(random.Random):
-    """A generator whose next draws are known."""
+    """A generator with fixed draws."""
 
     def __new__(cls, *draws):
         return super().__new__(cls)
@@ -147,7 +147,7 @@ class Scripted(random.Random):
 
 
 def after(model, x, y, *draws):
-    """The model that these draws lead to."""
+    """The model that results from these draws."""
     copy = pickle.loads(pickle.dumps(model))
     copy._rng = Scripted(*draws)
     copy.learn_one(x, y)
@@ -160,7 +160,7 @@ def values(model, probes):
 
 
 def prepared(name, **parameters):
-    """A model after some samples, the next sample with a gradient, and points to look at f at."""
+    """A model after some samples, the next sample with a gradient, and probe points."""
     cls = getattr(river_okl, name)
     task = streams.REGRESSION if name.endswith("Regressor") else streams.CLASSIFICATION
     stream = streams.dense(task, n=90)
@@ -173,7 +173,7 @@ def prepared(name, **parameters):
 
 
 def descended(model, x, y, step, probes, keep=1.0):
-    """What a step of gradient descent on all of f would give."""
+    """The result of a full gradient step."""
     g = losses.derivative(model.loss or model._default_loss)(y, model._f.evaluate(x))
     assert g != 0.0
 
@@ -184,8 +184,8 @@ def descended(model, x, y, step, probes, keep=1.0):
 
 
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
-def test_the_mean_step_of_olru_is_gradient_descent(task):
-    """Both outcomes of the coin, weighed by their probabilities."""
+def test_the_expected_step_of_olru_is_gradient_descent(task):
+    """Over both outcomes, weighted by their probabilities."""
     model, x, y, probes = prepared(f"OLRU{task}", c=0.9, power=0.4, learning_rate=0.3)
     t = model._t + 1
     p = 0.9 * t**-0.4
@@ -196,8 +196,8 @@ def test_the_mean_step_of_olru_is_gradient_descent(task):
 
 
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
-def test_the_mean_step_of_olrd_is_gradient_descent(task):
-    """Every support vector that may leave, with equal weight."""
+def test_the_expected_step_of_olrd_is_gradient_descent(task):
+    """Over every support vector that may be evicted, with equal weight."""
     model, x, y, probes = prepared(f"OLRD{task}", budget=12, learning_rate=0.3, radius=None)
     assert model.n_support_vectors == 12
     outcomes = [after(model, x, y, (i + 0.5) / 12) for i in range(12)]
@@ -209,8 +209,8 @@ def test_the_mean_step_of_olrd_is_gradient_descent(task):
 
 @pytest.mark.parametrize("sampling", ["uniform", "magnitude"])
 @pytest.mark.parametrize("task", ["Classifier", "Regressor"])
-def test_the_mean_step_of_bogd_is_gradient_descent(task, sampling):
-    """Every support vector that may leave, weighed by the share of the draws that choose it, found by bisection."""
+def test_the_expected_step_of_bogd_is_gradient_descent(task, sampling):
+    """Over every support vector that may be evicted, weighted by the probability of choosing it, found by bisection."""
     model, x, y, probes = prepared(
         f"BOGD{task}", budget=7, learning_rate=0.2, l2=0.05, max_coef=None, sampling=sampling
     )
@@ -236,7 +236,7 @@ def test_the_mean_step_of_bogd_is_gradient_descent(task, sampling):
     np.testing.assert_allclose(mean, expected, rtol=1e-9, atol=1e-10)
 
 
-def test_the_mean_step_of_oskl_is_gradient_descent():
+def test_the_expected_step_of_oskl_is_gradient_descent():
     model, x, y, probes = prepared("OSKLClassifier", learning_rate=0.3, averaged=False)
     g = abs(losses.derivative(optim.losses.Log())(y, model._f.evaluate(x)))
     taken, passed = after(model, x, y, g - 1e-12), after(model, x, y, g + 1e-12)
@@ -256,7 +256,7 @@ def mistakes(model, n, seed):
 
 
 def test_rbp_removes_uniformly():
-    """By position, by age, and independently of the removal before (fixed seed, so p > 0.01 is a fact of this code)."""
+    """By position, by age, and independently of earlier removals (the seed is fixed, so p > 0.01 is deterministic)."""
     model, budget = river_okl.RBPClassifier(KERNEL, budget=10, seed=3), 10
     positions, ages = [], []
     for before, left in mistakes(model, 6000, seed=4):
@@ -287,7 +287,7 @@ def test_uniform_discarding_is_uniform(name):
     assert scipy.stats.chisquare(np.bincount(ages, minlength=budget)).pvalue > 0.01
 
 
-def test_olru_takes_the_share_that_it_says():
+def test_olru_takes_the_stated_fraction():
     """Σ p_t of the samples with a loss, within four standard deviations."""
     model = river_okl.OLRUClassifier(KERNEL, c=0.8, power=0.25, seed=6)
     expected = variance = 0.0

@@ -1,8 +1,8 @@
 """An exception at any moment (a signal, no memory, a user's __hash__) leaves a valid model.
 
-What is injected here comes before each call that a step makes, through ``sys.setprofile``, and as real signals at
-random moments.  The model is whole afterwards, predicts, is saved and goes on; the steps of OKL and SOGP, which are one
-call of the core, are done or not done, to the bit.
+Exceptions are injected before each call of a step, through ``sys.setprofile``, and by real signals at random moments.
+Afterwards the model is consistent, predicts, can be saved and learns; steps of OKL and SOGP, which are one call of the
+core, are either done or not done, to the bit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Interrupt(BaseException):
 
 
 def stream_of(cls, options, n=WARM + 24):
-    """Features come and go; of a classifier of many labels there are three, and a fourth comes late."""
+    """Features appear and disappear; multi-class classifiers get three labels, and a fourth one late."""
     stream = streams.emerging(task(cls), n)
     if issubclass(cls, base.Classifier) and getattr(small(cls, **options), "_multiclass", False):
         return [(x, t % 3 if t != WARM + 2 else 3) for t, (x, _) in enumerate(stream)]
@@ -42,7 +42,7 @@ def stream_of(cls, options, n=WARM + 24):
 
 
 def interrupted(learn, at):
-    """``learn`` with an exception before the call number ``at`` that it makes; False if it makes fewer."""
+    """``learn`` with an exception before its call number ``at``; False if it makes fewer calls."""
     left = at
 
     def count(frame, event, what):
@@ -68,7 +68,7 @@ def finite(value):
 
 
 def check(model, stream):
-    """It is whole, predicts, can be saved, and goes on."""
+    """It is consistent, predicts, can be saved, and learns."""
     for f in vars(model).values():
         if hasattr(f, "_check"):
             f._check()
@@ -152,7 +152,7 @@ def test_signals_at_random_moments(cls, options):
 
 
 class Moody:
-    """A feature name whose __hash__ and __eq__ raise when the countdown is over."""
+    """A feature name whose __hash__ and __eq__ raise after a countdown."""
 
     left = math.inf
 
@@ -167,7 +167,7 @@ class Moody:
 
     def __hash__(self):
         Moody.count()
-        return hash(self.name) % 5  # and so __eq__ is asked, too
+        return hash(self.name) % 5  # so that __eq__ is called, too
 
     def __eq__(self, other):
         Moody.count()

@@ -1,4 +1,4 @@
-"""Labels: what is said before there are any, what is none, how many there may be."""
+"""Labels: predictions before there are any, invalid ones, and their number."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ X = {"a": [1.0, -1.0, 0.0], "b": [0.0, 2.0, 0.0]}
 ROWS = [{"a": 1.0, "b": 0.0}, {"a": -1.0, "b": 2.0}, {}]
 
 
-# Before there are any, and with one --------------------------------------------------------------------------------
+# With no label or one ----------------------------------------------------------------------------------------------
 
 
 @each_classifier
@@ -64,7 +64,7 @@ ONE = [
 
 
 @pytest.mark.parametrize(("cls", "label"), ONE, ids=lambda value: getattr(value, "__name__", repr(value)))
-def test_with_one_label_it_is_predicted_wherever(cls, label):
+def test_a_single_label_is_predicted_everywhere(cls, label):
     options = {} if cls is river_okl.FOGDClassifier else {"kernel": river_okl.kernels.Linear()}  # scores of both signs
     model = small(cls, **options)
     model.learn_one(ROWS[0], label)
@@ -96,7 +96,7 @@ def test_only_labels_that_were_seen(cls):
 
 
 @each_classifier
-def test_a_refused_sample_leaves_no_label(cls):
+def test_a_rejected_sample_adds_no_label(cls):
     model = small(cls)
     before = snapshot(model)
     with pytest.raises(ValueError, match="'a'"):
@@ -107,7 +107,7 @@ def test_a_refused_sample_leaves_no_label(cls):
 
 @pytest.mark.parametrize("cls", NATIVE[:3], ids=lambda cls: cls.__name__)
 def test_reports_with_texts_for_labels(cls):
-    """One phantom class, here True, would be a class more of a macro average and could not be sorted among texts."""
+    """A phantom class, here True, would count in a macro average and could not be sorted among strings."""
     stream = list(datasets.ImageSegments().take(300))
     model = preprocessing.StandardScaler() | cls()
     confusion = metrics.ConfusionMatrix()
@@ -139,7 +139,7 @@ def test_two_texts_are_two_classes_of_a_macro_average(cls):
     str(metric.cm)
 
 
-# What is none --------------------------------------------------------------------------------------------------------
+# Invalid labels ------------------------------------------------------------------------------------------------------
 
 MISSING = [
     *(None, math.nan, np.float32("nan"), np.float64("nan"), decimal.Decimal("nan"), complex("nan")),
@@ -150,7 +150,7 @@ NO_LABEL = [[1], {}, np.array([1, 2]), pd.Series([1]), np.ma.masked, decimal.Dec
 
 
 @pytest.mark.parametrize("label", MISSING, ids=repr)
-def test_missing_labels_are_refused(label):
+def test_missing_labels_are_rejected(label):
     with pytest.raises(ValueError, match="drop the samples that have none"):
         check_label(label, "X")
     for cls in (river_okl.KernelPAClassifier, river_okl.ForgetronClassifier):
@@ -169,7 +169,7 @@ def test_missing_labels_are_refused(label):
 
 
 @each_classifier
-def test_no_class_makes_labels_of_nan(cls):
+def test_nan_is_never_a_label(cls):
     model = small(cls)
     for label in (np.float32("nan"), pd.NA):
         for _ in range(3):
@@ -179,7 +179,7 @@ def test_no_class_makes_labels_of_nan(cls):
 
 
 @pytest.mark.parametrize("label", NO_LABEL, ids=repr)
-def test_what_has_no_hash_is_no_label(label):
+def test_unhashable_values_are_not_labels(label):
     with pytest.raises(TypeError, match="one hashable value"):
         check_label(label, "X")
     with pytest.raises(TypeError, match="one hashable value"):
@@ -196,7 +196,7 @@ def test_what_has_no_hash_is_no_label(label):
     ],
     ids=lambda series: f"{type(series).__module__.partition('.')[0]}-{series.dtype}",
 )
-def test_series_with_missing_labels_are_refused_before_anything_is_learned(labels):
+def test_series_with_missing_labels_are_rejected_before_anything_is_learned(labels):
     frame = pd.DataFrame if isinstance(labels, pd.Series) else pl.DataFrame
     model = river_okl.KernelPAClassifier()
     before = snapshot(model)
@@ -216,20 +216,20 @@ WHOLE = [
 
 
 @pytest.mark.parametrize("label", QUANTITIES, ids=repr)
-def test_a_number_with_a_fraction_is_no_label(label):
+def test_numbers_with_a_fraction_are_not_labels(label):
     with pytest.raises(ValueError, match=r"a fraction, and X predicts classes: .*regressor \(OKLRegressor\)"):
         check_label(label, "X")
     assert module.REGRESSOR in river_okl.__all__
 
 
 @pytest.mark.parametrize("label", WHOLE, ids=repr)
-def test_whole_numbers_are_labels(label):
+def test_integers_are_labels(label):
     check_label(label, "X")
 
 
 @each_classifier
-def test_quantities_are_refused_before_anything_is_learned(cls):
-    """At the first sample, after labels that are numbers, too, and as a third label."""
+def test_quantities_are_rejected_before_anything_is_learned(cls):
+    """At the first sample, after numeric labels, and as a third label."""
     for known in ([], [1.0], [1.0, -1.0]):
         model = small(cls)
         for y in known:
@@ -246,18 +246,18 @@ def test_quantities_are_refused_before_anything_is_learned(cls):
 
 
 @pytest.mark.parametrize("label", ["", (), "nan", b"x", datetime.date(2020, 1, 1), decimal.Decimal(1), 0.0], ids=repr)
-def test_other_labels_come_back_as_they_went_in(label):
+def test_other_labels_keep_value_and_type(label):
     model = river_okl.KernelPAClassifier()
     model.learn_one({"a": 1.0}, label)
     model.learn_one({"a": -1.0}, "other")
     assert model.predict_one({"a": 1.0}) is label
 
 
-# How many ------------------------------------------------------------------------------------------------------------
+# Their number --------------------------------------------------------------------------------------------------------
 
 
 class Counted(str):
-    """A text that counts how often it is looked up."""
+    """A string that counts its lookups."""
 
     hashes = 0
 
@@ -276,7 +276,7 @@ def test_a_new_label_costs_nothing_for_the_others(cls):
     assert Counted.hashes < 20 * n
 
 
-def test_there_is_an_end_to_labels(monkeypatch):
+def test_the_number_of_labels_is_bounded(monkeypatch):
     monkeypatch.setattr(module, "MOST_LABELS", 5)
     model = river_okl.RBPClassifier(budget=2)
     frame = pd.DataFrame({"a": range(7)})
@@ -293,7 +293,7 @@ def test_there_is_an_end_to_labels(monkeypatch):
     model.learn_one({"a": 1.0}, "5")
 
 
-def test_the_guarantees_say_how_many():
+def test_the_guarantees_state_the_limit():
     text = (Path(__file__).parent.parent / "docs" / "guarantees.md").read_text()
     assert f"{module.MOST_LABELS:,} labels" in " ".join(text.split())
 
@@ -331,14 +331,14 @@ def test_positions(stream, names):
     assert Labels(names).positions == labels.positions
 
 
-def test_the_positive_label_of_one():
+def test_the_position_of_a_single_label():
     assert Labels().positive is None
     assert Labels(["a"]).positive is None
     assert Labels([0]).positive is None
     assert Labels([1]).positive == 1
 
 
-def test_checks_change_nothing():
+def test_checks_have_no_side_effects():
     labels = Labels(["a"])
     labels.check(["a", "b", "a", "b"], "X", multiclass=False)
     with pytest.raises(ValueError, match="'c' is a third label after 'a' and 'b', and this X"):

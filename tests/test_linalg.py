@@ -1,4 +1,4 @@
-"""The core's linear algebra against NumPy in extended precision, on parts of larger arrays, whose rest must stay."""
+"""The core's linear algebra against NumPy in extended precision, on parts of larger arrays, which must not change."""
 
 import ast
 import hashlib
@@ -22,7 +22,7 @@ EPS = np.finfo(float).eps
 
 
 def part(matrix, gap=3):
-    """The matrix as part of a larger one of NaN: another leading dimension, an address that is not aligned."""
+    """The matrix as part of a larger one of NaN: another leading dimension, an unaligned address."""
     rows, columns = matrix.shape
     whole = np.full((rows + 1, columns + gap), np.nan)
     whole[:rows, 1 : 1 + columns] = matrix
@@ -45,7 +45,7 @@ def full(triangle):
 
 
 def exactly(a, b):
-    """a @ b in extended precision, and what the sum of the sizes of its terms is."""
+    """a @ b in extended precision, and the sum of the absolute values of its terms."""
     a, b = a.astype(np.longdouble), b.astype(np.longdouble)
     return a @ b, abs(a) @ abs(b)
 
@@ -73,6 +73,18 @@ def test_products(n):
 
 
 @pytest.mark.parametrize("n", SIZES)
+def test_products_of_matrices(n):
+    rng = np.random.default_rng(n)
+    for m, k in ((n, n), (n + 5, n // 2), (3, n + 70)):
+        A, _ = part(rng.normal(size=(m, n)))
+        B, _ = part(rng.normal(size=(n, k)))
+        product, size = exactly(A, B)
+        assert (abs(linalg.product(A, B) - product) <= (n + 2) * EPS * size).all()
+        product, size = exactly(A.T, A)
+        assert (abs(linalg.product_of_columns(A) - np.tril(product)) <= (m + 2) * EPS * size).all()
+
+
+@pytest.mark.parametrize("n", SIZES)
 def test_rank_one(n):
     rng = np.random.default_rng(n)
     A, whole = part(lower(rng.normal(size=(n, n))))
@@ -83,8 +95,8 @@ def test_rank_one(n):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_a_step_and_a_product_at_once_are_both_one_after_the_other(n):
-    """Bit for bit: a model that was saved in between goes on with the same numbers."""
+def test_a_combined_update_and_product_equal_separate_ones(n):
+    """Bit for bit: a model saved in between continues identically."""
     rng = np.random.default_rng(n)
     (A, whole), (B, other) = (part(lower(np.random.default_rng(n).normal(size=(n, n)))) for _ in range(2))
     u, v, outside = rng.normal(size=n), rng.normal(size=n), np.isnan(whole)
@@ -112,7 +124,7 @@ def test_factor_and_solution(n):
 
 @pytest.mark.parametrize("n", SIZES[1:])
 def test_inverse(n):
-    """Of K of support vectors, in place of whose K⁻¹ is another matrix: the next solution makes it anew."""
+    """Of K of support vectors; the next solution recomputes a corrupted K⁻¹."""
     f, rng = Expansion(kernels.RBF(0.1)._terms(), inverse=True), np.random.default_rng(n)
     for row in rng.normal(size=(n, 12)):
         f.evaluate(dict(enumerate(row)))
@@ -129,7 +141,7 @@ def test_inverse(n):
 
 
 def test_a_solution_is_as_accurate_as_its_factorisation_in_blocks_of_any_size():
-    """Each row of the factor belongs to another block: the same numbers as a factorisation by the book."""
+    """Each row of the factor is in another block; compared with a textbook factorisation."""
     K = positive(200).astype(np.longdouble)
     L = np.zeros_like(K)
     for j in range(200):
@@ -141,7 +153,7 @@ def test_a_solution_is_as_accurate_as_its_factorisation_in_blocks_of_any_size():
 
 
 @pytest.mark.parametrize("n", [1, 5, 16, 17, 100])
-def test_what_is_not_positive_definite_has_no_factor(n):
+def test_indefinite_matrices_are_not_factorised(n):
     for bad in (0, n // 2, n - 1):
         for pivot in (-1.0, 0.0, np.nan, np.inf):
             K = positive(n)
@@ -151,7 +163,7 @@ def test_what_is_not_positive_definite_has_no_factor(n):
 
 @pytest.mark.parametrize("n", [0, 1, 5, 33])
 @pytest.mark.parametrize("rows", [0, 1, 7])
-def test_rows_are_vectors_one_by_one(n, rows):
+def test_rows_equal_single_vectors(n, rows):
     V, U = np.random.default_rng(n).normal(size=(2, rows, n))
     A = positive(n)
     assert linalg.symmetric_times_rows(A, V).tolist() == [linalg.symmetric_times(A, v).tolist() for v in V]
@@ -165,7 +177,7 @@ def test_rows_are_vectors_one_by_one(n, rows):
 
 
 def spectra(n):
-    """Eigenvalues of every kind: far apart, clustered, zero, equal; a diagonal matrix, and one of ones."""
+    """All kinds of eigenvalues: far apart, clustered, zero, equal; a diagonal matrix, and one of ones."""
     rng = np.random.default_rng(n)
     Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
     B = rng.normal(size=(n, (n + 1) // 2))
@@ -192,11 +204,12 @@ def test_eigenvectors(n):
         np.testing.assert_allclose(D, np.linalg.eigvalsh(K), rtol=0.0, atol=20 * (n + 1) * EPS * size)
 
 
-def test_wrong_shapes_are_refused():
+def test_wrong_shapes_are_rejected():
     A, v = np.ones((3, 4)), np.ones(3)
     for call in (
         lambda: linalg.times(A, v),
         lambda: linalg.transposed_times(A, np.ones(4)),
+        lambda: linalg.product(A, np.ones((2, 2))),
         lambda: linalg.symmetric_times(A, v),
         lambda: linalg.cholesky(A),
         lambda: linalg.dot(v, np.ones(4)),
@@ -213,7 +226,7 @@ def test_wrong_shapes_are_refused():
             call()
 
 
-# No step at the mercy of a BLAS ------------------------------------------------------------------
+# No step uses a BLAS -----------------------------------------------------------------------------
 
 FOLDER = Path(river_okl.__file__).parent
 STEPS = [
@@ -239,14 +252,14 @@ BLAS = {
 
 @pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
 def test_no_step_calls_a_blas(path):
-    """A product of NumPy's is as good as a call: it goes to the threads of OpenBLAS from some size on."""
+    """NumPy's products count, too: above some size they use OpenBLAS threads."""
     reading = {
         "_contributions",
         "norm",
         "_check_state",
         "check_inverse",
         "check_positive",
-    }  # what is shown or loaded is no step
+    }  # inspection and loading are not steps
     found = []
     for outer in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(outer, ast.FunctionDef) and outer.name not in reading:
@@ -258,7 +271,7 @@ def test_no_step_calls_a_blas(path):
     assert found == []
 
 
-def test_the_core_knows_no_blas():
+def test_the_core_does_not_use_a_blas():
     for path in sorted((FOLDER / "_core").rglob("*.p[yx][xdi]")):
         text = path.read_text("utf-8")
         assert "scipy" not in text, path
@@ -266,7 +279,7 @@ def test_the_core_knows_no_blas():
 
 
 def bits():
-    """A digest of models that solve systems, with budgets at which OpenBLAS would take threads."""
+    """A digest of models that solve systems, with budgets for which OpenBLAS would use threads."""
     kernel = kernels.RBF(0.3)
     models = [
         river_okl.AhpatronClassifier(kernel, budget=300),
@@ -278,7 +291,7 @@ def bits():
     ]
     samples = streams.dense("classification", n=400)
     for model in models:
-        for x, y in samples[: getattr(model, "budget", 100) + 80]:  # enough to fill it and to go on
+        for x, y in samples[: getattr(model, "budget", 100) + 80]:  # enough to fill it and continue
             model.learn_one(x, y)
     return [hashlib.sha256(pickle.dumps(model)).hexdigest() for model in models]
 
@@ -287,7 +300,7 @@ def test_the_bits_of_a_model_do_not_depend_on_threads():
     code = "from tests.test_linalg import bits; print(bits())"
     other = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "4"},  # here there is one: conftest.py
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "4"},  # one thread here: conftest.py
         cwd=FOLDER.parent,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Derivatives of losses as the algorithms take them: numerically away from kinks, and by hand at the kinks."""
+"""Derivatives of losses as used by the algorithms: numerically away from kinks, by hand at kinks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def slope(loss, y, p, h=1e-6):
 @pytest.mark.parametrize("p", [-3.0, -0.7, 0.2, 0.9, 4.0])
 def test_binary_derivatives(loss, p):
     for y in (-1.0, 1.0):
-        # river's losses take y in {0, 1}; its Log wants probabilities from predictions in places, so log is by hand
+        # river's losses take y in {0, 1}; its Log partly expects probabilities, so the log loss is computed by hand
         if isinstance(loss, optim.losses.Log):
             weight = loss.weight_pos if y > 0 else loss.weight_neg
             expected = -weight * y / (1.0 + math.exp(y * p))
@@ -73,7 +73,7 @@ def test_extremes_stay_finite():
 
 
 @pytest.mark.parametrize("eps", [-0.1, math.nan, math.inf, "0.1", None], ids=repr)
-def test_tubes_that_are_refused(eps):
+def test_tubes_that_are_rejected(eps):
     with pytest.raises((ValueError, TypeError), match="eps"):
         losses.EpsilonInsensitive(eps)
 
@@ -97,14 +97,14 @@ class Broken(optim.losses.BinaryLoss):
         return math.nan if y_pred != 0.0 else -1.0
 
 
-def test_a_users_loss_works():
+def test_a_custom_loss_works():
     model = river_okl.OLKRegressor(loss=Cubic(), learning_rate=0.5)
     model.learn_one({"a": 1.0}, 2.0)
     assert model.predict_one({"a": 1.0}) == pytest.approx(0.5 * 12.0)
     assert isinstance(model.clone().loss, Cubic)
 
 
-def test_a_loss_that_is_nan_leaves_the_model():
+def test_a_nan_loss_leaves_the_model_unchanged():
     model = river_okl.OLKClassifier(loss=Broken())
     model.learn_one({"a": 1.0}, True)
     before, support = model._t, model.support_vectors
@@ -113,7 +113,7 @@ def test_a_loss_that_is_nan_leaves_the_model():
     assert (model._t, model.support_vectors) == (before, support)
 
 
-def test_what_is_no_loss_is_refused():
+def test_invalid_losses_are_rejected():
     for loss in (optim.losses.CrossEntropy(), "hinge", 1.0, optim.losses.Hinge):
         with pytest.raises(TypeError, match="loss"):
             losses.derivative(loss)

@@ -1,4 +1,4 @@
-"""``python -m river_okl``: races, files, names, and what is said of mistakes."""
+"""``python -m river_okl``: benchmarks, files, names, and usage errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from river_okl.cli.race import race
 
 
 def run(capsys, *args):
-    """What the command prints."""
+    """The output of the command."""
     main(list(args))
     return capsys.readouterr().out
 
@@ -34,20 +34,20 @@ def result(capsys, *args):
 
 
 def complaint(capsys, *args):
-    """The line on stderr of a command that refuses."""
+    """The error line on stderr."""
     with pytest.raises(SystemExit) as stop:
         main(list(args))
     out, err = capsys.readouterr()
     assert stop.value.code == 2
     assert err.startswith("river_okl: ") and err.count("\n") == 1
-    assert not out or "," in out  # at most the line that says what is raced
+    assert not out or "," in out  # at most the line with the data
     return err.removeprefix("river_okl: ").strip()
 
 
-# The race -----------------------------------------------------------------------------------------
+# Benchmarks ---------------------------------------------------------------------------------------
 
 
-def test_race_is_predict_then_learn_behind_a_scaler():
+def test_race_is_test_then_train_behind_a_scaler():
     model, scaler = OLRDClassifier(budget=30, seed=3), preprocessing.StandardScaler()
     errors, expected = 0, []
     for i, (x, y) in enumerate(datasets.Bananas().take(250), start=1):
@@ -64,7 +64,7 @@ def test_race_is_predict_then_learn_behind_a_scaler():
     assert raced.memory == raced.model._raw_memory_usage
 
 
-def test_race_of_a_regression_has_absolute_errors_and_can_leave_features_alone():
+def test_race_of_a_regression_has_absolute_errors_and_may_skip_scaling():
     model = linear_model.LinearRegression()
     total = 0.0
     for x, y in datasets.TrumpApproval().take(100):
@@ -91,7 +91,7 @@ def test_race_reads_the_stream_once_and_in_blocks():
     assert seen == [(20, 20), (20, 40), (10, 50)]
 
 
-def test_ctrl_c_ends_a_race_with_what_is_there():
+def test_ctrl_c_keeps_the_results_so_far():
     def stream():
         yield from datasets.Bananas().take(30)
         raise KeyboardInterrupt
@@ -100,7 +100,7 @@ def test_ctrl_c_ends_a_race_with_what_is_there():
     assert raced.samples == 30
 
 
-def test_ctrl_c_within_a_block_leaves_all_with_the_same_samples():
+def test_ctrl_c_within_a_block_truncates_all_results_alike():
     class Interrupted(OLRDClassifier):
         def learn_one(self, x, y, w=1.0):
             super().learn_one(x, y, w)
@@ -116,7 +116,7 @@ def test_ctrl_c_within_a_block_leaves_all_with_the_same_samples():
 
 
 @pytest.mark.parametrize("place", ["river_okl.cli.lookup.find_stream", "river_okl.cli.race.race"])
-def test_ctrl_c_leaves_without_a_traceback(capsys, monkeypatch, place):
+def test_ctrl_c_exits_without_a_traceback(capsys, monkeypatch, place):
     def interrupt(*args, **options):
         raise KeyboardInterrupt
 
@@ -153,10 +153,10 @@ def test_after_ctrl_c_the_table_is_partial_and_so_is_the_status(capsys, monkeypa
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGINT to send")
 def test_ctrl_c_while_modules_are_imported():
-    """The command's own code is there before anything that takes a while."""
+    """The command's own code is loaded before slow imports."""
     code = (
         "import builtins, signal, os; real = builtins.__import__\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs start without
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in background jobs of a shell
         "def slow(name, *args, **options):\n"
         "    if name.startswith('river.'): os.kill(os.getpid(), signal.SIGINT)\n"
         "    return real(name, *args, **options)\n"
@@ -168,8 +168,8 @@ def test_ctrl_c_while_modules_are_imported():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGPIPE")
-def test_nobody_reads_any_more(monkeypatch):
-    """As of other commands before ``head``: no word, and the status of SIGPIPE."""
+def test_a_closed_pipe(monkeypatch):
+    """As for other commands before ``head``: no message, and the status of SIGPIPE."""
     reader, writer = os.pipe()
     os.close(reader)
     with open(os.dup(writer), "w", encoding="utf-8") as nobody, monkeypatch.context() as patch:
@@ -183,10 +183,10 @@ def test_nobody_reads_any_more(monkeypatch):
     assert (done.returncode, done.stderr) == (141, "")
 
 
-# What is printed ----------------------------------------------------------------------------------
+# Output -------------------------------------------------------------------------------------------
 
 
-def test_without_arguments_ours_and_rivers_race(capsys):
+def test_the_default_models_are_ours_and_rivers(capsys):
     out = run(capsys, "--samples", "300")
     assert out.splitlines()[0] == "Bananas: binary classification, 300 samples"
     for word in ("accuracy", "µs/sample", "support vectors", "memory", "LogisticRegression", "AhpatronClassifier"):
@@ -194,7 +194,7 @@ def test_without_arguments_ours_and_rivers_race(capsys):
 
 
 @pytest.mark.parametrize("rich", [True, False])
-def test_a_narrow_terminal_has_a_model_on_two_lines(capsys, monkeypatch, rich):
+def test_a_narrow_terminal_shows_a_model_on_two_lines(capsys, monkeypatch, rich):
     if not rich:
         monkeypatch.setitem(sys.modules, "rich.console", None)
     monkeypatch.setenv("COLUMNS", "50")
@@ -212,7 +212,7 @@ def test_help_fits_a_narrow_terminal(capsys, monkeypatch):
         main(["--help"])
     out = capsys.readouterr().out
     wide = [line for line in out.splitlines() if len(line) > 50]
-    assert all(line.startswith(("  python -m", "  'OLRDClassifier(")) for line in wide)  # what is to be copied
+    assert all(line.startswith(("  python -m", "  'OLRDClassifier(")) for line in wide)  # commands to copy
     assert f"more than {files.MOST_LABELS} different" in " ".join(out.split())
 
 
@@ -233,7 +233,7 @@ def test_the_table_has_the_best_first_with_and_without_rich(capsys, monkeypatch,
     assert 80 < accuracy < 95
 
 
-def test_json_has_the_curves(capsys):
+def test_json_contains_the_curves(capsys):
     got = result(capsys, "--samples", "200", "RBPClassifier(budget=10)", "LogisticRegression")
     assert (got["data"], got["task"], got["samples"]) == ("Bananas", "binary classification", 200)
     ours, theirs = got["models"]
@@ -243,7 +243,7 @@ def test_json_has_the_curves(capsys):
     assert ours["memory_bytes"] > theirs["memory_bytes"] > 0
 
 
-def test_the_same_seed_gives_the_same_race(capsys):
+def test_the_seed_determines_the_results(capsys):
     def errors(*args):
         return [model["error_rate"] for model in result(capsys, "--samples", "800", *args)["models"]]
 
@@ -252,7 +252,7 @@ def test_the_same_seed_gives_the_same_race(capsys):
     assert errors(*names) != errors("--seed", "2", *names)
 
 
-def test_budget_and_seed_are_for_models_that_have_them_and_were_not_given_any(capsys):
+def test_budget_and_seed_apply_to_models_without_explicit_ones(capsys):
     models = result(
         capsys, "--samples", "300", "--budget", "7", "RBPClassifier", "RBPClassifier(budget=9)", "GaussianNB"
     )["models"]
@@ -273,7 +273,7 @@ def test_help_and_version(capsys):
         assert expected in capsys.readouterr().out
 
 
-def test_the_version_waits_for_nothing():
+def test_the_version_imports_nothing_slow():
     show = "import sys; from river_okl.cli.command import main; sys.argv[1:] = ['--version']\n"
     show += "try: main()\nexcept SystemExit: print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=300)
@@ -292,7 +292,7 @@ def read(path, target=None, drop=()):
     return stream, samples
 
 
-def test_csv_with_numbers_words_and_gaps(tmp_path):
+def test_csv_with_numbers_strings_and_gaps(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('size,colour,label\n1.5,red,yes\n,"dark, blue",no\n\n-2e3,,no\n', encoding="utf-8")
     stream, samples = read(path)
@@ -306,7 +306,7 @@ def test_csv_with_numbers_words_and_gaps(tmp_path):
 
 
 def with_words(n):
-    """A CSV file in which a number and a word decide together; blanks follow commas, as people write them."""
+    """A CSV file whose target depends on a number and a string together; blanks follow commas."""
     rng = random.Random(1)
     lines = ["size, colour, label"]
     for _ in range(n):
@@ -315,8 +315,8 @@ def with_words(n):
     return "\n".join(lines)
 
 
-def test_words_are_seen_by_the_models_of_a_race(capsys, tmp_path):
-    """A StandardScaler makes 0 of what is 1 or not there."""
+def test_string_features_are_not_scaled_away(capsys, tmp_path):
+    """A StandardScaler turns features that are 1 or absent into 0."""
     path = tmp_path / "a.csv"
     path.write_text(with_words(600), encoding="utf-8")
     stream, samples = read(path)
@@ -328,7 +328,7 @@ def test_words_are_seen_by_the_models_of_a_race(capsys, tmp_path):
     run(capsys, "--data", str(path), "--samples", "300", *("ARFClassifier", "LogisticRegression", "OKLClassifier"))
 
 
-def test_a_model_that_fails_in_a_race_is_named(capsys, tmp_path):
+def test_errors_name_the_failing_model(capsys, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,label\n" + "".join(f"{1e200 * (i + 1)},{i % 2}\n" for i in range(30)))
     said = complaint(capsys, "--data", str(path), "RBPClassifier", "LogisticRegression")
@@ -336,11 +336,11 @@ def test_a_model_that_fails_in_a_race_is_named(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(("data", "feature"), [("Mv(seed=1)", "3"), ("AirlinePassengers", "'month'")])
-def test_a_data_set_of_other_things_than_numbers_is_refused_by_feature(capsys, data, feature):
+def test_errors_for_non_numeric_data_name_the_feature(capsys, data, feature):
     assert complaint(capsys, "--data", data, "OKLRegressor").startswith(f"feature {feature} is ")
 
 
-def test_csv_target_by_name_and_its_task(tmp_path):
+def test_csv_target_by_name_and_inferred_task(tmp_path):
     path = tmp_path / "a.csv"
     rows = "".join(f"{i},{i % 2},{i % 3},{i / 7}\n" for i in range(30))
     path.write_text("many,two,three,fraction\n" + rows)
@@ -358,13 +358,13 @@ def test_csv_target_by_name_and_its_task(tmp_path):
 
 @pytest.mark.parametrize("separator", ";\t|,")
 def test_csv_with_other_separators(tmp_path, separator):
-    """Commas within cells do not mislead; wine.csv of UCI is separated by semicolons."""
+    """Commas within cells are not separators; UCI's wine.csv is separated by semicolons."""
     path = tmp_path / "wine.csv"
     rows = [["fixed acidity", "place, year", "quality"], ["7.4", "a, 1", "5"], ["7.8", "b", "6"], ["11.2", "c", "5"]]
     path.write_text("\n".join(separator.join(f'"{c}"' if "," in c else c for c in row) for row in rows))
     stream, samples = read(path)
     assert samples[0] == ({"fixed acidity": 7.4, "place, year=a, 1": 1.0}, False)
-    assert stream.note == "target quality; 1 columns of numbers, 1 of words"
+    assert stream.note == "target quality; numeric columns: 1, string columns: 1"
     if separator != ",":  # without quotes too
         path.write_text("\n".join(separator.join(row) for row in rows))
         assert read(path)[1] == samples
@@ -374,13 +374,13 @@ def test_csv_without_a_header(tmp_path):
     path = tmp_path / "iris.data"
     path.write_text("5.1,3.5,setosa\n4.9,,setosa\n7,3.2,versicolor\n\n")
     stream, samples = read(path)
-    assert stream.note == "no header; target 3; 2 columns of numbers, 0 of words; gaps: 1"
+    assert stream.note == "no header; target 3; numeric columns: 2, string columns: 0; missing values: 1"
     assert samples == [({"1": 5.1, "2": 3.5}, False), ({"1": 4.9}, False), ({"1": 7.0, "2": 3.2}, True)]
     assert read(path, target="1", drop=["2"])[1][0] == ({"3=setosa": 1.0}, 5.1)
 
 
 def test_gaps_and_commas_among_numbers_are_counted(tmp_path):
-    """NULL and the like are gaps among numbers; among words they are words."""
+    """NULL and the like are gaps in numeric columns, and strings in string columns."""
     path = tmp_path / "a.csv"
     gaps = ["NULL", "None", "NA", "N/A", "NaN", "nan", "-", "?", "", " null "]
     rows = [f"{gap},{gap},{i % 2}" for i, gap in enumerate(gaps)]
@@ -390,8 +390,10 @@ def test_gaps_and_commas_among_numbers_are_counted(tmp_path):
     assert [x["size"] for x, _ in samples if "size" in x] == [1.5, 1234567.5, -2000.0]
     words = {name for x, _ in samples for name in x} - {"size"}
     assert words == {f"garage={word}" for word in ("brick", "wood", "NULL", "None", "N/A", "-", "null ")}
-    assert stream.note == ("target label; 1 columns of numbers, 1 of words; gaps: 10; numbers written as 1,234: 2")
-    path.write_text("a;b;y\n1,234;-;1\n2,345;None;2\n")  # a column of such words alone is one of words
+    assert stream.note == (
+        "target label; numeric columns: 1, string columns: 1; missing values: 10; numbers written as 1,234: 2"
+    )
+    path.write_text("a;b;y\n1,234;-;1\n2,345;None;2\n")  # a column of such strings alone is a string column
     stream, samples = read(path)
     assert samples[0][0] == {"a": 1234.0, "b=-": 1.0}
     assert "numbers written as 1,234: 2" in stream.note and "gaps" not in stream.note
@@ -405,7 +407,7 @@ def test_rows_without_a_target_are_skipped_and_counted(tmp_path, capsys):
     path.write_text("a,y\n1,2\n2,\n3,NA\n4,NULL\n5,3\n6,-\n")
     stream, samples = read(path)
     assert samples == [({"a": 1.0}, False), ({"a": 5.0}, True)]
-    assert stream.size == 2 and stream.note.endswith("; rows without a target, left out: 4")
+    assert stream.size == 2 and stream.note.endswith("; rows without a target, skipped: 4")
     assert stream.note in run(capsys, "--data", str(path), "RBPClassifier")
     path.write_text("a,y\n1,yes\n2,\n3,?\n4,None\n5,-\n")  # words
     assert [y for _, y in read(path)[1]] == ["yes", "None", "-"]
@@ -420,7 +422,7 @@ def test_blanks_around_names(tmp_path, capsys):
     assert read(path, drop=["colour"])[1][0] == ({"size": 1.0}, False)
 
 
-def test_the_task_of_a_target_that_may_be_either(tmp_path, capsys):
+def test_the_task_of_an_ambiguous_target(tmp_path, capsys):
     path = tmp_path / "wine.csv"
     path.write_text("a,quality\n" + "".join(f"{i % 9},{3 + i % 6}\n" for i in range(60)))
     got = result(capsys, "--data", str(path), "RBPClassifier")
@@ -438,7 +440,7 @@ def test_the_task_of_a_target_that_may_be_either(tmp_path, capsys):
     libsvm.write_text("".join(f"{i % 3} 1:{i}\n" for i in range(9)))
     assert lookup.find_stream(str(libsvm), None, task="regression").task == files.REGRESSION
     said = complaint(capsys, "--data", "TrumpApproval", "--task", "classification")
-    assert said == "--task classification is for files, and TrumpApproval is a data set for regression"
+    assert said == "--task classification applies to files, and TrumpApproval is a data set for regression"
     assert "invalid choice: 'clustering'" in complaint(capsys, "--task", "clustering")
 
 
@@ -451,13 +453,13 @@ def test_names_that_are_numbers(tmp_path, header):
 
 def test_columns_are_dropped(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("id,a,id,b\nx,1,2,3\ny,2,3,4\n")  # a name that is there twice goes twice
+    path.write_text("id,a,id,b\nx,1,2,3\ny,2,3,4\n")  # both columns of this name are dropped
     assert read(path, drop=["id"])[1][0] == ({"a": 1.0}, False)
     assert read(path, target="a", drop=["id"])[1][0] == ({"b": 3.0}, False)
 
 
 def test_standard_input(capsys, tmp_path, monkeypatch):
-    """From a pipe, which is read once."""
+    """From a pipe, which can be read only once."""
     text = "a;b\n" + "".join(f"{i % 7};{i % 2}\n" for i in range(60))
     reader, writer = os.pipe()
     with open(reader, encoding="utf-8") as piped, open(writer, "w", encoding="utf-8") as theirs:
@@ -475,7 +477,7 @@ PACKS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.co
 
 
 @pytest.mark.parametrize("pack", PACKS)
-def test_packed_standard_input(capsys, tmp_path, monkeypatch, pack):
+def test_compressed_standard_input(capsys, tmp_path, monkeypatch, pack):
     path = tmp_path / "a"
     path.write_bytes(PACKS[pack](b"a,b\n" + b"".join(b"%d,%d\n" % (i % 7, i % 2) for i in range(60))))
     for damaged in (False, True):
@@ -495,20 +497,20 @@ def test_libsvm_whose_first_lines_have_no_features(tmp_path):
     path.write_text("-1\n+1 # none\n-1 3:0.5\n")
     assert read(path)[1] == [({}, False), ({}, True), ({3: 0.5}, False)]
     path.write_text("1\n2\n3\n")
-    with pytest.raises(files.UsageError, match="has no column beside the target"):
+    with pytest.raises(files.UsageError, match="has no column besides the target"):
         read(path)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_libsvm(tmp_path, pack):
-    path = tmp_path / "a"  # a packed file is known by its first bytes
+    path = tmp_path / "a"  # a compressed file is recognised by its first bytes
     path.write_bytes(pack(b"-1 3:0.5 7:2 # comment\n\n+1 1:1e-3\n1.0 2:1\n-1\n"))
     stream, samples = read(path)
     assert stream.task == files.BINARY and not stream.scaled
     assert samples == [({3: 0.5, 7: 2.0}, False), ({1: 1e-3}, True), ({2: 1.0}, True), ({}, False)]
 
 
-def test_a_csv_is_raced(capsys, tmp_path):
+def test_benchmark_of_a_csv(capsys, tmp_path):
     rng = random.Random(1)
     path = tmp_path / "circle.csv"
     with path.open("w") as file:
@@ -521,14 +523,14 @@ def test_a_csv_is_raced(capsys, tmp_path):
     assert ours < 0.2 < theirs
 
 
-def test_regression_and_multiclass_are_raced(capsys, tmp_path):
+def test_benchmarks_of_regression_and_multiclass(capsys, tmp_path):
     trump = result(capsys, "--data", "TrumpApproval", "OLKRegressor", "PARegressor")
     assert trump["task"] == "regression"
     assert trump["models"][0]["mean_absolute_error"] < 1.5
     names = (
         "ProjectronPlusPlusClassifier(budget=50)",
         "ForgetronClassifier(budget=20)",
-    )  # the latter one against the rest
+    )  # the latter one-vs-rest
     segments = result(capsys, "--data", "ImageSegments", "--samples", "600", *names)
     assert segments["task"] == "multi-class classification"
     native, wrapped = segments["models"]
@@ -536,13 +538,13 @@ def test_regression_and_multiclass_are_raced(capsys, tmp_path):
     assert wrapped["error_rate"] < 0.4 and 20 < wrapped["support_vectors"] <= 7 * 20
 
 
-def test_generators_end(capsys):
+def test_generators_are_truncated(capsys):
     got = result(capsys, "--data", "Waveform(seed=1)", "--samples", "60", "dummy.PriorClassifier")
     assert got["samples"] == 60
     assert len(list(lookup.find_stream("GaussianMixture(seed=1)", None).samples.take(3))) == 3
 
 
-def test_our_data_sets_are_known_by_their_names(tmp_path, monkeypatch):
+def test_our_data_sets_are_found_by_name(tmp_path, monkeypatch):
     monkeypatch.setenv("RIVER_DATA", str(tmp_path))
     (tmp_path / "LIBSVM").mkdir()
     (tmp_path / "LIBSVM" / "cod-rna").write_text("1 1:0.5 2:1\n")
@@ -589,12 +591,12 @@ def test_models_with_parameters():
         "\0",
     ],
 )
-def test_nothing_that_a_name_says_is_run(text):
+def test_arguments_are_never_executed(text):
     with pytest.raises(files.UsageError):
         model(text)
 
 
-# Mistakes -----------------------------------------------------------------------------------------
+# Usage errors -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -623,7 +625,7 @@ def test_nothing_that_a_name_says_is_run(text):
         (["--plot", "no/such/folder.png"], "there is no folder no/such"),
     ],
 )
-def test_mistakes_are_one_line(capsys, args, expected):
+def test_usage_errors_are_one_line(capsys, args, expected):
     if "--plot" in args:
         pytest.importorskip("matplotlib")
     assert expected in complaint(capsys, *args)
@@ -634,7 +636,7 @@ def test_mistakes_are_one_line(capsys, args, expected):
     [
         ("a,b\n1,2\n2,1\n", ["--target", "c"], "has no column 'c'"),
         ("size,b\n1,2\n2,1\n", ["--target", "sise"], "has no column 'sise'; did you mean size?"),
-        ("a,b\n1,2,3\n", [], "line 2: 3 fields where the header has 2"),
+        ("a,b\n1,2,3\n", [], "line 2: 3 fields, but the header has 2"),
         ("a,b\n1,2\n2,\n", [], "the target 'b' is 2 in every row"),
         ("a,b\n1,\n2,NA\n", [], "the target 'b' is missing in every row"),
         (
@@ -663,10 +665,10 @@ def test_mistakes_are_one_line(capsys, args, expected):
         ("a,b,a\n1,2,3\n2,1,3\n", [], "has 2 columns 'a': rename them, or --drop them all"),
         ("a,b\n1,2\n2,1\n", ["--drop", "c"], "has no column 'c'"),
         ("a,b\n1,2\n2,1\n", ["--drop", "b"], "'b' is the target"),
-        ("a,b\n1,2\n2,1\n", ["--drop", "a"], "has no column beside the target 'b'"),
-        ("a\n1\n2\n", [], "has no column beside the target 'a'; fields may be separated by"),
+        ("a,b\n1,2\n2,1\n", ["--drop", "a"], "has no column besides the target 'b'"),
+        ("a\n1\n2\n", [], "has no column besides the target 'a'; fields may be separated by"),
         ("1.5,2\n2.5,1\n", ["--target", "b"], "has no column 'b'; it has no header, its columns are 1 to 2"),
-        ("\n\na,b\n1,2,3\n2,1\n", [], "line 4: 3 fields where the header has 2"),
+        ("\n\na,b\n1,2,3\n2,1\n", [], "line 4: 3 fields, but the header has 2"),
         ("1 1:2\n0 1:x\n", [], "line 2: '1:x' is not a feature, a colon and a number"),
         ("1 1:2\nx 1:2\n", [], "line 2: the label 'x' is not a number"),
         ("1 1:2\n0 1:2\n", ["--target", "a"], "is a libsvm file"),

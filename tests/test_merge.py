@@ -1,8 +1,9 @@
-"""Models of shards: sums of expansions, evidence that is counted once, and what refuses to merge."""
+"""Merging models of shards: sums of expansions, evidence counted once, and models that do not merge."""
 
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import random
 import statistics
@@ -25,23 +26,23 @@ KERNEL = kernels.RBF(0.5)
 REFUSING = {
     "SkeGDClassifier": "a random sketch of the points of one stream",
     "POMDRClassifier": "the last samples of one stream",
-    "NBSGD": "the last part of one stream",
+    "NBSGD": "the end of one stream",
 }
 
 
-def refusal(name, options):
+def rejection(name, options):
     if name.startswith("NBSGD") and options.get("suffix"):
         return REFUSING["NBSGD"]
     return REFUSING.get(name)
 
 
-MERGING = [name for name in CLASSES if not refusal(name, {})]  # test_every_class_merges_or_says_why_not has the others
+MERGING = [name for name in CLASSES if not rejection(name, {})]  # the others: test_every_class_merges_or_states_why_not
 EXPANSIONS = [name for name in MERGING if not name.startswith(("OKL", "SOGP", "FOGD", "TVM"))]  # TVM: test_tvm.py
 VARIANTS = [variant for variant in EVERY_VARIANT if "kernel" not in variant[1]]  # the kernel is that of the shards
 
 
 def shards_of(cls, n=3, each=40, start=None, stream=None, **options):
-    """A start, and copies of it that have learned parts of a stream."""
+    """A start, and copies of it trained on parts of a stream."""
     stream = stream or streams.dense(task(cls), n * each)
     start = small(cls, kernel=KERNEL, **options) if start is None else start
     models = [copy.deepcopy(start) for _ in range(n)]
@@ -62,9 +63,9 @@ def close(a, b, tolerance=1e-9):
 
 
 @pytest.mark.parametrize(("cls", "options", "name"), VARIANTS, ids=[name for *_, name in VARIANTS])
-def test_every_class_merges_or_says_why_not(cls, options, name, tmp_path):
+def test_every_class_merges_or_states_why_not(cls, options, name, tmp_path):
     start, models, stream = shards_of(cls, **options)
-    if why := refusal(cls.__name__, options):
+    if why := rejection(cls.__name__, options):
         with pytest.raises(TypeError, match=f"^{cls.__name__} does not merge: .*{why}") as error:
             river_okl.merge(models)
         assert "\n" not in str(error.value)
@@ -97,7 +98,7 @@ def test_every_attribute_declares_how_it_merges(cls, options, name):
     assert reasons or own <= rules.keys()
 
 
-def test_an_attribute_that_declares_nothing_does_not_merge():
+def test_undeclared_attributes_do_not_merge():
     class Counting(river_okl.RBPClassifier):
         def __init__(self, kernel=None, *, budget=100, seed=None):
             super().__init__(kernel, budget=budget, seed=seed)
@@ -108,7 +109,7 @@ def test_an_attribute_that_declares_nothing_does_not_merge():
 
 
 @pytest.mark.parametrize("name", MERGING)
-def test_a_shard_that_learned_nothing_adds_nothing(name):
+def test_an_untrained_shard_adds_nothing(name):
     cls = CLASSES[name]
     start = small(cls)
     start.learn_stream(streams.dense(task(cls), 300, seed=9))
@@ -117,8 +118,8 @@ def test_a_shard_that_learned_nothing_adds_nothing(name):
     close(scores(merged, stream), scores(model, stream), 1e-6)
 
 
-def test_a_shard_that_learned_next_to_nothing_spoils_nothing():
-    """What it believes of kernels is no reason to give up those that the other has not needed."""
+def test_a_barely_trained_shard_is_harmless():
+    """Its kernel weights must not replace kernels that the other has not needed."""
 
     def product(n, seed):
         rng = np.random.default_rng(seed)
@@ -129,12 +130,12 @@ def test_a_shard_that_learned_next_to_nothing_spoils_nothing():
 
     much = river_okl.OKLRegressor()
     much.learn_stream(product(1500, 1))
-    twice = error(river_okl.merge([much, much]))  # a stack begins anew where models merge
+    twice = error(river_okl.merge([much, much]))  # merging restarts the stack
     assert twice < 1.3 * error(much)
     for n in (1, 2, 5):
         little = river_okl.OKLRegressor()
         little.learn_stream(product(n, 2))
-        assert error(river_okl.merge([much, little])) < 2.0 * twice  # 4 to 10 times, were kernels given up
+        assert error(river_okl.merge([much, little])) < 2.0 * twice  # 4 to 10 times if kernels were replaced
 
 
 def test_residuals_are_averaged_in_one_unit():
@@ -171,7 +172,7 @@ def test_streams_whose_features_come_and_go(name, kind):
 
 @pytest.mark.parametrize("name", EXPANSIONS)
 def test_sums_of_expansions(name):
-    """While the union fits: Σ w_i f_i; with itself a model is itself, and weights 1 and 0 give the first."""
+    """If the union fits: Σ w_i f_i; a model merged with itself is unchanged, and weights 1 and 0 give the first."""
     cls = CLASSES[name]
     _, models, stream = shards_of(cls, **({"budget": 1000} if "budget" in small(cls)._get_params() else {}))
     each = [scores(model, stream) for model in models]
@@ -194,8 +195,8 @@ def test_weights_are_the_samples_that_each_has_learned():
 
 
 @pytest.mark.parametrize("name", ["BPAClassifier", "OLRDRegressor", "ProjectronClassifier"])
-def test_what_a_reduction_costs(name):
-    """‖f - f̃‖ by brute force, below what dropping the smallest coefficients would cost."""
+def test_the_cost_of_a_reduction(name):
+    """‖f - f̃‖ by brute force, below the cost of dropping the smallest coefficients."""
     _, models, _ = shards_of(CLASSES[name], budget=8)
     merged, error = river_okl.merge(models, return_error=True)
     assert merged.n_support_vectors == 8
@@ -212,7 +213,7 @@ def test_what_a_reduction_costs(name):
     assert error >= more[0][1] >= more[1][1] >= more[2][1] == 0.0
 
 
-def test_a_class_without_a_budget_is_brought_down_once():
+def test_a_class_without_a_budget_is_reduced_once():
     _, models, stream = shards_of(river_okl.KernelPAClassifier)
     merged = river_okl.merge(models, budget=5)
     assert merged.n_support_vectors == 5
@@ -220,7 +221,7 @@ def test_a_class_without_a_budget_is_brought_down_once():
     assert merged.n_support_vectors > 5
 
 
-def test_counters_go_on_as_if_one_had_seen_all():
+def test_counters_continue_as_for_one_stream():
     start = river_okl.AVPClassifier(KERNEL)
     start.learn_stream(streams.dense("classification", 30, seed=5))
     _, models, _ = shards_of(river_okl.AVPClassifier, start=start)
@@ -269,7 +270,7 @@ def test_one_class_machines_are_averaged():
     assert river_okl.merge(pipelines)[-1]._rho == river_okl.merge(models)._rho
 
 
-def test_random_features_for_other_models_are_the_same_for_all():
+def test_random_features_are_the_same_for_all_shards():
     stream = [x for x, _ in streams.dense("classification", 300)]
     models = [river_okl.RandomFourierFeatures(seed=1) for _ in range(2)]
     for i, model in enumerate(models):
@@ -284,7 +285,7 @@ def test_random_features_for_other_models_are_the_same_for_all():
         river_okl.merge([river_okl.RandomFourierFeatures() for _ in range(2)])
 
 
-def test_what_features_do_not_merge():
+def test_nystroem_features_do_not_merge():
     models = [river_okl.NystroemFeatures(budget=5) for _ in range(2)]
     with pytest.raises(
         TypeError, match=r"^NystroemFeatures does not merge: .*RandomFourierFeatures\(seed=...\) merges"
@@ -332,8 +333,8 @@ def test_a_bandwidth_is_the_pooled_one():
 @pytest.mark.parametrize(
     "name", ["KernelPAClassifier", "OGDClassifier", "FOGDClassifier", "SOGPClassifier", "OKLClassifier"]
 )
-def test_labels_are_joined(name):
-    """Whatever order the shards met them in, and however many each has met."""
+def test_labels_are_united(name):
+    """For any order of the shards' labels, and any number of them."""
     rng = random.Random(1)
     centres = {"a": (0, 0), "b": (3, 0), "c": (0, 3)}
     stream = [
@@ -361,7 +362,7 @@ def test_labels_are_joined(name):
     assert statistics.mean(merged.predict_one(x) == y for x, y in stream) > 0.97
 
 
-def test_a_third_label_is_refused_where_two_are_told_apart():
+def test_binary_models_reject_a_third_label():
     models = [river_okl.ForgetronClassifier(KERNEL) for _ in range(2)]
     for model, labels in zip(models, ("ab", "ac"), strict=True):
         model.learn_stream(({"x": float(i)}, labels[i % 2]) for i in range(10))
@@ -392,7 +393,7 @@ def test_means_and_variances_of_several_streams(memory):
         if memory == math.inf:
             assert found.mean == pytest.approx(statistics.mean(values[: before + 135]), rel=1e-12)
             assert found.variance == pytest.approx(statistics.pvariance(values[: before + 135]), rel=1e-6)
-        else:  # nothing is exact where older values are forgotten, but constant streams stay what they are
+        else:  # with forgetting nothing is exact, except for constant streams
             assert abs(found.mean - 1e6) < 1.0 and 1.0 < found.variance < 9.0
         assert start.after([(1.0, ends[0]), (1.0, start)]).mean == pytest.approx(ends[0].mean, rel=1e-14)
 
@@ -424,7 +425,7 @@ def test_pipelines_of_scalers():
 
 
 @pytest.mark.parametrize("m", [2, 8])
-def test_with_a_shared_dictionary_evidence_is_that_of_one_model(m):
+def test_with_a_shared_dictionary_evidence_equals_that_of_one_model(m):
     """Gaussian likelihood: m shards give the posterior of one model that saw everything."""
     start = river_okl.SOGPRegressor(kernels.RBF(0.7), budget=20, noise=0.1)
     start.learn_stream(streams.duplicates("regression", 60))
@@ -444,7 +445,7 @@ def test_with_a_shared_dictionary_evidence_is_that_of_one_model(m):
         assert found.mu == pytest.approx(expected.mu, abs=1e-8)
         assert found.sigma == pytest.approx(expected.sigma, abs=1e-8)
     close(merged._f.covariance(), one._f.covariance(), 1e-8)
-    overconfident = river_okl.merge(models, weights=[1.0] * m)  # the start is not named: its evidence counts m times
+    overconfident = river_okl.merge(models, weights=[1.0] * m)  # without naming the start its evidence counts m times
     assert np.trace(overconfident._f.covariance()) < np.trace(merged._f.covariance())
 
 
@@ -464,7 +465,7 @@ def test_processes_whose_dictionaries_differ():
 
 
 def four_mixtures(cls, stream):
-    """One that has learned 300 samples, and four that went on with a quarter of 1,200 more."""
+    """A mixture with 300 samples, and four copies that each learned a quarter of 1,200 more."""
     start = cls()
     start.learn_stream(stream[:300])
     _, models, _ = shards_of(cls, 4, start=start, stream=stream[300:1500])
@@ -472,7 +473,7 @@ def four_mixtures(cls, stream):
 
 
 @pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
-def test_mixtures_that_share_no_dictionary_know_more_than_the_start(name):
+def test_mixtures_without_a_shared_dictionary_improve_on_the_start(name):
     cls = CLASSES[name]
 
     def off(predicted, y):
@@ -509,8 +510,8 @@ def test_a_merged_mixture_has_counted_all_samples(name):
 # Distances --------------------------------------------------------------------------------------------------------
 
 
-def test_rounding_takes_no_average_beyond_its_bounds():
-    """Eleven shares of unequal samples add up to more than 1, and what every shard has at its bound was beyond it."""
+def test_averages_stay_within_bounds_despite_rounding():
+    """Eleven fractions of unequal samples add up to more than 1, which moved values at a bound beyond it."""
     stream = [(x, y) for x, y in synth.SEA(seed=1).take(2_700)]
     start = river_okl.OKLClassifier(budget=64)
     start.learn_stream(stream[:1_500])  # the neighbours count 1,000 samples at most
@@ -533,7 +534,7 @@ def test_distances(name):
     ), "the kernel of a mixture is that of the two"
 
 
-def test_the_distance_is_that_of_the_kernels_space():
+def test_the_distance_is_that_in_feature_space():
     _, (a, b, _), _ = shards_of(river_okl.KernelPAClassifier)
     kappa = reference.rbf(0.5)
     terms = a.support_vectors + [(x, -c) for x, c in b.support_vectors]
@@ -541,12 +542,12 @@ def test_the_distance_is_that_of_the_kernels_space():
     assert river_okl.distance(a, b) == pytest.approx(math.sqrt(square))
 
 
-# Starts that are none ---------------------------------------------------------------------------------------------
+# Invalid starts ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("around", [lambda model: model, lambda model: preprocessing.StandardScaler() | model])
 @pytest.mark.parametrize("name", ["BPAClassifier", "OGDRegressor", "SOGPRegressor", "OKLClassifier", "OKLRegressor"])
-def test_an_unrelated_start_is_refused(name, around):
+def test_an_unrelated_start_is_rejected(name, around):
     cls = CLASSES[name]
 
     def learned(n, seed, names="x", scale=1.0):
@@ -614,14 +615,14 @@ BPA = river_okl.BPAClassifier
         ),
     ],
 )
-def test_what_does_not_belong_together(models, options, error, text):
+def test_incompatible_models_are_rejected(models, options, error, text):
     with pytest.raises(error, match=text) as raised:
         river_okl.merge(models, **options)
     assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("unit", [1.0, 8.0])
-def test_weights_of_samples_are_relative_to_those_of_all_shards(unit):
+def test_sample_weights_are_relative_to_all_shards(unit):
     shards = [river_okl.OKLClassifier(budget=20) for _ in range(2)]
     for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=80)):
         shards[t % 2].learn_one(x, y, w=(1.0, unit)[t % 2])
@@ -633,7 +634,7 @@ def test_weights_of_samples_are_relative_to_those_of_all_shards(unit):
 
 
 def usual(model=None):
-    """Words and numbers with gaps, each as it should be."""
+    """Strings and numbers with gaps, encoded and imputed."""
     numbers = (
         compose.SelectType(float, type(None))
         | preprocessing.StatImputer(("a", stats.Mean()), ("b", 0.5))
@@ -658,7 +659,7 @@ def parts(pipeline):
 
 
 @pytest.mark.parametrize("from_new", [True, False])
-def test_the_usual_pipeline_merges_as_if_it_had_seen_one_stream(from_new):
+def test_the_usual_pipeline_merges_as_for_one_stream(from_new):
     stream = list(words_and_gaps(400))
     start, one = usual(), usual()
     for x, y in stream:
@@ -709,8 +710,8 @@ STEPS = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_transformers_merge_as_if_they_had_seen_one_stream(name):
-    """What they make of a sample is what one that has seen all makes of it."""
+def test_transformers_merge_as_for_one_stream(name):
+    """They transform samples like one trained on the whole stream."""
     rng = random.Random(5)
     stream = [
         {
@@ -753,7 +754,7 @@ def test_transformers_merge_as_if_they_had_seen_one_stream(name):
     )
 
 
-def test_what_does_not_merge_says_so():
+def test_unmergeable_models_state_why():
     imputers = [preprocessing.StatImputer(("a", stats.Quantile(0.5))) for _ in range(2)]
     with pytest.raises(TypeError, match="StatImputer with a Quantile does not merge"):
         river_okl.merge(imputers)
@@ -765,7 +766,7 @@ def test_what_does_not_merge_says_so():
         river_okl.merge([ensemble.BaggingClassifier(BPA(), n_models=2) for _ in range(2)])
 
 
-def test_a_start_that_has_learned_more_is_refused():
+def test_a_start_that_has_learned_more_is_rejected():
     start, shard = usual(), usual()
     for x, y in words_and_gaps(50):
         start.learn_one(x, y)
@@ -774,7 +775,7 @@ def test_a_start_that_has_learned_more_is_refused():
 
 
 def test_the_usual_pipeline_learns_on_workers(monkeypatch):
-    """In rounds, as Ray's workers do; what they send is read from checkpoints."""
+    """In rounds, as on Ray's workers, which send checkpoints."""
     monkeypatch.setattr(distributed, "WARM_UP", 50)
     stream = list(words_and_gaps(600))
     result = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.Here())
@@ -786,3 +787,33 @@ def test_the_usual_pipeline_learns_on_workers(monkeypatch):
     again = distributed.rounds(usual(), [iter(stream)], 3, 40, distributed.Here())
     assert river_okl.checkpoint.dumps(again.model) == river_okl.checkpoint.dumps(result.model)
     assert sum(result.model.predict_one(x) == y for x, y in words_and_gaps(300, seed=2)) > 240
+
+
+def test_a_merged_forest_has_a_tree_of_each_shard_in_turn():
+    """Tree t of the merged model, statistics included, is tree t of some shard, each of another."""
+    rows = list(synth.RandomTree(seed_tree=1, seed_sample=1).take(5000))
+    start = river_okl.OKLClassifier()
+    start.learn_stream(rows[:1000])
+    models = [copy.deepcopy(start) for _ in range(4)]
+    for i, model in enumerate(models):
+        model.learn_stream(rows[1000 * (i + 1) : 1000 * (i + 2)])
+    merged = river_okl.merge(models, start=start)
+
+    def trees(model):
+        """Each tree's nodes, leaves and statistics."""
+        forest = model._f.state()["random_forest"]
+        leaves = np.append(0, np.cumsum(forest["ages"][:, 0]))
+        blocks = np.append(0, np.cumsum(forest["learning"]))[leaves]
+        for t, (start, end) in enumerate(itertools.pairwise(leaves)):
+            nodes = slice(2 * start - t, 2 * end - t - 1)
+            parts = [forest[name][nodes] for name in ("features", "cuts", "children")]
+            parts += [forest[name][start:end] for name in ("learning", "errors", "counts")]
+            yield [*parts, *(forest[name][slice(*blocks[t : t + 2])] for name in ("heads", "statistics"))]
+
+    each = [list(trees(model)) for model in models]
+    found = [
+        [i for i, own in enumerate(each) if all(map(np.array_equal, tree, own[t]))]
+        for t, tree in enumerate(trees(merged))
+    ]
+    assert sorted(i for owners in found for i in owners) == [0, 1, 2, 3]
+    merged._f._check()

@@ -1,4 +1,4 @@
-"""More than two classes: one support set, one kernel row, and with two classes the very same model."""
+"""More than two classes: one support set and one kernel row; with two classes the model is the binary one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def images(n=300):
     return stream
 
 
-def test_both_kinds_are_there():
+def test_both_kinds_exist():
     assert len(NATIVE) >= 10
     assert len(TWO_ONLY) >= 3
 
@@ -61,7 +61,7 @@ def test_two_classes_are_the_binary_model(name):
 
 @pytest.mark.parametrize("name", NATIVE)
 def test_seven_classes_without_a_wrapper(name):
-    """A share of the larger class is 1/7; a model that confuses columns stays near that."""
+    """Chance is 1/7; a model that confuses columns stays near that."""
     options = {"budget": 60} if "budget" in parameters(CLASSES[name]) else {}
     model, metric = small(CLASSES[name], **options), metrics.Accuracy()
     for t, (x, y) in enumerate(images()):
@@ -98,7 +98,7 @@ def test_frames_and_pickles(name):
 
 
 @pytest.mark.parametrize("name", NATIVE)
-def test_a_new_class_may_come_at_any_time_with_any_name(name):
+def test_a_new_label_may_come_at_any_time_with_any_name(name):
     model = MODELS[name].clone()
     for x, y in dense(CLASSIFICATION, n=60):
         model.learn_one(x, y)
@@ -113,7 +113,7 @@ def test_a_new_class_may_come_at_any_time_with_any_name(name):
 
 
 @pytest.mark.parametrize("name", TWO_ONLY)
-def test_where_two_are_all_the_error_says_what_to_do(name):
+def test_the_error_of_binary_classes_gives_advice(name):
     model = MODELS[name].clone()
     x = {f"x{i}": 1.0 for i in range(4)}
     model.learn_one(x, "a")
@@ -125,8 +125,8 @@ def test_where_two_are_all_the_error_says_what_to_do(name):
 
 
 class Three:
-    """The naive model of three classes: vectors A_i of coefficients, and a sample's direction between its class and the
-    strongest other one of those that there are (the first two from the start)."""
+    """A naive model of three classes: vectors A_i of coefficients, and the direction from a sample's class to the
+    strongest other known one (the first two are known from the start)."""
 
     def __init__(self):
         self.points, self.A, self.births, self.n, self.t = [], [], [], 2, 0
@@ -208,7 +208,7 @@ def test_three_classes_from_the_definition(name, naive):
             assert [found[c] for c in range(3)] == pytest.approx(naive.scores(x), rel=1e-9, abs=1e-9)
 
 
-def test_no_less_accurate_than_one_against_the_rest():
+def test_no_less_accurate_than_one_vs_rest():
     from river import multiclass
 
     for name in ("KernelPAClassifier", "AhpatronClassifier"):
@@ -242,31 +242,31 @@ SHARING = [name for name in SHARING if name in NATIVE and name != "OKLClassifier
 
 
 def seven_first():
-    """The images, where the first seven samples have the seven labels."""
+    """The images, reordered so that the first seven samples have the seven labels."""
     firsts = list({y: i for i, (_, y) in reversed([*enumerate(images())])}.values())
     return [images()[i] for i in firsts] + [sample for i, sample in enumerate(images()) if i not in firsts]
 
 
 def sharing(name, **options):
-    """With steps that do not follow the budget, which `AhpatronClassifier`'s do by default."""
+    """With steps independent of the budget, unlike the default of `AhpatronClassifier`."""
     options |= {"radius": 3.0, "learning_rate": 0.5} if name.startswith("Ahpatron") else {"tolerance": 0.01}
     return small(CLASSES[name], kernel=kernels.RBF(0.5), **options)
 
 
-def test_who_shares():
+def test_classes_with_a_budget_per_label():
     assert {"AhpatronClassifier", "BOGDClassifier", "BPAClassifier", "BSGDClassifier", "RBPClassifier"} <= {*SHARING}
 
 
 @pytest.mark.parametrize("name", SHARING)
-def test_a_budget_for_each_of_seven_labels_is_seven_budgets(name, tmp_path):
-    """Once all labels are there, before the first budget was full, it is a model of seven budgets, bit for bit."""
+def test_a_budget_per_label_is_multiplied_by_the_labels(name, tmp_path):
+    """If all labels arrive before the first budget is full, the model equals one with seven times the budget."""
     each, whole = sharing(name, budget=PerClass(8)), sharing(name, budget=56)
     for t, (x, y) in enumerate(seven_first(), start=1):
         assert each.predict_one(x) == whole.predict_one(x)
         each.learn_one(x, y)
         whole.learn_one(x, y)
         assert each._f.budget == (8 * t if 2 < t < 7 else 56 if t >= 7 else 8)
-        if t in (5, 150):  # it goes on from a pickle and from a file
+        if t in (5, 150):  # it continues from a pickle and from a file
             each._f._check()
             each = pickle.loads(pickle.dumps(each))
             river_okl.save(each, tmp_path / "model.okl")
@@ -279,7 +279,7 @@ def test_a_budget_for_each_of_seven_labels_is_seven_budgets(name, tmp_path):
 
 @pytest.mark.parametrize("name", SHARING)
 def test_a_budget_grows_where_it_was_full(name):
-    """Two labels fill theirs; each that comes later brings room, and a merge has the room of all."""
+    """Two labels fill their budget; each later one adds room, and a merged model has room for all."""
     model = sharing(name, budget=PerClass(3))
     stream = images()
     known = [*dict.fromkeys(y for _, y in stream)]
@@ -299,7 +299,7 @@ def test_a_budget_grows_where_it_was_full(name):
 
 
 def test_the_mixture_grows_by_its_budget_with_each_label(tmp_path):
-    """Pool and latest samples grow, these in their order; the dictionary stays.  Copies go on bit for bit."""
+    """Pool and latest samples grow, the latter in order; the dictionary does not.  Copies continue bit for bit."""
     model = OKLClassifier(budget=PerClass(10))
     whole = OKLClassifier(budget=20)
     stream = images()
@@ -330,7 +330,7 @@ def test_the_mixture_grows_by_its_budget_with_each_label(tmp_path):
     assert model.clone()._f.budget == 20
 
 
-def test_a_model_is_restored_whose_room_stopped_at_a_smaller_budget():
+def test_restoring_a_model_with_room_for_a_smaller_budget():
     """With room for 56 when a third label raises the budget from 50 to 150."""
     model = river_okl.RBPClassifier(kernels.RBF(1.0), budget=PerClass(50), seed=1)
     stream = dense(CLASSIFICATION, 400, seed=5)
@@ -347,7 +347,7 @@ def test_a_model_is_restored_whose_room_stopped_at_a_smaller_budget():
 
 
 def test_a_full_mixture_grows_in_the_order_of_its_latest_samples():
-    """A ring that begins in its middle."""
+    """A ring buffer that does not start at 0."""
     model = OKLClassifier(budget=PerClass(10))
     stream = [({"a": float(i % 17), "b": float(i % 5)}, i % 2) for i in range(31)]
     for x, y in stream:
@@ -380,8 +380,8 @@ def test_a_budget_for_each_label_is_bounded_in_the_mixture():
 
 
 @pytest.mark.parametrize("n_labels", [64, 65, 70])
-def test_a_mixture_of_very_many_labels_goes_on_from_its_state(n_labels):
-    """Beyond 64 labels removal costs are summed in another way."""
+def test_a_mixture_of_very_many_labels_continues_from_its_state(n_labels):
+    """Beyond 64 labels removal costs are summed differently."""
     model = OKLClassifier(budget=100)
     for i in range(4 * n_labels):
         if i == 3 * n_labels:
@@ -396,18 +396,18 @@ def test_a_mixture_of_very_many_labels_goes_on_from_its_state(n_labels):
 
 
 @pytest.mark.parametrize("name", [name for name in BUDGETED if name not in {*SHARING, "OKLClassifier"}])
-def test_where_a_budget_is_one_it_says_so(name):
+def test_classes_without_a_budget_per_label_reject_it(name):
     with pytest.raises(TypeError, match=r"budget is PerClass\(8\)"):
         CLASSES[name](budget=PerClass(8))
 
 
 @pytest.mark.parametrize("budget", [0, -1, 2.5, "9", None, True])
-def test_nonsense_is_no_budget_for_each(budget):
+def test_invalid_budgets_per_label_are_rejected(budget):
     with pytest.raises((TypeError, ValueError), match="budget"):
         PerClass(budget)
 
 
-def test_a_budget_for_each_is_a_value():
+def test_a_budget_per_label_is_a_value():
     assert PerClass(5) == PerClass(5) != PerClass(6)
     assert len({PerClass(5), PerClass(5)}) == 1
     assert repr(PerClass(5)) == str(PerClass(5)) == "PerClass(5)"

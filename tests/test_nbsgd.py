@@ -25,7 +25,7 @@ from river_okl.algorithms.support import merge, project_on_nearest, project_on_o
 from tests import streams
 
 RBF = kernels.RBF(gamma=0.5)
-LOSSES = [  # the five of the paper, and where they have kinks, in y p or in p - y
+LOSSES = [  # the paper's five losses, with their kinks in y p or p - y
     (optim.losses.Hinge(), (1.0,)),
     (optim.losses.Log(), ()),
     (optim.losses.Squared(), ()),
@@ -75,7 +75,7 @@ def test_the_step_is_the_gradient_of_the_loss(loss, kinks, family):
 
 
 @pytest.mark.parametrize("loss", [loss for loss, _ in LOSSES], ids=[type(loss).__name__ for loss, _ in LOSSES])
-def test_without_maintenance_all_three_are_one(loss):
+def test_without_maintenance_all_three_are_equal(loss):
     classify = isinstance(loss, optim.losses.BinaryLoss)
     one = (KernelSGDClassifier if classify else KernelSGDRegressor)(RBF, loss=loss)
     others = [
@@ -97,7 +97,7 @@ def test_without_maintenance_all_three_are_one(loss):
 @pytest.mark.parametrize("suffix", [1e-9, 0.1, 0.37, 0.5, 1.0])
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_average_is_that_of_the_last_models(suffix, task):
-    """Against the mean of all w_t(x), kept one by one; support vectors leave before the window and inside it."""
+    """Against the mean of all w_t(x), stored individually; points are removed before the window and within it."""
     options = {"l2": 0.01, "budget": 10, "beta": 40.0, "seed": 2}
     if task == "classification":
         model, last = (NBSGDClassifier(RBF, suffix=s, **options) for s in (suffix, 0.0))
@@ -121,7 +121,7 @@ def test_the_average_is_that_of_the_last_models(suffix, task):
             model = pickle.loads(pickle.dumps(model))
     assert left > 5 or suffix < 0.01
     if suffix < 1.0:
-        assert len(model._g) < left + (suffix < 0.01)  # they go when the window has passed them
+        assert len(model._g) < left + (suffix < 0.01)  # dropped when the window has passed
 
 
 def test_explanations_of_an_average_add_up():
@@ -134,12 +134,12 @@ def test_explanations_of_an_average_add_up():
 
 
 @pytest.mark.parametrize("maintenance", ["projection", "approximate", "merging"])
-def test_an_average_that_would_not_be_exact_is_refused(maintenance):
+def test_inexact_averages_are_rejected(maintenance):
     with pytest.raises(ValueError, match="suffix"):
         NBSGDClassifier(suffix=0.5, maintenance=maintenance)
 
 
-def test_an_average_with_a_ball_is_refused():
+def test_an_average_with_a_ball_is_rejected():
     with pytest.raises(ValueError, match="suffix"):
         NBSGDRegressor(suffix=0.5)
     NBSGDRegressor(suffix=0.5, l2=1.5)
@@ -209,8 +209,8 @@ def test_approximate_projection_takes_the_nearest():
     assert len(after) == len(points) - 1
 
 
-def test_the_merge_is_the_best_of_all_places():
-    """h and α_z against a grid over [0, 1], for coefficients of every ratio and sign and kernels from 0 to 1."""
+def test_the_fused_point_is_optimal():
+    """h and α_z against a grid over [0, 1], for coefficients of all ratios and signs and κ from 0 to 1."""
     grid = np.linspace(0.0, 1.0, 20001)
     for a_p in (1.0, -1.0):
         for ratio in (1.0, 1.0 + 1e-9, 1.5, 10.0, 1e5, -1.0, -1.5, -1e5):
@@ -224,8 +224,8 @@ def test_the_merge_is_the_best_of_all_places():
 
 
 @pytest.mark.parametrize("a_p", [1.0, -1e-3])
-def test_losses_of_all_partners_are_those_of_each(a_p):
-    """What the choice of the exact ones rests on: never off by more than a part of the squares."""
+def test_losses_of_all_partners_match_single_ones(a_p):
+    """The preselection is accurate up to a fraction of the squares."""
     rng = np.random.default_rng(3)
     kappa = np.concatenate(
         [np.exp(-rng.exponential(2.0, 300)), 1.0 - rng.random(50) * 1e-9, [0.0, 1.0, 1e-300, math.exp(-2.0)]]
@@ -238,7 +238,7 @@ def test_losses_of_all_partners_are_those_of_each(a_p):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_merging_picks_the_partner_that_loses_least(seed):
+def test_merging_picks_the_partner_with_the_smallest_loss(seed):
     f = filled(maintenance="merging", seed=seed)._f
     points, alpha = dump(f)
     p = f.smallest()
@@ -253,7 +253,7 @@ def test_merging_picks_the_partner_that_loses_least(seed):
     merge(f, p)
     after, beta = dump(f)
     assert len(after) == len(points) - 1
-    assert f.births.max() == f.births[-1] == len(points)  # the new one is the newest
+    assert f.births.max() == f.births[-1] == len(points)  # the fused point is the newest
     lost = squared_distance(points, alpha, after, beta)
     assert lost <= least + 1e-12
     assert lost == pytest.approx(least, rel=1e-2, abs=1e-9)  # of the grid

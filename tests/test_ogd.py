@@ -1,4 +1,4 @@
-"""NORMA: what is its own, beside the comparison with its twin."""
+"""NORMA, besides the comparison with its reference implementation."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def test_a_sample_of_weight_zero_has_no_loss_but_f_decays():
     assert model.support_vectors == [({}, pytest.approx(0.95))]
 
 
-def test_a_decay_of_more_than_one_is_refused():
+def test_a_decay_of_more_than_one_is_rejected():
     with pytest.raises(ValueError, match="l2"):
         OGDClassifier(learning_rate=2.0, l2=0.5)
-    model = OGDClassifier(RBF, learning_rate=optim.schedulers.Constant(300.0), l2=0.01)  # of a scheduler f is emptied
+    model = OGDClassifier(RBF, learning_rate=optim.schedulers.Constant(300.0), l2=0.01)  # which sets f to 0
     for y in (True, False, True):
         model.learn_one({"x": 0.0}, y)
         assert abs(model.decision_function_one({"x": 0.0})) == pytest.approx(300.0)

@@ -1,4 +1,4 @@
-"""OKLClassifier and OKLRegressor against their twin of reference/okl.py: predictions, experts, points at every step."""
+"""OKLClassifier and OKLRegressor against reference/okl.py: predictions, experts and points at every step."""
 
 from __future__ import annotations
 
@@ -10,26 +10,34 @@ from river_okl._core.mixture import class_mixture
 from tests import streams
 from tests.reference.okl import OKL
 
-# Metrics are learned after 200, 300 and 450 samples, and the last two times a kernel may move.
+# Metrics are learned after 200, 300 and 450 samples; the last two times a kernel may move.
 SHORT, LONG = 320, 460
 WEIGHTS = (1.0, 0.3, 0.0, 7.0, 30.0)
 CLASSIFICATION, REGRESSION = streams.CLASSIFICATION, streams.REGRESSION
 
 
 def of_three_then_four(stream):
-    """Labels of a regression's targets: two at first, a third after 30 samples, a fourth after 150."""
+    """Labels from a numeric target: two at first, a third after 30 samples, a fourth after 150."""
     for t, (x, y) in enumerate(stream):
         yield x, int(y > 0.0) if t < 30 else int(y > -0.3) + (y > 0.3) + (t >= 150 and y > 0.7)
 
 
+def of_eighty(stream):
+    """Labels of a regression's targets, 80 in the end: one more with every second sample."""
+    samples = list(stream)
+    bounds = np.quantile([y for _, y in samples], np.arange(1, 80) / 80)
+    for t, (x, y) in enumerate(samples):
+        yield x, int(np.searchsorted(bounds, y)) % (2 + t // 2)
+
+
 def with_gaps(stream):
-    """Features that nearly all samples have, one after another for a while only."""
+    """Features of nearly all samples, which become rarer in turn."""
     for t, (x, y) in enumerate(stream):
         yield {name: v for i, (name, v) in enumerate(x.items()) if (t * (i + 3)) % (23 if t < 300 else 7)}, y
 
 
 def with_outliers(stream):
-    """One feature has one now and then, also among the first, another for a while; a target likewise."""
+    """One feature has occasional outliers, also early ones, another a run of them; likewise the target."""
     for t, (x, y) in enumerate(stream):
         first, second = list(x)[:2]
         x = {**x, first: 1e4 if t % 40 == 7 else x[first], second: x[second] + 1e3 * (300 <= t < 315)}
@@ -43,7 +51,7 @@ def in_other_units(stream):
 
 
 def follow_the_weights(model, twin):
-    """The model takes slopes by differences to one side: that close are its metrics, and the twin goes on with them."""
+    """Compare metrics (the model's slopes are one-sided differences), then give the model's to the reference."""
     state = model._f.state()
     place = dict(zip(state["scaler"]["names"], state["scaler"]["place"], strict=True))
     learned = state["distances"]["weights"]
@@ -59,7 +67,10 @@ def kernels_of(model):
 
 
 def compare(model, twin, stream, weights, column):
-    """Every step; how often a kernel has moved.  Dot products in single precision are wrong by 1e-6 or less."""
+    """Compare every step; returns how often a kernel has moved.
+
+    Single precision makes dot products wrong by 1e-6 or less.
+    """
     moves, near = 0, 1e3 if twin.precision is np.float32 else 1.0
     twin.metrics_learned = lambda: follow_the_weights(model, twin)
     for t, (x, y) in enumerate(stream):
@@ -100,11 +111,12 @@ def compare(model, twin, stream, weights, column):
         ([*with_gaps(streams.dense(CLASSIFICATION, LONG, seed=3))], 30, (1.0,)),
         ([*with_outliers(streams.dense(CLASSIFICATION, LONG, seed=5))], 30, (1.0,)),
         ([*of_three_then_four(streams.dense(REGRESSION, SHORT, seed=9))], 30, (1.0,)),
+        ([*of_eighty(streams.dense(REGRESSION, LONG, seed=1))], 30, (1.0,)),
     ],
-    ids=["weights", "sparse", "emerging", "gaps", "outliers", "many labels"],
+    ids=["weights", "sparse", "emerging", "gaps", "outliers", "many labels", "more than 64 labels"],
 )
 @pytest.mark.parametrize("precision", [np.float64, np.float32], ids=["double", "single"])
-def test_the_classifier_is_its_twin(stream, budget, weights, precision, monkeypatch):
+def test_the_classifier_matches_its_reference(stream, budget, weights, precision, monkeypatch):
     monkeypatch.setattr(class_mixture, "SINGLE_PRECISION", precision is np.float32)
     model, latest = river_okl.OKLClassifier(budget=budget), int(0.4 * (budget - budget // 2))
     twin = OKL("binary", budget // 2, budget - budget // 2 - latest, latest, precision)
@@ -120,6 +132,6 @@ def test_the_classifier_is_its_twin(stream, budget, weights, precision, monkeypa
     ],
     ids=["dense", "sparse", "outliers"],
 )
-def test_the_regressor_is_its_twin(stream, weights):
+def test_the_regressor_matches_its_reference(stream, weights):
     model, twin = river_okl.OKLRegressor(budget=14), OKL("regression", 14, latest=42)
     assert compare(model, twin, stream, weights, lambda model, y: y) >= 1

@@ -20,7 +20,7 @@ def test_the_step_is_unbiased():
         model.learn_one({"x": 1.0}, True)
         taken.append(model.n_support_vectors)
         assert [c for _, c in model.support_vectors] == [pytest.approx(0.6)] * taken[-1]
-    # 2,000 coins of 1/4: standard deviation 0.0097, so that four of them are passed once in 16,000 seeds
+    # 2,000 draws with probability 1/4: standard deviation 0.0097; four of them are exceeded for 1 in 16,000 seeds
     assert np.mean(taken) == pytest.approx(0.25, abs=4 * 0.0097)
 
 

@@ -1,4 +1,4 @@
-"""What is built and installed: names, types, what an import costs, what an sdist holds."""
+"""The package: names, types, cost of imports, contents of an sdist."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ COMPILED = sorted(path.relative_to(CORE).with_suffix("").as_posix() for path in 
 
 
 def python(code, **environment):
-    """What a new process prints."""
+    """The output of a new process."""
     env = {**os.environ, **environment}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-def test_every_public_name_is_there_and_documented():
+def test_every_public_name_exists_and_is_documented():
     assert sorted(set(river_okl.__all__)) == sorted(river_okl.__all__)
     for name in river_okl.__all__:
         thing = getattr(river_okl, name)
@@ -46,7 +46,7 @@ def test_every_public_name_is_there_and_documented():
 
 
 @pytest.mark.parametrize("module", ["kernels", "losses", "datasets", "cli.plot", "cli.race"])
-def test_modules_say_what_is_public(module):
+def test_modules_declare_public_names(module):
     if module == "cli.plot":
         pytest.importorskip("matplotlib")
     module = importlib.import_module(f"river_okl.{module}")
@@ -54,7 +54,7 @@ def test_modules_say_what_is_public(module):
         assert inspect.getdoc(getattr(module, name)), name
 
 
-def test_the_map_of_the_house_shows_all_rooms():
+def test_the_map_of_the_package_is_complete():
     rooms = {path.name for path in PACKAGE.glob("*.py")} | {
         f"{path.name}/" for path in PACKAGE.iterdir() if path.is_dir()
     }
@@ -77,7 +77,7 @@ print(*{".".join(name.split(".")[:2]) for name in set(sys.modules) - theirs})
     assert not {"river_okl.api", "river_okl.checkpoint", "river_okl.datasets", "river_okl.merging"} & ours
 
 
-def test_the_first_use_of_a_name_finds_it_where_the_list_of_names_says():
+def test_names_are_imported_from_the_declared_modules():
     api = importlib.import_module("river_okl.api")
     assert api.__all__ == river_okl.__all__
     for name in api.__all__:
@@ -100,8 +100,8 @@ print(*{name.partition(".")[0] for name in set(sys.modules) - theirs})
     assert not {"matplotlib", "rich", "pandas", "polars", "sklearn", "ray"} & ours
 
 
-def test_no_module_imports_what_stands_above_it():
-    """api shows what there is, the command uses it: neither is known to the modules that they are made of."""
+def test_no_module_imports_from_a_higher_layer():
+    """Modules do not import api or the command, which are built on them."""
     code = """
 import sys
 from river_okl import algorithms, checkpoint, distributed, files, merging
@@ -116,7 +116,7 @@ print(*sorted(name for name in sys.modules if name.startswith(("river_okl.api", 
 @pytest.mark.parametrize(
     "statement", ["import river_okl", "from river_okl import RBPClassifier", "import river_okl.kernels"]
 )
-def test_a_checkout_that_is_not_compiled_says_how_to(statement, tmp_path):
+def test_an_uncompiled_checkout_gives_instructions(statement, tmp_path):
     compiled = shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / "river_okl", ignore=compiled)
     done = subprocess.run(
@@ -128,7 +128,7 @@ def test_a_checkout_that_is_not_compiled_says_how_to(statement, tmp_path):
 
 
 @pytest.mark.parametrize("module", COMPILED)
-def test_stubs_have_the_names_of_what_is_compiled(module):
+def test_stubs_match_the_compiled_names(module):
     compiled = importlib.import_module(f"river_okl._core.{module.replace('/', '.')}")
     stub = ast.parse((CORE / f"{module}.pyi").read_text(encoding="utf-8"))
     for node in stub.body:
@@ -139,7 +139,7 @@ def test_stubs_have_the_names_of_what_is_compiled(module):
         typed |= {item.target.id for item in node.body if isinstance(item, ast.AnnAssign)}
         there = {name for name in vars(cls) if not name.startswith("_")}
         assert {name for name in typed if not name.startswith("_")} <= there, node.name
-        iterates = {"__iter__"}  # by __getitem__, which type checkers do not count
+        iterates = {"__iter__"}  # iterable by __getitem__, which type checkers ignore
         assert [name for name in typed - iterates if not hasattr(cls, name)] == []
         for item in node.body:
             if isinstance(item, ast.FunctionDef) and not item.decorator_list and not item.name.startswith("__"):
@@ -151,7 +151,7 @@ def test_stubs_have_the_names_of_what_is_compiled(module):
 
 
 @pytest.mark.parametrize("module", COMPILED)
-def test_what_is_compiled_has_useful_hover_text(module):
+def test_compiled_objects_have_docstrings(module):
     """Cython puts the signature first (embedsignature); a sentence must follow it."""
     compiled = importlib.import_module(f"river_okl._core.{module.replace('/', '.')}")
     for cls_name, cls in vars(compiled).items():
@@ -192,7 +192,7 @@ def test_the_table_of_classes_has_every_class_and_its_tasks():
 
 
 def test_a_users_program_is_typed():
-    """To mypy as well, which .ci/run asks when it has read the package."""
+    """For mypy .ci/run checks it with the package."""
     pytest.importorskip("pyright", reason="pyright is not installed: pip install 'river_okl[lint]'")
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(HERE / "typed_user.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
@@ -203,7 +203,7 @@ def test_a_users_program_runs():
     runpy.run_path(str(HERE / "typed_user.py"), run_name="__main__")
 
 
-def test_the_version_stands_once():
+def test_the_version_is_defined_once():
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert "version" in project["dynamic"] and "version" not in project
     assert re.fullmatch(r"\d+\.\d+\.\d+", river_okl.__version__)

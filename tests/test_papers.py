@@ -1,4 +1,4 @@
-"""The scripts that reproduce the papers run, are resumed from their cache, and say what they leave out."""
+"""The scripts that reproduce the papers run, resume from their cache, and state what they leave out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from benchmarks.papers import bench, explanations, runs
 from river_okl import NOGDClassifier, ProjectronClassifier, SPAClassifier
 
-# A script, its arguments, and the rows of its tables: what must be in them and how often.
+# A script, its arguments, and the required contents of its tables with their counts.
 SHORT = {
     "ahpatron": (
         ["--datasets", "phishing", "susy", "--algorithms", "Ahpatron", "Projectron++"],
@@ -58,18 +58,18 @@ def test_short_version(paper, tmp_path, monkeypatch):
     text = (tmp_path / f"{paper}.md").read_text()
     for row, count in expected.items():
         if "not found" in row and runs.why_not(row[2:].partition(":")[0].rpartition(" ")[2]) is None:
-            continue  # here is a machine that has it
+            continue  # machines that have the data
         assert len(re.findall(f"^{re.escape(row)}", text, re.MULTILINE)) == count, row
     assert not re.search(r"\b(nan|inf)\b", text)
 
-    # Everything is in the cache: nothing is run again, and the same is written.
+    # Everything is cached: nothing runs again, and the output is identical.
     monkeypatch.setattr(runs, "execute", None)
     script.main(command)
     assert (tmp_path / f"{paper}.md").read_text() == text
 
 
 def test_the_emulated_programs():
-    """Projectron without a guard is Projectron where none is needed; the transposed NOGD is another algorithm."""
+    """Projectron without a guard equals Projectron if none is needed; the transposed NOGD is another algorithm."""
 
     def error(cls, **params):
         return runs.execute(runs.Run("waveform", cls, {"gamma": 0.1, "budget": 40, **params}, rows=600))["error"]

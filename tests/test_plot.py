@@ -1,4 +1,4 @@
-"""The pictures show what they say: read back from what matplotlib was given to draw."""
+"""Plots, checked by the data given to matplotlib."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def learned(model, n=300):
 
 
 def rings(ax):
-    """The support vectors that were drawn: positions, sizes, colours."""
+    """The drawn support vectors: positions, sizes, colours."""
     collection = ax.collections[-1]
     return collection.get_offsets(), collection.get_sizes(), collection.get_edgecolors()
 
 
-def test_support_vectors_are_drawn_where_they_are():
+def test_support_vectors_are_drawn_at_their_positions():
     model = learned(preprocessing.StandardScaler() | KernelPerceptronClassifier())
     ax = plot.decision_surface(model, resolution=20)
     where, _, drawn = rings(ax)
@@ -36,7 +36,7 @@ def test_support_vectors_are_drawn_where_they_are():
     assert str(len(support)) in ax.get_title() and "KernelPerceptronClassifier" in ax.get_title()
 
 
-def test_the_line_is_where_the_score_is_zero():
+def test_the_line_is_the_zero_level_set():
     model = learned(KernelPerceptronClassifier())
     ax = plot.decision_surface(model, resolution=60)
     (line,) = (c for c in ax.collections if np.array_equal(getattr(c, "levels", ()), [0.0]))
@@ -67,8 +67,8 @@ def test_larger_coefficients_are_larger_rings_and_regressors_are_drawn_too():
     np.testing.assert_array_equal(np.argsort(sizes, kind="stable"), np.argsort(coefficients, kind="stable"))
 
 
-def test_more_than_two_labels_are_regions():
-    """Each in its colour, which its samples and its support vectors have as well."""
+def test_more_than_two_labels_are_drawn_as_regions():
+    """Each in its colour, shared by its samples and support vectors."""
     stream = [(x, "abc"[y + (x["2"] > 1.0)]) for x, y in datasets.Bananas().take(300)]
     model = KernelPerceptronClassifier()
     for x, y in stream:
@@ -87,7 +87,7 @@ def test_more_than_two_labels_are_regions():
     for x, _ in stream[:100]:
         inside = [any(path.contains_point([x["1"], x["2"]]) for path in region.get_paths()) for region in regions]
         scores = sorted(model.decision_function_one(x).values())
-        if scores[-1] - scores[-2] > 0.3:  # not where a grid of 40 x 40 rounds a corner
+        if scores[-1] - scores[-2] > 0.3:  # except where a grid of 40 x 40 is too coarse
             assert [label for label, there in zip(labels, inside, strict=True) if there] == [model.predict_one(x)]
 
 
@@ -100,7 +100,7 @@ def test_a_gaussian_process_is_drawn_and_a_mixture_where_it_does_not_scale():
         plot.decision_surface(learned(OKLClassifier(), 20))
 
 
-def test_what_cannot_be_drawn_says_why():
+def test_errors_say_why_a_model_cannot_be_drawn():
     with pytest.raises(ValueError, match="2 features; the support vectors have 0"):
         plot.decision_surface(KernelPerceptronClassifier())
     three = KernelPerceptronClassifier()
@@ -118,7 +118,7 @@ def race_results():
     ]
 
 
-def test_learning_curves_have_the_numbers_of_the_race():
+def test_learning_curves_match_the_results():
     figure = plot.learning_curves(race_results(), error="error rate")
     error, support, time = figure.axes
     assert (error.get_title(), support.get_title(), time.get_title()) == (
@@ -139,7 +139,7 @@ def test_learning_curves_without_support_vectors_have_two_panels():
     assert [ax.get_title() for ax in figure.axes] == ["error", "µs per sample"]
 
 
-def test_many_models_can_be_told_apart():
+def test_many_models_are_distinguishable():
     results = [Result(f"m{i}", None, curve=[Point(10, 0.1, 1.0, i)]) for i in range(15)]
     lines = plot.learning_curves(results).axes[0].lines
     assert len(lines) == 15

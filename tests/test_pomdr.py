@@ -23,7 +23,7 @@ def f(model, x):
 
 
 def test_the_hint_is_the_mean_over_the_last_samples():
-    """Of all samples, with a loss or not, and of those of weight 0; before the first one it is 0."""
+    """Over all samples, with a loss or not, including those of weight 0; before the first sample it is 0."""
     model = POMDRClassifier(RBF, hint=4, radius=2.0, budget=30)
     samples = streams.dense("classification", n=40)
     place = {"x0": 0.1, "x1": -0.2}
@@ -36,7 +36,7 @@ def test_the_hint_is_the_mean_over_the_last_samples():
         assert model.decision_function_one(place) == pytest.approx(f(model, place) + step * h)
 
 
-def test_explanations_hold_the_hint():
+def test_explanations_include_the_hint():
     model = POMDRClassifier(RBF, budget=20)
     model.learn_stream(streams.dense("classification"))
     for x, _ in streams.dense("classification", seed=9)[:10]:

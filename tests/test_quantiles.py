@@ -1,4 +1,4 @@
-"""Regressors of stochastic gradient descent with River's quantile loss predict conditional quantiles."""
+"""Gradient-descent regressors with River's quantile loss predict conditional quantiles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import river_okl
 
 
 def friedman(n):
-    """Noise whose deviation grows with the first feature."""
+    """Noise whose standard deviation grows with the first feature."""
     rng = random.Random(1)
     for x, y in synth.Friedman(seed=1).take(n):
         yield x, y + rng.gauss(0, 4) * x[0]
@@ -30,7 +30,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("alpha", [0.05, 0.5, 0.95])
-def test_a_share_alpha_of_the_targets_is_below(name, alpha):
+def test_a_fraction_alpha_of_the_targets_is_below(name, alpha):
     model, below = scaled(MODELS[name](optim.losses.Quantile(alpha))), []
     for x, y in friedman(4000):
         below.append(y <= model.predict_one(x))
@@ -38,7 +38,7 @@ def test_a_share_alpha_of_the_targets_is_below(name, alpha):
     assert sum(below[1000:]) / 3000 == pytest.approx(alpha, abs=0.015)
 
 
-def test_an_interval_of_two_quantiles_is_wide_where_the_noise_is():
+def test_quantile_intervals_follow_the_noise():
     low, high = (scaled(MODELS["OGD"](optim.losses.Quantile(alpha))) for alpha in (0.05, 0.95))
     widths = {True: [], False: []}
     for t, (x, y) in enumerate(friedman(3000)):

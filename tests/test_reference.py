@@ -1,4 +1,4 @@
-"""Tests of the twins themselves: they need nothing of river_okl."""
+"""Tests of the reference implementations themselves, without river_okl."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def family(name):
 
 
 def stream(kind="classification", n=60, seed=1):
-    """Three features that come and go, a target no linear model can follow, some noise."""
+    """Three features that appear and disappear, a non-linear target, some noise."""
     rng = random.Random(seed)
     for _ in range(n):
         x = {i: rng.gauss(0, 1) for i in "abc" if rng.random() < 0.9}
@@ -115,7 +115,7 @@ def same(one, other, samples):
 
 
 class Scripted:
-    """A random generator that says what it is told."""
+    """A random generator with given numbers."""
 
     def __init__(self, *values):
         self.values = list(values)
@@ -127,7 +127,7 @@ class Scripted:
 # ------------------------------------------------------------------------------- all twins
 
 
-def test_every_algorithm_has_its_twin():
+def test_every_algorithm_has_a_reference():
     both = ["KernelPA", "BPA", "SPA", "OGD", "OLK", "OLRU", "OLRD", "BOGD", "KernelSGD", "BSGD"]
     both += ["NBSGD", "FOGD", "NOGD"]
     one = ["KernelPerceptron", "RBP", "Forgetron", "Projectron", "ProjectronPlusPlus", "AVP", "SkeGD"]
@@ -137,11 +137,11 @@ def test_every_algorithm_has_its_twin():
 
 
 def with_kernels():
-    """The RBF kernel for every second, the others in turn: a twin only calls its kernel."""
+    """The RBF kernel for every second case, the others in turn."""
     others = [ref.laplacian(0.7), ref.polynomial(2, 0.5), ref.linear()]
     for i, case in enumerate(configurations()):
         _, options = case.values
-        only_rbf = i % 2 == 0 or options.get("maintenance") == "merging"  # which is defined for it alone
+        only_rbf = i % 2 == 0 or options.get("maintenance") == "merging"  # defined for RBF only
         yield pytest.param(*case.values, RBF if only_rbf else others[i // 2 % 3])
 
 
@@ -169,7 +169,7 @@ def test_runs_within_the_budget_and_stays_finite(name, options, kernel):
 
 
 @pytest.mark.parametrize(("name", "options"), list(configurations()))
-def test_exact_duplicates_do_no_harm(name, options):
+def test_exact_duplicates_are_harmless(name, options):
     rng = random.Random(2)
     twin = TWINS[name](RBF, **options)
     for _ in range(50):
@@ -182,7 +182,7 @@ def test_exact_duplicates_do_no_harm(name, options):
 
 
 @pytest.mark.parametrize("name", [name for name in RANDOM if family(name) != "FOGD"])
-def test_the_seed_decides(name):
+def test_the_seed_determines_the_model(name):
     options = {"budget": 8} if family(name) not in GROWS else {}
     if family(name) == "NBSGD":
         options["beta"] = 10
@@ -572,7 +572,7 @@ def test_pa_minimises_its_objective(mode, kind):
 
 
 def full_bpa(kind, maintenance, kernel=RBF, seed=1):
-    """A BPA twin with a full budget and a sample that it suffers a loss on."""
+    """A reference BPA with a full budget, and a sample with a loss."""
     twin = TWINS["BPA" + kind](kernel, budget=6, C=0.4, maintenance=maintenance)
     for x, y in stream(task(kind), n=400, seed=seed):
         if len(twin.support) == 6 and twin.t > 20 and twin.suffer(y, twin.f(x))[0] > 0.3:
@@ -705,7 +705,7 @@ def test_two_variable_step_against_brute_force():
 
 
 def four_cases(loss_t, loss_b, k_t, k_b, w, gamma_b, C):
-    """As the BDUOL poster prints them; None where none holds."""
+    """The cases of the BDUOL poster; None if none applies."""
     high = C - gamma_b
     if k_t * C + w * high - loss_t < 0 and k_b * high + w * C - loss_b < 0:
         return C, high
@@ -1065,7 +1065,7 @@ def test_suffix_average_is_a_difference_of_harmonic_numbers(suffix):
 # ----------------------------------------------------------------------------------- POMDR
 
 
-def test_pomdr_halves_and_continues_with_small_steps():
+def test_pomdr_halves_and_continues_with_smaller_steps():
     twin = ref.POMDRClassifier(RBF, budget=10, radius=2.0, hint=4, shrink=0.1, horizon=1000)
     halvings = 0
     for x, y in stream(n=200):

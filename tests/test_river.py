@@ -1,8 +1,8 @@
-"""The models in everything of river that takes a model, with scores that a model wired wrongly would miss.
+"""The models in every part of river that accepts models, with scores that wrong wiring would miss.
 
-On the first 1,500 samples of Bananas, which no linear model learns (logistic regression: 56 %), and on Phishing (the
-larger class: 56 %), a model of 50 support vectors has about 86 %.  A composition must not have much less; one that
-swapped labels, shuffled features, ignored learning or lost its state would be near 50 %.
+On the first 1,500 samples of Bananas, a non-linear problem (logistic regression: 56 %), and on Phishing (the larger
+class: 56 %), a model of 50 support vectors has about 86 %.  A composition must come close; one that swaps labels,
+shuffles features, ignores learning or loses its state is near 50 %.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def score(model, samples=BANANAS, metric=None, scaled=True):
 
 def test_the_model_itself():
     assert score(model()) > 0.84
-    assert score(linear_model.LogisticRegression()) < 0.60  # which is what makes the thresholds below mean something
+    assert score(linear_model.LogisticRegression()) < 0.60  # so that the thresholds below are meaningful
 
 
 # Pipelines ----------------------------------------------------------------------------------------
@@ -72,13 +72,13 @@ def test_scalers(scaler):
 
 
 @pytest.mark.parametrize("cls", [river_okl.OKLRegressor, river_okl.SOGPRegressor, river_okl.BPARegressor])
-def test_regressors_behind_a_scaler_that_has_learned_nothing(cls):
-    """MinMaxScaler makes NaN of a sample before it has learned one; a model that has learned none does not look."""
+def test_regressors_behind_an_untrained_scaler(cls):
+    """MinMaxScaler turns a sample into NaN before it has learned one; an untrained model does not look at it."""
     pipeline = preprocessing.MinMaxScaler() | preprocessing.TargetStandardScaler(cls())
     assert score(pipeline, TRUMP, metrics.MAE(), scaled=False) < 2.0
 
 
-def test_a_feature_that_min_max_scaler_has_not_learned_is_explained():
+def test_the_error_for_a_feature_unknown_to_min_max_scaler():
     pipeline = preprocessing.MinMaxScaler() | river_okl.SOGPClassifier()
     pipeline.learn_one({"a": 1.0}, True)
     with pytest.raises(ValueError, match=r"feature 'b' is nan: .*MinMaxScaler"):
@@ -86,7 +86,7 @@ def test_a_feature_that_min_max_scaler_has_not_learned_is_explained():
 
 
 def with_words(samples):
-    """Bananas with its coordinates as words, which only an encoder makes features of."""
+    """Bananas with its coordinates as strings, which need an encoder."""
     return [({k: f"{k}{round(2 * v)}" for k, v in x.items()}, y) for x, y in samples]
 
 
@@ -164,8 +164,8 @@ def test_wrappers(wrapper, options):
     assert score(wrapped) > 0.80
 
 
-def test_bagging_is_at_home_with_random_models():
-    """Their clones draw apart, and the ensemble is better than its members."""
+def test_bagging_random_models():
+    """Clones draw different random numbers, and the ensemble is better than its members."""
     one = river_okl.RBPClassifier(budget=50, seed=1)
     many = ensemble.BaggingClassifier(one, n_models=10, seed=1)
     assert score(many) > score(one.clone()) + 0.02
@@ -277,7 +277,7 @@ ALLOCATED = """
 @pytest.mark.skipif(sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="needs glibc 2.33")
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer has an allocator of its own")
 def test_the_memory_of_a_model_is_what_comes_free_with_it():
-    """River's meter against the allocator, with all of Python's objects from malloc and nothing kept for later."""
+    """River's memory usage against the allocator, with Python's objects from malloc and no free lists."""
     tunables = "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"
     environment = {**os.environ, "PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": tunables}
     program = [sys.executable, "-c", textwrap.dedent(ALLOCATED)]
@@ -329,7 +329,7 @@ def test_regression():
     assert score(preprocessing.TargetStandardScaler(weighted), TRUMP, metrics.MAE()) < 1.2
 
 
-# Looking at it, keeping it ------------------------------------------------------------------------
+# Inspection and persistence -----------------------------------------------------------------------
 
 
 def learned(n=300):
@@ -343,7 +343,7 @@ def decisions(pipeline):
     return [pipeline.predict_proba_one(x) for x, _ in BANANAS[-50:]]
 
 
-def test_pipelines_show_themselves():
+def test_pipelines_have_a_repr():
     pipeline = learned()
     assert "ProjectronPlusPlusClassifier" in repr(pipeline) and "budget=50" in repr(pipeline)
     assert "ProjectronPlusPlusClassifier" in pipeline._repr_html_()
@@ -361,7 +361,7 @@ def test_repr_shows_kernels_and_losses():
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_copies_go_on_alone(copied):
+def test_copies_are_independent(copied):
     pipeline = learned()
     before = decisions(pipeline)
     other = copied(pipeline)
@@ -411,7 +411,7 @@ def test_streams_of_frames():
 
 
 def test_a_running_statistic_beside_the_model():
-    """river's target aggregation and a model of ours, in one union."""
+    """river's target aggregation in a union before our model."""
     union = compose.TransformerUnion(
         compose.Select("1", "2") | preprocessing.StandardScaler(),
         feature_extraction.Agg(on="1", by="2", how=stats.Mean()),

@@ -1,4 +1,4 @@
-"""SOGP against the equations with S itself, step by step; what the literature says of it; long streams."""
+"""SOGP against the equations with S itself, step by step; results of the literature; long streams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def vector(x):
 
 
 def with_vectors(stream):
-    """Each sample also as what the twin takes, one object for all that it asks of it."""
+    """Each sample also as a vector for the reference, one object per sample."""
     return [(x, vector(x), y) for x, y in stream]
 
 
@@ -63,11 +63,11 @@ def test_regression_follows_the_equations(forgetting):
 
 
 def test_many_labels_follow_the_equations():
-    """From the third label on; until then the twin sees targets as the model does from there."""
+    """From the third label on; before that the reference gets the targets that the model derives then."""
     model = river_okl.SOGPClassifier(kernels.RBF(0.5), budget=15, noise=0.05)
     twin = reference.SOGP(reference.remembered(kappa), 15, 1.0, 1.0, noise=0.05, columns=3)
     stream = with_vectors(streams.dense(streams.REGRESSION, n=150))
-    for label in range(3):  # a weight of 0 shows a label and nothing else
+    for label in range(3):  # a weight of 0 only introduces a label
         model.learn_one(stream[0][0], label, 0.0)
     for x, z, y in stream:
         label = 0 if y < -0.4 else 1 if y < 0.4 else 2
@@ -78,8 +78,8 @@ def test_many_labels_follow_the_equations():
     np.testing.assert_allclose(model._f.covariance(), twin.S, rtol=1e-6, atol=1e-7)
 
 
-def test_without_a_budget_that_binds_it_is_the_gaussian_process():
-    """λ = 1 and room for all: the posterior of Gaussian process regression in closed form."""
+def test_below_the_budget_it_is_the_exact_gaussian_process():
+    """λ = 1 and no eviction: the closed form of Gaussian process regression."""
     stream = streams.dense(streams.REGRESSION, n=60)
     model = river_okl.SOGPRegressor(kernels.RBF(2.0), budget=100, prior_variance=1.5, noise=0.2)
     for x, y in stream:
@@ -97,7 +97,7 @@ def test_without_a_budget_that_binds_it_is_the_gaussian_process():
         assert found.sigma**2 == pytest.approx(1.5 * 1.001 - k @ np.linalg.solve(noisy, k) + 0.2, rel=2e-2)
 
 
-def test_a_third_label_keeps_what_two_were_told_apart_by():
+def test_a_third_label_keeps_the_binary_posterior():
     model = river_okl.SOGPClassifier(budget=30)
     stream = streams.dense(streams.CLASSIFICATION, n=300)
     for x, y in stream:
@@ -117,7 +117,7 @@ def test_a_long_stream_keeps_its_invariants(forgetting):
     model[-1]._f._check()
 
 
-def test_an_interval_covers_the_share_it_is_asked_for():
+def test_intervals_have_the_requested_coverage():
     rng, model, inside = random.Random(1), river_okl.SOGPRegressor(noise=0.25), 0
     for t in range(3000):
         x = {"a": rng.uniform(-2.0, 2.0)}

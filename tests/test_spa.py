@@ -1,4 +1,4 @@
-"""SPA: its average, how many support vectors it takes, and its limit PA-I."""
+"""SPA: its average, its number of support vectors, and its limit PA-I."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BOTH = pytest.mark.parametrize("cls", [SPAClassifier, SPARegressor])
 
 @BOTH
 def test_the_average_is_that_of_all_functions(cls):
-    """The same seed makes the same f_t with and without averaging, and those are averaged here one by one."""
+    """The same seed gives the same f_t with and without averaging; they are averaged here individually."""
     averaged, last = cls(kernels.RBF(0.5), seed=3), cls(kernels.RBF(0.5), seed=3, averaged=False)
     points = [x for x, _ in streams.dense(task(cls), n=10, seed=8)]
     values = []  # of f_1, f_2, ... at the points
@@ -31,8 +31,8 @@ def test_the_average_is_that_of_all_functions(cls):
     assert not np.allclose(found, values[-1], rtol=0.01)
 
 
-def test_the_number_of_support_vectors_where_every_loss_is_above_alpha():
-    """f stays near 0, so that every loss is above alpha and |S| ~ Binomial(T, α/β): 1 in 10⁶ such runs is outside."""
+def test_the_number_of_support_vectors_if_every_loss_is_above_alpha():
+    """f stays near 0, so every loss is above alpha and |S| ~ Binomial(T, α/β): 1 in 10⁶ runs is outside."""
     model = SPAClassifier(kernels.RBF(0.5), learning_rate=1e-9, alpha=0.5, beta=5.0, seed=1)
     for x, y in streams.dense("classification", n=5000):
         model.learn_one(x, y)
@@ -43,8 +43,8 @@ def test_the_number_of_support_vectors_where_every_loss_is_above_alpha():
 @BOTH
 @pytest.mark.parametrize("seed", range(3))
 def test_the_expected_number_of_support_vectors_is_at_most_alpha_t_over_beta(cls, seed):
-    """Theorem 3.2. No step has a probability above α/β, so |S| is at most Binomial(T, α/β) in distribution: a right
-    implementation fails this in 1 of 10⁶ runs."""
+    """Theorem 3.2. No step has a probability above α/β, so |S| is at most Binomial(T, α/β) in distribution: a correct
+    implementation fails in 1 of 10⁶ runs."""
     model = cls(kernels.RBF(0.5), alpha=0.3, beta=2.0, seed=seed)
     for x, y in streams.dense(task(cls), n=2000):
         model.learn_one(x, y)
@@ -62,8 +62,8 @@ def test_the_probability_is_the_loss_over_beta():
     assert low <= hits <= high
 
 
-def test_the_step_in_the_mean_is_that_of_gradient_descent():
-    """While η/ρ is the smaller, E[step] = ρ η/ρ = η: the paper's unbiased objective."""
+def test_the_expected_step_is_that_of_gradient_descent():
+    """If η/ρ is the smaller, E[step] = ρ η/ρ = η: the paper's unbiased objective."""
     steps = []
     for seed in range(2000):
         model = SPARegressor(
@@ -88,12 +88,12 @@ def test_with_certain_draws_it_is_pa_i(cls, pa):
     assert spa.n_support_vectors > 30
 
 
-def test_a_beta_below_alpha_is_refused():
+def test_a_beta_below_alpha_is_rejected():
     with pytest.raises(ValueError, match=r"alpha is 2.0 and beta 1.0.*raise beta"):
         SPAClassifier(alpha=2.0, beta=1.0)
 
 
-def test_a_sample_without_a_loss_draws_nothing():
+def test_a_sample_without_a_loss_draws_no_random_number():
     model = SPAClassifier(kernels.RBF(0.5), seed=4)
     before = random.Random(4).getstate()
     model.learn_one({"a": 1.0}, 1, w=0.0)

@@ -1,6 +1,6 @@
-"""Threads and processes: any number of threads may use one model at once, and each call sees it between two samples.
+"""Threads and processes: any number of threads may use one model, and each call sees a consistent state.
 
-Processes have models of their own, forked or spawned.
+Processes, forked or spawned, have separate models.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name
 
 @pytest.fixture
 def restless():
-    """Threads take turns after every few bytecodes, so that what can go wrong does."""
+    """Switch threads every few bytecodes, to provoke races."""
     old = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -39,7 +39,7 @@ def restless():
 
 
 def in_threads(n, work):
-    """What work(0), ..., work(n - 1) return or raise, each in a thread of its own."""
+    """The results or exceptions of work(0), ..., work(n - 1), each in its own thread."""
     results = [None] * n
     start = threading.Barrier(n)
 
@@ -77,7 +77,7 @@ def test_four_threads_predict(cls, kind, restless):
 
 
 def test_four_threads_predict_with_a_model_that_releases_the_gil(restless):
-    """Rows of more than 200,000 multiply-adds are computed without it."""
+    """Rows of more than 200,000 multiply-adds are computed without the GIL."""
     model = river_okl.OLKRegressor(kernel=kernels.RBF(0.5), learning_rate=0.1)
     stream = streams.dense("regression", 3000, d=100)
     model.learn_stream(stream)
@@ -116,7 +116,7 @@ def learn_on(model, stream):
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_processes_have_models_of_their_own(method):
+def test_processes_have_separate_models(method):
     model = preprocessing.StandardScaler() | small(river_okl.OLRDClassifier)
     stream = streams.emerging("classification", 90)
     learn_on(model, stream[:60])
@@ -127,8 +127,8 @@ def test_processes_have_models_of_their_own(method):
     assert children[1] != children[0] == learn_on(model, stream[60:])
 
 
-def test_a_name_that_calls_its_model_back_is_refused():
-    """Not a deadlock: the model knows that this thread is already inside."""
+def test_a_name_that_calls_its_model_raises():
+    """Not a deadlock: the lock knows that this thread holds it."""
     model = river_okl.KernelPerceptronClassifier(kernels.RBF(1.0))
 
     class Name:
@@ -154,7 +154,7 @@ EVERY_CLASS = {
     if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Estimator)
 }
 
-# What each public name of a model is asked for; what it returns is compared by its repr or its bytes.
+# Arguments for each public name of a model; results are compared by repr or bytes.
 QUESTIONS = {
     "clone": lambda model: repr(model.clone()),
     "debug_one": lambda model: model.debug_one(X),
@@ -177,7 +177,7 @@ QUESTIONS = {
     "transform_many": lambda model: repr(model.transform_many(FRAME).to_dict("list")),
     "transform_one": lambda model: repr(model.transform_one(X)),
 }
-# And what is done with a model besides.
+# Other operations on a model.
 QUESTIONS_OF_ALL = {
     "pickle": snapshot,
     "copy": lambda model: snapshot(copy.deepcopy(model)),
@@ -216,8 +216,8 @@ def learn(model, x, y):
 
 
 @pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in EVERY_CLASS.items()])
-def test_every_reader_sees_a_model_between_two_samples(cls, restless):
-    """What three threads read while one learns is what a model was after some sample, and never an older one again."""
+def test_readers_see_consistent_states(cls, restless):
+    """Three threads read states that existed after some sample, in order, while one thread learns."""
     stream = streams.emerging(task(cls), 40)
     if getattr(small(cls), "_multiclass", False):
         stream = [(x, t % 7 if t < 30 else y) for t, (x, y) in enumerate(stream)]
@@ -256,7 +256,7 @@ def test_every_reader_sees_a_model_between_two_samples(cls, restless):
 
 @each_class
 def test_learners_take_turns(cls, restless):
-    """Two threads that learn one model: every sample is learned, in one order or another."""
+    """Two threads train one model: every sample is learned, in some order."""
     model, stream = small(cls), streams.emerging(task(cls), 60)
 
     def work(i):
@@ -278,7 +278,7 @@ def test_learners_take_turns(cls, restless):
 
 
 class Model:
-    """What a lock knows of its model."""
+    """A stand-in for a model."""
 
     def __init__(self):
         self._f = types.SimpleNamespace(lock=Lock())
@@ -292,20 +292,20 @@ def test_a_lock_is_not_reentrant():
     model = Model()
     with pytest.raises(RuntimeError, match="this thread"):
         model.call(lambda: model.call())
-    model.call(lambda: in_threads(1, lambda i: model._f.lock.release()))  # not theirs
+    model.call(lambda: in_threads(1, lambda i: model._f.lock.release()))  # held by another thread
     assert isinstance(model.call(lambda: in_threads(1, lambda i: i)), list)
 
 
-def test_a_lock_whose_release_was_never_called_is_free_again():
-    """As if an exception had been injected right before it; nobody is inside, and the same thread knows that."""
+def test_a_lock_is_free_if_release_was_never_called():
+    """As if an exception had been injected right before it: the same thread may acquire it again."""
     model = Model()
     model._f.lock.acquire()
     model.call()
     assert in_threads(1, lambda i: model.call()) == [None]
 
 
-def test_a_waiting_thread_has_its_turn(restless):
-    """Whoever takes the lock again and again does not keep it from others."""
+def test_waiting_threads_get_the_lock(restless):
+    """A thread that keeps reacquiring the lock does not starve others."""
     lock, got = Lock(), threading.Event()
 
     def work(i):
@@ -325,19 +325,19 @@ def test_a_waiting_thread_has_its_turn(restless):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
-def test_a_signal_interrupts_who_waits():
+def test_a_signal_interrupts_a_waiting_thread():
     class Alarm(Exception):
         pass
 
     def alarm(*_):
         raise Alarm
 
-    lock, go_on, held = Lock(), threading.Event(), threading.Event()
+    lock, proceed, held = Lock(), threading.Event(), threading.Event()
 
     def hold():
         with lock:
             held.set()
-            go_on.wait()
+            proceed.wait()
 
     thread = threading.Thread(target=hold)
     thread.start()
@@ -350,7 +350,7 @@ def test_a_signal_interrupts_who_waits():
         lock.release()  # does nothing: it was not acquired
     finally:
         signal.signal(signal.SIGALRM, before)
-        go_on.set()
+        proceed.set()
         thread.join()
     with lock:
         pass

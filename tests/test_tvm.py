@@ -37,7 +37,7 @@ def check(model):
 
 
 def split(beta, own, others):
-    """The two dual variables of each point, whose sum is as large as their difference and their boxes allow."""
+    """The two dual variables of each point, with the largest sum for their difference and boxes."""
     positive = np.minimum(own, others + beta)
     return positive, positive - beta
 
@@ -72,7 +72,7 @@ def problem(rng, n, kind):
 
 @pytest.mark.parametrize("kind", ["narrow", "smooth", "linear", "duplicates"])
 @pytest.mark.parametrize("C", [0.05, 1.0, 50.0, 1e4])
-def test_the_dual_is_solved_from_anywhere(kind, C):
+def test_the_dual_is_solved_from_any_start(kind, C):
     rng = np.random.default_rng(5)
     for n in (1, 2, 5, 20, 60):
         K, weights = problem(rng, n, kind)
@@ -86,7 +86,7 @@ def test_the_dual_is_solved_from_anywhere(kind, C):
 
 
 @pytest.mark.parametrize("kind", ["narrow", "smooth"])
-def test_the_dual_is_that_of_the_definition(kind):
+def test_the_dual_matches_its_definition(kind):
     rng = np.random.default_rng(6)
     for n in (1, 3, 8):
         K, weights = problem(rng, n, kind)
@@ -107,7 +107,7 @@ def test_many_labels_are_one_function_each():
         np.testing.assert_array_equal(beta[:, o], alone[:, 0])
 
 
-def test_the_residual_tells_a_solution_from_others():
+def test_the_residual_distinguishes_solutions():
     K, weights = problem(np.random.default_rng(8), 10, "narrow")
     beta, _ = dual.solve_dual(K, weights, np.zeros((10, 1)))
     free = int(np.argmax(np.minimum(beta[:, 0] + weights[:, 0], weights[:, 1] - beta[:, 0])))
@@ -117,7 +117,7 @@ def test_the_residual_tells_a_solution_from_others():
     assert dual.residual(K, weights, beta) == math.inf
 
 
-def test_what_does_not_belong_together_is_refused():
+def test_inconsistent_arguments_are_rejected():
     with pytest.raises(ValueError, match="2 rows and 2 columns for 3 points"):
         dual.solve_dual(np.eye(2), np.ones((3, 2)), np.zeros((3, 1)))
     for shape in ((2, 1), (3, 3)):
@@ -152,7 +152,7 @@ def test_the_cheapest_pair_and_its_ties():
 @MERGING
 @pytest.mark.parametrize("kind", list(streams.KINDS))
 def test_the_conditions_hold_after_every_call(kind, merging):
-    """The bandwidth is that of the stream: it moves for 200 samples, whether they are learned or not."""
+    """The bandwidth is data-driven: it changes for 200 samples, learned or not."""
     for C, buffer in ((1.0, 1.0), (30.0, math.inf)):
         model = TVMClassifier(budget=10, C=C, buffer=buffer, merging=merging)
         for t, (x, y) in enumerate(streams.KINDS[kind]("classification", 120)):
@@ -163,7 +163,7 @@ def test_the_conditions_hold_after_every_call(kind, merging):
 @pytest.mark.parametrize("kernel", [KERNEL, kernels.Polynomial(3), kernels.Linear(), kernels.Laplacian(0.1)], ids=str)
 @pytest.mark.parametrize(("C", "scale"), [(1e3, 1.0), (1e-6, 1.0), (1.0, 1e4), (1.0, 1e-6)])
 def test_the_conditions_hold_for_weights_and_features_of_any_size(kernel, C, scale):
-    """Boxes 10^13 wide around coefficients of the size of 1, and of 10^-21; f is known up to rounding."""
+    """Boxes of width 10^13 around coefficients of order 1, and of 10^-21; f is accurate up to rounding."""
     rng = random.Random(4)
     model = TVMClassifier(kernel, budget=12, C=C, buffer=2.0)
     for x, y in streams.dense("classification", 60):
@@ -174,7 +174,7 @@ def test_the_conditions_hold_for_weights_and_features_of_any_size(kernel, C, sca
 
 
 @MERGING
-def test_the_conditions_hold_with_labels_that_come_one_after_another(merging):
+def test_the_conditions_hold_as_labels_arrive(merging):
     model = TVMClassifier(budget=12, merging=merging)
     stream = letters()
     for x, y in sorted(stream[:80], key=lambda sample: sample[1]) + stream[80:]:
@@ -184,7 +184,7 @@ def test_the_conditions_hold_with_labels_that_come_one_after_another(merging):
     assert np.mean([model.predict_one(x) == y for x, y in letters(seed=4)]) > 0.75
 
 
-def test_with_room_for_all_it_is_the_machine_of_all():
+def test_below_the_budget_it_is_the_batch_machine():
     stream = streams.dense("classification", 60)
     model = TVMClassifier(KERNEL, budget=60, buffer=math.inf, C=2.0)
     model.learn_stream(stream)
@@ -196,7 +196,7 @@ def test_with_room_for_all_it_is_the_machine_of_all():
     np.testing.assert_allclose(found, K @ (positive - negative), atol=1e-8)
 
 
-def test_no_weight_is_lost_while_none_leaves():
+def test_no_weight_is_lost_without_eviction():
     model = TVMClassifier(KERNEL, budget=7, buffer=math.inf)
     stream = [(x, y, 0.5 + t % 3) for t, (x, y) in enumerate(streams.duplicates("classification", 100))]
     for x, y, w in stream:
@@ -205,7 +205,7 @@ def test_no_weight_is_lost_while_none_leaves():
         assert model._mass[:, label].sum() == pytest.approx(sum(w for _, own, w in stream if own == y))
 
 
-def test_a_sample_that_is_a_prototype_adds_its_weight():
+def test_a_sample_equal_to_a_prototype_adds_its_weight():
     once, often = (TVMClassifier(KERNEL, buffer=math.inf) for _ in range(2))
     for i in range(6):
         x = {"x": 0.7 * i}
@@ -217,7 +217,7 @@ def test_a_sample_that_is_a_prototype_adds_its_weight():
         assert often.decision_function_one({"x": 0.5 * i}) == pytest.approx(once.decision_function_one({"x": 0.5 * i}))
 
 
-def test_right_beyond_the_buffer_nothing_is_learned():
+def test_nothing_is_learned_beyond_the_buffer():
     model = TVMClassifier(kernels.Linear(), buffer=1.5)
     model.learn_one({"x": 1.0}, True)
     model.learn_one({"x": -1.0}, False)
@@ -228,7 +228,7 @@ def test_right_beyond_the_buffer_nothing_is_learned():
         check(other)
 
 
-def test_with_many_labels_half_the_lead_is_what_is_beyond_the_buffer():
+def test_with_many_labels_half_the_lead_is_compared_with_the_buffer():
     model = TVMClassifier(KERNEL, budget=40)
     stream = letters(150)
     for x, y in stream:
@@ -242,8 +242,8 @@ def test_with_many_labels_half_the_lead_is_what_is_beyond_the_buffer():
                 assert (model._mass.sum() > before) == (lead <= 1.0)
 
 
-def test_the_farthest_leaves_before_two_are_merged():
-    """Linear, x = ±1 at the margins: what is far out goes; where nothing is, the two nearest become one."""
+def test_the_farthest_is_evicted_before_two_are_fused():
+    """Linear, x = ±1 at the margins: far points are evicted; without any, the two nearest are fused."""
     model = TVMClassifier(kernels.Linear(), budget=3)
     model.learn_one({"x": 2.0}, True)
     model.learn_one({"x": 1.0}, True)  # f(2) = 2 from here on
@@ -276,14 +276,14 @@ def test_parameters_are_checked():
 
 
 class Interrupted(BaseException):
-    """As a KeyboardInterrupt, but nothing to pytest."""
+    """Like KeyboardInterrupt, but ignored by pytest."""
 
 
 # Interruptions ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("where", ["solve_dual", "cheapest_pair", "_show_mean", "bordered", "_without"])
-def test_an_exception_while_a_step_is_planned_leaves_the_model_as_it_was(monkeypatch, where):
+def test_an_exception_during_planning_leaves_the_model_unchanged(monkeypatch, where):
     stream = streams.dense("classification", 80)
     model = TVMClassifier(KERNEL, budget=6)
     model.learn_stream(stream[:40])
@@ -306,7 +306,7 @@ def test_an_exception_while_a_step_is_planned_leaves_the_model_as_it_was(monkeyp
 
 
 class Breaking:
-    """An expansion in whose n-th change an exception comes up."""
+    """An expansion that raises at its n-th change."""
 
     def __init__(self, f, n, after):
         self.__dict__.update(f=f, left=n, after=after)
@@ -337,7 +337,7 @@ class Breaking:
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("n", range(5))
-def test_an_exception_between_two_changes_of_f_leaves_a_model_that_goes_on(n, after):
+def test_an_exception_between_two_changes_of_f_leaves_a_working_model(n, after):
     stream = streams.dense("classification", 80)
     model = TVMClassifier(KERNEL, budget=6)
     model.learn_stream(stream[:40])
@@ -377,7 +377,7 @@ def test_an_exception_between_two_changes_of_f_leaves_a_model_that_goes_on(n, af
         ("_gammas", lambda a: ("wide",)),
     ],
 )
-def test_no_checkpoint_holds_what_does_not_belong_together(tmp_path, name, change):
+def test_inconsistent_checkpoints_are_rejected(tmp_path, name, change):
     model = TVMClassifier(KERNEL, budget=6)
     model.learn_stream(streams.dense("classification", 60))
     setattr(model, name, change(getattr(model, name)))
@@ -423,7 +423,7 @@ def test_prototypes_of_all_are_one_weighted_set(stream):
     assert merged._mass.sum() == pytest.approx(90.0)
 
 
-def test_labels_that_the_shards_met_in_another_order():
+def test_shards_with_labels_in_different_order():
     stream = letters(120)
     models = three_shards(stream, budget=120)
     models[0] = TVMClassifier(KERNEL, budget=120, buffer=math.inf)
@@ -440,8 +440,8 @@ def test_labels_that_the_shards_met_in_another_order():
     assert np.mean([merged.predict_one(x) == y for x, y in letters(seed=4)]) > 0.75
 
 
-def test_what_they_started_from_counts_once():
-    """Also where each of them has merged prototypes of the start away."""
+def test_the_common_start_counts_once():
+    """Even if each has fused prototypes of the start."""
     stream = streams.dense("classification", 200)
     start = TVMClassifier(KERNEL, budget=12, buffer=math.inf)
     start.learn_stream(stream[:50])
@@ -458,7 +458,7 @@ def test_what_they_started_from_counts_once():
     assert right[-1] >= np.mean(right[1:-1]) - 0.02
 
 
-def test_a_smaller_budget_costs_what_it_says():
+def test_the_stated_cost_of_a_smaller_budget():
     models = three_shards(streams.dense("classification", 90), budget=30)
     exact, errors = river_okl.merge(models, budget=90).support_vectors, []
     kappa = reference.rbf(0.5)

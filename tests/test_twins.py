@@ -1,4 +1,4 @@
-"""Every public class makes the same model as its reference implementation, at every step of every stream."""
+"""Every public class equals its reference implementation, at every step of every stream."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WITHOUT_TWIN = {
 
 
 class Both(NamedTuple):
-    """An object of ours, and what stands for it in the twins."""
+    """An object of ours and its counterpart for the reference."""
 
     ours: object
     twins: object
@@ -44,8 +44,8 @@ KERNELS = {
     ),
 }
 
-# Where a class meets its twin: the first configuration of a class at all of them, each other one at two; at the first
-# place for longer than at the others.
+# Streams and kernels of the comparison: all of them for the first configuration of a class, two for the others; the
+# first for longer than the others.
 PLACES = [
     ("rbf", "dense"),
     ("rbf", "sparse"),
@@ -67,8 +67,8 @@ REGRESSION_LOSSES = [
     Both(optim.losses.Quantile(0.3), reference.Quantile(0.3)),
 ]
 
-# Steps are such that a step with the squared loss never overshoots (2 η κ(x, x) < 2): otherwise regression is chaotic,
-# and a last bit decides everything after some hundred samples.
+# Steps with the squared loss must not overshoot (2 η κ(x, x) < 2): otherwise regression is chaotic, and after some
+# hundred samples the last bits decide.
 CONFIGURATIONS = {
     "KernelPerceptron": [{}],
     "RBP": [{"budget": 15, "seed": 3}, {"budget": 1, "seed": 4}],
@@ -162,7 +162,7 @@ CONFIGURATIONS = {
     "FOGD": [{"n_components": 30, "seed": 3}, {"n_components": 30, "seed": 3, "learning_rate": INVERSE_SCALING}],
 }
 
-# The suffix average is refused where a ball applies (squared loss with λ ≤ 1).
+# The suffix average is rejected with a ball (squared loss with λ ≤ 1).
 CONFIGURATIONS_OF_ONE = {
     "NBSGDClassifier": [{"budget": 12, "l2": 0.01, "beta": 80.0, "suffix": 0.4, "seed": 3}],
     "NBSGDRegressor": [
@@ -192,7 +192,7 @@ def cases():
             continue
         for c, options in enumerate(configurations(name, cls)):
             places = RADIAL_PLACES if family(name) in RBF_ONLY or options.get("maintenance") in RBF_ONLY else PLACES
-            if c:  # another pair of places for each
+            if c:  # a different pair for each
                 places = [places[c % len(places)], places[(3 * c + 2) % len(places)]]
             for p, (kernel, stream) in enumerate(dict.fromkeys(places)):
                 words = [f"{k}={label(v)}" for k, v in options.items() if k != "seed"]
@@ -214,16 +214,16 @@ def label(value):
 
 
 def samples(name, options, place):
-    """How long a stream; twins that recompute everything from the definition are slow."""
+    """The length of a stream; references that recompute everything are slow."""
     if family(name) == "DUOL" or options.get("maintenance") == "merging":
         return 80
     return 100 if place else LONGEST
 
 
 def tolerance(options):
-    """Relative. The h of a merge is the root of a derivative, and where that root is nearly double (equal coefficients,
-    κ = e⁻²) rounding leaves it free by the square root of an ulp, in the twin as in the class.  TVM and its
-    twin know f at the prototypes to 1e-10, and f elsewhere and the coefficients to less."""
+    """Relative. The h of a fusion is the root of a derivative; if that root is nearly double (equal coefficients,
+    κ = e⁻²), its error is the square root of an ulp, in both implementations.  TVM and its reference are accurate to
+    1e-10 for f at the prototypes, less elsewhere and for the coefficients."""
     return 1e-7 if options.get("maintenance") == "merging" or "merging" in options else 1e-9
 
 
@@ -232,40 +232,40 @@ LONGEST = 160
 
 @functools.cache
 def stream_of(kind, target):
-    """The same dicts for all twins that meet it, none of which may change them."""
+    """The same dicts for all references, which must not change them."""
     return streams.KINDS[kind](target, n=LONGEST)
 
 
 @functools.cache
 def known_values(kernel, kind, target):
-    """What twins with one kernel on one stream share (see reference.remembered)."""
+    """Kernel values shared by references with one kernel on one stream (see reference.remembered)."""
     return {}, []
 
 
 def pair(name, options, kernel, known):
-    """The model and its twin."""
+    """The model and its reference."""
     ours = {k: v.ours if isinstance(v, Both) else v for k, v in options.items()}
     theirs = {k: v.twins if isinstance(v, Both) else v for k, v in options.items()}
     model = CLASSES[name](KERNELS[kernel].ours, **ours)
-    if family(name) == "FOGD":  # the twin is given the directions that the class draws for N(0, I)
+    if family(name) == "FOGD":  # the reference gets the class's draws from N(0, I)
         width = math.sqrt(2.0 * KERNELS[kernel].ours.gamma)
         theirs["frequency"] = functools.cache(lambda name: width * frequencies(model._f.key, name, model.n_components))
     return model, getattr(reference, name)(reference.remembered(KERNELS[kernel].twins, known), **theirs)
 
 
-def test_every_class_has_a_twin():
+def test_every_class_has_a_reference():
     missing = [name for name in CLASSES if not hasattr(reference, name) and name not in WITHOUT_TWIN]
     assert not missing
     assert not [name for name in WITHOUT_TWIN if hasattr(reference, name)]
 
 
-def test_every_family_with_options_is_configured():
-    """A new class shows up here, so that its options are tried on purpose."""
+def test_every_class_with_options_is_configured():
+    """A new class fails here until its options are configured."""
     assert not [name for name in CLASSES if family(name) not in CONFIGURATIONS and name not in WITHOUT_TWIN]
 
 
 @pytest.mark.parametrize(("name", "options", "kernel", "stream", "n"), list(cases()))
-def test_the_class_is_its_twin(name, options, kernel, stream, n):
+def test_the_class_matches_its_reference(name, options, kernel, stream, n):
     place = stream, task(CLASSES[name])
     model, twin = pair(name, options, kernel, known_values(kernel, *place))
     rel, largest = tolerance(options), 0.0

@@ -1,4 +1,4 @@
-"""What the classes without a target promise, detectors and transformers, and that each is its naive twin."""
+"""Guarantees of the classes without a target, detectors and transformers, and comparison with naive references."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def xs(kind="dense", n=120):
 
 
 def seen(model, x):
-    """What a model says of x."""
+    """A model's output for x."""
     return model.score_one(x) if isinstance(model, base.AnomalyDetector) else model.transform_one(x)
 
 
@@ -49,7 +49,7 @@ def learned(cls, kind="dense", n=60, **options):
     return learn(small(cls, **options), xs(kind, n))
 
 
-def test_they_are_found():
+def test_the_classes_are_found():
     assert set(UNSUPERVISED) == {"KernelOneClassSVM", "NystroemFeatures", "RandomFourierFeatures"}
 
 
@@ -93,8 +93,8 @@ def test_the_budget_is_never_exceeded(cls, kind):
 
 @each_class
 @each_kind
-def test_the_same_model_again(cls, kind, tmp_path):
-    """Of the same seed and stream; from a pickle, a copy, a checkpoint; and a clone starts anew."""
+def test_the_model_is_reproducible(cls, kind, tmp_path):
+    """From the same seed and stream, a pickle, a copy, a checkpoint; and a clone restarts."""
     samples = xs(kind)
     model, again = small(cls), small(cls)
     fresh = snapshot(model)
@@ -113,7 +113,7 @@ def test_the_same_model_again(cls, kind, tmp_path):
 
 
 @each_class
-def test_a_damaged_checkpoint_is_refused(cls, tmp_path, monkeypatch):
+def test_a_damaged_checkpoint_is_rejected(cls, tmp_path, monkeypatch):
     model = learned(cls)
     for name, value in list(vars(model).items()):
         if type(value) is np.ndarray and name not in parameters(cls):
@@ -142,7 +142,7 @@ def test_pipelines_of_them_are_saved(tmp_path):
 
 @each_class
 @each_kind
-def test_asking_changes_nothing_and_x_is_not_kept(cls, kind):
+def test_predictions_change_nothing_and_x_is_not_stored(cls, kind):
     samples = xs(kind)
     asked, silent, forgetful = (small(cls) for _ in range(3))
     forgetful._f.memo = False
@@ -190,7 +190,7 @@ def test_a_bad_feature_is_named_and_changes_nothing(cls, value):
 
 @each_class
 @pytest.mark.parametrize("x", [None, 3, "text", [1.0, 2.0]], ids=repr)
-def test_a_sample_is_a_dict(cls, x):
+def test_samples_must_be_dicts(cls, x):
     model = learned(cls)
     before = snapshot(model)
     for call in (model.learn_one, lambda x: seen(model, x)):
@@ -222,7 +222,7 @@ def test_the_unit_of_the_features_does_not_matter(cls):
 
 
 @pytest.mark.parametrize(("cls", "name"), [(cls, name) for cls in UNSUPERVISED.values() for name in parameters(cls)])
-def test_nonsense_is_refused(cls, name):
+def test_invalid_parameters_are_rejected(cls, name):
     for value in [*NONSENSE.get(name, NUMBERS), *([0.0, 1.0, 1.5] if name == "nu" else [])]:
         with pytest.raises((ValueError, TypeError, OverflowError), match=name):
             cls(**{name: value})
@@ -246,7 +246,7 @@ def test_mutate_takes_effect(name, value):
 
 @each_class
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_many_is_one_by_one(cls, library):
+def test_mini_batches_equal_single_samples(cls, library):
     module = pytest.importorskip(library)
     many, one = small(cls), small(cls)
     for start in (0, 30, 60):
@@ -292,7 +292,7 @@ def test_memory_is_flat(cls):
 
 
 @each_class
-def test_fresh_names_do_not_fill_the_memory(cls):
+def test_new_names_do_not_fill_memory(cls):
     model, sizes = small(cls, kernel=kernels.RBF(0.1)), []
     for t in range(5_000):
         seen(model, {f"seen-{t}": 1.0})
@@ -357,7 +357,7 @@ class OneClassTwin(reference.Twin):
     ],
 )
 @pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
-def test_the_detector_is_its_twin(options, theirs, kind):
+def test_the_detector_matches_its_reference(options, theirs, kind):
     model = river_okl.KernelOneClassSVM(kernels.RBF(0.5), **options)
     twin = OneClassTwin(reference.remembered(reference.rbf(0.5)), **{**options, **theirs})
     for x in xs(kind, 200):
@@ -370,7 +370,7 @@ def test_the_detector_is_its_twin(options, theirs, kind):
 
 
 def rings(n, seed=0):
-    """A ring, and a twentieth of the samples anywhere."""
+    """A ring, and a twentieth of the samples uniform."""
     rng = random.Random(seed)
     for _ in range(n):
         strange = rng.random() < 0.05
@@ -380,7 +380,7 @@ def rings(n, seed=0):
 
 
 @pytest.mark.parametrize("kernel", [None, kernels.Linear(0.1)])
-def test_scores_are_between_0_and_1_in_the_order_of_the_margin(kernel):
+def test_scores_are_monotone_in_the_margin(kernel):
     model, asked = river_okl.KernelOneClassSVM(kernel), [x for x, _ in rings(300, seed=5)]
     margins, scores = [], []
     for x, _ in rings(1000):
@@ -427,7 +427,7 @@ def test_weights_of_any_type_and_none(cls):
     assert model.support_vectors == points
 
 
-def test_weight_is_the_share_of_what_is_below_rho():
+def test_nu_is_the_fraction_of_the_weight_below_rho():
     model, below = river_okl.KernelOneClassSVM(nu=0.3), [0.0, 0.0]
     for x, _ in rings(6000):
         w = 4.0 if x["x"] > 0.0 else 0.5
@@ -437,7 +437,7 @@ def test_weight_is_the_share_of_what_is_below_rho():
     assert below[0] / below[1] == pytest.approx(0.3, abs=0.01)
 
 
-def test_what_is_heavier_is_less_anomalous():
+def test_heavier_samples_are_less_anomalous():
     side = {w: river_okl.KernelOneClassSVM(kernels.RBF(0.5)) for w in (0.2, 1.0, 5.0)}
     for x, _ in rings(2000):
         for w, model in side.items():
@@ -447,14 +447,14 @@ def test_what_is_heavier_is_less_anomalous():
     assert gaps[0] > gaps[1] > gaps[2]
 
 
-def test_one_enormous_weight_is_survived():
+def test_an_extreme_weight():
     model = river_okl.KernelOneClassSVM()
     for t, (x, _) in enumerate(rings(500)):
         model.learn_one(x, 1e10 if t == 200 else 1.0)
         assert abs(model._rho) < 5.0 and 0.0 < model.score_one(x) < 1.0
 
 
-def test_samples_without_weight_are_not_chosen():
+def test_samples_of_weight_0_are_not_selected():
     model = river_okl.NystroemFeatures(kernels.RBF(0.5))
     for i, x in enumerate(xs(n=60)):
         model.learn_one(x, w=i % 2)
@@ -490,7 +490,7 @@ def test_pipelines_pass_weights_on(step):
 
 
 @pytest.mark.parametrize("nu", [0.05, 0.2, 0.5, 0.9])
-def test_nu_is_the_share_of_learned_samples_below_rho(nu):
+def test_nu_is_the_fraction_of_samples_below_rho(nu):
     model, below = river_okl.KernelOneClassSVM(nu=nu), 0
     for x, _ in rings(6000):
         below += model.score_one(x) >= 0.5
@@ -498,7 +498,7 @@ def test_nu_is_the_share_of_learned_samples_below_rho(nu):
     assert below / 6000 == pytest.approx(nu, abs=0.01)
 
 
-def test_it_finds_what_no_linear_detector_finds():
+def test_it_finds_non_linear_anomalies():
     def auc(model):
         metric = metrics.ROCAUC()
         for x, strange in rings(2000):
@@ -510,7 +510,7 @@ def test_it_finds_what_no_linear_detector_finds():
     assert auc(preprocessing.StandardScaler() | anomaly.OneClassSVM()) < 0.6
 
 
-def test_it_follows_a_stream_that_moves():
+def test_it_follows_drift():
     model = river_okl.KernelOneClassSVM(kernels.RBF(0.5), budget=30)
     learn(model, [x for x, _ in rings(2000)])
     moved = [{name: v + 20.0 for name, v in x.items()} for x, _ in rings(4000, seed=1)]
@@ -551,7 +551,7 @@ def test_a_filter_before_a_classifier():
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "emerging"])
-def test_random_features_are_those_of_the_definition(kind):
+def test_random_features_match_their_definition(kind):
     model = river_okl.RandomFourierFeatures(kernels.RBF(0.4), n_components=30, seed=3)
     for x in xs(kind, 60):
         angles = math.sqrt(0.8) * sum(v * frequencies(model._f.key, name, 30) for name, v in x.items())
@@ -571,7 +571,7 @@ def test_random_features_have_the_kernel_as_dot_product():
 
 
 class NystroemTwin:
-    """From the Cholesky factor of the Gram matrix, each time anew."""
+    """From the Cholesky factor of the Gram matrix, recomputed each time."""
 
     def __init__(self, kernel, budget, tolerance):
         self.kernel, self.budget, self.tolerance, self.points = kernel, budget, tolerance, []
@@ -590,7 +590,7 @@ class NystroemTwin:
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
 @pytest.mark.parametrize(("budget", "tolerance"), [(50, 0.1), (8, 0.3), (1, 0.0)])
-def test_nystroem_features_are_those_of_their_twin(kind, budget, tolerance):
+def test_nystroem_features_match_their_reference(kind, budget, tolerance):
     model = river_okl.NystroemFeatures(kernels.RBF(0.5), budget=budget, tolerance=tolerance)
     twin = NystroemTwin(reference.remembered(reference.rbf(0.5)), budget, tolerance)
     for x in xs(kind):
@@ -603,8 +603,8 @@ def test_nystroem_features_are_those_of_their_twin(kind, budget, tolerance):
     assert [z for z, _ in model.support_vectors] == [{k: v for k, v in z.items() if v} for z in twin.points]
 
 
-def test_nystroem_coordinates_only_grow():
-    """What was there stays when a sample joins, but for rounding; the dot product is the kernel's on the samples."""
+def test_nystroem_coordinates_are_never_changed():
+    """Selecting a sample leaves them unchanged up to rounding; on the samples the dot product is the kernel."""
     kernel = 0.5 * kernels.RBF(0.5) + 0.5 * kernels.Linear(0.1)
     model, probes, before = river_okl.NystroemFeatures(kernel, budget=30), xs(n=10), {}
     for x in xs(n=200)[10:]:
@@ -621,7 +621,7 @@ def test_nystroem_coordinates_only_grow():
     assert np.allclose(Z @ Z.T / 30, K, atol=1e-9)
 
 
-def test_coordinates_follow_gamma_until_it_stays():
+def test_coordinates_follow_gamma_until_it_is_fixed():
     model = river_okl.NystroemFeatures(budget=20)
     for x in xs(n=300):
         model.learn_one(x)
@@ -635,7 +635,7 @@ def test_coordinates_follow_gamma_until_it_stays():
 
 
 @pytest.mark.parametrize("features", [river_okl.RandomFourierFeatures(seed=1), river_okl.NystroemFeatures()])
-def test_a_linear_model_bends(features):
+def test_a_linear_model_on_features_is_non_linear(features):
     """A linear one has 0.56 on Bananas."""
     model = preprocessing.StandardScaler() | features | linear_model.LogisticRegression()
     right = 0

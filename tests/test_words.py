@@ -1,4 +1,4 @@
-"""Strings, None and NaN in the samples of the classes that take them."""
+"""Strings, None and NaN in samples, for the classes that accept them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ each_class = pytest.mark.parametrize("cls", WORDS.values(), ids=WORDS)
 
 
 def stream(n=300, seed=1, labels=(False, True)):
-    """Numbers, strings of three columns, bools, and gaps in a column of numbers and in one of strings."""
+    """Numbers, three string columns, bools, and gaps in a numeric and a string column."""
     rng = random.Random(seed)
     for _ in range(n):
         colour, size = rng.choice(["red", "green", "blue"]), rng.gauss(20.0, 5.0)
@@ -65,16 +65,16 @@ def words_of(model):
     return {key[1:] for key in model._f.scaler.statistics() if type(key) is tuple}
 
 
-def test_which_classes_take_words():
+def test_which_classes_accept_strings():
     assert WORDS.keys() == {"OKLClassifier", "OKLRegressor"}
 
 
-# What a word is -------------------------------------------------------------------------------------------------------
+# Words ----------------------------------------------------------------------------------------------------------------
 
 
 @each_class
-def test_a_string_is_an_indicator_from_the_second_time_on(cls):
-    """Its value is the same however rare it is."""
+def test_a_string_becomes_an_indicator_the_second_time(cls):
+    """Its value does not depend on its frequency."""
     model, seen = small(cls, budget=40), set()
     for x, y in streams.dense(task(cls), n=150):
         word = "abc"[int(7 * x["x0"]) % 3]
@@ -88,8 +88,8 @@ def test_a_string_is_an_indicator_from_the_second_time_on(cls):
 
 
 @each_class
-def test_what_words_say_is_learned(cls):
-    """Of two towns one is rare, and all depends on it; the gap of a number tells, too."""
+def test_strings_and_gaps_are_informative(cls):
+    """The target depends on a rare town, and on the gaps of a number."""
     rng = random.Random(3)
     model, off = cls(), []
     for _ in range(800):
@@ -103,7 +103,7 @@ def test_what_words_say_is_learned(cls):
 
 
 @each_class
-def test_a_word_may_come_before_it_is_learned_and_late(cls):
+def test_strings_may_be_unknown_or_late(cls):
     model = cls()
     assert model.predict_one({"a": "new", "b": None}) in (None, 0.0)
     learn(model, samples(cls, 50))
@@ -151,8 +151,8 @@ def test_gaps_do_not_move_the_statistics_and_keep_a_feature_centred(cls):
     assert mean == pytest.approx(7.5, abs=0.02) and deviation == pytest.approx(0.5, abs=0.02) and centred
 
 
-def test_a_number_that_is_a_string_now_and_then():
-    """'n/a' among numbers is a word, and a gap of the number."""
+def test_a_number_that_is_sometimes_a_string():
+    """'n/a' among numbers is both a string and a gap of the number."""
     model = river_okl.OKLClassifier()
     for t in range(100):
         model.learn_one({"a": "n/a" if t % 4 == 0 else 9.0 + t % 2}, t % 4 == 0)
@@ -162,7 +162,7 @@ def test_a_number_that_is_a_string_now_and_then():
 
 
 def test_naive_bayes_learns_words():
-    """With more than two classes each has one word; what is new is only which class it is of."""
+    """With more than two classes, each with its own strings."""
     model, right = river_okl.OKLClassifier(), 0
     rng = random.Random(1)
     for t in range(1200):
@@ -198,7 +198,7 @@ def test_names_are_readable(cls):
     assert any(f"{name}=1" in model.debug_one({"colour": "red", "size": None}) for name in names)
 
 
-def test_a_feature_of_ones_own_of_the_same_name_is_another():
+def test_a_feature_named_like_an_indicator_is_distinct():
     model = river_okl.OKLClassifier()
     for t in range(60):
         model.learn_one({"colour": "red" if t % 2 else "blue", "colour=red": float(t % 3)}, t % 2 == 0)
@@ -208,7 +208,7 @@ def test_a_feature_of_ones_own_of_the_same_name_is_another():
 
 
 @each_class
-def test_the_key_of_a_word_is_no_name_for_a_number(cls):
+def test_the_key_of_a_word_is_not_a_feature_name(cls):
     model = learn(small(cls), samples(cls, 60))
     before = snapshot(model)
     for value in (1.0, "text", None):
@@ -254,7 +254,7 @@ def frames(xs):
 
 
 @each_class
-def test_frames_are_the_loop_over_dicts(cls):
+def test_frames_equal_the_loop_over_dicts(cls):
     data = samples(cls, 150)
     xs, ys = [x for x, _ in data], [y for _, y in data]
     one = learn(small(cls, budget=40), data)
@@ -280,7 +280,7 @@ def test_frames_of_numbers_with_gaps(cls):
 
 
 @each_class
-def test_a_frame_with_a_value_that_is_refused_changes_nothing(cls):
+def test_a_frame_with_a_value_that_is_rejected_changes_nothing(cls):
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     model = learn(small(cls), samples(cls, 30))
     before = snapshot(model)
@@ -302,7 +302,7 @@ def test_a_frame_with_a_value_that_is_refused_changes_nothing(cls):
 
 
 @each_class
-def test_identifiers_that_come_once_cost_no_memory(cls):
+def test_unique_identifiers_cost_no_memory(cls):
     rng = random.Random(5)
 
     def model_after(n, users):
@@ -322,7 +322,7 @@ def test_identifiers_that_come_once_cost_no_memory(cls):
 
 
 @each_class
-def test_identifiers_that_come_a_few_times_are_bounded(cls):
+def test_rare_identifiers_are_bounded(cls):
     model, sizes = small(cls, budget=60), []
     for t in range(6_000):
         model.learn_one({"a": float(t % 7), "user": f"user {t // 3}"}, float(t % 2))
@@ -349,8 +349,8 @@ def test_words_seen_once_are_forgotten_when_too_many_others_come():
 
 
 @each_class
-def test_a_restored_model_goes_on_the_same(cls):
-    """Pickled, saved or copied after any sample: also between the first and second time of a word."""
+def test_a_restored_model_continues_identically(cls):
+    """Pickled, saved or copied after any sample, also between the first and second occurrence of a string."""
     data = samples(cls, 240)
     model = small(cls, budget=40)
     restored = dict.fromkeys(("pickle", "checkpoint", "copy"))
@@ -380,7 +380,7 @@ HASHES = [-8012308632201829365, -2689620004448055057, 3614998665756243057]
 
 
 @each_class
-def test_altered_hashes_are_refused(cls):
+def test_altered_hashes_are_rejected(cls):
     state = learn(small(cls), samples(cls, 30))._f.state()
     for wrong in ([1], np.zeros(1, dtype=np.int64), np.ones(2), np.ones((1, 1), dtype=np.int64),
                   np.ones(MOST_WORDS + 1, dtype=np.int64)):  # fmt: skip
@@ -390,7 +390,7 @@ def test_altered_hashes_are_refused(cls):
 
 @each_class
 def test_models_with_words_are_merged(cls):
-    """Each knows what the others know not."""
+    """Each shard has strings that the others lack."""
     rng = random.Random(2)
 
     def shard(words):
@@ -414,12 +414,12 @@ def test_models_with_words_are_merged(cls):
     assert snapshot(checkpoint.loads(checkpoint.dumps(merged))) == snapshot(merged)
 
 
-# What is refused ------------------------------------------------------------------------------------------------------
+# Rejected samples -----------------------------------------------------------------------------------------------------
 
 
 @each_class
-def test_a_sample_that_is_refused_leaves_the_model_as_it_was(cls):
-    """The words before the bad value count for nothing; a name whose hash raises is met after them."""
+def test_a_rejected_sample_leaves_the_model_unchanged(cls):
+    """Strings before the bad value are not counted; a name whose hash raises comes after them."""
 
     class Raising:
         def __hash__(self):

@@ -4,7 +4,7 @@ The paper's protocol: the Gaussian kernel exp(-‖x-z‖²/(2σ²)), so γ = 1/(
 mistake rate over 10 permutations. Ahpatron by Theorem 6 (U = √B/2, λ = U/√(4B), ridge 0.0005), ε the best of 0.5 to 0.9
 in hindsight. FOGD, BOGD++ and NOGD: the step is 10^k/√T, k from -3 to 3. POMDR as its authors' program. Projectron
 and Projectron++: tolerance 0.1 or 0.9; which of them the paper does not say, but the number of support vectors does.
-Its cod-rna has 271,617 rows, which is the file cod-rna.t; where that is not there, the training file is taken.
+Its cod-rna has 271,617 rows, as the file cod-rna.t; without that file the training file is used.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ AUTHORS = "Projectron++, the authors' program"
 
 
 def candidates(label: str, setting: Setting, n: int) -> dict[str, Iterable[Any]]:
-    """The values of which the best are taken."""
+    """The candidate values."""
     steps, budget = [10.0**k / n**0.5 for k in range(-3, 4)], [setting.budget]
     if label.startswith("Projectron"):
         return {"tolerance": [setting.tolerance]}

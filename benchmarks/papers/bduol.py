@@ -3,12 +3,12 @@
 The poster's protocol: Gaussian kernel of width 8, so γ = 1/128; C from 2^-10 ... 2^10 by cross validation (here: the
 fewest mistakes on the first permutation, in steps of 4); ρ = 0; the mean over 20 permutations.
 
-Which of its six sets the printed table is of the poster does not say. It cannot be german: with about 30 % of 1,000
-samples mistaken, RBP would never fill a budget of 500, and its columns B = 500 and B = 1000 would be equal. It cannot
-be mushrooms, MITface or w7a, whose errors are a few percent. That leaves spambase and splice. On spambase (unscaled)
-every algorithm makes fewer mistakes than printed, whatever the scale of the kernel, so the table is probably of splice
-(3,175 samples, of which 29 % are fewer than 1,000), which is not here; the printed numbers stand beside spambase's for
-the order of the algorithms. german is run with budgets that bind.
+The poster does not say which of its six sets the printed table is about. It cannot be german: with mistakes on about
+30 % of 1,000 samples, RBP would never fill a budget of 500, and its columns B = 500 and B = 1000 would be equal. It
+cannot be mushrooms, MITface or w7a, whose errors are a few percent. That leaves spambase and splice. On spambase
+(unscaled) every algorithm makes fewer mistakes than printed, for any width of the kernel, so the table is probably
+about splice (3,175 samples, 29 % of which are fewer than 1,000), which is not available here; the printed numbers are
+compared with spambase's for the order of the algorithms. german is run with budgets small enough to fill.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def candidates(data: str, algorithm: str, budget: int) -> list[Run]:
 def table(bench: Bench) -> Iterator[Compared]:
     budgets = [(data, budget) for data in bench.datasets for budget in BUDGETS[data]]
     for (data, budget), algorithm in itertools.product(budgets, bench.asked(PAPER["500"])):
-        # Where a run takes long its C is that of the cheap projection.
+        # Slow runs use the C of the cheap projection.
         long = algorithm in ("BDUOL approximate", "BDUOL projection") and budget > 200
         best = bench.best(candidates(data, "BDUOL nearest" if long else algorithm, budget), bench.seeds(1))
         if long:

@@ -1,4 +1,4 @@
-"""The bench of the papers' scripts: the command line, runs that are kept, and tables of ours beside the paper's."""
+"""Shared by the papers' scripts: the command line, cached runs, and tables that compare with the paper's."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FOLDS = [{"test": fold} for fold in range(5)]
 class Bench:
     """The command line of a script, its runs and what it writes.
 
-    ``sources`` are the data sets of the paper and what they are read from; ``algorithms`` what can be chosen of its
-    algorithms; ``permutations`` how many there are unless the command line says otherwise.
+    ``sources`` are the paper's data sets and their files, ``algorithms`` its algorithms, and ``permutations`` their
+    default number.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Bench:
         self._report.sections.clear()
 
     def there(self, name: str, source: str) -> bool:
-        """Whether the data can be read; else they are remembered as skipped."""
+        """Whether the data can be read; otherwise they are recorded as skipped."""
         if reason := runs.why_not(source):
             self.skipped[name] = reason
         return name not in self.skipped
 
     def asked(self, labels: Iterable[str]) -> list[str]:
-        """The labels whose algorithm, what is before a comma, is asked for."""
+        """The labels whose algorithm, the part before a comma, is selected."""
         return [label for label in labels if label.partition(",")[0] in self.args.algorithms]
 
     def size(self, source: str) -> int:
@@ -67,7 +67,7 @@ class Bench:
         return min(len(runs.load(source)), self.args.rows or sys.maxsize)
 
     def seeds(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The permutations, or only the first of them, as what changes in a run."""
+        """The permutations, or only the first, as changes of a run."""
         return [{"seed": seed} for seed in range(self.args.permutations)[:most]]
 
     def run(self, wanted: Iterable[Run]) -> list[runner.Row]:
@@ -82,7 +82,7 @@ class Bench:
         return self.run(run._replace(**change) for change in changes)
 
     def best(self, candidates: Sequence[Run], over: Sequence[dict[str, Any]]) -> Run:
-        """The candidate with the smallest mean error over permutations or folds; the first of equals."""
+        """The candidate with the smallest mean error over permutations or folds; the first in ties."""
         if len(candidates) == 1:
             return candidates[0]
         errors = field(self.run(run._replace(**change) for run in candidates for change in over), "error")
@@ -90,7 +90,7 @@ class Bench:
         return candidates[means.index(min(means))]
 
     def write(self, heading: str, text: str) -> None:
-        """A section of the results, below what is to be known of all."""
+        """Write a section of the results, below the general notes."""
         skipped = ["Skipped:", "\n".join(f"- {name}: {reason}" for name, reason in self.skipped.items())]
         measured = [f"Measured at {', '.join(sorted(self._commits))}."] if self._commits else []
         self._report.intro = "\n\n".join([self.note, *measured, *(skipped if self.skipped else [])])
@@ -100,7 +100,7 @@ class Bench:
         self.write(heading, runner.table(head, rows) if rows else "Nothing of it was asked for.")
 
     def compare(self, heading: str, keys: Sequence[str], measure: str, rows: Iterable[Compared]) -> None:
-        """A table of ours beside the paper's: a mean, its deviation and a size."""
+        """A table that compares with the paper's: a mean, its standard deviation and a size."""
         lines = []
         for names, run, tuned, paper, most in rows:
             results = self.over(run, self.seeds(most))
@@ -113,7 +113,7 @@ class Bench:
         self.table(heading, [*keys, *ours], lines)
 
     def figure(self, heading: str, name: str, panels: Sequence[runner.Panel], below: str = "") -> None:
-        """A picture, and what stands below it."""
+        """A picture and its caption."""
         runner.curves(self.args.output / f"{name}.png", panels)
         self.write(heading, f"![{name}]({name}.png)\n\n{below}".strip())
 
@@ -121,12 +121,12 @@ class Bench:
 # Numbers --------------------------------------------------------------------------------------------
 
 Paper = tuple[float, float, str]
-# The first cells, the run, the names of the parameters that were chosen, the paper's numbers, how many permutations.
+# The first cells, the run, the names of tuned parameters, the paper's numbers, the number of permutations.
 Compared = tuple[Sequence[Any], Run, str, Paper | None, int | None]
 
 
 def numbers(text: str) -> dict[str, dict[str, Paper]]:
-    """A paper's table as the paper prints it, "mean deviation size" in a cell: by column, then by row."""
+    """A paper's table as printed, with cells "mean deviation size": by column, then by row."""
     head, *lines = text.strip().splitlines()
     out: dict[str, dict[str, Paper]] = {column: {} for column in head.split()}
     for line in lines:
@@ -139,7 +139,7 @@ def numbers(text: str) -> dict[str, dict[str, Paper]]:
 
 
 def mean_sd(values: Iterable[float], digits: int = 2) -> str:
-    """Mean ± standard deviation; the mean alone where there is one value."""
+    """Mean ± standard deviation; only the mean for a single value."""
     values = list(values)
     text = f"{statistics.fmean(values):.{digits}f}"
     return f"{text} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else text
@@ -156,7 +156,7 @@ def means(results: Iterable[runner.Row], *names: str) -> list[float]:
 def comparison(paper: tuple[float, float] | None, values: Sequence[float]) -> list[str]:
     """Three cells: the paper's number, ours, and the difference, bold beyond 2 standard deviations.
 
-    The standard deviation of the difference of two single runs, √(paper's² + ours²), is meant.
+    The standard deviation is that of the difference of two single runs, √(paper's² + ours²).
     """
     ours = mean_sd(values)
     if paper is None:

@@ -2,7 +2,7 @@
 
 python -m benchmarks.papers.explanations RBP Forgetron --data a9a.train --params gamma=0.5,0.125 budget=91,362
 
-The programs of the papers' authors are emulated where they differ from what the papers say.
+The authors' programs are emulated if they differ from the papers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TransposedNOGD(NOGDClassifier):
 
 
 class PlainProjectron:
-    """Projectron as in the library LSOKL: an inverse without a guard, in a precision of choice.
+    """Projectron as in the library LSOKL: an inverse without a guard, in a chosen precision.
 
     Each mistake is stored until the budget is full; from then on each is projected.
     """
@@ -74,8 +74,8 @@ class PlainProjectron:
 
 
 class ClockRBP(RBPClassifier):
-    """RBP as in LSOKL, which seeds its generator with the time before each draw: for a second, some thousand samples,
-    the support vector to leave is the same in the order of their ages."""
+    """RBP as in LSOKL, which seeds its generator with the time before each draw: within a second, some thousand
+    samples, it evicts the same position in the order of ages."""
 
     def __init__(self, kernel: RBF, *, budget: int, samples_per_second: int, seed: int | None = None):
         self.samples_per_second = samples_per_second
@@ -93,7 +93,7 @@ class ClockRBP(RBPClassifier):
 
 
 class OldestBOGD(BOGDClassifier):
-    """BOGD as in LSOKL: the oldest leaves, and nothing is scaled up."""
+    """BOGD as in LSOKL: the oldest is evicted, without rescaling."""
 
     def _remove_one(self) -> None:
         self._f.remove(self._f.oldest())
@@ -103,7 +103,7 @@ EMULATED = {cls.__name__: cls for cls in (ClockRBP, OldestBOGD, TransposedNOGD, 
 
 
 def values(text: str) -> list[Any]:
-    """Numbers, None and words between commas."""
+    """Numbers, None and strings between commas."""
     return [ast.literal_eval(v) if v == "None" or v[:1] in "-.0123456789" else v for v in text.split(",")]
 
 

@@ -58,7 +58,7 @@ TABLE_2 = {
         NBSGD        0.98 0.0 1,027   0.98 0.0 1,027   0.98 0.0 1,027
     """),
 }
-# What is learned: the data, the rows, and whose numbers stand beside it.
+# The training data, the rows, and the paper's numbers to compare with.
 REGRESSION = {
     "abalone": ("abalone/y", 3_759, "abalone"),
     "cadata": ("cadata/y", 18_576, "cadata"),
@@ -87,7 +87,7 @@ def number(size: str) -> int:
 
 
 def nbsgd_params(n: int, size: int) -> dict[str, Any]:
-    """β = 0.6 n, and the budget from which NBSGD grows to this size on n samples that all add a point."""
+    """β = 0.6 n, and the budget with which NBSGD grows to this size on n samples that all add a point."""
     return {"beta": 0.6 * n, "budget": max(100, round(size - n * (0.4 + 0.6 * math.log(0.6))))}
 
 
@@ -141,7 +141,7 @@ def table_2(bench: Bench) -> Iterator[Compared]:
 
 
 def candidates(label: str, run: Run, n: int, size: str) -> list[Run]:
-    """Those of Table 3 of which the best is taken; the budget of most is that of RBP."""
+    """The candidates of Table 3; most have the budget of RBP."""
     if label == "SGD":
         return sgd_grid(run)
     if label.startswith("NBSGD"):

@@ -4,7 +4,7 @@ The paper's protocol: hinge loss and Gaussian kernel; the kernel parameter, the 
 random samples; B = 1 + c√T with c = 1/2, 2, 8; constant steps η/√T (OLRD) and η T^-(1+γ)/2 (OLRU, γ = 1/4), so that η
 can be tuned on fewer samples (section 3.3); mean error over 10 permutations.
 
-What the paper does not say, and what is done here: the grids are γ = 2^-6 ... 2^-1, η = 4 ... 64, U = 4 ... 32; each
+Unspecified in the paper, and our choice: the grids are γ = 2^-6 ... 2^-1, η = 4 ... 64, U = 4 ... 32; each
 algorithm and each budget is tuned on its own; waveform is class 0 of river's generator against the others
 (the paper: "merging some of the classes"). Not here: emgpa (the paper's 100,000 rows of 8 features are of no set that
 its references name) and vehicle (it does not say how it merges the three classes).
@@ -52,7 +52,7 @@ PAPER = {
     """),
 }
 SOURCES = {"a9a": "a9a.train", "covtype": "covtype", "ijcnn1": "ijcnn1.train", "waveform": "waveform"}
-# What Figures 1 and 2 vary; Projectron's next tolerance would take many minutes beyond 1,500 support vectors.
+# The variables of Figures 1 and 2; Projectron's next tolerance would take many minutes beyond 1,500 support vectors.
 TOLERANCES = ("tolerance", [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05])
 CURVES = {
     "Projectron": TOLERANCES,
@@ -64,7 +64,7 @@ ALGORITHMS = ["RBP", "Forgetron", "OLRD", "OLRU", "Projectron", "Projectron++"]
 
 
 def tuned(bench: Bench, source: str, algorithm: str, c: float) -> Run:
-    """The run that is best on the tuning subset, for the whole stream."""
+    """The best run on the tuning subset, for the whole stream."""
     n = bench.size(source)
     rows = min(TUNING_ROWS, n)
     run, grid = Run(source, named(algorithm), {}, rows=rows), {"gamma": GAMMAS}

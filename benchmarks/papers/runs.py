@@ -1,6 +1,6 @@
-"""Data and runs: what the papers' experiments are made of.
+"""Data and runs of the papers' experiments.
 
-A `Run` names what its result depends on, and its key is made of the content of that: the class, the data, this file.
+A `Run` lists everything its result depends on; its key is a hash of the content: the class, the data, this file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _gaussian() -> Iterator[Sample]:
 
 
 def waveform() -> Iterator[Sample]:
-    """Class 0 against the others: the paper does not say which two it merges; this comes nearest to its numbers."""
+    """Class 0 against the others: the paper does not say which two it merges; this is closest to its numbers."""
     return ((x, y == 0) for x, y in synth.Waveform(seed=0).take(100_000))
 
 
@@ -43,7 +43,7 @@ def _susy() -> Iterator[Sample]:
 
 
 def _libsvm(part: str, names: str) -> dict[str, Callable[[], Iterable[Sample]]]:
-    """Names of sets and the files of LIBSVM's page that they are: "name", or "name=file"."""
+    """Names of sets and their files of LIBSVM's page: "name", or "name=file"."""
     pairs = [(pair.partition("=")[0], pair.rpartition("=")[2]) for pair in names.split()]
     return {name: functools.partial(datasets.LIBSVM, file, part) for name, file in pairs}
 
@@ -67,7 +67,7 @@ def why_not(name: str) -> str | None:
     if stem not in SOURCES:
         return "no data set class knows it"
     dataset: Any = datasets.LIBSVM("SUSY") if stem == "susy" else SOURCES[stem]()
-    files = zip(getattr(dataset, "paths", ()), getattr(dataset, "urls", ()), strict=True)  # none where it is generated
+    files = zip(getattr(dataset, "paths", ()), getattr(dataset, "urls", ()), strict=True)  # none if it is generated
     missing = [f"{path} (from {url})" for path, url in files if not path.is_file()]
     return f"not found: {', '.join(missing)}" if missing else None
 
@@ -97,23 +97,23 @@ def _content(name: str) -> str:
 
 
 class Run(NamedTuple):
-    """One experiment: all that its result depends on."""
+    """One experiment: everything its result depends on."""
 
     data: str  # as `load` takes it
-    cls: type  # of river_okl; or of a script, where an author's program is another algorithm
+    cls: type  # of river_okl; or of a script, if the authors' program is another algorithm
     params: dict[str, Any]  # `gamma` stands for an RBF kernel, `loss` is the name of a loss
-    seed: int | None = 0  # of the permutation and of the algorithm's draws; None: the order of the file
-    rows: int | None = None  # how many samples of the permutation are learned; None: all
-    # None: each sample is predicted, then learned. The name of a data set, or "rest", the samples after `rows`: learn
-    # first, then predict those. A number k: fold k of 5 of the rows is predicted.
+    seed: int | None = 0  # of the permutation and the algorithm's random numbers; None: the order of the file
+    rows: int | None = None  # number of samples of the permutation to learn; None: all
+    # None: test-then-train. The name of a data set, or "rest", the samples after `rows`: learn first, then predict
+    # those. A number k: predict fold k of 5 of the rows.
     test: str | int | None = None
 
     def given(self, **params: Any) -> Run:
-        """The run with these parameters besides."""
+        """The run with these additional parameters."""
         return self._replace(params={**self.params, **params})
 
     def grid(self, **params: Iterable[Any]) -> list[Run]:
-        """A run for each choice of values; the last parameter changes first."""
+        """A run for each combination of values; the last parameter varies fastest."""
         return [self.given(**dict(zip(params, values, strict=True))) for values in itertools.product(*params.values())]
 
     @property
@@ -123,12 +123,12 @@ class Run(NamedTuple):
 
 
 class LIBSVM:
-    """Stands for scikit-learn's SVC, which learns all samples at once."""
+    """A stand-in for scikit-learn's SVC, which learns all samples at once."""
 
 
 FILE = pathlib.Path(__file__).read_text(encoding="utf-8")
 
-# Labels of the papers' tables (what is before a comma or a space) whose class has another name.
+# Labels of the papers' tables (the part before a comma or a space) whose class has another name.
 CLASSES = {
     "Perceptron": "KernelPerceptron",
     "PA-I": "KernelPA",
@@ -141,7 +141,7 @@ CLASSES = {
 
 
 def named(label: str, kind: str = "Classifier") -> type:
-    """The class that a label of a paper stands for."""
+    """The class of a paper's label."""
     stem = label.replace(",", " ").partition(" ")[0]
     return LIBSVM if stem == "LIBSVM" else getattr(river_okl, f"{CLASSES.get(stem, stem)}{kind}")
 
@@ -157,15 +157,15 @@ def build(run: Run) -> Any:
     return run.cls(**params)
 
 
-# Algorithms whose paper has one model for several classes. The others are binary and get one for each.
+# Algorithms whose paper has one model for several classes. The others are binary: one model per class.
 MULTI_CLASS = {"KernelSGDClassifier", "BSGDClassifier", "NBSGDClassifier"}
 
 
 class OneVsRest:
     """One classifier for each label; the largest decision value wins.
 
-    (River's OneVsRestClassifier compares probabilities: where λ is small the scores of KernelSGD are in the hundreds,
-    and several sigmoids of them are 1.)
+    (River's OneVsRestClassifier compares probabilities: with a small λ the scores of KernelSGD are in the hundreds, and
+    several of their sigmoids are 1.)
     """
 
     def __init__(self, run: Run, labels: Sequence[Any]):
@@ -184,7 +184,7 @@ class OneVsRest:
 
 
 def execute(run: Run) -> runner.Row:
-    """Do the run."""
+    """Execute the run."""
     samples = permutation(run.data, run.seed)
     train = test = samples[: run.rows]
     if run.test is None:
@@ -238,10 +238,10 @@ def _batch(run: Run, train: list[Sample], test: list[Sample]) -> runner.Row:
 
 
 def results(cache: runner.Cache, wanted: Iterable[Run], jobs: int) -> list[runner.Row]:
-    """The results of runs, from the cache where they are known."""
+    """The results of runs, from the cache if possible."""
     keyed = [(run.key, run) for run in wanted]
     unknown = {key: run for key, run in keyed if key not in cache.rows}
-    # By data and seed: a worker keeps the permutation that it has in memory.
+    # Sorted by data and seed: a worker keeps its permutation in memory.
     todo = dict(sorted(unknown.items(), key=lambda pair: (pair[1].data, str(pair[1].seed))))
     if todo:
         with multiprocessing.get_context("fork").Pool(jobs) as pool:

@@ -6,7 +6,7 @@ Gaussian), β = 20 on the three smaller sets and 200 on the larger; OSKL: G such
 B of all others is the number of support vectors of SPA that the paper found. Perceptron and Projectron have nothing to
 tune; Projectron(++) stores until B is reached and projects from there.
 
-What the paper does not say, and what is done here: the l2 of OGD and BOGD is 1/T² (nearly none), BOGD's coefficients
+Unspecified in the paper, and our choice: the l2 of OGD and BOGD is 1/T² (nearly none), BOGD's coefficients
 are clipped at η, 4η or 16η (Zhao et al.'s γη), the tolerance of Projectron is 0 and of Projectron++ 0.1. "codrna" is
 cod-rna scaled to [-1, 1]: with the file as it is the Perceptron has 83 % where the paper has 91 %.
 
@@ -80,7 +80,7 @@ CHOSEN = "learning_rate max_coef C bound"
 
 
 def candidates(bench: Bench, label: str, setting: Setting) -> list[Run]:
-    """Those of which the best is taken in Table 2."""
+    """The candidates of Table 2."""
     n, run = bench.size(setting.source), Run(setting.source, named(label), {"gamma": GAMMA})
     if label == "OSKL":
         return oskl(bench, run, setting.budget * n // len(load(setting.source)), RATES)
@@ -114,7 +114,7 @@ def table_2(bench: Bench, name: str) -> Iterator[Compared]:
         long = name == "gaussian" and label in LONG
         grid = candidates(bench, label, SETTINGS[name])
         if label == "OGD" or long:
-            # The best step barely depends on the length of the stream, and a large one fills memory.
+            # The best step hardly depends on the length of the stream, and a large one fills memory.
             short = [run._replace(rows=10_000) for run in grid]
             best = grid[short.index(bench.best(short, bench.seeds(1)))]
         else:
@@ -128,7 +128,7 @@ def figure_1(bench: Bench) -> None:
     alphas, betas = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0), (2.5, 5.0, 10.0, 20.0, 40.0)
     base, seeds = Run("a9a", named("SPA"), {"gamma": GAMMA, "learning_rate": 0.1}), bench.seeds(3)
     grid = [run for run in base.grid(beta=betas, alpha=alphas) if run.params["alpha"] <= run.params["beta"]]
-    bench.run(run._replace(**seed) for run in grid for seed in seeds)  # all at once, side by side
+    bench.run(run._replace(**seed) for run in grid for seed in seeds)  # all in parallel
     curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
     rows = []
     for run in grid:
@@ -145,7 +145,7 @@ def figure_1(bench: Bench) -> None:
 
 
 def candidates_3(run: Run, label: str) -> list[Run]:
-    """Those of which the best is taken in Table 3."""
+    """The candidates of Table 3."""
     powers = [2.0**k for k in range(5, -6, -1)]
     if label == "LIBSVM":
         return run.grid(gamma=powers, C=powers)

@@ -1,4 +1,4 @@
-"""Wang & Vucetic 2009: TVM; the orderings of its abstract, since its tables are not at hand.
+"""Wang & Vucetic 2009: TVM; the orderings of its abstract, as its tables are not available.
 
 A Gaussian kernel, B = 100. Up to 10,000 samples are learned once, in the order of a seed, and up to 5,000 others are
 predicted afterwards. γ and C are those of scikit-learn's SVC, by 5-fold cross validation on 2,000 samples; TVM takes

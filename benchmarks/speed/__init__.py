@@ -1,1 +1,1 @@
-"""How fast is it, beside River's models, NumPy, BLAS, plain C and the limits of the machine?"""
+"""Speed, compared with River's models, NumPy, BLAS, plain C and the limits of the machine."""

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from benchmarks import runner, timing
 from benchmarks.speed import core, growth, models, steps
 
-# What `--only` takes, the heading, and what measures it: its docstring stands under the heading, then its tables, and
-# panels as a picture that has the section's name.
+# Values of `--only`, headings and functions: a function's docstring is printed under its heading, then its tables;
+# panels become a picture named after the section.
 SECTIONS = {
     "progressive": ("1a. evaluate.progressive_val_score", models.progressive),
     "core": ("1b. The core alone", core.evaluation),

@@ -23,7 +23,7 @@ from river_okl._core.sample import Frame
 
 
 class InNumPy:
-    """The same function as NumPy writes it: the points as rows of a matrix."""
+    """The same function in NumPy: the points are rows of a matrix."""
 
     def __init__(self, f: Expansion, Z: Any):
         self.Z, self.squares = Z, np.asarray((Z * Z).sum(axis=1)).ravel()
@@ -57,7 +57,7 @@ def matrix(samples: list[dict[str, float]], d: int) -> np.ndarray:
 
 
 def each(call: Callable[[Any], object], arguments: Any) -> Callable[[], None]:
-    """A call for one argument after another, so that none sees the one of the call before."""
+    """Calls with changing arguments, so that none repeats the previous one."""
 
     def action() -> None:
         for argument in arguments:
@@ -74,7 +74,7 @@ def aligned(n: int) -> np.ndarray:
 
 
 def most(amount: float, function: str, *arguments: Any) -> float:
-    """How much of it a loop of loops.c gets done, in 10⁹ per second."""
+    """The rate of a loop of loops.c, in 10⁹ per second."""
     return max(amount / timing.in_c(function, *arguments) for _ in range(5)) / 1e9
 
 
@@ -122,21 +122,21 @@ def evaluation() -> Iterator[str]:
 
 
 def footprint(n: int, d: int) -> tuple[int, int, int]:
-    """Bytes of an expansion, of what its process grew at most while it was made, and of that process's peak.
+    """Bytes of an expansion, the growth of its process while it was made, and that process's peak.
 
-    Where Linux tells: it forgets the peak so far when a 5 is written to clear_refs.
+    On Linux only: writing 5 to clear_refs resets the peak.
     """
     points, process = dense(min(n, 1000), d) * math.ceil(n / 1000), pathlib.Path("/proc/self")
 
     def status(name: str) -> int:
         return int(process.joinpath("status").read_text().partition(f"{name}:")[2].split()[0]) * 1024
 
-    expansion(points[:2])  # what is loaded and allocated once
+    expansion(points[:2])  # one-time loads and allocations
     process.joinpath("clear_refs").write_text("5")
     before = status("VmRSS")
     f = expansion(points)
     peak = status("VmHWM")
-    return base.Base._raw_memory_usage.fget(f), peak - before, peak  # River's meter goes through all parts
+    return base.Base._raw_memory_usage.fget(f), peak - before, peak  # River measures all parts
 
 
 def memory() -> Iterator[str]:
@@ -160,9 +160,9 @@ def memory() -> Iterator[str]:
 
 
 def together(actions: list[Callable[[], object]]) -> float:
-    """Milliseconds until all have ended, each in its own thread."""
+    """Milliseconds until all threads have ended."""
     with ThreadPoolExecutor(len(actions)) as pool:
-        [*pool.map(lambda _: time.sleep(0.01), actions)]  # the threads are up
+        [*pool.map(lambda _: time.sleep(0.01), actions)]  # the threads have started
         start = time.perf_counter()
         [*pool.map(lambda action: action(), actions)]
         return (time.perf_counter() - start) * 1e3

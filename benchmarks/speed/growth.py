@@ -1,4 +1,4 @@
-"""What a sample takes as support vectors, features and the stream grow."""
+"""Time per sample as support vectors, features and the stream grow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.speed.samples import Sample, dense, expansion, labelled, learned
 FEATURES = [1, 3, 10, 30, 100, 300, 1000, 3000]
 LENGTHS = [10**k for k in range(3, 8)]
 
-# What grows, its values, and by column how the points are made, with their number and their features.
+# The growing quantity, its values, and for each column the generator, number and features of the points.
 SWEEPS: list[tuple[str, list[int], dict[str, Callable[[int], tuple[Any, ...]]]]] = [
     (
         "support vectors",
@@ -50,7 +50,7 @@ def growth() -> Iterator[str | list[runner.Panel]]:
 
 
 def evaluating(make: Callable[..., list[Sample]], n: int, *sizes: int) -> float:
-    """µs of an evaluation, and of the replacement of one support vector in ten samples."""
+    """µs of an evaluation, including a replacement of a support vector every ten samples."""
     f, queries, turns = expansion(make(n, *sizes)), make(50, *sizes, seed=1), itertools.count(1)
 
     def step() -> None:
@@ -68,7 +68,7 @@ def us_of(model: Any, samples: Iterable[Any], n: int) -> float:
 
 
 def along_a_stream(cls: type) -> list[float]:
-    """µs of a sample up to the first length, from there to the second, and so on."""
+    """µs/sample up to the first length, from there to the second, and so on."""
     model, stream = runner.made(cls, budget=100, seed=1), itertools.cycle(labelled(20_000, 10))
     more = [n - before for before, n in itertools.pairwise([0, *LENGTHS])]
     return [us_of(model, itertools.islice(stream, n), n) for n in more]

@@ -1,4 +1,4 @@
-"""Whole models, sample by sample and in batches, beside River's, scikit-learn's and NumPy's."""
+"""Complete models, sample by sample and in batches, compared with River's, scikit-learn's and NumPy's."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SGDOnFeatures(base.Classifier):
         self.model.partial_fit(self._row(x), [y])
 
 
-# Those beside ours, with the number of components where one has it; the first of a kind is what ratios are of.
+# Models to compare with, and their numbers of components; ratios are relative to the first of a kind.
 PEERS: dict[type, dict[str, Any]] = {
     base.Classifier: {
         "river LogisticRegression": linear_model.LogisticRegression,
@@ -60,13 +60,13 @@ PEERS: dict[type, dict[str, Any]] = {
 
 
 def in_parts(model: Any, stream: Stream, metric: type) -> Callable[[], float]:
-    """µs of progressive_val_score over the next part of a stream at every call, always from the same model."""
+    """µs of progressive_val_score; each call uses the next part of a stream and starts from the same model."""
 
     def microseconds(samples: Stream) -> float:
         learner = copy.deepcopy(model)
         return timing.seconds(lambda: evaluate.progressive_val_score(samples, learner, metric())) / len(samples) * 1e6
 
-    part = max(20, min(1000, int(20_000 / microseconds(stream[:20]))))  # a small one where the model is slow
+    part = max(20, min(1000, int(20_000 / microseconds(stream[:20]))))  # small if the model is slow
     starts = itertools.count(0, part)
     return lambda: microseconds(stream[(start := next(starts)) : start + part])
 
@@ -96,7 +96,7 @@ def progressive() -> Iterator[str]:
 
 # Batches ------------------------------------------------------------------------------------------
 
-FEW_CALLS = ("RBP", "Forgetron", "OGD", "KernelP", "AVP", "BOGD", "OLRD")  # whose step is a few calls of the core
+FEW_CALLS = ("RBP", "Forgetron", "OGD", "KernelP", "AVP", "BOGD", "OLRD")  # with a step of a few core calls
 
 
 def batches() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Samples for the clock, and functions and models that are full of them."""
+"""Samples for timing, and functions and models filled with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from river_okl import kernels
 from river_okl._core.function.expansion import Expansion
 
-NOISE = 0.1  # labels that are wrong, so that every budget fills and updates go on
+NOISE = 0.1  # wrong labels, so that every budget fills and updates continue
 
 Sample = dict[str, float]
 Stream = list[tuple[Sample, Any]]
@@ -20,7 +20,7 @@ Stream = list[tuple[Sample, Any]]
 
 @functools.cache
 def names(d: int) -> tuple[str, ...]:
-    """The same objects for every sample, as whatever reads a stream gives them."""
+    """The same name objects for every sample, as from a stream reader."""
     return tuple(f"x{j}" for j in range(d))
 
 
@@ -30,7 +30,7 @@ def dense(n: int, d: int, seed: int = 0) -> list[Sample]:
 
 
 def sparse(n: int, active: int, d: int, seed: int = 0) -> list[Sample]:
-    """Binary samples whose features are as unequal as words are: feature j with probability about 1/(j + 10)."""
+    """Binary samples with frequencies like those of words: feature j with probability about 1/(j + 10)."""
     rng, out = np.random.default_rng(seed), []
     weights = 1.0 / (np.arange(d) + 10.0)
     totals = np.cumsum(weights / weights.sum())
@@ -73,7 +73,7 @@ def learned(model: Any, samples: Iterable[tuple[Sample, Any]]) -> None:
 
 
 def filled(model: Any, stream: Stream, budget: int) -> Any:
-    """The model as soon as it has this many support vectors, or when 1.5 s are over."""
+    """The model once it has this many support vectors, or after 1.5 s."""
     start = time.thread_time()
     for i in range(len(stream)):
         learned(model, stream[i : i + 1])

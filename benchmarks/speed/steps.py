@@ -1,4 +1,4 @@
-"""One step of an algorithm, beside the calls of BLAS and LAPACK that it needs and beside plain C."""
+"""One step of an algorithm, compared with the BLAS and LAPACK calls that it needs and with plain C."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def bare_calls(n: int, d: int) -> dict[str, Callable[[], object]]:
     }
 
 
-# A step's class and options, and the bare calls that it cannot do without.
+# A step's class and options, and the bare calls that it needs.
 NEEDS: list[tuple[str, dict[str, Any], dict[str, int]]] = [
     ("Projectron", {}, {"dsymv": 1}),
     ("ProjectronPlusPlus", {}, {"dsymv": 1}),
@@ -52,7 +52,7 @@ NEEDS: list[tuple[str, dict[str, Any], dict[str, int]]] = [
 
 
 def contradicted(model: Any, samples: Iterator[Sample]) -> float:
-    """Seconds to learn that the answer to the next sample is wrong."""
+    """Seconds to learn from a wrong prediction of the next sample."""
     y = not model.predict_one(x := next(samples))
     return timing.seconds(lambda: model.learn_one(x, y))
 
@@ -63,7 +63,7 @@ def halved(model: Any, _: Any) -> float:
 
 
 def several(times: int, measure: Callable[..., float], *arguments: Any) -> float:
-    """µs, of calls in a row, so that none but the first finds others' matrices in the caches."""
+    """µs of consecutive calls, so that only the first finds other matrices in the caches."""
     return statistics.fmean([measure(*arguments) for _ in range(times)][1:]) * 1e6
 
 

@@ -1,18 +1,18 @@
 """Probabilities from margins: a sigmoid whose slope is fitted to the stream, in O(1) per sample.
 
-Platt's scaling with one parameter, so that a probability above 1/2 is always the predicted label: P(+1 | s) = σ(a s/m),
-s the score before the sample is learned, m² its running mean square and a the minimiser of the log loss,
-followed by Newton's method; both forget, as the size of margins changes while a model learns.  The constants were
-chosen on nine classes and three streams.
+Platt scaling with one parameter, so that the predicted label always has a probability above 1/2: P(+1 | s) = σ(a s/m),
+s the score before the sample is learned, m² its running mean square and a the minimiser of the log loss, tracked by
+Newton's method; both forget, as margins change in size while a model learns.  The constants were chosen on nine classes
+and three streams.
 """
 
-from libc.math cimport exp, fmax, fmin, sqrt
+from libc.math cimport INFINITY, exp, fmax, fmin, sqrt
 
 from river_okl._core.sample cimport LARGEST_COUNT, LARGEST_SELF
 
-cdef double MEMORY = 0.995      # of the fit: about the last 200 samples count
+cdef double MEMORY = 0.995      # of the fit: about 200 samples
 cdef double SIZE_MEMORY = 0.95  # of m²
-cdef double PRIOR = 5.0         # curvature before the first sample: a starts at 2 and moves when the stream says so
+cdef double PRIOR = 5.0         # curvature before the first sample, when a is 2
 
 
 cdef class Calibration:
@@ -25,11 +25,11 @@ cdef class Calibration:
         self.seen = 0
 
     cpdef double factor(self):
-        """What a score is multiplied by before the sigmoid."""
+        """The factor of a score in the sigmoid."""
         return self.slope / sqrt(self.mean_square) if self.mean_square > 0.0 else 1.0
 
     cpdef int update(self, double margin) except -1:
-        """A sample with this margin y s, before it is learned."""
+        """Update the fit with the margin y s of a sample, before it is learned."""
         cdef double u, p
         self.seen += 1
         self.mean_square += (margin * margin - self.mean_square) * max(1.0 / self.seen, 1.0 - SIZE_MEMORY)
@@ -75,11 +75,15 @@ cpdef double sigmoid(double z):
 
 
 cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out) noexcept nogil:
-    """exp(factor · score) of each over their sum; out may be the scores themselves."""
+    """exp(factor · score), normalised; out may be the scores themselves."""
     cdef Py_ssize_t o
-    cdef double largest = scores[0], total = 0.0
-    for o in range(1, n):
-        largest = fmax(largest, scores[o])
+    cdef double largest = -INFINITY, other = -INFINITY, total = 0.0
+    for o in range(0, n - 1, 2):  # two maxima, each of which waits for the one before, and no fmax, which is a call
+        largest = scores[o] if scores[o] > largest else largest
+        other = scores[o + 1] if scores[o + 1] > other else other
+    if n % 2:
+        largest = scores[n - 1] if scores[n - 1] > largest else largest
+    largest = other if other > largest else largest
     for o in range(n):
         out[o] = exp(factor * (scores[o] - largest))
         total += out[o]
@@ -88,7 +92,7 @@ cdef void softmax(const double *scores, double factor, Py_ssize_t n, double *out
 
 
 cdef void weights_of_logs(double *log_weight, Py_ssize_t n, double *weight) noexcept nogil:
-    """Weights from their logarithms, the largest of which becomes 0."""
+    """Weights from their logarithms, which are shifted so that the largest is 0."""
     cdef Py_ssize_t e
     cdef double largest = log_weight[0]
     for e in range(1, n):
@@ -102,7 +106,7 @@ cdef void fit_inverse_temperature(
     const double *scores, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most,
     double *inverse_temperature, double *curvature
 ) noexcept nogil:
-    """A step of Newton's method for κ of p = softmax(κ · scores), for a sample of class c."""
+    """A Newton step for the inverse temperature κ of p = softmax(κ · scores), for a sample of class c."""
     cdef Py_ssize_t o
     cdef double mean = 0.0, square = 0.0
     for o in range(n):

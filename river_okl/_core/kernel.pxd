@@ -9,19 +9,19 @@ cdef class CompiledKernel:
     cdef Program program
     cdef Term c_terms[16]
     cdef Factor factors[32]
-    cdef double auto[32]            # of each factor: what is left to the stream, or 0
+    cdef double auto[32]            # of each factor: the constant of a data-driven γ, or 0
     cdef readonly int n_factors
-    cdef bint radial                # κ(x, x) is the same for all x:
+    cdef bint radial                # κ(x, x) is the same for all x
     cdef double radial_self
-    cdef bint has_distance          # some factor is one of ‖x-z‖; otherwise dot products are all it takes
+    cdef bint has_distance          # some factor depends on ‖x-z‖; otherwise dot products suffice
     cdef bint adapting
     cdef dict previous              # the last sample learned, while adapting
     cdef Py_ssize_t seen
-    cdef dict next_sample           # and what its successor adds to the sums, between ``prepare`` and ``commit``
+    cdef dict next_sample           # the sample to be learned, and its terms of the sums, until ``commit``
     cdef double next_distance, next_square
     cdef double sum_squares, sum_distances
-    cdef readonly double mean_distance, mean_square  # when γ last moved; 0: nothing known
-    cdef Py_ssize_t next_update     # γ moves when 2, 3, 4, 6, 9, ... samples have been seen, then stays
+    cdef readonly double mean_distance, mean_square  # when γ last changed; 0: unknown
+    cdef Py_ssize_t next_update     # γ is updated after 2, 3, 4, 6, 9, ... samples, then fixed
 
     cdef bint observe(self, Sample *x) except -1
     cdef int prepare(self, Sample *x) except -1

@@ -1,4 +1,4 @@
-"""Kernels as the vector loops take them: compiled to terms of factors, with data-driven bandwidths."""
+"""Kernels for the vector loops: compiled to terms of factors, with data-driven bandwidths."""
 
 cimport cython
 from libc.math cimport fmin, sqrt
@@ -22,22 +22,22 @@ cdef enum:
 cpdef enum:
     BANDWIDTH_SAMPLES = 200
 
-MOST_TERMS, MOST_FACTORS = 16, 32  # as kernel.pxd and ``self_similarity`` have room for
+MOST_TERMS, MOST_FACTORS = 16, 32  # the room in kernel.pxd and ``self_similarity``
 
 SUMS = ("sum_squares", "sum_distances", "mean_square", "mean_distance")
 
 
 FACTOR_KINDS = (EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER)
-"""exp(-γ ‖x-z‖²), exp(-γ ‖x-z‖) and (γ x·z + c)^degree, as rows.h numbers them."""
+"""The numbers in rows.h of exp(-γ ‖x-z‖²), exp(-γ ‖x-z‖) and (γ x·z + c)^degree."""
 
 
 @cython.final
 cdef class CompiledKernel:
-    """A kernel as the loops take it, and the scale of the stream if its bandwidth is data-driven.
+    """A kernel for the loops, and the scale of the stream if its bandwidth is data-driven.
 
     ``terms`` comes from ``river_okl.kernels``: (weight, ((kind, degree, gamma, coef0, auto), ...)), ....  A factor
     with auto > 0 has γ = auto / mean ‖x-x'‖² (EXP_SQUARED_DISTANCE), the square root of that (EXP_DISTANCE), or auto /
-    mean ‖x‖² (DOT_POWER), over the first samples learned and their consecutive differences.
+    mean ‖x‖² (DOT_POWER), over the first samples learned; x and x' are consecutive.
     """
 
     def __init__(self, tuple terms):
@@ -63,16 +63,16 @@ cdef class CompiledKernel:
 
     @property
     def gammas(self):
-        """The γ of every factor in use."""
+        """The current γ of every factor."""
         return tuple(self.factors[f].gamma for f in range(self.n_factors))
 
     cdef bint observe(self, Sample *x) except -1:
-        """Let a sample to be learned count for the scale of the stream; True if γ moved."""
+        """Count a sample to be learned in the scale of the stream; True if γ changed."""
         self.prepare(x)
         return self.commit()
 
     cdef int prepare(self, Sample *x) except -1:
-        """What ``commit`` counts.  If this raises, nothing has changed."""
+        """Compute what ``commit`` adds.  If this raises, nothing has changed."""
         cdef Py_ssize_t i
         now = {<object> x.keys[i]: x.numbers[i] for i in range(x.size)}
         self.next_distance = 0.0
@@ -85,7 +85,7 @@ cdef class CompiledKernel:
         return 0
 
     cdef bint commit(self) noexcept:
-        """The sample of ``prepare`` counts for the scale of the stream; True if γ moved."""
+        """Count the sample of ``prepare`` in the scale of the stream; True if γ changed."""
         cdef bint moved
         self.sum_distances += self.next_distance
         self.sum_squares += self.next_square
@@ -100,32 +100,32 @@ cdef class CompiledKernel:
         if self.seen >= BANDWIDTH_SAMPLES and (self.sum_distances > 0.0 or self.seen >= 100 * BANDWIDTH_SAMPLES):
             self.adapting = False
             self.previous = None
-        return moved  # a stream of one sample keeps asking, and would pay for a new Gram each time
+        return moved  # without this, a stream of identical samples would recompute the Gram matrix at each update
 
     @property
     def constant_self_similarity(self):
-        """κ(x, x) if it is the same for all x, else None."""
+        """κ(x, x) if it is the same for all x, otherwise None."""
         return self.self_similarity(0.0) if self.radial else None
 
     cdef bint moves_next(self) noexcept:
-        """Whether γ may move with the next sample."""
+        """Whether γ may change with the next sample."""
         return self.adapting and self.seen + 1 >= self.next_update
 
     cpdef bint tune(self, double mean_distance, double mean_square) noexcept:
-        """Every data-driven γ, from means that were taken elsewhere."""
+        """Set every data-driven γ from given means; True if one changed."""
         self.mean_distance, self.mean_square = mean_distance, mean_square
         self.radial_self = 0.0
         return self.resolve()
 
     cdef bint resolve(self) noexcept:
-        """Every data-driven γ, from the means; whether any has moved."""
+        """Set every data-driven γ from the means; True if one changed."""
         cdef int f
         cdef double mean, gamma
         cdef bint moved = False
         for f in range(self.n_factors):
             if self.auto[f] > 0.0:
                 mean = self.mean_square if self.factors[f].kind == DOT_POWER else self.mean_distance
-                gamma = fmin(self.auto[f] / mean, 1e100) if mean > 0.0 else 0.0  # finite for features of 1e-160, too
+                gamma = fmin(self.auto[f] / mean, 1e100) if mean > 0.0 else 0.0  # finite even for features of 1e-160
                 gamma = sqrt(gamma) if self.factors[f].kind == EXP_DISTANCE else gamma
                 moved = moved or gamma != self.factors[f].gamma
                 self.factors[f].gamma = gamma
@@ -154,7 +154,7 @@ cdef class CompiledKernel:
         cdef double dots[16]
         cdef double squares[16]
         cdef double out[16]
-        cdef size_t shift = (64 - <size_t> dots % 64) % 64 // 8   # the loops want 64-byte alignment
+        cdef size_t shift = (64 - <size_t> dots % 64) % 64 // 8   # the loops require 64-byte alignment
         cdef size_t shift2 = (64 - <size_t> squares % 64) % 64 // 8
         cdef size_t shift3 = (64 - <size_t> out % 64) % 64 // 8
         cdef int i
@@ -171,7 +171,7 @@ cdef class CompiledKernel:
         return out[shift3]
 
     def state(self):
-        """All of it by name, except the terms."""
+        """The state by name, except the terms."""
         return {
             "adapting": bool(self.adapting),
             "previous": None if self.previous is None else {plain(name): v for name, v in self.previous.items()},
@@ -184,7 +184,7 @@ cdef class CompiledKernel:
         }
 
     def restore(self, dict state):
-        """Go on from a state, each number of which is checked."""
+        """Resume from a state, after checking every number."""
         adapting, previous = checked_flag("adapting", state["adapting"]), state["previous"]
         if adapting and all(auto == 0.0 for _, factors in self.terms for *_, auto in factors):
             raise ValueError("a kernel without a data-driven bandwidth does not adapt")

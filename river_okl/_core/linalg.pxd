@@ -1,7 +1,7 @@
-"""Linear algebra for matrices of a budget's size: what linalg.h says, as plain C functions for the rest of the core.
+"""Linear algebra for matrices of a budget's size: linalg.h for the rest of the core.
 
-Matrices are row-major with leading dimension ld; of symmetric matrices and triangular factors the lower triangle
-counts, and what stands in the other one does not count and stays.
+Matrices are row-major with leading dimension ld; of symmetric matrices and triangular factors only the lower triangle
+is read and written.
 """
 
 from river_okl._core.memory cimport Owner
@@ -17,8 +17,8 @@ cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) 
 cdef class Triangle(Owner):
     cdef readonly Py_ssize_t n, capacity
     cdef double *numbers            # [capacity, capacity], the lower triangle
-    cdef double *waiting            # [capacity] v of the step that waits
-    cdef double weight              # its weight; 0: none waits
+    cdef double *waiting            # [capacity] v of the deferred update
+    cdef double weight              # its weight; 0: none
 
     cdef void times(self, double scale, const double *v, double *out) noexcept nogil
     cdef void mirror(self) noexcept nogil

@@ -1,7 +1,7 @@
-"""Linear algebra for matrices of a budget's size, on NumPy arrays: what the algorithms use in place of a BLAS.
+"""Linear algebra for matrices of a budget's size, on NumPy arrays, instead of a BLAS.
 
-One thread, one order of summation: a step costs the same and gives the same bits whatever else runs.  Of symmetric
-matrices and triangular factors the lower triangle counts, and what stands in the other one does not count and stays.
+One thread and a fixed order of summation: the cost and the bits of a step do not depend on what else runs.  Of
+symmetric matrices and triangular factors only the lower triangle is read and written.
 """
 
 from libc.string cimport memcpy, memset
@@ -19,7 +19,7 @@ cdef int check_length(Py_ssize_t length, Py_ssize_t n) except -1:
 
 
 cdef Py_ssize_t leading(const double[:, :] A, bint square) except -1:
-    """The leading dimension of a matrix, or of a part of one, whose rows are contiguous."""
+    """The leading dimension of a matrix, or a part of one, with contiguous rows."""
     if square and A.shape[0] != A.shape[1]:
         raise ValueError(f"a matrix of {A.shape[0]} rows and {A.shape[1]} columns; it must be square")
     if A.shape[0] == 0 or A.shape[1] == 0:
@@ -47,7 +47,7 @@ def times(const double[:, :] A, const double[::1] v):
 
 
 def moved(const double[:, :] A, const double[::1] v, const double[::1] w, double step):
-    """w + step Aᵀ v, and A times that."""
+    """w + step Aᵀ v, and the product of A with it."""
     cdef Py_ssize_t i, ld = leading(A, False), m = A.shape[0], n = A.shape[1]
     check_length(v.shape[0], m)
     check_length(w.shape[0], n)
@@ -72,8 +72,29 @@ def transposed_times(const double[:, :] A, const double[::1] v):
     return out
 
 
+def product(const double[:, :] A, const double[:, :] B):
+    """A B"""
+    cdef Py_ssize_t ld = leading(A, False), of_other = leading(B, False), n = B.shape[1]
+    check_length(B.shape[0], A.shape[1])
+    out = np.zeros((A.shape[0], n))
+    cdef double[:, ::1] view = out
+    if out.size and A.shape[1]:
+        linalg.add_product(&A[0, 0], ld, 1, A.shape[0], &B[0, 0], of_other, n, A.shape[1], False, &view[0, 0], n)
+    return out
+
+
+def product_of_columns(const double[:, :] A):
+    """Aᵀ A, its lower triangle."""
+    cdef Py_ssize_t ld = leading(A, False), n = A.shape[1]
+    out = np.zeros((n, n))
+    cdef double[:, ::1] view = out
+    if A.shape[0] and n:
+        linalg.add_product(&A[0, 0], 1, ld, n, &A[0, 0], ld, n, A.shape[0], True, &view[0, 0], n)
+    return np.tril(out)
+
+
 def symmetric_times(const double[:, :] A, const double[::1] v):
-    """A v of a symmetric A, of which the lower triangle is read."""
+    """A v for a symmetric A; its lower triangle is read."""
     cdef Py_ssize_t ld = leading(A, True)
     check_length(v.shape[0], A.shape[0])
     out = np.zeros(A.shape[0])
@@ -84,7 +105,7 @@ def symmetric_times(const double[:, :] A, const double[::1] v):
 
 
 def symmetric_times_rows(const double[:, :] A, const double[:, ::1] V):
-    """``symmetric_times`` of every row of V."""
+    """``symmetric_times`` for every row of V."""
     cdef Py_ssize_t ld = leading(A, True), i
     check_length(V.shape[1], A.shape[0])
     out = np.zeros((V.shape[0], V.shape[1]))
@@ -96,7 +117,7 @@ def symmetric_times_rows(const double[:, :] A, const double[:, ::1] V):
 
 
 def row_dots(const double[:, ::1] X, const double[:, ::1] Y):
-    """``dot`` of every row of X and that of Y."""
+    """``dot`` of corresponding rows of X and Y."""
     cdef Py_ssize_t i
     check_length(Y.shape[0], X.shape[0])
     check_length(Y.shape[1], X.shape[1])
@@ -117,7 +138,7 @@ def rank_one(double[:, :] A, double weight, const double[::1] v):
 
 
 def rank_one_times(double[:, :] A, double weight, const double[::1] u, const double[::1] v):
-    """A ← A + weight u uᵀ, and then A v: ``rank_one`` and ``symmetric_times``, bit for bit."""
+    """A ← A + weight u uᵀ, then A v: bit-identical to ``rank_one`` and ``symmetric_times``."""
     cdef Py_ssize_t ld = leading(A, True)
     check_length(u.shape[0], A.shape[0])
     check_length(v.shape[0], A.shape[0])
@@ -129,7 +150,7 @@ def rank_one_times(double[:, :] A, double weight, const double[::1] u, const dou
 
 
 def cholesky(double[:, :] A):
-    """A = L Lᵀ, the lower triangle in place; whether A is positive definite: if not, A is spoilt."""
+    """A = L Lᵀ, the lower triangle in place; returns whether A is positive definite, without which A is undefined."""
     cdef Py_ssize_t ld = leading(A, True)
     return linalg.cholesky(&A[0, 0], ld, A.shape[0]) == 0 if A.shape[0] else True
 
@@ -169,11 +190,10 @@ def eigen(A):
 
 
 cdef class Triangle(Owner):
-    """A symmetric matrix of at most ``most`` rows, none so far, for rank-one updates each followed by a product.
+    """A symmetric matrix of up to ``most`` rows, initially none, for rank-one updates each followed by a product.
 
-    The lower triangle is kept.  An update is deferred to the next product, which does both while each number is loaded
-    once (``rank_one_times`` in linalg.h), with the same result as one after the other; ``settle`` applies it before
-    anything else is read.
+    The lower triangle is stored.  An update is deferred to the next product, so that each number is loaded once for
+    both (``rank_one_times`` in linalg.h), with the same result; ``settle`` applies it before anything else is read.
     """
 
     def __init__(self, Py_ssize_t most):
@@ -190,7 +210,7 @@ cdef class Triangle(Owner):
             linalg.symmetric_times(self.numbers, self.capacity, self.n, scale, v, 0.0, out)
 
     cdef void mirror(self) noexcept nogil:
-        """The upper triangle, too, until something is written: for ``times_mirrored``."""
+        """Fill the upper triangle, for ``times_mirrored``; valid until the next write."""
         cdef Py_ssize_t i, j, ld = self.capacity
         cdef double *a = self.numbers
         self.settle()
@@ -204,19 +224,19 @@ cdef class Triangle(Owner):
             linalg.transposed_times(self.numbers, self.capacity, self.n, self.n, v, out)
 
     cdef void move(self, double weight, const double *v) noexcept nogil:
-        """A ← A + weight v vᵀ, with the next product."""
+        """A ← A + weight v vᵀ, deferred to the next product."""
         self.settle()
         memcpy(self.waiting, v, self.n * 8)
         self.weight = weight
 
     cdef void settle(self) noexcept nogil:
-        """Apply the update that waits."""
+        """Apply a deferred update."""
         if self.n and self.weight != 0.0:
             linalg.rank_one(self.numbers, self.capacity, self.n, self.weight, self.waiting)
         self.weight = 0.0
 
     cdef void grow(self) noexcept nogil:
-        """One more row and column, of zeros."""
+        """Append a row and a column of zeros."""
         self.settle()
         memset(self.numbers + self.n * self.capacity, 0, (self.n + 1) * 8)
         self.n += 1
@@ -235,7 +255,7 @@ cdef class Triangle(Owner):
         a[i * ld + i] = a[last * ld + last]
 
     cdef void row(self, Py_ssize_t i, double *out) noexcept nogil:
-        """Row i, whole."""
+        """Row i in full."""
         cdef Py_ssize_t j
         self.settle()
         memcpy(out, self.numbers + i * self.capacity, (i + 1) * 8)
@@ -243,7 +263,7 @@ cdef class Triangle(Owner):
             out[j] = self.numbers[j * self.capacity + i]
 
     def matrix(self):
-        """A copy of the matrix, whole."""
+        """A copy of the full matrix."""
         cdef Py_ssize_t i, j, ld = self.capacity
         self.settle()
         return np.array(
@@ -256,7 +276,7 @@ cdef class Triangle(Owner):
         return packed(self.numbers, self.capacity, self.n)
 
     def restore(self, triangle, Py_ssize_t n):
-        """Go on from a state of n rows, every number of which is checked."""
+        """Resume from a state of n rows, after checking every number."""
         unpack(triangle, self.numbers, self.capacity, n)
         self.n = n
         self.weight = 0.0
@@ -276,7 +296,7 @@ cdef object packed(const double *a, Py_ssize_t ld, Py_ssize_t n):
 
 
 cdef int unpack(object triangle, double *a, Py_ssize_t ld, Py_ssize_t n) except -1:
-    """The other way round."""
+    """The inverse of ``packed``."""
     cdef Py_ssize_t i, at = 0
     cdef const double[::1] view
     if triangle.shape != (n * (n + 1) // 2,) or not np.isfinite(triangle).all():

@@ -2,13 +2,13 @@ from cpython.pythread cimport PyThread_type_lock
 
 
 cdef class Lock:
-    cdef unsigned long owner        # the thread that is inside; 0: none
-    cdef Py_ssize_t refused         # calls from that same thread, which will release what they did not get
-    cdef Py_ssize_t waiting         # threads that wait
-    cdef Py_ssize_t barged          # calls that got in since a waiting thread was woken
+    cdef unsigned long owner        # the thread that holds the lock; 0: none
+    cdef Py_ssize_t rejected         # rejected calls from that thread, which will still call release
+    cdef Py_ssize_t waiting         # number of waiting threads
+    cdef Py_ssize_t barged          # calls that overtook a woken thread
     cdef bint woken, reserved
-    cdef bint compiled              # the owner is compiled code, which releases it whatever happens
-    cdef long generation            # of the process in which it was taken
+    cdef bint compiled              # the owner is compiled code, which always releases it
+    cdef long generation            # value of ``forks`` when it was acquired
     cdef PyThread_type_lock gate
 
     cpdef int acquire(self) except -1

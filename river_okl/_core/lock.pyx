@@ -1,14 +1,14 @@
-"""The lock of a model: each public call takes it once, so that it sees the model between two samples.
+"""The lock of a model: each public call acquires it once, and so sees a consistent state between two samples.
 
-Uncontended it is one comparison and one assignment under the GIL, a few nanoseconds; a lock of Python's ``threading``
-costs several times as much, and a model has steps of a microsecond.  It differs from those in three more ways:
+Uncontended it costs one comparison and one assignment under the GIL, a few nanoseconds; a ``threading`` lock costs
+several times as much, and steps of a model take microseconds.  It differs from those in three more ways:
 
-- It is not reentrant.  A thread that comes back while it is inside was called by its own step: by a feature name's
-  ``__hash__``, a user's loss or a signal handler.  No state between two samples exists then, so it gets an error.
-- It is nearly fair.  A thread that learns in a loop would take the lock again before a woken reader has the GIL.  After
-  ``TURNS`` such calls it has to queue; handing over at each call would cost a context switch a sample.
-- ``release`` does nothing in a thread that does not own it.  So ``try: lock.acquire() ... finally: lock.release()`` is
-  safe if a signal arrives between any two bytecodes, unlike ``acquire`` before ``try``, at half the price of ``with``.
+- It is not reentrant.  A thread that requests a lock it holds was called from within its own step: by a feature name's
+  ``__hash__``, a user's loss or a signal handler.  The state is then inconsistent, so the call raises.
+- It is nearly fair.  A thread that learns in a loop would reacquire the lock before a woken reader has the GIL.  After
+  ``TURNS`` such calls it must queue; handing over at each call would cost a context switch per sample.
+- ``release`` does nothing in a thread that does not hold it.  So ``try: lock.acquire() ... finally: lock.release()`` is
+  safe against a signal between any two bytecodes, unlike ``acquire`` before ``try``, at half the cost of ``with``.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -26,9 +26,9 @@ cdef extern from "pythread.h":
 cdef enum:
     TURNS = 32
 
-OUTSIDE = ("learn_stream", "learn_many", "_learn_rows")  # methods that take the lock for each sample anew
+OUTSIDE = ("learn_stream", "learn_many", "_learn_rows")  # methods that acquire the lock for each sample
 
-cdef long forks = 0     # how many times this process is a fork's child
+cdef long forks = 0     # number of forks between the first process and this one
 
 
 def _forked():
@@ -41,10 +41,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _is_inside(lock, frame):
-    """Whether an outer frame of this thread is in a method of this lock's model.
+    """Whether an outer frame of this thread runs a method of this lock's model.
 
     Called only if a thread requests a lock that it holds.  Debuggers, profilers and tests may raise between any two
-    instructions, where no signal handler runs; then ``release`` was never called, and no method is running.
+    instructions, unlike signal handlers; then ``release`` was never called, although no method is running.
     """
     while (frame := frame.f_back) is not None:
         owner = frame.f_locals.get("self")
@@ -54,7 +54,7 @@ def _is_inside(lock, frame):
 
 
 cdef class Lock:
-    """A mutual exclusion that knows its thread; see the head of this file."""
+    """A lock that knows its thread; see the head of this file."""
 
     def __cinit__(self):
         self.gate = PyThread_allocate_lock()
@@ -67,7 +67,7 @@ cdef class Lock:
             PyThread_free_lock(self.gate)
 
     cpdef int acquire(self) except -1:
-        """The calling thread is inside until ``release``."""
+        """Acquire the lock for the calling thread."""
         cdef unsigned long me = PyThread_get_thread_ident()
         if self.owner == 0 and not self.reserved:
             self.owner = me
@@ -76,11 +76,11 @@ cdef class Lock:
         return self.wait(me)
 
     cpdef int release(self) except -1:
-        """The calling thread is outside; nothing if it was not inside."""
+        """Release the lock if the calling thread holds it."""
         if self.owner != PyThread_get_thread_ident():
             return 0
-        if self.refused:
-            self.refused -= 1
+        if self.rejected:
+            self.rejected -= 1
             return 0
         self.owner = 0
         self.compiled = False
@@ -98,9 +98,9 @@ cdef class Lock:
         cdef int status
         if self.owner == me:
             if not self.compiled and not _is_inside(self, sys._getframe()):
-                self.refused = 0  # an exception was injected where ``release`` would have been called
+                self.rejected = 0  # an exception was injected where ``release`` would have been called
                 return 0
-            self.refused += 1
+            self.rejected += 1
             raise RuntimeError(
                 "this model is in the middle of a call of this thread: a feature name's __hash__ or __eq__, a loss or "
                 "a signal handler may not call it"
@@ -129,7 +129,7 @@ cdef class Lock:
                 self.reserved = False
 
     cdef void wake(self) noexcept:
-        """One of those who wait tries its luck."""
+        """Wake one waiting thread."""
         self.woken = True
         PyThread_release_lock(self.gate)
 

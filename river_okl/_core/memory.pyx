@@ -1,4 +1,4 @@
-"""Who owns a buffer: an object that derives from ``Owner`` frees its buffers and counts them for River's meter."""
+"""Ownership of buffers: an object that derives from ``Owner`` frees its buffers and reports their size to River."""
 
 from libc.string cimport memcpy, memset
 
@@ -9,7 +9,7 @@ cdef enum:
 
 
 cdef class Owner:
-    """Buffers that live as long as an object."""
+    """An object and its buffers."""
 
     def __dealloc__(self):
         while self.blocks != NULL:
@@ -24,8 +24,8 @@ cdef class Owner:
         return total
 
     cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL:
-        """A zeroed buffer of this capacity that takes over the first n items of an old one, or of NULL; that one is
-        freed.  If this raises, the old one is as it was."""
+        """A buffer of this capacity: the first n items from an old one (or NULL), which is freed, the others zero.
+        If this raises, the old one is unchanged."""
         cdef Block *block
         cdef char *buffer
         if capacity > (<size_t> 1 << 62) // size:
@@ -46,8 +46,19 @@ cdef class Owner:
         """``resize`` of doubles."""
         return <double *> self.resize(old, n, capacity, sizeof(double))
 
+    cdef double *table(
+        self, double *old, size_t rows, size_t columns, size_t more_rows, size_t more_columns
+    ) except NULL:
+        """``resize`` of a table of doubles that gets more rows, columns or both."""
+        cdef double *new = self.doubles(NULL, 0, more_rows * more_columns)
+        cdef size_t i
+        for i in range(rows):
+            memcpy(new + i * more_columns, old + i * columns, columns * sizeof(double))
+        self.release(old)
+        return new
+
     cdef void release(self, void *buffer) noexcept nogil:
-        """Free a buffer before the object goes; NULL is none."""
+        """Free a buffer (or NULL) before the object is freed."""
         cdef Block *block
         if buffer == NULL:
             return
@@ -62,9 +73,9 @@ cdef class Owner:
 
 
 cdef void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:
-    """A zeroed buffer of `capacity` items of `size` bytes that takes over the first n of `old`, which is freed.
+    """A buffer of `capacity` items of `size` bytes: the first n from `old`, which is freed, the others zero.
 
-    For the buffers of structs; those of an object are its owner's.
+    For the buffers of structs; an object's buffers belong to its ``Owner``.
     """
     cdef void *p
     if capacity > (<size_t> 1 << 62) // size:

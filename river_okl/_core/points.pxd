@@ -15,11 +15,11 @@ cdef enum:
 cdef struct Feature:
     PyObject *key               # borrowed from the vocabulary; NULL: the slot is free
     Py_ssize_t count            # points that have it
-    void *dense                 # Z[j, :], of doubles or floats, or NULL where it is a posting list:
-    int32_t *owners             # the points that have it, in no order
+    void *dense                 # Z[j, :], of doubles or floats, or NULL for a posting list:
+    int32_t *owners             # the points that have it, unordered
     double *amounts             # and their values
     Py_ssize_t allocated
-    Py_ssize_t rank             # where it stands in the list of dense features, for its removal
+    Py_ssize_t rank             # position in the list of dense features, for its removal
 
 
 cdef struct Owned:
@@ -30,8 +30,8 @@ cdef struct Owned:
 
 @cython.final
 cdef class Points(Owner):
-    # A module that cimports this may read everything; it changes points through the methods below.
-    cdef readonly object most       # points there may be; None: no limit
+    # Other modules may read everything, but change points only through the methods below.
+    cdef readonly object most       # maximum number of points; None: no limit
     cdef readonly bint single       # dense rows are in single precision
     cdef Py_ssize_t item            # bytes of a number in them
     cdef Py_ssize_t n, capacity, limit
@@ -39,26 +39,26 @@ cdef class Points(Owner):
     cdef double *sparse_square      # [capacity]
     cdef bint sparse_square_stale
     cdef int64_t *birth             # [capacity]
-    cdef int64_t born               # points that ever joined
+    cdef int64_t born               # number of points ever added
     cdef Owned *owned               # [capacity]
 
     cdef dict vocabulary            # feature name -> slot
-    cdef Words words                # None: samples are numbers alone
+    cdef Words words                # None: samples have numbers only
     cdef Feature *features
-    cdef Py_ssize_t n_features      # slots that are not free: the size of the vocabulary
+    cdef Py_ssize_t n_features      # slots in use: the size of the vocabulary
     cdef Py_ssize_t n_slots, slots_allocated
     cdef int32_t *dense_slots
     cdef Py_ssize_t n_dense
     cdef list free_slots
-    # [slots_allocated] slots of features that no point has (any more), until they are forgotten
+    # [slots_allocated] slots of features that no point has, until they are forgotten
     cdef int32_t *emptied
     cdef Py_ssize_t n_emptied
-    # room for the next point, so that nothing fails once it is written
-    cdef void **ready               # rows for features that it may make dense
+    # room for the next point, so that writing it cannot fail
+    cdef void **ready               # rows for features that may become dense
     cdef Py_ssize_t n_ready, ready_allocated
     cdef Owned spare                # for its posting lists
-    cdef bint postponed             # for lack of memory a row that could be a posting list stayed dense
-    cdef Py_ssize_t version         # changes of the vocabulary
+    cdef bint postponed             # a row stayed dense because there was no memory for its posting list
+    cdef Py_ssize_t version         # number of changes of the vocabulary
 
     # Samples
     cdef int encode(self, object sample, Sample *x) except -1
@@ -114,7 +114,7 @@ cdef inline void set_value(void *row, Py_ssize_t i, bint single, double value) n
 
 
 cdef inline Py_ssize_t find(const int32_t *items, int32_t item) noexcept nogil:
-    """Where an item stands that is there."""
+    """The position of an item, which must exist."""
     cdef Py_ssize_t k = 0
     while items[k] != item:
         k += 1
@@ -122,7 +122,7 @@ cdef inline Py_ssize_t find(const int32_t *items, int32_t item) noexcept nogil:
 
 
 cdef inline void scatter(const Feature *feature, double v, double *dots) noexcept nogil:
-    """Count v · Z[feature, :] of a posting list in the dot products."""
+    """Add v · Z[feature, :] of a posting list to the dot products."""
     cdef Py_ssize_t k
     for k in range(feature.count):
         dots[feature.owners[k]] += v * feature.amounts[k]

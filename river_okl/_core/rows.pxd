@@ -9,11 +9,11 @@ from river_okl._core.sample cimport Frame, Sample
 
 
 cdef struct Tile:
-    # TILE samples that are evaluated together.
+    # TILE samples, evaluated together.
     double *numbers[TILE]   # for the dense features
     double *dots[TILE]      # dot products with posting lists; then squared distances
     double squares[TILE]
-    double rests[TILE]      # the squares of what is not in the dense features
+    double rests[TILE]      # the squared norms outside the dense features
 
 
 @cython.final
@@ -28,9 +28,9 @@ cdef class Rows(Owner):
     cdef int last                   # which of the two is the last sample
     cdef double self_similarity     # κ(x, x) of the last sample x
     cdef double *row                # [capacity] κ(z_i, x)
-    cdef bint has_sample, fresh     # fresh: no point came or went and γ stayed since the row was computed
-    cdef public bint memo           # tests switch the memo off
-    cdef double *other              # [capacity] the row of the point that was asked for last
+    cdef bint has_sample, fresh     # fresh: points and γ are unchanged since the row was computed
+    cdef public bint memo           # tests disable the memo
+    cdef double *other              # [capacity] the row of the last requested point
     cdef double *dots               # [capacity] dot products, or squared distances
     cdef const double **pointers    # dense rows of the features of a sample, and its numbers
     cdef double *numbers

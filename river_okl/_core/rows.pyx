@@ -1,18 +1,18 @@
-"""Kernel rows: κ(z_i, x) of a sample, or of one of the points, over all points.  One ``Rows`` for each pair of points
-and kernel; what the points are stands in ``points.pyx``, and what is done with a row in ``expansion.pyx``.
+"""Kernel rows: κ(z_i, x) of a sample, or of one of the points, over all points.  There is one ``Rows`` per pair of
+points (``points.pyx``) and kernel; ``expansion.pyx`` uses the rows.
 
-What is kept, for points i < n (``check`` recomputes it by brute force):
+Stored for points i < n (``check`` recomputes it by brute force):
 
     self[i]       κ(z_i, z_i)
-    row[i]        κ(z_i, x) of the last sample x that ``look`` has seen, kept in step with the points
+    row[i]        κ(z_i, x) of the last sample x given to ``look``, updated with the points
 
-If a sample has (nearly) all the features with dense rows, the row is ‖x-z_i‖² as a sum of squared differences: the
-same cost, and no cancellation for unscaled features with large offsets.  Otherwise ‖x-z‖² = ‖x‖² + ‖z‖² - 2 x·z, whose
-error is a few ulp of the squares.
+If a sample has (nearly) all the features with dense rows, ‖x-z_i‖² is computed as a sum of squared differences: at the
+same cost, and without cancellation for unscaled features with large offsets.  Otherwise ‖x-z‖² = ‖x‖² + ‖z‖² - 2 x·z,
+with an error of a few ulp of the squares.
 
-The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``look`` encodes x and keeps the kernel row if
-it is the last sample and no point was added or removed.  The comparison is of keys and numbers, so changing the dict in
-between is safe.
+The row memo: river calls ``predict_one(x)``, then ``learn_one(x, y)``.  ``look`` encodes x and reuses the kernel row if
+x is the last sample and no point was added or removed.  It compares keys and numbers, so changing the dict in between
+is safe.
 """
 
 cimport cython
@@ -45,7 +45,7 @@ cdef class Rows(Owner):
     Parameters
     ----------
     points
-        The points; when one is added or removed, ``reserve``, ``added`` and ``dropped`` are called.
+        The points; whoever adds or removes one must call ``reserve``, ``added`` and ``dropped``.
     kernel
         The kernel.
     """
@@ -63,7 +63,7 @@ cdef class Rows(Owner):
         return Owner.__sizeof__(self) + size_of_sample(&self.samples[0]) + size_of_sample(&self.samples[1])
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Room for the rows of as many points, before the points have it."""
+        """Reserve room for the rows of this many points, before the points do."""
         self.self_ = self.doubles(self.self_, self.capacity, capacity)
         self.row = self.doubles(self.row, self.capacity, capacity)
         self.other = self.doubles(self.other, self.capacity, capacity)
@@ -72,7 +72,7 @@ cdef class Rows(Owner):
         return 0
 
     cdef int reserve_items(self, Py_ssize_t size) except -1:
-        """Room to lay out a sample of as many features, or all dense ones."""
+        """Reserve room to lay out a sample of this many features, or all dense ones."""
         cdef Py_ssize_t allocated
         size = max(size, self.points.n_dense)
         if size > self.items_allocated:
@@ -85,9 +85,9 @@ cdef class Rows(Owner):
     # The last sample --------------------------------------------------------------------------------------------------
 
     cdef bint look(self, object sample) except -1:
-        """x becomes the last sample: κ(x, x) and its row are there.  Returns whether they had to be computed.
+        """Make x the last sample and its row current.  Returns whether it had to be computed.
 
-        If this raises, the last sample is the one before.
+        If this raises, the last sample is unchanged.
         """
         cdef Sample *x = &self.samples[1 - self.last]
         cdef double similarity
@@ -119,14 +119,14 @@ cdef class Rows(Owner):
         return &self.samples[self.last]
 
     cdef void added(self) noexcept:
-        """The last sample has become the last point."""
+        """The last sample was added as the last point."""
         cdef Py_ssize_t last = self.points.n - 1
         self.self_[last] = self.self_similarity
         self.row[last] = self.self_similarity
         self.fresh = False
 
     cdef void dropped(self, Py_ssize_t p) noexcept:
-        """The point at p was removed, and the last one has its position."""
+        """The point at p was removed, and the last one took its position."""
         cdef Py_ssize_t last = self.points.n
         self.self_[p] = self.self_[last]
         if self.has_sample:
@@ -135,7 +135,7 @@ cdef class Rows(Owner):
         self.fresh = False
 
     cdef void measure_again(self) noexcept:
-        """The row of the last sample, with today's γ."""
+        """Recompute the row of the last sample with the current γ."""
         cdef Sample *x = &self.samples[self.last]
         self.self_similarity = self.kernel.self_similarity(x.square)
         if self.points.n:
@@ -143,14 +143,14 @@ cdef class Rows(Owner):
         self.fresh = True
 
     cdef void kernel_moved(self) noexcept:
-        """γ is another one: κ(z_i, z_i) again, and the row at the next ``look``."""
+        """γ has changed: recompute κ(z_i, z_i); the row follows at the next ``look``."""
         cdef Py_ssize_t i
         for i in range(self.points.n):
             self.self_[i] = self.kernel.self_similarity(self.points.square[i])
         self.fresh = False
 
     cdef int restored(self) except -1:
-        """The points have been restored, and the kernel.  If κ(z, z) of one of them is out of range, ValueError."""
+        """Points and kernel have been restored.  Raises ValueError if some κ(z, z) is out of range."""
         self.reserve(self.points.capacity)
         self.kernel_moved()
         checked_numbers("κ(z, z)", self.similarities(), (self.points.n,), -LARGEST_SELF, LARGEST_SELF)
@@ -159,7 +159,7 @@ cdef class Rows(Owner):
     # Rows -------------------------------------------------------------------------------------------------------------
 
     cdef void compute(self, Sample *x, double *out) noexcept nogil:
-        """out[i] = κ(z_i, x) for an encoded sample with today's slots.  Requires points, and ``reserve_items``."""
+        """out[i] = κ(z_i, x) for an encoded sample with current slots.  Requires points, and ``reserve_items``."""
         cdef Py_ssize_t i, m = 0, n = self.points.padded()
         cdef Feature *feature
         if self.by_distances(x):
@@ -187,22 +187,22 @@ cdef class Rows(Owner):
         return 5 * m + 8 >= 4 * self.points.n_dense
 
     cdef void lay_out_dense(self) noexcept nogil:
-        """The row of every dense feature."""
+        """Collect the rows of the dense features."""
         cdef Py_ssize_t j
         for j in range(self.points.n_dense):
             self.pointers[j] = <const double *> self.points.features[self.points.dense_slots[j]].dense
 
     cdef void clear_dots(self, double *dots) noexcept nogil:
-        """Room for the dot products with posting lists, or of a kernel of dot products alone."""
+        """Zero the dot products if posting lists, or a kernel of dot products only, will add to them."""
         if self.points.n_features > self.points.n_dense or not self.kernel.has_distance:
             memset(dots, 0, self.points.padded() * 8)
 
     cdef double lay_out(self, Sample *x, double *numbers, double *dots) noexcept nogil:
-        """The numbers of x for the dense features, and the dot products of the others; returns the square of those."""
+        """The numbers of x for dense features, and dot products of the rest; returns the squared norm of the rest."""
         cdef Py_ssize_t i
         cdef Feature *feature
         cdef double rest = 0.0
-        if self.points.n_dense:  # else there may be no room
+        if self.points.n_dense:  # otherwise there may be no buffer
             memset(numbers, 0, self.points.n_dense * 8)
         self.clear_dots(dots)
         for i in range(x.size):
@@ -216,7 +216,7 @@ cdef class Rows(Owner):
         return rest
 
     cdef void start_distances(self, double rest, double *dots) noexcept nogil:
-        """The part of ‖x-z_i‖² that is not from dense features, in place of its dot products."""
+        """Replace dot products by the part of ‖x-z_i‖² outside the dense features."""
         cdef Py_ssize_t i, n = self.points.padded()
         cdef const double *sparse_square = self.points.sparse_square
         if self.points.n_features == self.points.n_dense:  # no posting lists: their squares and dot products are 0
@@ -227,17 +227,17 @@ cdef class Rows(Owner):
                 dots[i] = max(0.0, rest + sparse_square[i] - 2.0 * dots[i])
 
     cdef void finish(self, double rest, double square, double *out) noexcept nogil:
-        """Kernel values from the laid-out dense features, and from posting lists through their dot products."""
+        """Kernel values from the laid-out dense features and the dot products with posting lists."""
         cdef Py_ssize_t n = self.points.padded()
         if self.kernel.has_distance:
             self.start_distances(rest, self.dots)
             loops.distances(self.pointers, self.numbers, self.points.n_dense, n, self.dots)
-        else:  # a distance would lose the digits of the dot product of a long and a short vector
+        else:  # from a distance, the dot product of a long and a short vector would lose digits
             loops.dots(self.pointers, self.numbers, self.points.n_dense, n, self.dots)
         loops.kernel_row(&self.kernel.program, self.dots, self.kernel.has_distance, self.points.square, square, n, out)
 
     cdef double lay_out_point(self, Py_ssize_t p, double *numbers, double *dots) noexcept nogil:
-        """``lay_out`` for z_p; the dense features are laid out before."""
+        """``lay_out`` for z_p, after ``lay_out_dense``."""
         cdef Py_ssize_t j
         cdef Feature *feature
         cdef double v, rest = 0.0
@@ -252,13 +252,13 @@ cdef class Rows(Owner):
         return rest
 
     cdef int compute_of(self, Py_ssize_t p, double *out) except -1:
-        """out[i] = κ(z_i, z_p) for a position that is there."""
+        """out[i] = κ(z_i, z_p) for a valid position."""
         self.prepare_points()
         self.row_of_point(p, out)
         return 0
 
     cdef int prepare_points(self) except -1:
-        """What ``row_of_point`` requires."""
+        """Prepare for ``row_of_point``."""
         self.reserve_items(0)
         self.lay_out_dense()
         return 0
@@ -271,7 +271,7 @@ cdef class Rows(Owner):
     # Many at once -----------------------------------------------------------------------------------------------------
 
     cdef Py_ssize_t start_frame(self, Frame frame, Sample *x) except -1:
-        """x is for ``take_row`` of this frame.  Returns how many rows, from the first, go by tiles.
+        """Prepare x for ``take_row`` of this frame.  Returns the number of leading rows to evaluate in tiles.
 
         There is no last sample until the next ``look``.
         """
@@ -292,7 +292,7 @@ cdef class Rows(Owner):
         return 0
 
     cdef object make_tile(self, Tile *tile):
-        """Room for TILE samples and their rows, which lasts as long as the object that is returned."""
+        """Room for TILE samples and their rows, valid as long as the returned object."""
         cdef Py_ssize_t s, n = self.points.padded()
         room = np.empty(TILE * (self.points.n_dense + n) + LANES)
         cdef double[::1] view = room
@@ -303,7 +303,7 @@ cdef class Rows(Owner):
         return room
 
     cdef void measure_tile(self, Sample *x, Frame frame, Py_ssize_t first, Tile *tile) noexcept nogil:
-        """The distances of TILE rows of a frame, for ``tile_row``."""
+        """Compute the distances of TILE rows of a frame, for ``tile_row``."""
         cdef Py_ssize_t s
         self.lay_out_dense()
         for s in range(TILE):
@@ -313,7 +313,7 @@ cdef class Rows(Owner):
         self.finish_tile(tile)
 
     cdef void finish_tile(self, Tile *tile) noexcept nogil:
-        """The squared distances of the samples that are laid out."""
+        """The squared distances of the laid-out samples."""
         cdef Py_ssize_t s, n = self.points.padded()
         for s in range(TILE):
             self.start_distances(tile.rests[s], tile.dots[s])
@@ -327,7 +327,7 @@ cdef class Rows(Owner):
     # For Python -------------------------------------------------------------------------------------------------------
 
     def similarities(self):
-        """κ(z_i, z_i) of every point, a copy."""
+        """A copy of κ(z_i, z_i) for every point."""
         return array_of(self.self_, self.points.n)
 
     def row_of(self, Py_ssize_t i):
@@ -337,16 +337,16 @@ cdef class Rows(Owner):
         return array_of(self.other, self.points.n)
 
     def rows_of(self, positions):
-        """``row_of`` each of these positions: an array (positions, points)."""
+        """``row_of`` each of these positions: an array of shape (positions, points)."""
         return self.collect(positions, False, np.empty((0, 0)))[0]
 
     def rows_among(self, positions, columns):
-        """``rows_of`` without the other points: K of these positions, and Σ_j columns[o, j] κ(z_i, z_j), j over all
-        points, for every o and position i: arrays (positions, positions) and (outputs, positions)."""
+        """K among these positions, and Σ_j columns[o, j] κ(z_i, z_j) over all points j for every o and position i:
+        arrays of shape (positions, positions) and (outputs, positions)."""
         return self.collect(positions, True, columns)
 
     cdef tuple collect(self, positions, bint among, const double[:, ::1] columns):
-        """What the two above return."""
+        """The results of ``rows_of`` and ``rows_among``."""
         cdef const int64_t[::1] chosen = np.array(positions, dtype=np.int64)
         cdef Py_ssize_t j = 0, s
         cdef double[:, ::1] view, sums_view
@@ -381,7 +381,7 @@ cdef class Rows(Owner):
         self, Py_ssize_t j, bint among, const int64_t[::1] chosen, const double[:, ::1] columns, double[:, ::1] out,
         double[:, ::1] sums
     ) noexcept nogil:
-        """What ``collect`` keeps of the row of position j of the chosen ones, which stands in ``other``."""
+        """Store the results of ``collect`` for chosen position j, whose row is in ``other``."""
         cdef Py_ssize_t i, o
         cdef double *target
         cdef const int64_t *position
@@ -395,7 +395,7 @@ cdef class Rows(Owner):
             sums[o, j] = linalg.dot(self.other, &columns[o, 0], self.points.n)
 
     def gram(self):
-        """K, computed."""
+        """Compute K."""
         out = self.collect(range(self.points.n), False, np.empty((0, 0)))[0]
         cdef double[:, ::1] view = out
         cdef Py_ssize_t i, j
@@ -407,10 +407,10 @@ cdef class Rows(Owner):
     # The invariants at the head of this file, by brute force ----------------------------------------------------------
 
     cdef tuple check(self):
-        """K by brute force, and how far distances that come from dot products may be off."""
+        """K by brute force, and the possible error of distances computed from dot products."""
         points = self.points.check()
         n = len(points)
-        numbers = {}  # of the names, whose hashes may be slow
+        numbers = {}  # replacing names, whose hashes may be slow
         numbered = [{numbers.setdefault(name, len(numbers)): v for name, v in point.items()} for point in points]
         factors = iter(self.kernel.gammas)
         gammas = [[next(factors) for _ in fs] for _, fs in self.kernel.terms]
@@ -437,8 +437,8 @@ cdef class Rows(Owner):
         for i, x in enumerate(numbered):
             for j in range(i + 1):
                 gram[i, j] = gram[j, i] = kappa(x, numbered[j])
-        # ‖x-z‖² comes from ‖x‖² + ‖z‖² - 2 x·z: it is wrong by up to a few ulp of the squares, its root by the root of
-        # that (only where posting lists are involved)
+        # with posting lists ‖x-z‖² = ‖x‖² + ‖z‖² - 2 x·z, with an error of a few ulp of the squares; its root has the
+        # root of that error
         squares = [math.fsum(v * v for v in point.values()) for point in points]
         slack = 1e-14 * max(squares, default=0.0) * max((1.0,) + self.kernel.gammas)
         if any(kind == EXP_DISTANCE for _, fs in self.kernel.terms for kind, *_ in fs):

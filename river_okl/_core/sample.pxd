@@ -6,10 +6,9 @@ cdef extern from *:
     #define LARGEST 1e50         /* of a feature or target: squares and their sums stay far from overflow */
     #define LARGEST_SELF 1e100   /* of kappa(x, x) */
     #define LARGEST_SUM 1e120    /* of squares of features along a stream */
-    #define LARGEST_COUNT 9007199254740992  /* 2^53, of samples: no stream is as long, and so far a count is a double,
-    too */
+    #define LARGEST_COUNT 9007199254740992  /* 2^53, of samples: exact as a double, too */
 
-    /* Whether two names are one, as far as can be seen without a call: they are one object, or equal strings. */
+    /* Whether two names are equal, as far as can be known without a call: identical objects or equal strings. */
     static inline int okl_same_name(PyObject *a, PyObject *b) {
         if (a == b) return 1;
         if (a == NULL || !PyUnicode_CheckExact(a) || !PyUnicode_CheckExact(b)) return 0;
@@ -25,15 +24,15 @@ cdef extern from *:
 
 
 cdef struct Sample:
-    # An encoded sample: its items in their order, with the slot of each feature (-1: no point has it).  Zeroed at
-    # first; who owns it calls free_sample.  Who changes `numbers` calls set_square.
+    # An encoded sample: its items in order, with the slot of each feature (-1: no point has it).  Initialised with
+    # zeros; the owner calls free_sample, and set_square after changing `numbers`.
     Py_ssize_t size, allocated
-    PyObject **keys             # owned; those beyond `size` are of an earlier sample, kept as a guess for the next
+    PyObject **keys             # owned; those beyond `size` are from an earlier sample, a guess for the next
     int32_t *slots
     double *numbers
-    Py_ssize_t version          # of the vocabulary when `slots` was looked up
-    double square               # of its norm
-    # what a mixture knows of it beside that, borrowed:
+    Py_ssize_t version          # of the vocabulary when `slots` were looked up
+    double square               # squared norm
+    # set by a mixture, borrowed:
     const int32_t *places       # of its features in the scaler; -1: unknown
     const double *scaled        # values
 

@@ -1,4 +1,4 @@
-"""What comes in: features checked to be numbers, encoded samples, and the rows of a frame as samples without dicts."""
+"""Input: checks of feature values, encoded samples, and rows of a dataframe as samples without dicts."""
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
@@ -13,11 +13,10 @@ import sys
 
 
 def shown(value):
-    """What a value looks like in an error: one line, not long, and whatever its __repr__ does."""
+    """A value for an error message: one short line, even if its __repr__ fails."""
     try:
         text = " ".join(repr(value).split())
-    # the integers of 4,300 digits, which Python does not write, are no reason for another error
-    except Exception as error:
+    except Exception as error:  # such as that of an integer with more than 4,300 digits
         text = f"a {type(value).__name__} without repr ({type(error).__name__})"
     return text if len(text) <= 100 else f"{text[:97]}..."
 
@@ -26,21 +25,21 @@ def shown(value):
 TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
 
 
-def refuse(key, value, bint in_frame=False):
-    """The error for a feature value that no model can learn from; code in its advice stands between backquotes."""
+def reject(key, value, bint in_frame=False):
+    """Raise the error for an invalid feature value, with advice; code is between backquotes."""
     name, text = shown(key), shown(value)
     todo = advice(name, value, in_frame)
     if not is_number(value):
         raise TypeError(f"feature {name} is {text}, a {type(value).__name__}: kernels need numbers; {todo}")
     if is_gap(value):
         if not in_frame:
-            todo += " (MinMaxScaler makes NaN of a feature that it has not learned, StandardScaler does not)"
+            todo += " (MinMaxScaler makes NaN of features it has not learned, StandardScaler does not)"
         raise ValueError(f"feature {name} is {text}: kernels need finite numbers; {todo}")
     raise ValueError(f"feature {name} is {text}: kernels need finite numbers of at most {LARGEST:g}; {todo}")
 
 
 def advice(name, value, bint in_frame):
-    """What to do about a value that is a gap, no number, or too large, of a feature of this name."""
+    """What to do about a value of this feature that is a gap, not a number, or too large."""
     if is_gap(value):
         if in_frame:
             filled = "`X.fillna(X.mean())` in pandas, `X.fill_nan(None).fill_null(strategy='mean')` in polars"
@@ -73,9 +72,9 @@ def advice(name, value, bint in_frame):
     if kind in "mM":
         return "convert it: `value.astype(float)`"
     if isinstance(value, complex) or kind == "c":
-        return "give its parts names of their own: `{'real': value.real, 'imag': value.imag}`"
+        return "make a feature of each part: `{'real': value.real, 'imag': value.imag}`"
     if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
-        return "give its items names of their own: `dict(enumerate(value))`"
+        return "make a feature of each item: `dict(enumerate(value))`"
     if is_number(value):
         return "replace it with the largest value that can occur, or leave it out" if is_infinite(value) else (
             "divide it by a constant, or take its logarithm"
@@ -84,15 +83,15 @@ def advice(name, value, bint in_frame):
 
 
 def is_gap(value):
-    """None, NaN, NaT and NA."""
+    """Whether a value is None, NaN, NaT or NA."""
     try:
         return value is None or bool(value != value)
-    except Exception:  # NA says neither, a signalling NaN raises; arrays are none
+    except Exception:  # NA has no truth value, a signalling NaN raises; arrays are not gaps
         return type(value).__name__ in ("NAType", "Decimal")
 
 
 def is_infinite(value):
-    """Whether a number is, and not an integer that is too large for a double."""
+    """Whether a number is infinite (and not an integer too large for a double)."""
     try:
         return float(value) in (float("inf"), -float("inf"))
     except (TypeError, ValueError, OverflowError):
@@ -100,7 +99,7 @@ def is_infinite(value):
 
 
 def is_numeral(text):
-    """Whether ``float`` reads a finite number."""
+    """Whether ``float`` parses it as a number in range."""
     try:
         return fabs(float(text)) <= LARGEST
     except ValueError:
@@ -108,24 +107,24 @@ def is_numeral(text):
 
 
 cpdef double number(object key, object value) except? -1.0:
-    """The value of a feature as a double, or an error that names the feature."""
+    """The value of a feature as a double; an error names the feature."""
     cdef double v = 0.0
     if PyFloat_CheckExact(value):
         v = PyFloat_AS_DOUBLE(value)
     elif not isinstance(value, (float, int)) and not is_number(value):
-        refuse(key, value)
+        reject(key, value)
     else:
         try:
             v = float(value)
         except (TypeError, ValueError, OverflowError):
-            refuse(key, value)
+            reject(key, value)
     if not fabs(v) <= LARGEST:
-        refuse(key, value)
+        reject(key, value)
     return v
 
 
 cpdef object missing(object value):
-    """Whether a value is a gap for a model that takes them; a complex NaN, for one, is none."""
+    """Whether a value is a gap for models that accept gaps; a complex NaN, for example, is not."""
     if value is None:
         return True
     if isinstance(value, (float, int)):
@@ -135,7 +134,7 @@ cpdef object missing(object value):
 
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1:
-    """Room for this many items; those that are there stay."""
+    """Reserve room for this many items; existing ones are kept."""
     cdef Py_ssize_t allocated
     if size > x.allocated:
         allocated = max(size, 2 * x.allocated, 8)
@@ -147,7 +146,7 @@ cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1:
 
 
 cdef void free_sample(Sample *x) noexcept:
-    """What a sample owns."""
+    """Free what a sample owns."""
     cdef Py_ssize_t i
     for i in range(x.allocated):
         Py_XDECREF(x.keys[i])
@@ -159,12 +158,12 @@ cdef void free_sample(Sample *x) noexcept:
 
 
 cdef size_t size_of_sample(const Sample *x) noexcept:
-    """The bytes of what a sample owns."""
+    """The size of what a sample owns, in bytes."""
     return x.allocated * (sizeof(PyObject *) + sizeof(int32_t) + sizeof(double))
 
 
 cdef void set_square(Sample *x) noexcept nogil:
-    """The square of the numbers that are there now."""
+    """Compute ``square`` from the current numbers."""
     cdef Py_ssize_t j
     x.square = 0.0
     for j in range(x.size):
@@ -176,7 +175,7 @@ cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
     cdef Py_ssize_t i
     if a.size != b.size:
         return False
-    if a.size and memcmp(a.numbers, b.numbers, a.size * 8) != 0:  # else no buffers to compare, perhaps
+    if a.size and memcmp(a.numbers, b.numbers, a.size * 8) != 0:  # without items there may be no buffers
         return False
     for i in range(a.size):
         if not same_name(a.keys[i], b.keys[i]):
@@ -185,18 +184,18 @@ cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
 
 
 cdef bint is_number(object value) except -1:
-    """Whether a value is a real number: ``float`` takes texts, bytes and NumPy's times and complex numbers as well."""
+    """Whether a value is a real number: ``float`` also accepts strings, bytes, NumPy's times and complex numbers."""
     if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         return False
-    if getattr(value, "ndim", 0):  # of one element, which some versions of NumPy would convert
+    if getattr(value, "ndim", 0):  # arrays of one element, which some versions of NumPy convert
         return False
     return getattr(getattr(value, "dtype", None), "kind", "f") in "biuf"
 
 
 cdef class Frame:
-    """The rows of a matrix as samples: ``frame[i]`` is what ``evaluate`` takes in place of a dict.
+    """The rows of a matrix as samples: ``evaluate`` accepts ``frame[i]`` in place of a dict.
 
-    It is one object that points at row i, made so that a mini-batch never builds dicts.
+    ``frame[i]`` is the same object for every i, set to row i, so that a mini-batch never builds dicts.
     """
 
     def __init__(self, list names, const double[:, ::1] matrix):
@@ -205,10 +204,10 @@ cdef class Frame:
         if len(names) != matrix.shape[1]:
             raise ValueError(f"{len(names)} names for {matrix.shape[1]} columns")
         if len(set(names)) != len(names):
-            raise ValueError(f"feature {next(name for name in names if names.count(name) > 1)!r} is there twice")
+            raise ValueError(f"feature {next(name for name in names if names.count(name) > 1)!r} occurs twice")
         for i in range(size):
             if not fabs(numbers[i]) <= LARGEST:
-                refuse(names[i % matrix.shape[1]], numbers[i], True)
+                reject(names[i % matrix.shape[1]], numbers[i], True)
         self.names = names
         self.matrix = matrix
 
@@ -222,25 +221,25 @@ cdef class Frame:
         return self
 
     def items(self):
-        """The items of the row pointed at, as a dict would give them."""
+        """The items of the current row, as those of a dict."""
         return [(name, self.matrix[self.row, j]) for j, name in enumerate(self.names)]
 
 
 def plain(name):
-    """A name as pickles have it: equal strings are one object, and equal tuples never are, as pickles count objects."""
+    """A name for pickling, which depends on identity: equal strings become one object, equal tuples different ones."""
     if type(name) is str:
         return sys.intern(name)
     return tuple([plain(part) for part in name]) if type(name) is tuple else name
 
 
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil:
-    """Row i in place of the numbers of an encoded frame."""
+    """Make row i the numbers of a sample encoded from this frame."""
     x.numbers = <double *> &frame.matrix[i, 0] if x.size else NULL
     set_square(x)
 
 
 cdef bint is_word(object key):
-    """Whether this is the key of a word, as words.pyx makes them."""
+    """Whether this is the key of a word (words.pyx)."""
     if type(key) is not tuple or len(<tuple> key) != 3:
         return False
     mark = (<tuple> key)[0]

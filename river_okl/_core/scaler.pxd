@@ -5,13 +5,12 @@ from river_okl._core.sample cimport Sample
 
 
 cdef struct Running:
-    # Mean and variance of numbers that come one by one; the old are slowly forgotten, and at once where the unit has
-    # changed.
+    # Running mean and variance; old numbers are forgotten slowly, or at once if the unit has changed.
     int64_t count
     double mean, variance
-    int64_t block               # numbers since the last look at the unit, and theirs:
+    int64_t block               # numbers since the last check of the unit, and their statistics:
     double block_mean, block_square
-    int64_t run                 # of outliers, one after another
+    int64_t run                 # length of the current run of outliers
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil
@@ -22,10 +21,10 @@ cdef Running running(numbers) except *
 
 cdef struct Feature:
     PyObject *key               # borrowed from the index; NULL: the place is free
-    int64_t first, last         # when it was seen for the first and for the last time
-    int64_t count               # samples that had it
-    Running values              # those seen
-    bint centred                # nearly every sample since the first has it
+    int64_t first, last         # when it was first and last seen
+    int64_t count               # samples with it
+    Running values              # statistics of the values seen
+    bint centred                # nearly every sample since the first has had it
     bint word                   # an indicator: neither centred nor scaled
 
 
@@ -42,7 +41,7 @@ cdef class Scaler:
     cdef PyObject **keys
     cdef int32_t *places
     cdef Py_ssize_t items_allocated
-    cdef int64_t *marks         # [allocated] the look that met the feature last, to find those that are absent
+    cdef int64_t *marks         # [allocated] the last ``absent`` call that met the feature
     cdef int64_t stamp
     cdef Py_ssize_t size_before  # ``prepare``
 

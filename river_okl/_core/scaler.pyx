@@ -1,4 +1,4 @@
-"""Standardisation inside the model: running statistics of each feature, updated while a sample is read.
+"""Standardisation inside the model, by running statistics of each feature.
 
 A feature that (nearly) every sample has is centred and divided by its standard deviation.  One that is absent from some
 samples is divided by the root mean square of the values seen and never centred, so that an absent value stays 0 and a
@@ -13,11 +13,11 @@ go undetected.  A value more than ``OUTLYING`` standard deviations from the mean
 scaled to it, so that a sensor's 9999 does no harm; after ``RUN`` such values in a row the level has changed, and they
 count as they are.
 
-A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If it is absent nevertheless,
-it has the scaled value of 0, but at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent
-value is 0, and if a sensor failed nothing is known.
+A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If it is absent from a
+sample, it has the scaled value of 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent
+value is 0, but if a sensor failed nothing is known.
 
-Two numbers in a sample stand for other values.  Infinity is the indicator of a string (words.pyx): its scaled value is
+Two numbers in a sample encode other values.  Infinity is the indicator of a string (words.pyx): its scaled value is
 ``INDICATOR``, however rare the string is, and it is never centred.  NaN is a gap, scaled to 0: the feature counts as
 present.  Neither changes the mean or variance of a feature.
 
@@ -44,7 +44,7 @@ cdef double UNIT = 1e-2
 cdef int64_t FIRST = 25
 cdef double FIRST_UNIT = 0.1
 cdef double OUTLYING = 5.0
-cdef int64_t KNOWN = 8              # values, before which none is an outlier
+cdef int64_t KNOWN = 8              # before this many values none is an outlier
 cdef int64_t RUN = 10
 cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
@@ -65,22 +65,22 @@ cdef double held(double delta, int64_t count, double variance) noexcept nogil:
 
 
 cdef double counted(const Running *numbers, double value) noexcept nogil:
-    """The deviation from the mean that a value counts for."""
+    """The deviation from the mean with which a value is counted."""
     cdef double delta = value - numbers.mean
     return delta if numbers.run >= RUN else held(delta, numbers.count, numbers.variance)
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil:
-    """A value that has been counted, in standard deviations from the mean."""
+    """A counted value, in standard deviations from the mean."""
     cdef double found = (
         (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
     )
-    cdef double most = LARGEST if numbers.run >= RUN else OUTLYING  # of a deviation of 1e-150 it may be anything
+    cdef double most = LARGEST if numbers.run >= RUN else OUTLYING  # unbounded for a standard deviation of 1e-150
     return fmin(fmax(found, -most), most)
 
 
 cdef bint take_in(Running *numbers, double value) noexcept nogil:
-    """Count a value; whether the statistics have restarted."""
+    """Count a value; returns whether the statistics have restarted."""
     cdef bint again = False
     cdef double gain, share, delta = value - numbers.mean
     cdef bint outlying = held(delta, numbers.count, numbers.variance) != delta
@@ -111,7 +111,7 @@ cdef bint take_in(Running *numbers, double value) noexcept nogil:
 
 
 cdef tuple numbers_of(const Running *numbers):
-    """As ``NUMBERS`` names them; what ``running`` takes."""
+    """In the order of ``NUMBERS``, for ``running``."""
     return (
         numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square,
         numbers.run
@@ -119,7 +119,7 @@ cdef tuple numbers_of(const Running *numbers):
 
 
 cdef Running running(numbers) except *:
-    """From a state, every number of which is checked."""
+    """From a state, after checking every number."""
     cdef Running made
     known, mean, variance, block, block_mean, block_square, run = numbers
     if not (
@@ -138,7 +138,7 @@ cdef Running running(numbers) except *:
 
 
 cdef class Scaler:
-    """Statistics of features by name, and samples scaled by them; with ``active=False`` a list of names alone."""
+    """Statistics of features by name, and scaling by them; with ``active=False`` only a list of names."""
 
     def __init__(self, bint active=True):
         self.active = active
@@ -161,7 +161,7 @@ cdef class Scaler:
         return len(self.index)
 
     cdef int reserve(self, Py_ssize_t size) except -1:
-        """Room for this many items of a sample."""
+        """Reserve room for this many items of a sample."""
         cdef Py_ssize_t allocated
         if size > self.items_allocated:
             allocated = max(size, 2 * self.items_allocated, 8)
@@ -171,11 +171,11 @@ cdef class Scaler:
         return 0
 
     cdef int find(self, const Sample *x) except -1:
-        """places[i] is the place of item i, or -1 if its feature was never learned."""
+        """Set places[i] to the place of item i, or -1 if its feature was never learned."""
         cdef Py_ssize_t i
         self.reserve(x.size)
         for i in range(x.size):
-            if self.keys[i] != x.keys[i] or self.places[i] < 0:  # what was new may have been learned elsewhere since
+            if self.keys[i] != x.keys[i] or self.places[i] < 0:  # a new feature may have been learned since
                 place = self.index.get(<object> x.keys[i])
                 Py_INCREF(<object> x.keys[i])
                 Py_XDECREF(self.keys[i])
@@ -184,7 +184,7 @@ cdef class Scaler:
         return 0
 
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
-        """Whether it is centred once the sample at hand has been counted."""
+        """Whether it will be centred after the current sample."""
         cdef double there = <double> (feature.count + present), samples = <double> (self.seen + 2 - feature.first)
         if feature.word:
             return False
@@ -194,7 +194,7 @@ cdef class Scaler:
         )
 
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil:
-        """The value of a feature, scaled as if it had been learned; place -1: a feature that is new."""
+        """The value of a feature, scaled as if it had been learned; place -1 is a new feature."""
         cdef Feature *feature
         cdef double gain, delta, mean, variance
         if not isfinite(value):  # a gap or a word
@@ -224,7 +224,7 @@ cdef class Scaler:
         return fmin(fmax(-feature.values.mean / sqrt(feature.values.variance), -FARTHEST), FARTHEST)
 
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
-        """How many of the centred features this sample lacks; those that it has are marked with ``look``."""
+        """Number of centred features absent from this sample; present ones are marked with ``stamp``."""
         cdef Py_ssize_t i, there = 0
         self.stamp += 1
         for i in range(x.size):
@@ -234,11 +234,10 @@ cdef class Scaler:
         return self.n_centred - there
 
     cdef int prepare(self, const Sample *x, Py_ssize_t size) except -1:
-        """Places for the first ``size`` items of a sample that is about to be learned.  If this raises, nothing has
-        changed.
+        """Make places for the first ``size`` items of a sample to be learned.  If this raises, nothing has changed.
 
-        ``find`` and ``absent`` were called for it.  A new feature has count 0 until ``learn``; ``withdraw`` takes it
-        back.
+        Requires ``find`` and ``absent`` for this sample.  A new feature has count 0 until ``learn``; ``withdraw``
+        removes it.
         """
         cdef Py_ssize_t i
         cdef Feature *feature
@@ -247,7 +246,7 @@ cdef class Scaler:
         if not new:
             return 0
         try:
-            if len(new) > 1:  # by name, so that it does not matter in which order a sample has its features
+            if len(new) > 1:  # by name, so that the order of a sample's features does not matter
                 new = [i for _, i in sorted([(repr(<object> x.keys[i]), i) for i in new])]
             for i in new:
                 if self.places[i] < 0:
@@ -263,7 +262,7 @@ cdef class Scaler:
         return 0
 
     cdef void withdraw(self, const Sample *x, Py_ssize_t size) noexcept:
-        """The sample is not learned after all: no place of ``prepare`` remains."""
+        """Undo ``prepare``: the sample is not learned."""
         cdef Py_ssize_t i
         cdef int32_t place
         for i in range(size - 1, -1, -1):
@@ -272,7 +271,7 @@ cdef class Scaler:
                 continue
             try:
                 del self.index[<object> x.keys[i]]
-            except BaseException:  # a name's __hash__ has raised: ``state`` and ``forget`` know what count 0 means
+            except BaseException:  # a name's __hash__ has raised: ``state`` and ``forget`` handle count 0
                 self.size_before = max(self.size_before, place + 1)
                 continue
             self.places[i] = -1
@@ -284,7 +283,7 @@ cdef class Scaler:
             self.free_places.pop()
 
     cdef void learn(self, const Sample *x, Py_ssize_t size, bint lacking) noexcept:
-        """The first ``size`` items of a sample count, for which all is prepared; ``absent`` told ``lacking``."""
+        """Count the first ``size`` items of a prepared sample; ``lacking``: whether ``absent`` found any."""
         cdef Py_ssize_t i, j
         cdef Feature *feature
         cdef bint centred
@@ -312,7 +311,7 @@ cdef class Scaler:
         self.seen += 1
 
     cdef int32_t place_of(self, object key) except -1:
-        """A place for a feature that is new."""
+        """A place for a new feature."""
         cdef int32_t place
         cdef Py_ssize_t allocated
         if not self.free_places:
@@ -329,9 +328,9 @@ cdef class Scaler:
         return place
 
     cdef list forget(self, dict held):
-        """Features that no point holds go if there are too many of them; the places that became free.
+        """Drop features that no point has if there are too many of them; returns the freed places.
 
-        All of them go, or, if this raises, none.
+        If this raises, none is dropped.
         """
         cdef Py_ssize_t place
         if len(self.index) <= SPARE + 2 * len(held):
@@ -344,13 +343,13 @@ cdef class Scaler:
         for place in gone:
             self.n_centred -= self.features[place].centred
             self.features[place].key = NULL
-        for place in range(self.items_allocated):  # no guess may name a place that is free
+        for place in range(self.items_allocated):  # no guess may refer to a free place
             Py_XDECREF(self.keys[place])
             self.keys[place] = NULL
         return gone
 
     def statistics(self):
-        """(mean, deviation, whether it is centred) of every feature."""
+        """(mean, standard deviation, whether it is centred) of every feature."""
         cdef Feature *feature
         found = {}
         for key, place in self.index.items():
@@ -359,7 +358,7 @@ cdef class Scaler:
         return found
 
     def state(self):
-        """What is known, by name; what ``restore`` takes."""
+        """The state by name, for ``restore``."""
         cdef Feature *feature
         rows, numbers = [], []
         index, free = self.index, self.free_places
@@ -380,7 +379,7 @@ cdef class Scaler:
         }
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked: it may come from anywhere."""
+        """Resume from an untrusted state, after checking every number."""
         cdef Py_ssize_t i
         names, free, seen = state["names"], state["free"], state["seen"]
         place, first, last, count, centred = columns = [state[name] for name in COLUMNS]

@@ -1,4 +1,4 @@
-"""Which instruction set the vector loops are in: chosen once, when the core is imported."""
+"""The choice of the vector loops' instruction set, once, when the core is imported."""
 
 from river_okl._core.loops cimport Fourier, Linalg, Loops, Merging
 
@@ -11,13 +11,13 @@ cdef extern from "variants.h":
     const Fourier *find_fourier(const char *name)
 
 SIMD_VARIANTS = tuple(name for name in ("baseline", "avx2", "avx512") if find_loops(name.encode()) != NULL)
-"""The variants of the vector loops that this build and processor have, the widest last."""
+"""The variants of the vector loops that this build and processor support, the widest last."""
 
 SIMD = os.environ.get("RIVER_OKL_SIMD") or SIMD_VARIANTS[-1]
 """The variant in use: the widest, or what the environment variable RIVER_OKL_SIMD names."""
 
 if SIMD not in SIMD_VARIANTS:
-    raise ImportError(f"RIVER_OKL_SIMD={SIMD!r}: this build and processor have {', '.join(SIMD_VARIANTS)}")
+    raise ImportError(f"RIVER_OKL_SIMD={SIMD!r}: this build and processor support {', '.join(SIMD_VARIANTS)}")
 
 loops = find_loops(SIMD.encode())
 linalg = find_linalg(SIMD.encode())

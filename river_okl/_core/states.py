@@ -1,8 +1,8 @@
-"""What a state must be before memory is filled from it: it may come from a damaged or malicious file.
+"""Validation of states before memory is filled from them: they may come from a damaged or malicious file.
 
-What would corrupt memory is rejected, and so are numbers that no step can reach: they are bounded, and matrices that
-must be positive definite are factorised.  A state that passes is one of a model that works: its predictions are finite,
-it goes on learning, and it can be saved again.
+Rejected are values that would corrupt memory and numbers that no step can reach: they are bounded, and matrices that
+must be positive definite are factorised.  A valid state gives a working model: its predictions are finite, it can
+learn, and it can be saved again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Arrays = NDArray[Any]
 
 LARGEST = 1e50  # of a feature, as in sample.pxd
 LARGEST_SELF = 1e100  # of κ(x, x)
-LARGEST_NUMBER = 1e100  # of coefficients and what is made of them: sums of products stay far from overflow
+LARGEST_NUMBER = 1e100  # of coefficients and derived numbers: sums of products stay far from overflow
 LARGEST_COUNT = 2**53  # of samples, as in sample.pxd
 
-ROUNDING = 1e-9  # that a positive definite matrix of diagonal 1 may have been moved by
+ROUNDING = 1e-9  # tolerance for positive definite matrices with diagonal 1
 LARGEST_INVERSE = 1e16  # of the diagonal of K⁻¹ if that of K is 1: the floor on ALD residuals (gram.pyx) is 1e-8
 
 
@@ -33,7 +33,7 @@ def checked_array(
     low: float | None = None,
     high: float | None = None,
 ) -> Arrays:
-    """An array of a state, each number in range; without a size, or shape, a vector of any length."""
+    """An array of a state, each number in range; if size is None, a vector of any length."""
     a = state[name]
     if not isinstance(a, np.ndarray) or a.dtype != dtype or (size is None and a.ndim != 1):
         raise ValueError(f"{name} is not an array of {np.dtype(dtype)}")
@@ -61,7 +61,7 @@ def checked_float(state: dict[str, Any], name: str, low: float, high: float) -> 
 
 
 def checked_flag(name: str, value: Any) -> bool:
-    """A bool, and not what would pass for one."""
+    """A value that must be a bool."""
     if type(value) is not bool:
         raise ValueError(f"{name} is {value!r}")
     return value
@@ -79,7 +79,7 @@ def checked_numbers(
 
 
 def symmetric(triangle: Arrays, n: int) -> Arrays:
-    """All of a symmetric matrix of n rows, of which the lower triangle is stored row after row."""
+    """A symmetric matrix of n rows from its lower triangle, row after row."""
     if triangle.shape != (n * (n + 1) // 2,):
         raise ValueError(f"{triangle.size} numbers for a triangle of {n} rows")
     lower = np.zeros((n, n))
@@ -89,20 +89,20 @@ def symmetric(triangle: Arrays, n: int) -> Arrays:
 
 @np.errstate(over="ignore", invalid="ignore")
 def relative(matrix: Arrays, diagonal: Arrays) -> Arrays:
-    """The matrix in units in which another one has the diagonal 1; where that is all but 0, a small unit."""
+    """The matrix in units in which another one has the diagonal 1, or small units for diagonals near 0."""
     unit = np.sqrt(np.maximum(diagonal, max(1e-12 * diagonal.max(initial=0.0), 1e-290)))
     return matrix / unit / unit[:, None]
 
 
 def check_positive(what: str, matrix: Arrays, rounding: float = ROUNDING) -> None:
-    """ValueError if a symmetric matrix is not positive definite, up to such a number on its diagonal."""
+    """Raise ValueError if a symmetric matrix is not positive definite, with ``rounding`` added to its diagonal."""
     if not np.isfinite(matrix).all() or not cholesky(matrix + rounding * np.eye(len(matrix))):
         raise ValueError(f"{what} is not positive definite")
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def check_inverse(what: str, inverse: Arrays, gram: Arrays, residual: float = np.inf) -> None:
-    """ValueError unless this can be the inverse of a Gram matrix, up to this residual in units of K_ii = 1."""
+    """Raise ValueError unless this can be the inverse of a Gram matrix, up to a residual in units of K_ii = 1."""
     if not len(gram):
         return
     if not (np.isfinite(inverse).all() and inverse.diagonal().min() > 0.0):
@@ -114,11 +114,11 @@ def check_inverse(what: str, inverse: Arrays, gram: Arrays, residual: float = np
         raise ValueError(f"{what} is out of range")
     check_positive(what, relative(inverse, inverse.diagonal()))
     if not abs(inverse @ K - np.eye(len(K))).max() <= residual:
-        raise ValueError(f"{what} is not that of its points")
+        raise ValueError(f"{what} does not match its points")
 
 
 def check_positions(positions: Arrays, n: int, most: int) -> None:
-    """Positions of some of n points, at most so many, each once."""
+    """Raise ValueError unless these are distinct positions of n points, at most ``most``."""
     if (
         positions.ndim != 1
         or positions.dtype.kind != "i"
@@ -131,7 +131,7 @@ def check_positions(positions: Arrays, n: int, most: int) -> None:
 
 
 def check_points(state: dict[str, Any], most: int | None, lanes: int, sparse_below: int) -> None:
-    """ValueError unless this can be the state of ``Points``."""
+    """Raise ValueError unless this can be the state of ``Points``."""
     square = checked_array(state, "square", np.float64, low=0.0)
     names, n = state["names"], square.size
     capacity, born = checked_whole(state, "capacity", n, 2**31), checked_whole(state, "born", n, LARGEST_COUNT)
@@ -140,12 +140,12 @@ def check_points(state: dict[str, Any], most: int | None, lanes: int, sparse_bel
         while room < capacity:
             room = max(lanes, 2 * room)
         fits = room == capacity
-    else:  # it stopped doubling at a smaller ``most`` if that has grown since, as with a budget for each label
+    else:  # doubling stopped at an earlier, smaller ``most`` (a budget per label)
         fits = capacity % lanes == 0 and capacity <= (most + lanes - 1) // lanes * lanes and n <= most
     if not fits:
         raise ValueError(f"capacity is {capacity} for {n} support vectors, of which there are at most {most}")
     if type(names) is not list or len(set(names)) != len(names):
-        raise ValueError("a feature is there twice")
+        raise ValueError("a feature occurs twice")
     slots = checked_array(state, "slots", np.int32, len(names), 0)
     free = checked_array(state, "free_slots", np.int32, low=0)
     if not np.array_equal(np.sort(np.concatenate([slots, free])), np.arange(slots.size + free.size)):
@@ -176,4 +176,4 @@ def check_points(state: dict[str, Any], most: int | None, lanes: int, sparse_bel
     sparse_square = checked_array(state, "sparse_square", np.float64, n, 0.0)
     for name, stored, kept in (("square", square, amounts), ("sparse_square", sparse_square, amounts * sparse)):
         if not np.allclose(np.bincount(owners, kept * kept, n) if n else square, stored, rtol=1e-9, atol=0.0):
-            raise ValueError(f"{name} is not that of the points")
+            raise ValueError(f"{name} does not match the points")

@@ -6,9 +6,9 @@ from river_okl._core.scaler cimport Scaler
 cdef class Words:
     cdef Scaler scaler
     cdef dict keys              # name -> {string, or None for a gap: key}: the words that are features
-    cdef list fresh             # keys that the sample encoded last has made
+    cdef list fresh             # keys made by the last encoded sample
     cdef int64_t *once          # [SETS · WAYS] hashes of words seen once, the newest of each set first; 0: none
-    cdef int64_t *unknown       # [allocated] hashes of the words of that sample that are no features
+    cdef int64_t *unknown       # [allocated] hashes of that sample's words that are not features
     cdef Py_ssize_t n_unknown, allocated
 
     cdef void begin(self) noexcept

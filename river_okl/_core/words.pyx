@@ -43,9 +43,9 @@ cdef uint64_t mixed(uint64_t seed, str text) noexcept:
 
 
 def named(features):
-    """A dict of features with words under the names that users read: ``colour=red``, and ``colour=None`` for a gap.
+    """A dict of features with words under readable names: ``colour=red``, and ``colour=None`` for a gap.
 
-    If a feature of the user has that name, or two words share it, it is (name, word).
+    If that name is taken by a feature or another word, it is (name, word).
     """
     found = {key: value for key, value in features.items() if not is_word(key)}
     if len(found) < len(features):
@@ -72,7 +72,7 @@ cdef class Words:
         return object.__sizeof__(self) + 8 * (self.allocated + (SETS * WAYS if self.once != NULL else 0))
 
     cdef void begin(self) noexcept:
-        """Another sample is encoded."""
+        """Start encoding another sample."""
         self.n_unknown = 0
         if self.fresh:
             self.fresh = []
@@ -82,7 +82,7 @@ cdef class Words:
         return name in self.scaler.index
 
     cdef object find(self, object name, object word):
-        """The key of a word of the sample at hand, or None if the word is no feature (yet)."""
+        """The key of a word of the current sample, or None if the word is not a feature (yet)."""
         cdef uint64_t found
         cdef Py_ssize_t i
         words = self.keys.get(name)
@@ -108,20 +108,20 @@ cdef class Words:
         return None
 
     cdef int reserve(self) except -1:
-        """Room for the words of the sample that is about to be learned."""
+        """Reserve room for the words of the sample to be learned."""
         if self.n_unknown and self.once == NULL:
             self.once = <int64_t *> aligned_resize(NULL, 0, SETS * WAYS, 8)
         return 0
 
     cdef void learn(self) noexcept:
-        """The sample encoded last counts."""
+        """Count the words of the last encoded sample."""
         cdef Py_ssize_t i
         for i in range(self.n_unknown):
             self.count(self.unknown[i])
         self.n_unknown = 0
 
     cdef void count(self, int64_t found) noexcept:
-        """A word was seen once."""
+        """Remember a word seen once."""
         cdef int64_t *ways = self.once + of_set(found)
         cdef Py_ssize_t i
         for i in range(WAYS - 1, 0, -1):
@@ -129,7 +129,7 @@ cdef class Words:
         ways[0] = found
 
     cdef int settle(self, bint forgotten) except -1:
-        """The features that the sample has made are known from now on; those that the scaler has forgotten are not."""
+        """Register the features made by the sample, and drop those that the scaler has forgotten."""
         if forgotten:
             self.keys = {}
         for key in (list(self.scaler.index) if forgotten else self.fresh):
@@ -139,7 +139,7 @@ cdef class Words:
         return 0
 
     def state(self):
-        """The words seen once, as ``restore`` takes them; those that are features are in the scaler."""
+        """The words seen once, for ``restore``; those that are features are in the scaler."""
         cdef Py_ssize_t i, j
         if self.once == NULL:
             return np.zeros(0, dtype=np.int64)
@@ -147,11 +147,11 @@ cdef class Words:
         return np.array([each for each in found if each], dtype=np.int64)
 
     def restore(self, seen_once):
-        """Go on from a state; the scaler has its own."""
+        """Resume from a state; the scaler has its own."""
         if not isinstance(seen_once, np.ndarray) or seen_once.dtype != np.int64 or seen_once.ndim != 1:
-            raise ValueError("the words that were seen once are no array of hashes")
+            raise ValueError("the words seen once are not an array of hashes")
         if seen_once.size > SETS * WAYS or not seen_once.all():
-            raise ValueError("the words that were seen once are out of range")
+            raise ValueError("the words seen once are out of range")
         if seen_once.size and self.once == NULL:
             self.once = <int64_t *> aligned_resize(NULL, 0, SETS * WAYS, 8)
         for each in seen_once.tolist():
@@ -160,5 +160,5 @@ cdef class Words:
 
 
 cdef inline Py_ssize_t of_set(int64_t found) noexcept nogil:
-    """Where the set of a hash begins."""
+    """The start of the set of a hash."""
     return <Py_ssize_t> ((<uint64_t> found >> 40) % SETS) * WAYS

@@ -1,4 +1,4 @@
-"""One paper, one file; a public class of an algorithm is one that no other class here derives from."""
+"""One file per paper; the public classes are those that no other class here derives from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from river import base
 
 @functools.cache
 def classes() -> dict[str, type]:
-    """All algorithms by name, without importing what stands above them: ``river_okl.api`` names the same."""
+    """All algorithms by name, those of ``river_okl.api``, without importing modules that depend on them."""
     modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
     found = {
         name: thing

@@ -16,7 +16,7 @@ from river_okl.checks import Budget, check_between, check_learning_rate, check_p
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 
-CANCELLED = 1e-6  # of ‖f‖: a halved f below it is rounding, and stretching it to ‖f‖ would blow that up
+CANCELLED = 1e-6  # of ‖f‖: a halved f below it is rounding, which rescaling to ‖f‖ would amplify
 
 
 def _check_aggressiveness(epsilon: Any, largest_step: float) -> None:
@@ -24,16 +24,16 @@ def _check_aggressiveness(epsilon: Any, largest_step: float) -> None:
     check_between("epsilon", epsilon, 0.0, 1.0, open_ends=True)
     if largest_step / 2.0 >= epsilon:
         raise ValueError(
-            f"epsilon is {epsilon!r} and the learning rate up to {largest_step:g}; epsilon must be more than half of "
-            f"that: raise epsilon or lower learning_rate"
+            f"epsilon is {epsilon!r} and the learning rate up to {largest_step:g}; epsilon must be more than half the "
+            f"learning rate: raise epsilon or lower learning_rate"
         )
 
 
 class AVPClassifier(KernelClassifier):
-    """AVP, the aggressive variant of the perceptron: it also learns if the margin is positive but below 1 - epsilon.
+    """AVP, the aggressive perceptron: it also learns from samples with a positive margin below 1 - epsilon.
 
-    More accurate than `KernelPerceptronClassifier`, with more support vectors and likewise without a bound on them:
-    `AhpatronClassifier` is this class on a budget.
+    More accurate than `KernelPerceptronClassifier`, with more support vectors and no bound on their number:
+    `AhpatronClassifier` is its budgeted version.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class AVPClassifier(KernelClassifier):
 
     Notes
     -----
-    - The mistakes of the adaptive rate are those with y f(x) ≤ 0, the present sample's included; margin errors do not count.
-    - With ε → 1, λ = 1 and no ball this is the kernel perceptron.
-    - The steps of a scheduler are not checked against ε.
+    - The adaptive rate counts mistakes, y f(x) ≤ 0, including that of the current sample, but not margin errors.
+    - With ε → 1, λ = 1 and infinite radius this is the kernel perceptron.
+    - A scheduler's steps are not checked against ε.
     - The sample weight multiplies λ.
 
     Examples
@@ -119,10 +119,10 @@ class AVPClassifier(KernelClassifier):
 
 
 class AhpatronClassifier(KernelClassifier):
-    """Ahpatron: AVP on a budget; if it is full, half of the support vectors are removed and projected on the rest.
+    """Ahpatron: AVP on a budget; when it is full, half of the support vectors are removed and projected on the rest.
 
-    The most accurate of the budgeted perceptrons, in about twice the time of `RBPClassifier`: a halving costs O(B³), but only
-    once in B/2 additions.
+    The most accurate budgeted perceptron, in about twice the time of `RBPClassifier`: a halving costs O(B³), but happens
+    only once every B/2 additions.
 
     Parameters
     ----------
@@ -141,13 +141,12 @@ class AhpatronClassifier(KernelClassifier):
 
     Notes
     -----
-    - At a halving the ⌊B/2⌋ support vectors with the largest |α| stay, of equal ones the older. The paper tunes the norm c_t U
-      that f gets then; this is its Theorem 6, c_t = ‖f_t‖/U: f keeps its norm.
-    - The Gram matrix is of the support vectors that stay alone, solved by one Cholesky factorisation. The ridge
-      makes duplicates harmless; if rounding still makes the matrix indefinite (a tiny ridge), it is raised
-      until the factorisation exists.
-    - A halved f below 1e-6 of the norm of f is rounding (what stayed has cancelled), and is not stretched.
-    - The steps of a scheduler are not checked against ε.
+    - A halving keeps the ⌊B/2⌋ support vectors with the largest |α|, the older ones in ties. The paper tunes the norm c_t U
+      of the halved f; this class uses its Theorem 6, c_t = ‖f_t‖/U: f keeps its norm.
+    - The Gram matrix of the kept support vectors is solved by one Cholesky factorisation. The ridge makes duplicates
+      harmless; if the matrix is still indefinite by rounding (a tiny ridge), the ridge is raised until it is not.
+    - A halved f below 1e-6 of the norm of f is rounding (the kept terms cancel), and is not rescaled.
+    - A scheduler's steps are not checked against ε.
     - The sample weight multiplies λ.
 
     Examples
@@ -224,7 +223,7 @@ def _halve(f: Expansion, ridge: float) -> None:
     K2, values = f.rows_among(S2)
     alpha = f.columns
     alpha2 = np.ascontiguousarray(alpha[S2].T)
-    lost = values - symmetric_times_rows(K2, alpha2)  # K₂₁ α₁: at S₂, what f is by those who leave
+    lost = values - symmetric_times_rows(K2, alpha2)  # K₂₁ α₁: the evicted terms, evaluated at S₂
     alpha2 += solve_with_ridge(K2, lost, ridge)  # eq. (9)
     alpha[S2] = alpha2.T
     f.columns = alpha
@@ -239,7 +238,7 @@ def _largest_half(magnitude: NDArray[np.float64], births: NDArray[np.int64]) -> 
     size = len(magnitude) // 2
     threshold = np.partition(magnitude, -size)[-size] if size else math.inf
     (largest,) = (magnitude >= threshold * (1.0 - TIE)).nonzero()
-    if len(largest) > size:  # of those that are equal to the threshold the oldest
+    if len(largest) > size:  # of those tied at the threshold, the oldest
         tied = magnitude[largest] <= threshold * (1.0 + TIE)
         largest = largest[np.lexsort((births[largest], tied))][:size]
     return largest

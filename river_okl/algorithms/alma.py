@@ -1,4 +1,4 @@
-"""ALMA₂: the perceptron that approximates the maximal margin, with kernels."""
+"""ALMA₂: a perceptron that approximates the maximum margin, with kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ALMAClassifier(KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     alpha
-        α in (0, 1]: the target margin is (1-α) times the maximum one. Larger is faster; 1 asks for no margin.
+        α in (0, 1]: the target margin is (1-α) times the maximum margin. Larger is faster; 1 requires no margin.
     B
         The margin required after k-1 updates is (1-α) B/√k. None: 1/α.
     C
@@ -28,8 +28,8 @@ class ALMAClassifier(KernelClassifier):
 
     Notes
     -----
-    - As in the paper, samples are normalised in feature space (κ̂ = κ/√κ(x, x); a sample of length 0 is
-      skipped), and f is kept in the ball of radius 1. The decision value is f(x), not divided.
+    - As in the paper, samples are normalised in feature space (κ̂ = κ/√κ(x, x); a sample of norm 0 is
+      skipped), and f is kept in the unit ball. The decision value is f(x), not normalised.
     - The defaults are those of river's linear class. The averaged and voted outputs of the paper are left out.
     - The sample weight multiplies the step.
 

@@ -1,4 +1,4 @@
-"""Bounded online gradient descent (BOGD and BOGD++): if the budget is full, a random support vector is evicted, unbiased."""
+"""Bounded online gradient descent (BOGD and BOGD++): unbiased eviction of random support vectors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
 
 class BOGD(KernelModel):
-    """Both samplings, for both tasks."""
+    """BOGD and BOGD++, for both tasks."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class BOGD(KernelModel):
             f.clip(self.max_coef)
 
     def _remove_one(self) -> None:
-        """i leaves with probability q_i, the others are divided by 1 - q_j: the expected f is f."""
+        """Evict i with probability q_i and divide the others by 1 - q_j: f is unchanged in expectation."""
         f, n = self._f, len(self._f)
         if self.sampling == "uniform":
             f.remove(int(self._rng.random() * n))
@@ -80,13 +80,13 @@ class BOGD(KernelModel):
         else:
             staying = staying_probabilities(f.magnitudes * np.sqrt(np.maximum(f.self_similarities, 0.0)))
             i = draw(self._rng, 1.0 - staying)
-            staying[i] = 1.0  # it leaves
+            staying[i] = 1.0  # evicted below
             f.columns /= staying[:, None]
             f.remove(i)
 
 
 def staying_probabilities(magnitudes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 - q_i ∝ the magnitudes, for all of one point; a q_i that would be negative is 0, and the rest is shared again."""
+    """1 - q_i ∝ magnitude, with Σ q_i = 1; a q_i that would be negative becomes 0, and the others are computed again."""
     staying = np.ones(len(magnitudes))
     rest = np.arange(len(magnitudes))
     while True:
@@ -120,19 +120,19 @@ class BOGDClassifier(BOGD, KernelClassifier):
     l2
         λ: at each sample f is multiplied by 1 - ηλ.
     max_coef
-        Coefficients are clipped to this size after each addition; γη in the paper. None: no clipping.
+        Coefficients are clipped to this absolute value after each addition; γη in the paper. None: no clipping.
     sampling
-        Which support vector is evicted: "uniform" (BOGD), or "magnitude" (BOGD++), which spares those of large |α|√κ(x, x).
+        Which support vector is evicted: "uniform" (BOGD), or "magnitude" (BOGD++), which favours those of small |α|√κ(x, x).
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - BOGD++ requires 1 - q_i proportional to |α_i|√κ(x_i, x_i), which can make some q_i negative (He & Kwok, 2014, say so).
-      Those are 0 here, and the others share the rest in the same proportions until none is negative: the
-      probabilities still sum to one and the step stays unbiased. If only coefficients of 0 are left, they share equally.
-    - Clipping (the paper's line 11) makes the step biased; it bounds the coefficients, which the rescaling makes grow.
-    - With one support vector, removing replaces it.
+    - BOGD++ requires 1 - q_i proportional to |α_i|√κ(x_i, x_i), which can make some q_i negative (noted by He & Kwok, 2014).
+      Those are set to 0 and the others recomputed in the same proportions until none is negative: the probabilities
+      still sum to one and the step stays unbiased. If only coefficients of 0 remain, their q_i are equal.
+    - Clipping (the paper's line 11) biases the step; it bounds the coefficients, which grow by the rescaling.
+    - A budget of 1 replaces the support vector.
     - f also decays on samples without a loss. A scheduler's step above 1/λ sets f to 0.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient, not the decay.
@@ -174,17 +174,17 @@ class BOGDRegressor(BOGD, KernelRegressor):
     l2
         λ: at each sample f is multiplied by 1 - ηλ.
     max_coef
-        Coefficients are clipped to this size after each addition; γη in the paper. None: no clipping.
+        Coefficients are clipped to this absolute value after each addition; γη in the paper. None: no clipping.
     sampling
-        Which support vector is evicted: "uniform" (BOGD), or "magnitude" (BOGD++), which spares those of large |α|√κ(x, x).
+        Which support vector is evicted: "uniform" (BOGD), or "magnitude" (BOGD++), which favours those of small |α|√κ(x, x).
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
     - The paper is about classification; the rule is the same for any convex loss.
-    - See `BOGDClassifier` for the probabilities. Clipping makes the step biased; it bounds the coefficients, which the
-      rescaling makes grow. A scheduler's step above 1/λ sets f to 0.
+    - See `BOGDClassifier` for the probabilities. Clipping biases the step; it bounds the coefficients, which grow by the
+      rescaling. A scheduler's step above 1/λ sets f to 0.
     - river's squared loss is (p-y)², so its step is twice that of (p-y)²/2.
     - The sample weight multiplies the gradient, not the decay.
 

@@ -6,10 +6,10 @@ projection P_V on the span of V keeps values at x_t, and the minimum is
 
     f' = f + τ y κ_t - α_r (κ_r - P_V κ_r)        ½‖f' - f‖² = ½τ²k_t + ½α_r² δ_r²,  δ_r² = ‖κ_r - P_V κ_r‖²
 
-with the τ of PA-I for every r: the r to remove is the one with the least α_r² δ_r².  With more than two classes α_r is a
-vector, one number for each class, of which every one goes over to V with the same shares.
+with the τ of PA-I for every r: the r to remove has the smallest α_r² δ_r².  With more than two classes α_r is a vector,
+one number per class, and every component is projected with the same coefficients.
 
-The two classes differ in their loss alone, so the update is written once.
+The two tasks differ only in their loss.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from river_okl.kernels import Kernel
 from river_okl.losses import NO_LOSS
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, _plain
 
-NEARLY_DEPENDENT = 1e-7  # the same where δ² comes from an inverse Gram, which gives a dependent point 1e-8 as jitter
+NEARLY_DEPENDENT = 1e-7  # DEPENDENT for δ² from an inverse Gram matrix, which adds a jitter of 1e-8 to dependent points
 
 
 class BPA(KernelModel):
@@ -49,7 +49,7 @@ class BPA(KernelModel):
         self.C = C
         self.maintenance = maintenance
         if maintenance == "projection":
-            super().__init__(kernel, budget=budget, spare=True, inverse=True)  # t joins before r leaves
+            super().__init__(kernel, budget=budget, spare=True, inverse=True)  # t is added before r is removed
         else:
             super().__init__(kernel, budget=budget)
         self._neighbours = _Neighbours() if maintenance == "nearest" else None
@@ -77,7 +77,7 @@ class BPA(KernelModel):
 
 
 def _least_lost(f: Expansion, residuals: NDArray[np.float64], dependent: float = DEPENDENT) -> int:
-    """The r with the least α_r² δ_r², given δ² of the oldest support vectors in f."""
+    """The r with the smallest α_r² δ_r², given δ² of the first len(residuals) support vectors."""
     n = len(residuals)
     residuals[residuals < dependent * f.self_similarities[:n]] = 0.0
     return f.oldest_of_least(f.magnitudes[:n] ** 2 * residuals)
@@ -90,7 +90,7 @@ def _replace(f: Expansion, step: float) -> None:
 
 
 def _replace_with_neighbour(f: Expansion, step: float, neighbours: _Neighbours) -> None:
-    """V = {t, n}, n the nearest support vector of r: P_V κ_r = p_t κ_t + p_n κ_n; V = {t} where n depends on t."""
+    """V = {t, n}, n the nearest support vector of r: P_V κ_r = p_t κ_t + p_n κ_n; V = {t} if n depends on t."""
     n, k_rn = neighbours.of(f)
     k_rt, k_r, k_t = f.row, f.self_similarities, f.self_similarity
     k_nt, k_n = k_rt[n], k_r[n]
@@ -106,15 +106,15 @@ def _replace_with_neighbour(f: Expansion, step: float, neighbours: _Neighbours) 
 
 
 def _remove_by_projection(f: Expansion) -> None:
-    """V = everything but r; t has joined as the last, and δ_r² = 1/(K⁻¹)_rr."""
+    """V = everything but r; t is already the last support vector, and δ_r² = 1/(K⁻¹)_rr."""
     r = _least_lost(f, 1.0 / f.inverse_diagonal[:-1], NEARLY_DEPENDENT)
     project_on_others(f, r)
 
 
 class _Neighbours:
-    """Which support vector is the nearest of each in feature space.
+    """The nearest neighbour of each support vector in feature space.
 
-    A replacement costs one kernel row for each support vector that has lost its nearest, a few in expectation.
+    A replacement costs one kernel row for each support vector that has lost its neighbour, a few in expectation.
     """
 
     def __init__(self) -> None:
@@ -139,11 +139,11 @@ class _Neighbours:
         right = right and bool(((nearest >= -1) & (nearest < len(nearest))).all())
         right = right and bool((abs(similarity[nearest >= 0]) <= LARGEST_SELF).all())
         if not right or type(gammas) is not tuple or not all(type(gamma) is float for gamma in gammas):
-            raise ValueError("neighbours that are none")
+            raise ValueError("invalid neighbours")
         self.nearest, self.similarity, self.gammas = nearest, similarity, gammas
 
     def of(self, f: Expansion) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """For every support vector the position of its nearest, and κ of the two."""
+        """For every support vector the position of its nearest neighbour, and κ of the two."""
         if len(self.nearest) != len(f) or self.gammas != f.kernel.gammas:
             self.nearest, self.similarity = np.full(len(f), -1), np.empty(len(f))
             self.gammas = f.kernel.gammas
@@ -153,7 +153,7 @@ class _Neighbours:
         return self.nearest, self.similarity
 
     def replaced(self, f: Expansion, r: int) -> None:
-        """Support vector r has left, the last has taken its position, and the last sample has become the last."""
+        """Support vector r was removed, the last one took its position, and the last sample was appended."""
         last = len(f) - 1
         self.nearest[r], self.similarity[r] = self.nearest[last], self.similarity[last]
         self.nearest[self.nearest == r] = -1
@@ -168,7 +168,7 @@ class _Neighbours:
 
 
 class BPAClassifier(BPA, KernelClassifier):
-    """The passive-aggressive classifier on a budget: the smallest change that removes a support vector and gives the sample its margin.
+    """The passive-aggressive classifier on a budget: the smallest change of f that evicts a support vector and corrects the margin.
 
     "simple" takes about twice the time of `RBPClassifier` and is more accurate (87.2 against 80.1 % on Bananas with 100 support
     vectors); "projection" is for small budgets, in O(B²) per update.
@@ -180,17 +180,17 @@ class BPAClassifier(BPA, KernelClassifier):
     budget
         Maximum number of support vectors; a `PerClass` sets it per label.
     C
-        Upper bound of a coefficient.
+        Upper bound on the step τ.
     maintenance
         Which coefficients compensate for the removed support vector: "simple", that of the new one, in O(B); "nearest", also that
-        of the nearest one in feature space, in O(B) and a few kernel rows; "projection", all of them, in O(B²).
+        of its nearest neighbour in feature space, in O(B) and a few kernel rows; "projection", all of them, in O(B²).
 
     Notes
     -----
-    - The support vector to remove is found by an equivalent short form of the paper's objective: see the head of the file.
-    - If the nearest support vector and the new one are linearly dependent, the new one alone compensates. A removed support vector
-      that depends on the others (δ² below 1e-12 κ(x, x); 1e-7 in "projection", whose inverse Gram has some jitter) costs
-      nothing; of several such the oldest is removed.
+    - The support vector to remove is found by a simpler, equivalent form of the paper's objective: see the head of the file.
+    - If the neighbour and the new support vector are linearly dependent, the new one alone compensates. Removing a support
+      vector that depends on the others (δ² below 1e-12 κ(x, x); 1e-7 in "projection", whose inverse Gram matrix has jitter)
+      costs nothing; of several such the oldest is removed.
     - Losses up to 1e-9 are ignored. The sample weight multiplies the step.
 
     Examples
@@ -212,7 +212,7 @@ class BPAClassifier(BPA, KernelClassifier):
 
 
 class BPARegressor(BPA, KernelRegressor):
-    """The passive-aggressive regressor on a budget: the smallest change that removes a support vector and reduces the error to eps.
+    """The passive-aggressive regressor on a budget: the smallest change of f that evicts a support vector and reduces the error to eps.
 
     Each step corrects the current error, so it follows drifting targets; "projection" is for small budgets, in O(B²) per update.
 
@@ -223,20 +223,20 @@ class BPARegressor(BPA, KernelRegressor):
     budget
         Maximum number of support vectors.
     C
-        Upper bound of a coefficient, in units of the target.
+        Upper bound on the step τ, in units of the target.
     maintenance
         Which coefficients compensate for the removed support vector: "simple", that of the new one, in O(B); "nearest", also that
-        of the nearest one in feature space, in O(B) and a few kernel rows; "projection", all of them, in O(B²).
+        of its nearest neighbour in feature space, in O(B) and a few kernel rows; "projection", all of them, in O(B²).
     eps
         Errors up to eps have no loss.
 
     Notes
     -----
     - The paper is about classification; this is its algorithm with the ε-insensitive loss.
-    - The support vector to remove is found by an equivalent short form of the paper's objective: see the head of the file.
-    - If the nearest support vector and the new one are linearly dependent, the new one alone compensates. A removed support vector
-      that depends on the others (δ² below 1e-12 κ(x, x); 1e-7 in "projection", whose inverse Gram has some jitter) costs
-      nothing; of several such the oldest is removed.
+    - The support vector to remove is found by a simpler, equivalent form of the paper's objective: see the head of the file.
+    - If the neighbour and the new support vector are linearly dependent, the new one alone compensates. Removing a support
+      vector that depends on the others (δ² below 1e-12 κ(x, x); 1e-7 in "projection", whose inverse Gram matrix has jitter)
+      costs nothing; of several such the oldest is removed.
     - Losses up to 1e-9 are ignored. The sample weight multiplies the step.
 
     Examples

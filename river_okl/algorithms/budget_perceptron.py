@@ -1,4 +1,4 @@
-"""The budget perceptron: if the cache is full, the example that needs itself least is evicted."""
+"""The budget perceptron: when the cache is full, the example with the largest margin without itself is evicted."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from river_okl.model import KernelClassifier
 
 
 class BudgetPerceptronClassifier(KernelClassifier):
-    """The perceptron on a fixed cache of examples: the one that is classified best without itself is evicted.
+    """The perceptron on a fixed cache of examples: it evicts the one with the largest margin without its own term.
 
-    The first budgeted perceptron, for comparison; with noisy labels its cache fills with misclassified examples: use
-    `RBPClassifier` or `ForgetronClassifier` for noisy data.
+    The first budgeted perceptron, for comparison. With noisy labels its cache fills with mislabelled examples: use
+    `RBPClassifier` or `ForgetronClassifier` instead.
 
     Parameters
     ----------
@@ -23,12 +23,12 @@ class BudgetPerceptronClassifier(KernelClassifier):
     budget
         Maximum number of support vectors.
     tolerance
-        β: an example is added if y f(x) ≤ β; 0 makes it a perceptron.
+        β: an example is added if y f(x) ≤ β; 0 is the perceptron.
 
     Notes
     -----
-    - The paper's algorithm for a cache of fixed size, with α = 1 for every example: the support vector with the largest y_i (f(x_i) - α_i y_i κ(x_i, x_i)) leaves before the new one is added; ties go to the oldest.
-    - f(x_i) is kept up to date for every support vector, so a removal costs O(B), as an addition does.
+    - The paper's algorithm for a cache of fixed size, with α = 1 for every example: before an addition the support vector with the largest y_i (f(x_i) - α_i y_i κ(x_i, x_i)) is evicted; ties go to the oldest.
+    - f(x_i) is kept up to date for every support vector, so a removal costs O(B), like an addition.
     - The sample weight multiplies the coefficient of the new support vector.
 
     Examples

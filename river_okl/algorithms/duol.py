@@ -1,7 +1,7 @@
-"""Zhao, Hoi & Jin 2011 and Zhao & Hoi 2012: double updating online learning (DUOL), and BDUOL, which does it on a budget.
+"""Zhao, Hoi & Jin 2011 and Zhao & Hoi 2012: double updating online learning (DUOL), and its budgeted version BDUOL.
 
-In the dual f = Σ γ_i y_i κ(x_i, ·), 0 ≤ γ_i ≤ C.  The sign of a coefficient is the label of its point, and stays so where
-γ_i = 0: coefficients are then 0.0 or -0.0.
+In the dual f = Σ γ_i y_i κ(x_i, ·), 0 ≤ γ_i ≤ C.  The sign of a coefficient is the label of its point, even if γ_i = 0:
+coefficients are then 0.0 or -0.0.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from river_okl.model import KernelClassifier
 
 
 class DUOLClassifier(KernelClassifier):
-    """Double updating: a new support vector also updates the coefficient of the one that it contradicts most.
+    """Double updating: a new support vector also updates the coefficient of the one it conflicts with most.
 
-    An update of `KernelPAClassifier` may spoil earlier predictions; this one corrects the most affected support vector. It is more
+    An update of `KernelPAClassifier` may spoil earlier predictions; DUOL corrects the most affected support vector. It is more
     accurate on Bananas (88.5 against 88.0 %), not on Phishing and Elec2. Every margin error becomes a permanent support vector;
     `BDUOLClassifier` bounds them.
 
@@ -30,19 +30,19 @@ class DUOLClassifier(KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     C
-        Upper bound of a coefficient.
+        Upper bound on the size of a coefficient.
     rho
         A support vector b with a loss conflicts with the sample if y_t y_b κ(x_t, x_b) ≤ -rho.
 
     Notes
     -----
-    - As in the BDUOL poster, b is the point of the least y_t y_b κ(x_t, x_b) among those with a loss.
+    - As in the BDUOL poster, b is the point with the smallest y_t y_b κ(x_t, x_b) among those with a loss.
     - Without a conflict the step is that of PA-I, min(C, ℓ_t/k_t); the poster prints ℓ_t/k_t².
-    - The four cases of the poster are the maximum of the dual in two variables over a box; it is found as such, which holds
-      where they do not: the fourth divides by zero for x_t = x_b, and coefficients at 0 are in none of them.
+    - The four cases of the poster maximise the dual in two variables over a box. This class solves that problem directly,
+      because the cases are incomplete: the fourth divides by zero for x_t = x_b, and none covers coefficients of 0.
     - Losses up to 1e-9 are ignored.
-    - The sample weight multiplies the steps of both coefficients; the other's stays in [0, C], or below what it was where a
-      weight had brought it above C.
+    - The sample weight multiplies the steps of both coefficients; that of b stays in [0, C], or does not grow if a weight
+      has brought it above C.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class DUOLClassifier(KernelClassifier):
 
 
 class BDUOLClassifier(KernelClassifier):
-    """Double updating on a budget: if it is full, the support vector with the lowest removal cost in the dual is evicted first.
+    """Double updating on a budget: when it is full, the support vector with the lowest removal cost in the dual is evicted.
 
     With default parameters `BPAClassifier` is more accurate and faster (Bananas, 100 support vectors: 87.2 against 79.5 %, 4 against
     77 µs); try a small C (0.1). "removal" is poor on small budgets, as the authors also found.
@@ -90,25 +90,25 @@ class BDUOLClassifier(KernelClassifier):
     budget
         Maximum number of support vectors.
     C
-        Upper bound of a coefficient.
+        Upper bound on the size of a coefficient.
     rho
         A support vector b with a loss conflicts with the sample if y_t y_b κ(x_t, x_b) ≤ -rho.
     maintenance
-        What happens to the contribution of the evicted support vector: "removal", it is lost; "projection", it is projected
-        on the others within their boxes; "approximate", projected and then clipped to the boxes; "nearest", projected on
-        the nearest support vector in feature space and clipped.
+        What happens to the term of the evicted support vector: "removal" drops it; "projection" projects it on the others
+        within their box constraints; "approximate" projects it and clips to the box; "nearest" projects it on the nearest
+        support vector in feature space and clips.
 
     Notes
     -----
-    - The evicted support vector is the same with all four: the one of largest DA_j = -γ_j (1 - y_j f(x_j)) - ½γ_j² k_j.
-      The paper chooses it so for "removal" and is silent about the others.
-    - "projection" is a quadratic program. It starts from "approximate", which solves it where nothing is clipped, and goes
-      on by Newton's method on the variables off their bounds (Bertsekas 1982), each step a Cholesky factorisation.
-    - In "projection" and "approximate" the diagonal of the Gram matrix is raised by 1e-8 of itself: duplicates then share
-      what they take over, and clipping has one result. K⁻¹ is kept, as in the paper; since it holds no ridge, a few steps
-      of conjugate gradients lead from it to the solution.
+    - All four evict the support vector with the largest DA_j = -γ_j (1 - y_j f(x_j)) - ½γ_j² k_j. The paper gives this
+      rule for "removal" and none for the others.
+    - "projection" is a quadratic program. It starts from "approximate", which is the solution if nothing is clipped, and
+      continues with Newton's method on the free variables (Bertsekas 1982), one Cholesky factorisation per step.
+    - In "projection" and "approximate" the diagonal of the Gram matrix is multiplied by 1 + 1e-8: duplicates then get equal
+      shares, and the clipped result is unique. K⁻¹ is kept, as in the paper; it excludes this ridge, so it serves as the
+      preconditioner of a few conjugate gradient steps.
     - The loss of the sample is computed again after the removal; nothing is learned if it is 0.
-    - Everything else as in `DUOLClassifier`.
+    - Otherwise as in `DUOLClassifier`.
 
     Examples
     --------
@@ -183,8 +183,8 @@ def _double_update(f: Expansion, y: float, loss: float, w: float, C: float, rho:
 def _two_variable_step(
     loss_t: float, loss_b: float, k_t: float, k_b: float, w: float, C: float, low: float, high: float
 ) -> tuple[float, float]:
-    """The (γ, d) that maximise the gain in the dual, γ ℓ_t + d ℓ_b - ½(γ² k_t + d² k_b + 2γd w), over 0 ≤ γ ≤ C and
-    low ≤ d ≤ high: the stationary point if it is in the box, else the best point of the four sides."""
+    """The (γ, d) that maximises the gain in the dual, γ ℓ_t + d ℓ_b - ½(γ² k_t + d² k_b + 2γd w), over 0 ≤ γ ≤ C and
+    low ≤ d ≤ high: the stationary point if it is in the box, otherwise the best point on the boundary."""
     determinant = k_t * k_b - w * w
     if determinant > DEPENDENT * k_t * k_b:
         gamma, d = (k_b * loss_t - w * loss_b) / determinant, (k_t * loss_b - w * loss_t) / determinant
@@ -201,7 +201,7 @@ def _two_variable_step(
 
 
 def _discard(f: Expansion, C: float, maintenance: str) -> None:
-    """f ← f - Δf: the support vector j with the largest DA_j leaves."""
+    """f ← f - Δf: evict the support vector j with the largest DA_j."""
     alpha = f.coefficients
     labels, gamma = np.copysign(1.0, alpha), abs(alpha)
     minus_DA = gamma * (1.0 - labels * f.values) + 0.5 * gamma**2 * f.self_similarities
@@ -211,7 +211,7 @@ def _discard(f: Expansion, C: float, maintenance: str) -> None:
         beta_n = float(alpha[j] * labels[n] * f.row_of(j)[n] / f.self_similarities[n])
         f.set(n, math.copysign(min(max(C, gamma[n]), max(0.0, gamma[n] + beta_n)), labels[n]))
     elif maintenance in ("projection", "approximate") and len(f) > 1:
-        # α moves by d, γ by y d, and j itself by nothing
+        # α changes by d, γ by y d; d_j = 0
         upper = np.maximum(C - gamma, 0.0)
         low, high = np.where(labels > 0.0, -gamma, -upper), np.where(labels > 0.0, upper, gamma)
         low[j] = high[j] = 0.0

@@ -1,4 +1,4 @@
-"""Features of a kernel for any model of River: random ones, and coordinates on selected samples; their dot product is the kernel."""
+"""Explicit kernel features for any River model: random Fourier features, and Nyström coordinates on selected samples."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ DEPENDENT = 1e-8  # of κ(x, x): δ² below it is rounding
 
 @functools.lru_cache(maxsize=1000)
 def numbered(n: int, *names: str) -> list[str]:
-    """Names with the numbers below n: the same list each time, never changed."""
+    """Names with the numbers below n: a cached list, which must not be modified."""
     return [f"{name}{i}" for name in names for i in range(n)]
 
 
 class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
-    """A transformer whose features are numbers in one order, named in that order."""
+    """A transformer with features in a fixed order."""
 
     def _features(self, x: Any) -> list[float]:
         """The features of a sample."""
@@ -46,7 +46,7 @@ class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
 
     @locked
     def transform_many(self, X: Any) -> Any:
-        """The features of the rows of a frame: a column for each."""
+        """The features of the rows of a dataframe, one column each."""
         frame = frame_of(X)
         rows = [self._features(row) for row in rows_of(frame)]
         names = self._names(len(rows[0]) if rows else len(self._features({})))
@@ -54,40 +54,40 @@ class KernelFeatures(KernelEstimator, base.MiniBatchTransformer):
 
     @locked
     def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
-        """Update what the features depend on with one sample, of any weight: its bandwidth."""
+        """Update the kernel's bandwidth with one sample; the weight is ignored."""
         check_weight(w)
         self._f.observe(x)
 
     def learn_many(self, X: Any, w: Any = None) -> None:
-        """Learn the rows of a frame one after another, exactly as ``learn_one`` would; w: a weight for each row, or one."""
-        learn: Any = self.learn_one  # a row of a frame is as good as a dict
+        """Learn the rows of a dataframe one after another, as by ``learn_one``; w: one weight, or one per row."""
+        learn: Any = self.learn_one  # accepts rows of a Frame, too
         frame = rows_of(frame_of(X))
         for row, weight in zip(frame, check_weights(1.0 if w is None else w, len(frame)), strict=True):
             learn(row, weight)
 
 
 class RandomFourierFeatures(KernelFeatures):
-    """Random Fourier features of a Gaussian kernel, for any model of River: a linear model on them is non-linear in x.
+    """Random Fourier features of a Gaussian kernel, for any River model: a linear model on them is non-linear in x.
 
-    Two features for each frequency, for any number of features of a sample: memory and time are constant from the start.
+    Two features per random frequency, however many features a sample has: memory is constant from the start.
 
     Parameters
     ----------
     kernel
         `RBF` with one gamma; None: `RBF()`.
     n_components
-        D, the random frequencies; there are 2D features, `cos0`, `sin0`, `cos1`, ...
+        D, the number of random frequencies; there are 2D features, `cos0`, `sin0`, `cos1`, ...
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - Features are √2 cos(ω·x) and √2 sin(ω·x), of the size of standardised ones, as River's models expect; so
-      z(x)·z(x') is 2D times the kernel, up to an error of the order of 2√D.
-    - `feature_extraction.RBFSampler` is another kernel: it has cosines of each feature of x alone, a sum of functions of one
-      feature each; these see features together.
-    - The frequencies of a feature are a function of the seed and its name, so that the order in which features appear does
-      not matter and features may appear and disappear (`FOGDClassifier` says more).
+    - Features are √2 cos(ω·x) and √2 sin(ω·x), on the scale of standardised features, as River's models expect; so
+      z(x)·z(x') is 2D times the kernel, with an error of order 2√D.
+    - River's `feature_extraction.RBFSampler` approximates another kernel: its cosines depend on one feature of x each, so
+      it has no interactions.
+    - The frequencies of a feature are a function of the seed and its name, so features may appear in any order and
+      disappear (details in `FOGDClassifier`).
     - With `RBF()` the features change with the data-driven gamma for the first 200 samples.
 
     Examples
@@ -124,31 +124,32 @@ class RandomFourierFeatures(KernelFeatures):
     def _check_state(self) -> None:
         super()._check_state()
         if self._f or self._f.n_classes:
-            raise ValueError("features with weights of a model")
+            raise ValueError("random features with model weights")
 
 
 class NystroemFeatures(KernelFeatures):
-    """Coordinates of a sample on samples selected from the stream, for any model of River and any kernel.
+    """Nyström features: coordinates of a sample on samples selected from the stream, for any River model and any kernel.
 
-    A sample is selected if it is far from the span of those selected before, until the budget is full. Coordinates never change
-    when another sample is selected: there is one more of them, and a model's weights stay valid.
+    A sample is selected if it is far from the span of those selected before, until the budget is full. Each selection adds a
+    coordinate and leaves the others unchanged, so a model's weights stay valid.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        Maximum number of selected samples, and so of features: `nystroem0`, `nystroem1`, ...
+        Maximum number of selected samples, and of features: `nystroem0`, `nystroem1`, ...
     tolerance
-        Maximum distance from the span of the selected samples, relative to the norm of κ(x, ·), at which a sample is not selected.
+        A sample is selected if its distance from the span of the selected samples, relative to the norm of κ(x, ·), is larger.
 
     Notes
     -----
     - With K = L Lᵀ the Gram matrix of the selected samples, features are √B L⁻¹ k(x), B the budget: z(x)·z(x') is B times the
-      kernel of the projections on their span. The factor makes them of the size that River's models expect.
-    - Samples are selected by the ALD (approximate linear dependence) residual, as Projectron's support vectors, whatever their label.
+      kernel of the projections on their span. The factor √B is for River's models, which expect standardised features.
+    - Samples are selected by the ALD (approximate linear dependence) residual, like Projectron's support vectors, but
+      independently of labels.
     - With `RBF()` the coordinates change with the data-driven gamma for the first 200 samples.
-    - O(B d + B²) a sample, and B² numbers of memory.
+    - O(B d + B²) time per sample, and B² numbers of memory.
 
     Examples
     --------
@@ -188,7 +189,7 @@ class NystroemFeatures(KernelFeatures):
 
     @locked
     def learn_one(self, x: dict[Hashable, Any], w: float = 1.0) -> None:
-        """Update the bandwidth with one sample, which may be chosen if its weight is positive."""
+        """Update the bandwidth with one sample, which may be selected if its weight is positive."""
         w = check_weight(w)
         f = self._f
         f.observe(x)
@@ -203,7 +204,7 @@ class NystroemFeatures(KernelFeatures):
             self._inverse = _grown(self._inverse, c, residual)
 
     def _factorise(self) -> None:
-        """L⁻¹ from the Gram matrix; a sample that depends on those before under this γ has the coordinate 0."""
+        """L⁻¹ from the Gram matrix; a sample that depends on earlier ones under this γ has the coordinate 0."""
         inverse, K = np.zeros((0, 0)), self._f.gram()
         for i in range(len(K)):
             c = times(inverse, np.ascontiguousarray(K[i, :i]))
@@ -217,7 +218,7 @@ class NystroemFeatures(KernelFeatures):
             raise ValueError(f"a factor of shape {self._inverse.shape} for {len(self._f)} samples")
         if not all(type(gamma) is float for gamma in self._gammas):
             raise ValueError(f"gammas {self._gammas!r:.100}")
-        if self._gammas == self._f.kernel.gammas:  # L⁻¹ K L⁻ᵀ = I, with 0 for what depends on others
+        if self._gammas == self._f.kernel.gammas:  # L⁻¹ K L⁻ᵀ = I, with 0 for dependent samples
             product = self._inverse @ self._f.gram() @ self._inverse.T
             unit = self._inverse.diagonal() != 0.0
             if self._inverse[np.triu_indices(len(unit), 1)].any() or not (abs(product - np.diag(unit)) <= 1e-3).all():

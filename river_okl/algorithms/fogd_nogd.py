@@ -1,4 +1,4 @@
-"""Lu et al. 2016: linear online gradient descent on features that stand for the kernel, random ones or from Nyström's method."""
+"""Lu et al. 2016: linear online gradient descent on features that approximate the kernel, random Fourier or Nyström."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from river_okl.checks import check_gaussian, check_learning_rate, check_seed, ch
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 
-NEGLIGIBLE = 1e-10  # of the largest eigenvalue: what is below is rounding, and its eigenvector noise
+NEGLIGIBLE = 1e-10  # of the largest eigenvalue: smaller ones are rounding, and their eigenvectors noise
 
 
 # Random Fourier features --------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class NOGD(KernelModel):
         check_basis(self._f, self._basis)
 
     def _approximate(self) -> NDArray[np.float64]:
-        """From here on f is linear in z, starting from the best image of f of this rank."""
+        """Switch to features z: f becomes its best approximation of rank k."""
         f = self._f
         D, V = eigen(f.gram())  # smallest first, vectors as rows
         k = self.rank or max(1, self.budget // 5)
@@ -140,15 +140,15 @@ class NOGD(KernelModel):
 class FOGDClassifier(FOGD, KernelClassifier):
     """Fourier online gradient descent, classification: a linear model on random features of a Gaussian kernel.
 
-    Memory and time are constant from the start and no samples are stored: use it if samples must not be kept, or for many
-    samples with few features.
+    Memory and time per sample are constant from the start, and no samples are stored: use it if samples must not be kept,
+    or for long streams with few features.
 
     Parameters
     ----------
     kernel
         `RBF` with one gamma; None: `RBF()`.
     n_components
-        D, the random frequencies; the model has 2D numbers.
+        D, the number of random frequencies; the model has 2D weights.
     loss
         A binary loss of `river.optim.losses`. None: `Hinge()`.
     learning_rate
@@ -158,12 +158,12 @@ class FOGDClassifier(FOGD, KernelClassifier):
 
     Notes
     -----
-    - z(x)·z(x') is the kernel up to an error of the order of 1/√D.
-    - The frequencies of a feature are a function of the seed and its name, so that the order in which features appear
-      does not matter, and they are not part of the model. A name that is neither a string, a number nor a tuple of such
-      counts by its repr, which must be the same in each run.
-    - Those of the last 1,000 to 2,000 names are kept, 8D bytes each: a cache, which is no part of a saved model.
-    - With `RBF()` z(x) changes with the data-driven gamma for the first 200 samples; the weights stay.
+    - z(x)·z(x') is the kernel with an error of order 1/√D.
+    - The frequencies of a feature are a function of the seed and its name, so the order in which features appear does not
+      matter, and saved models do not contain them. For a name that is not a string, a number or a tuple of these, its repr
+      is used, which must be the same in each run.
+    - The frequencies of the last 1,000 to 2,000 names are cached, 8D bytes each.
+    - With `RBF()` z(x) changes with the data-driven gamma for the first 200 samples; the weights are kept.
     - There are no support vectors; `norm` is that of the weights.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient.
@@ -189,15 +189,15 @@ class FOGDClassifier(FOGD, KernelClassifier):
 class FOGDRegressor(FOGD, KernelRegressor):
     """Fourier online gradient descent, regression: a linear model on random features of a Gaussian kernel.
 
-    Memory and time are constant from the start and no samples are stored: use it if samples must not be kept, or for many
-    samples with few features.
+    Memory and time per sample are constant from the start, and no samples are stored: use it if samples must not be kept,
+    or for long streams with few features.
 
     Parameters
     ----------
     kernel
         `RBF` with one gamma; None: `RBF()`.
     n_components
-        D, the random frequencies; the model has 2D numbers.
+        D, the number of random frequencies; the model has 2D weights.
     loss
         A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
     learning_rate
@@ -207,8 +207,8 @@ class FOGDRegressor(FOGD, KernelRegressor):
 
     Notes
     -----
-    - z(x)·z(x') is the kernel up to an error of the order of 1/√D; the frequencies of a feature are a function of the seed
-      and its name (`FOGDClassifier` says more).
+    - z(x)·z(x') is the kernel with an error of order 1/√D; the frequencies of a feature are a function of the seed and its
+      name (details in `FOGDClassifier`).
     - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
     - The sample weight multiplies the gradient.
 
@@ -229,7 +229,7 @@ class FOGDRegressor(FOGD, KernelRegressor):
 
 
 class NOGDClassifier(NOGD, KernelClassifier):
-    """Nyström online gradient descent, classification: a linear model on features from the first B samples with a loss.
+    """Nyström online gradient descent, classification: a linear model on Nyström features of the first B samples with a loss.
 
     For stationary streams, whose first samples span the later ones: support vectors are never replaced.
 
@@ -238,19 +238,19 @@ class NOGDClassifier(NOGD, KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        B, the support vectors; from the sample that fills it on their set stays.
+        B, the number of support vectors; once reached, their set is fixed.
     rank
-        k, the leading eigenvectors of their Gram matrix that are features. None: a fifth of the budget.
+        k, the number of leading eigenvectors of the Gram matrix used as features. None: a fifth of the budget.
     loss
         A binary loss of `river.optim.losses`. None: `Hinge()`.
     learning_rate
-        η, the step before and after; or a `river.optim.schedulers` object.
+        η, the step before and after the switch to features; or a `river.optim.schedulers` object.
 
     Notes
     -----
-    - At the switch w is such that wᵀz(x) is the best image of f of that rank (f itself except for the small eigenvalues). The
-      paper leaves w open; to start from 0 would forget all that was learned.
-    - Eigenvalues below 1e-10 of the largest are left out of the k.
+    - At the switch wᵀz(x) is the best approximation of f of rank k. The paper does not specify w; starting from 0 would
+      forget everything learned.
+    - Eigenvalues below 1e-10 of the largest are dropped from the k.
     - An update costs two products with the (B, k) matrix of the features, a prediction one kernel row.
     - If gamma still changes after the switch (`RBF()` and fewer than 200 samples), the features are recomputed from f.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
@@ -275,7 +275,7 @@ class NOGDClassifier(NOGD, KernelClassifier):
 
 
 class NOGDRegressor(NOGD, KernelRegressor):
-    """Nyström online gradient descent, regression: a linear model on features from the first B samples.
+    """Nyström online gradient descent, regression: a linear model on Nyström features of the first B samples.
 
     For stationary streams, whose first samples span the later ones: support vectors are never replaced.
 
@@ -284,13 +284,13 @@ class NOGDRegressor(NOGD, KernelRegressor):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        B, the support vectors; from the sample that fills it on their set stays.
+        B, the number of support vectors; once reached, their set is fixed.
     rank
-        k, the leading eigenvectors of their Gram matrix that are features. None: a fifth of the budget.
+        k, the number of leading eigenvectors of the Gram matrix used as features. None: a fifth of the budget.
     loss
         A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
     learning_rate
-        η, the step before and after; or a `river.optim.schedulers` object.
+        η, the step before and after the switch to features; or a `river.optim.schedulers` object.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The self-tuned Forgetron: a perceptron that shrinks f before it removes the oldest term."""
+"""The self-tuned Forgetron: a perceptron that shrinks f before removing the oldest term."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from river_okl.checks import LARGEST_WEIGHT, check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 
-SPENT = 15.0 / 32.0  # of a mistake: the damage that one mistake may pay for
+SPENT = 15.0 / 32.0  # the damage allowed per mistake
 
 
 class ForgetronClassifier(KernelClassifier):
-    """The Forgetron: if the budget is full, f shrinks as little as its mistake bound allows, and its oldest term is removed.
+    """The Forgetron: when the budget is full, f shrinks as little as its mistake bound allows, and its oldest term is removed.
 
-    The budgeted perceptron with a mistake bound that holds for every stream, not on average; the shrinking costs
-    accuracy, so use `AhpatronClassifier` if that matters.
+    The budgeted perceptron with a worst-case mistake bound; the shrinking costs accuracy: if that matters, use
+    `AhpatronClassifier`.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class ForgetronClassifier(KernelClassifier):
 
     Notes
     -----
-    - This is the self-tuned variant, §5 of the paper: φ is the largest in (0, 1] that keeps the damage Q within 15/32 M,
-      where M counts the mistakes. No coefficient ever grows, even if the quadratic opens downwards.
+    - This is the self-tuned variant, §5 of the paper: φ is the largest in (0, 1] that keeps the damage Q within 15/32 M
+      for M mistakes. Coefficients never grow, even if the quadratic opens downwards.
     - μ is y_r f(x_r) with the new support vector in f and before f shrinks.
     - The sample weight multiplies the coefficient of the new support vector; a mistake counts as one whatever its weight.
     - The bound is proved for κ(x, x) ≤ 1.
@@ -53,7 +53,9 @@ class ForgetronClassifier(KernelClassifier):
     def __init__(self, kernel: Kernel | None = None, *, budget: int = 500):
         check_whole("budget", budget)
         self.budget = budget
-        super().__init__(kernel, budget=budget, spare=True)  # the new support vector is in f while the oldest leaves
+        super().__init__(
+            kernel, budget=budget, spare=True
+        )  # the new support vector is added before the oldest is removed
         self._mistakes = 0  # M
         self._damage = 0.0  # Q
 
@@ -61,7 +63,7 @@ class ForgetronClassifier(KernelClassifier):
         super()._check_state()
         if self._damage > SPENT * self._mistakes * (1.0 + 1e-9):
             raise ValueError(f"_damage is {self._damage!r} after {self._mistakes!r} mistakes")
-        if (abs(self._f.coefficients) > LARGEST_WEIGHT**2).any():  # sums of ±w that have shrunk
+        if (abs(self._f.coefficients) > LARGEST_WEIGHT**2).any():  # shrunken sums of ±w
             raise ValueError("coefficients out of range")
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
@@ -82,11 +84,11 @@ class ForgetronClassifier(KernelClassifier):
 def _shrinkage(delta: float, mu: float, c: float) -> float:
     """The largest φ in (0, 1] with (δφ)² + 2δφ(1-φμ) + c ≤ 0, where c < 0.
 
-    The left side is c < 0 at φ = 0. Where it is > 0 at 1, exactly one root lies between; the form that divides by the sum
-    is that root whether the quadratic opens up or down, and if it is a line.
+    The left side is c < 0 at φ = 0. If it is > 0 at 1, exactly one root lies between; the form that divides by the sum
+    is that root for a quadratic of either sign, and for a line.
     """
     a, b = delta * delta - 2.0 * delta * mu, 2.0 * delta
     if a + b + c <= 0.0:
         return 1.0
-    discriminant = max(0.0, b * b - 4.0 * a * c)  # rounding may make a double root none
+    discriminant = max(0.0, b * b - 4.0 * a * c)  # rounding may make it negative at a double root
     return min(1.0, -2.0 * c / (b + math.sqrt(discriminant)))

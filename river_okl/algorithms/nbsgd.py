@@ -1,4 +1,4 @@
-"""Le et al. 2016: kernel SGD (Pegasos), with budget maintenance (BSGD), and with maintenance at random (NBSGD)."""
+"""Le et al. 2016: kernel SGD (Pegasos), with budget maintenance (BSGD), and with random maintenance (NBSGD)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., None])
 
 
 class SGD(KernelModel):
-    """Algorithms 1, 2 and 3 for both tasks: they differ in ``_maintain``."""
+    """Algorithms 1, 2 and 3 for both tasks; they differ in ``_maintain``."""
 
     _merging = {"_y_max": "max", "_in_ball": "parameters"}
 
@@ -56,7 +56,7 @@ class SGD(KernelModel):
                 f.project_on_ball(self._y_max / math.sqrt(self.l2))  # line 16
 
     def _maintain(self) -> None:
-        """A support vector was added."""
+        """Called after a support vector was added."""
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -108,19 +108,19 @@ class BSGD(SGD):
 class SuffixAverage(KernelModel):
     """The mean of the last n = ⌈suffix · T⌉ of w_1, ..., w_T, for models w_{t+1} = (1/t) Σ_{i ∈ S_t} c_i κ_i.
 
-    The c_i are constants, and points join S at a step and leave it at a step, for good. After t steps T = t + 1,
-    w_1 = 0, and the window has w_{s+1} for s = L, ..., t with L = T - n. In their sum a point that joined at step a has
-    the coefficient c_i (H(e) - H(max(a, L) - 1)), H(m) = 1 + 1/2 + ... + 1/m, where e = t, or r - 1 if it left at step
-    r. So the sum is t (H(t) f_0 + f_1 - H(L-1) f_2) + g_0 - H(L-1) g_1 with the outputs
+    The c_i are constants; a point is added to S at one step and may be removed at another, for good. After t steps
+    T = t + 1, w_1 = 0, and the window has w_{s+1} for s = L, ..., t with L = T - n. In their sum a point added at step a
+    has the coefficient c_i (H(e) - H(max(a, L) - 1)), H(m) = 1 + 1/2 + ... + 1/m, with e = t, or e = r - 1 if it was
+    removed at step r. So the sum is t (H(t) f_0 + f_1 - H(L-1) f_2) + g_0 - H(L-1) g_1 with the outputs
 
-        f_0 = w    f_1: -c_i H(a-1) / t where a ≥ L    f_2: c_i / t where a < L
-        g_0: c_i (H(r-1) - H(a-1)) where a ≥ L, c_i H(r-1) where a < L    g_1: c_i where a < L
+        f_0 = w    f_1: -c_i H(a-1) / t if a ≥ L    f_2: c_i / t if a < L
+        g_0: c_i (H(r-1) - H(a-1)) if a ≥ L, c_i H(r-1) if a < L    g_1: c_i if a < L
 
-    of the expansion f of S and another, g, of the points that left S and are still in the window (L < r). A step moves
-    L by one at most, so only what joined at L or left at L + 1 is touched: O(1) a step.
+    of the expansion f over S and another, g, over the removed points that are still in the window (L < r). A step moves
+    L by at most one, so only points added at L or removed at L + 1 change: O(1) per step.
     """
 
-    _merging = {"_g": "the average over the last part of one stream is none of several; suffix=0 merges"}
+    _merging = {"_g": "an average over the end of one stream is undefined for several; suffix=0 merges"}
 
     suffix: float
     _t: int
@@ -131,12 +131,12 @@ class SuffixAverage(KernelModel):
         self._low = 0  # L
         self._upper = 0.0  # H(t)
         self._lower = 0.0  # H(L-1)
-        self._steps: list[int] = []  # a of every point of f, by position
-        self._positions: dict[int, int] = {}  # and the position of every a
+        self._steps: list[int] = []  # a of each point of f, by position
+        self._positions: dict[int, int] = {}  # its inverse
         self._steps_left: list[int] = []  # the same for g
         self._positions_left: dict[int, int] = {}
-        self._constants_left: dict[int, float] = {}  # c of every a in g
-        self._leavers: dict[int, int] = {}  # a of the point that left at step r
+        self._constants_left: dict[int, float] = {}  # c of each a in g
+        self._leavers: dict[int, int] = {}  # a of the point removed at step r
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -159,10 +159,10 @@ class SuffixAverage(KernelModel):
             and sorted(self._leavers.values()) == sorted(left)
             and all(low < r for r in self._leavers)
         ):
-            raise ValueError("the steps of an average that do not belong together")
+            raise ValueError("inconsistent steps of an average")
 
     def _restart_average(self) -> None:
-        """After an interrupted step: the window is as if f's points had joined at the last steps, and none had left."""
+        """After an interrupted step: the window as if f's points had been added at the last steps, and none removed."""
         f, t = self._f, self._t
         self._start_average()
         self._low = max(0, t + 1 - math.ceil(self.suffix * (t + 1)))
@@ -177,14 +177,14 @@ class SuffixAverage(KernelModel):
         f.columns = columns
 
     def _join(self) -> None:
-        """The point that was added to f last joined at step t."""
+        """Register the last point of f as added at step t."""
         f, i = self._f, len(self._f) - 1
         self._positions[self._t] = i
         self._steps.append(self._t)
-        f.shift(i, -float(f.coefficients[i]) * self._upper, 1)  # H(t-1): this step is not counted yet
+        f.shift(i, -float(f.coefficients[i]) * self._upper, 1)  # H(t-1): this step is not included yet
 
     def _leave(self, i: int) -> None:
-        """Point i of f leaves at step t."""
+        """Remove point i of f at step t."""
         f, g, t = self._f, self._g, self._t
         a = self._steps[i]
         if a < t:
@@ -200,7 +200,7 @@ class SuffixAverage(KernelModel):
         _swap_remove(self._steps, self._positions, i)
 
     def _advance(self) -> None:
-        """Step t is done."""
+        """Finish step t."""
         t = self._t
         self._upper += 1.0 / t
         while self._low < t + 1 - math.ceil(self.suffix * (t + 1)):
@@ -211,7 +211,7 @@ class SuffixAverage(KernelModel):
                 self._drop(self._leavers.pop(self._low))
 
     def _age(self, a: int) -> None:
-        """The point that joined at a will be older than the window."""
+        """Update the point added at a, which becomes older than the window."""
         f, g = self._f, self._g
         if a in self._positions:
             i = self._positions[a]
@@ -223,7 +223,7 @@ class SuffixAverage(KernelModel):
             g.shift(i, c, 1)
 
     def _drop(self, a: int) -> None:
-        """No model of the window has the point that joined at a any more."""
+        """Remove the point added at a, which no model of the window contains any more."""
         i = self._positions_left[a]
         self._g.remove(i)
         _swap_remove(self._steps_left, self._positions_left, i)
@@ -243,7 +243,7 @@ class SuffixAverage(KernelModel):
 
 
 def _swap_remove(keys: list[int], positions: dict[int, int], i: int) -> None:
-    """Take out position i, as an expansion does: the last one moves there."""
+    """Remove position i like an expansion: the last one moves there."""
     del positions[keys[i]]
     last = keys.pop()
     if i < len(keys):
@@ -303,7 +303,7 @@ class NBSGD(SuffixAverage, SGD):
             super()._step(f, y, p, w)
             self._advance()
         except BaseException:
-            if self._t > t:  # not the loss has raised, before anything changed
+            if self._t > t:  # otherwise the loss has raised before any change
                 self._restart_average()
             raise
 
@@ -327,18 +327,18 @@ class NBSGD(SuffixAverage, SGD):
     def _check_suffix(self) -> None:
         if self.maintenance != "removal":
             raise ValueError(
-                f"suffix is {self.suffix!r} with maintenance={self.maintenance!r}; averages are exact with removal only: "
+                f"suffix is {self.suffix!r} with maintenance={self.maintenance!r}; averages require removal: "
                 f"give maintenance='removal' or suffix=0"
             )
         if self._in_ball:
             raise ValueError(
-                f"suffix is {self.suffix!r} with the squared loss and l2={self.l2!r}, whose projection on a ball has no "
-                f"exact average: give another loss, l2 above 1, or suffix=0"
+                f"suffix is {self.suffix!r} with the squared loss and l2={self.l2!r}, which projects f on a ball; averages "
+                f"do not support that: give another loss, l2 above 1, or suffix=0"
             )
 
 
 def _with_l2(constructor: F, l2: float) -> F:
-    """The constructor with this default: where targets are numbers, λ is larger."""
+    """The constructor with another default λ, which is larger in regression."""
     init: Any = constructor
     made: Any = types.FunctionType(init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__)
     made.__kwdefaults__ = {**init.__kwdefaults__, "l2": l2}
@@ -349,7 +349,7 @@ def _with_l2(constructor: F, l2: float) -> F:
 class KernelSGDClassifier(KernelSGD, KernelClassifier):
     """Kernel SGD, classification: Pegasos, the stochastic gradient solver of the support vector machine.
 
-    A batch solver in one pass, for comparison: every sample with a loss becomes a permanent support vector. Otherwise use
+    A one-pass batch solver, for comparison: every sample with a loss becomes a permanent support vector. Otherwise use
     `NBSGDClassifier` or `BSGDClassifier`.
 
     Parameters
@@ -363,9 +363,9 @@ class KernelSGDClassifier(KernelSGD, KernelClassifier):
 
     Notes
     -----
-    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and scores are large before.
-    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far. The paper
-      prints this for its Algorithms 2 and 3 alone, but without it f overflows within some hundred samples.
+    - The first steps are of size 1/λ: scores are large for about the first 1/λ samples.
+    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far. The paper has
+      this only in Algorithms 2 and 3, but without it f overflows within a few hundred samples.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
@@ -391,7 +391,7 @@ class KernelSGDClassifier(KernelSGD, KernelClassifier):
 class KernelSGDRegressor(KernelSGD, KernelRegressor):
     """Kernel SGD, regression: the stochastic gradient solver of regularised kernel regression.
 
-    A batch solver in one pass, for comparison: every sample becomes a permanent support vector. Otherwise use `NBSGDRegressor`
+    A one-pass batch solver, for comparison: every sample becomes a permanent support vector. Otherwise use `NBSGDRegressor`
     or `BSGDRegressor`.
 
     Parameters
@@ -405,9 +405,9 @@ class KernelSGDRegressor(KernelSGD, KernelRegressor):
 
     Notes
     -----
-    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and they are large before.
-    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
-    - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
+    - The first steps are of size 1/λ: predictions are too large for about the first 1/λ samples.
+    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
+    - river's squared loss is (p-y)², as in the paper's Theorem 1.
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples
@@ -446,23 +446,22 @@ class BSGDClassifier(BSGD, KernelClassifier):
     budget
         Maximum number of support vectors; a `PerClass` sets it per label.
     maintenance
-        What happens to the removed term, α_p κ_p with the smallest α_p²κ(x_p, x_p): "removal" drops it, "projection"
-        projects it on all others in O(B²), "merging" fuses it with another one into a new vector between the two, which has
-        the features of both: a stream with ever-new feature names makes the model grow.
+        What happens to the term α_p κ_p with the smallest α_p²κ(x_p, x_p): "removal" drops it, "projection" projects it on
+        all others in O(B²), "merging" fuses it with another one into a new point between the two, which has the features of
+        both: a stream with ever-new feature names makes the model grow.
 
     Notes
     -----
-    - The new support vector can be the one that is removed. Ties go to the oldest: with the hinge loss, an RBF kernel and
-      "removal" every step is a tie, so it is first in, first out; an argmin would follow the rounding there.
-    - "projection" is exact: the inverse Gram matrix shrinks by the removed one and grows by the new one, which is the rank-2
+    - The new support vector can be the one removed. Ties go to the oldest: with the hinge loss, an RBF kernel and "removal"
+      every step is a tie, so removal is first in, first out; an argmin would depend on rounding.
+    - "projection" is exact: the inverse Gram matrix is downdated by the removed point and updated by the new one, the rank-2
       replacement of the paper's Theorem 14. Points that depend on the others up to rounding (δ² < 1e-8 κ(x, x)) get that
-      much jitter in the inverse, and solves are refined against the true Gram.
-    - "merging" is that of Wang, Crammer & Vucetic (2012), with the best h in [0, 1] to full precision for every partner,
-      rather than from a golden section search; terms of opposite signs are fused at h = 1, the partner's place. The fused
-      point counts as the newest. It has the features of both, so that on a stream with ever-new feature names its memory
-      grows; use another maintenance there.
-    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and scores are large before.
-    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
+      much jitter in the inverse, and solutions are refined with the true Gram matrix.
+    - "merging" is that of Wang, Crammer & Vucetic (2012), with the optimal h in [0, 1] to full precision for every partner
+      instead of a golden section search; terms of opposite signs are fused at h = 1, the partner's position. The fused point
+      counts as the newest.
+    - The first steps are of size 1/λ: scores are large for about the first 1/λ samples.
+    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
@@ -508,9 +507,9 @@ class BSGDRegressor(BSGD, KernelRegressor):
     Notes
     -----
     - See `BSGDClassifier` for the maintenance.
-    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and they are large before.
-    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
-    - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
+    - The first steps are of size 1/λ: predictions are too large for about the first 1/λ samples.
+    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
+    - river's squared loss is (p-y)², as in the paper's Theorem 1.
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples
@@ -533,10 +532,9 @@ class BSGDRegressor(BSGD, KernelRegressor):
 
 
 class NBSGDClassifier(NBSGD, KernelClassifier):
-    """Nonparametric budgeted SGD, classification: the model grows as the data needs, ever more slowly.
+    """Nonparametric budgeted SGD, classification: the model grows with the data, ever more slowly.
 
-    For a stationary stream of unknown difficulty, without a known budget; its size has no
-    bound, so use `BSGDClassifier` if memory is limited.
+    For a stationary stream whose required budget is unknown. Its size is unbounded: use `BSGDClassifier` if memory is limited.
 
     Parameters
     ----------
@@ -547,31 +545,31 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
     l2
         λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
     budget
-        Number of support vectors above which maintenance is done, with probability min(1, β/t) at each addition.
+        Number of support vectors above which each addition triggers maintenance with probability min(1, β/t).
     beta
-        β: the larger, the smaller the model. The paper takes 0.6 times the length of the stream.
+        β: larger values make smaller models. The paper uses 0.6 times the length of the stream.
     maintenance
         What happens to the removed term: "removal", "projection" or "merging" as in `BSGDClassifier`, or
         "approximate", the projection on its nearest neighbours.
     n_neighbors
-        Support vectors that "approximate" projects on.
+        Number of support vectors that "approximate" projects on.
     suffix
-        γ: predict with the mean of the last ⌈γT⌉ of the T models so far, instead of the last one. It requires "removal" and
-        rejects the squared loss with l2 ≤ 1.
+        γ: predict with the mean of the last ⌈γT⌉ of the T models so far instead of the last one. Requires "removal", and not
+        the squared loss with l2 ≤ 1.
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - The average is exact and costs O(1) bookkeeping a step: with removal a coefficient is c/(λt), so that its sum over a
-      window is a difference of harmonic numbers. A support vector that was removed stays in the average, not in
-      `n_support_vectors`, until the window has passed it: the averaged model is larger, as the paper says.
-      `support_vectors` and `norm` are those of the last model.
-    - Neighbours are nearest in feature space, which for an RBF kernel is the paper's input space. Their Gram matrix is
-      solved by least squares, so duplicates do no harm.
+    - The average is exact and costs O(1) per step: with removal a coefficient is c/(λt), so its sum over a window is a
+      difference of harmonic numbers. A removed support vector stays in the average until the window has passed it, but is
+      not counted by `n_support_vectors`: the averaged model is larger, as the paper notes. `support_vectors` and `norm` are
+      those of the last model.
+    - Neighbours are nearest in feature space; for an RBF kernel they are the same as in the paper's input space. Their Gram
+      matrix is solved by least squares, so duplicates are harmless.
     - See `BSGDClassifier` for the maintenance and its ties.
-    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and scores are large before.
-    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
+    - The first steps are of size 1/λ: scores are large for about the first 1/λ samples.
+    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
@@ -596,10 +594,9 @@ class NBSGDClassifier(NBSGD, KernelClassifier):
 
 
 class NBSGDRegressor(NBSGD, KernelRegressor):
-    """Nonparametric budgeted SGD, regression: the model grows as the data needs, ever more slowly.
+    """Nonparametric budgeted SGD, regression: the model grows with the data, ever more slowly.
 
-    For a stationary stream of unknown difficulty, without a known budget; its size has no
-    bound, so use `BSGDRegressor` if memory is limited.
+    For a stationary stream whose required budget is unknown. Its size is unbounded: use `BSGDRegressor` if memory is limited.
 
     Parameters
     ----------
@@ -610,26 +607,26 @@ class NBSGDRegressor(NBSGD, KernelRegressor):
     l2
         λ of the regulariser λ/2 ‖f‖²; the step is 1/(λt).
     budget
-        Number of support vectors above which maintenance is done, with probability min(1, β/t) at each addition.
+        Number of support vectors above which each addition triggers maintenance with probability min(1, β/t).
     beta
-        β: the larger, the smaller the model. The paper takes 0.6 times the length of the stream.
+        β: larger values make smaller models. The paper uses 0.6 times the length of the stream.
     maintenance
         What happens to the removed term: "removal", "projection", "approximate" or "merging", as in
         `NBSGDClassifier`.
     n_neighbors
-        Support vectors that "approximate" projects on.
+        Number of support vectors that "approximate" projects on.
     suffix
-        γ: predict with the mean of the last ⌈γT⌉ of the T models so far, instead of the last one. It requires "removal" and
-        rejects the squared loss with l2 ≤ 1.
+        γ: predict with the mean of the last ⌈γT⌉ of the T models so far instead of the last one. Requires "removal", and not
+        the squared loss with l2 ≤ 1.
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
     - See `NBSGDClassifier` for the average, the neighbours and the maintenance.
-    - The first steps are of size 1/λ: predictions need about 1/λ samples to settle, and they are large before.
-    - With the squared loss and λ ≤ 1 f is kept in the ball of radius y_max/√λ, y_max the largest target so far.
-    - river's squared loss is (p-y)², as the paper's Theorem 1 has it.
+    - The first steps are of size 1/λ: predictions are too large for about the first 1/λ samples.
+    - With the squared loss and λ ≤ 1, f is kept in the ball of radius y_max/√λ, y_max the largest |y| so far.
+    - river's squared loss is (p-y)², as in the paper's Theorem 1.
     - The sample weight multiplies the gradient of the loss, not of the regulariser.
 
     Examples

@@ -1,4 +1,4 @@
-"""NORMA's novelty detection: a function that is high where samples were, and a margin ρ, below which a fraction ν of them stays."""
+"""NORMA's novelty detection: a function that is large near the samples, and a margin ρ with a fraction ν of them below it."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from river_okl.frames import frame_of, rows_of
 from river_okl.kernels import Kernel
 from river_okl.model import KernelEstimator, locked
 
-UNIT = 0.02  # of ρ - f(x): differences of this size fill the scores between 0.25 and 0.75
-LARGEST_STATE = 1e100  # of ρ and of a sum of weights
-SLOWNESS = 0.3  # the step of f, in steps of ρ
-NEAR = 0.01  # of κ(x, x): a sample whose δ² is below it is projected on the support vectors
+UNIT = 0.02  # |ρ - f(x)| at scores of 0.25 and 0.75
+LARGEST_STATE = 1e100  # bound on ρ and on the sum of weights
+SLOWNESS = 0.3  # the step of f relative to that of ρ
+NEAR = 0.01  # of κ(x, x): a sample with a smaller ALD residual is projected on the support vectors
 
 
 class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
-    """NORMA's novelty detection, a one-class support vector machine on a budget: it scores how anomalous a sample is, from 0 to 1.
+    """NORMA's novelty detection, a budgeted one-class support vector machine: anomaly scores from 0 to 1.
 
-    Works with River's `metrics.ROCAUC` and in its `anomaly.QuantileFilter` and `anomaly.ThresholdFilter`, behind a
-    `StandardScaler`. It needs no clean stream to learn from, as long as anomalies are rare.
+    Use it behind a `StandardScaler`, with River's `metrics.ROCAUC`, `anomaly.QuantileFilter` and `anomaly.ThresholdFilter`.
+    It may learn from a contaminated stream, as long as anomalies are rare.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     nu
-        ν, the fraction of the learned samples that stays below ρ: those with a score above 0.5. f consists of them, so ν must be
-        well above the fraction of anomalies; for an alarm put a filter around the model.
+        ν, the fraction of the learned samples with f(x) below ρ, a score above 0.5. They become the support vectors, so ν must be
+        well above the fraction of anomalies; for alarms, wrap the model in a filter.
     budget
         Maximum number of support vectors.
     learning_rate
@@ -43,16 +43,16 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
 
     Notes
     -----
-    - The score is s = ρ - f(x) as a number between 0 and 1, (1 + s / (0.02 + |s|)) / 2: the same order of samples.
+    - The score is a monotone function of s = ρ - f(x) with values between 0 and 1: (1 + s / (0.02 + |s|)) / 2.
     - As in the paper with λ = 1: f ← (1-η) f, and if f(x) ≤ ρ, f ← f + η κ(x, ·) and
-      ρ ← ρ - η (1-ν), else ρ ← ρ + ην. So the share below ρ is ν up to |ρ|/(ηt) on any stream (the ν-property).
-    - The step of f is 0.3 η, so that ρ follows f at once, and 1/t while that is more: f is a mean over all samples so far,
-      and forgets later. (In the paper it is η.)
-    - The paper drops its oldest terms. Here a sample within a tenth of κ's norm of the span of the support vectors is
-      projected on it; if the budget is full, the sample or the support vector with the lowest removal cost is
-      projected on the others, in O(B²).
-    - A weight multiplies the steps of f and ρ, which stay at most 1; 0 counts for the bandwidth of the kernel only. So ν is
-      the fraction of the weight below ρ, and f a weighted mean.
+      ρ ← ρ - η (1-ν), else ρ ← ρ + ην. So the fraction below ρ is ν up to |ρ|/(ηt) on any stream (the ν-property).
+    - The step of f is 0.3 η, so that ρ keeps up with f, and 1/t as long as that is larger: f starts as a mean over all
+      samples and forgets later. (In the paper the step is η.)
+    - The paper drops its oldest terms. Here a sample whose distance from the span of the support vectors is at most a tenth
+      of its norm is projected on it; if the budget is full, the sample or the support vector with the lowest removal cost
+      is projected on the others, in O(B²).
+    - A weight multiplies the steps of f and ρ, up to 1; a sample of weight 0 updates the bandwidth only. So ν is the
+      fraction of the total weight below ρ, and f a weighted mean.
     - If f(x) = ρ, the sample is learned (in the paper it is not), so that f starts from the first sample.
 
     Examples
@@ -103,7 +103,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     def _check_state(self) -> None:
         super()._check_state()
         if type(self._t) is not int or not 0 <= self._t < 2**62:
-            raise ValueError(f"{self._t!r} samples of a detector")
+            raise ValueError(f"a sample count of {self._t!r}")
         if not all(type(number) is float and abs(number) <= LARGEST_STATE for number in (self._rho, self._weight)):
             raise ValueError(f"a margin of {self._rho!r} and a weight of {self._weight!r}")
         if self._weight < 0.0:
@@ -111,13 +111,13 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
 
     @locked
     def score_one(self, x: dict[Hashable, Any]) -> float:
-        """How anomalous x is, from 0 to 1: above 0.5 if it is more so than a share 1 - ν of the learned samples."""
+        """The anomaly score of x, from 0 to 1: above 0.5 if x is more anomalous than a fraction 1 - ν of the samples."""
         s: float = self._rho - self._f.evaluate(x)
         return 0.5 * (1.0 + s / (UNIT + abs(s)))
 
     @locked
     def score_many(self, X: Any) -> Any:
-        """The scores of the rows of a frame."""
+        """The scores of the rows of a dataframe."""
         frame = frame_of(X)
         s: NDArray[np.float64] = self._rho - self._f.evaluate_many(rows_of(frame))[:, 0]
         return to_native_series(0.5 * (1.0 + s / (UNIT + np.abs(s))), name=None, like=frame)
@@ -131,7 +131,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
         p = f.observe(x)
         if w == 0.0:
             return
-        self._weight = (self._weight or float(self._t)) + w  # in a file from before there were weights each was 1
+        self._weight = (self._weight or float(self._t)) + w  # older files have no sum: each weight was 1
         self._t += 1
         eta = rate(self.learning_rate, self._t)
         step = min(max(SLOWNESS * w * eta, w / self._weight), 1.0)
@@ -144,10 +144,10 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
             self._rho += eta * self.nu
 
     def learn_many(self, X: Any, w: Any = None) -> None:
-        """Learn the rows of a frame one after another, exactly as ``learn_one`` would; w: a weight for each row, or one."""
+        """Learn the rows of a dataframe one after another, as by ``learn_one``; w: one weight, or one per row."""
         frame = rows_of(frame_of(X))
         for row, weight in zip(frame, check_weights(1.0 if w is None else w, len(frame)), strict=True):
-            self.learn_one(row, weight)  # a row of a frame is as good as a dict
+            self.learn_one(row, weight)  # accepts rows of a Frame, too
 
     def learn_stream(self, samples: Iterable[dict[Hashable, Any]]) -> None:
         """Learn samples one after another."""
@@ -156,7 +156,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
 
 
 def _learn(f: Expansion, x: Any, step: float, budget: int) -> None:
-    """f + step κ(x, ·), or what is nearest to it with one support vector less."""
+    """f + step κ(x, ·), or its approximation without an additional support vector."""
     residual = f.project()
     if residual <= NEAR * f.self_similarity:
         f.absorb(step)

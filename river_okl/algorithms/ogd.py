@@ -43,9 +43,9 @@ class OGD(KernelModel):
 
 
 class OGDClassifier(OGD, KernelClassifier):
-    """NORMA, classification: kernel gradient descent with weight decay, for concepts that drift.
+    """NORMA, classification: kernel gradient descent with weight decay, for drifting concepts.
 
-    Every sample with a loss becomes a permanent support vector; for long streams use `BOGDClassifier`, its version on a budget.
+    Every sample with a loss becomes a permanent support vector; for long streams use `BOGDClassifier`, its budgeted version.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class OGDClassifier(OGD, KernelClassifier):
     - Without the offset b and the adaptive margin ρ of the paper, as in later comparisons; NORMA's truncation of old
       terms is left out too.
     - f also decays on samples without a loss.
-    - A scheduler's step above 1/λ sets f to 0; such a number is rejected.
+    - A scheduler's step above 1/λ sets f to 0; a constant rate of this size is rejected.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient, not the decay.
 
@@ -86,9 +86,9 @@ class OGDClassifier(OGD, KernelClassifier):
 
 
 class OGDRegressor(OGD, KernelRegressor):
-    """NORMA, regression: kernel gradient descent with weight decay, for targets that drift.
+    """NORMA, regression: kernel gradient descent with weight decay, for drifting targets.
 
-    Every sample becomes a permanent support vector; for long streams use `BOGDRegressor`, its version on a budget.
+    Every sample becomes a permanent support vector; for long streams use `BOGDRegressor`, its budgeted version.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The class to start with: a mixture of Gaussian processes, first-order and linear learners, weighted by performance.
+"""The classes to start with: mixtures of Gaussian processes and other learners, weighted by recent performance.
 
-It needs no parameters: features are scaled inside, kernels find their bandwidths and feature weights, and experts are weighted by
-recent performance. The parts are in ``_core/mixture/mixture.pyx``, every constant beside its part.
+They need no tuning: features are scaled internally, bandwidths and feature weights are learned. The parts, with their
+constants, are in ``_core/mixture/``.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from river_okl.predictive import PredictiveClassifier, PredictiveModel, Predicti
 
 DEFAULT_KERNEL = 0.8 * RBF() + 0.2 * Linear(gamma=None)
 DICTIONARY = 64  # points that the Gaussian processes share: a sample costs O(DICTIONARY²)
-LATEST = 3  # samples for each point of a regression's dictionary
+LATEST = 3  # recent samples kept per point of a regression's dictionary
 
 
 class OKL(PredictiveModel):
-    """What both tasks share."""
+    """Shared by both tasks."""
 
     _default_kernel = DEFAULT_KERNEL
     _takes_words = True
@@ -44,7 +44,7 @@ class OKL(PredictiveModel):
     @property
     @locked
     def kernel_in_use(self) -> Kernel:
-        """The highest-weighted kernel, with every gamma filled in; distances are weighted by `feature_weights`."""
+        """The kernel of the highest-weighted process, with every gamma filled in; distances use `feature_weights`."""
         return (self.kernel or self._default_kernel)._resolved(*self._f.highest_weighted())
 
     @property
@@ -56,10 +56,7 @@ class OKL(PredictiveModel):
     @property
     @locked
     def feature_weights(self) -> dict[Hashable, float]:
-        """The weights of the features in the distances between samples, learned from the predictions; 1 on average.
-
-        A weight is that of the squared difference of scaled values.
-        """
+        """The learned weights of the features' squared differences (of scaled values) in distances; 1 on average."""
         return named(self._f.feature_weights())
 
     @locked
@@ -79,10 +76,10 @@ class OKL(PredictiveModel):
 class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: no tuning, no scaling, bounded memory.
 
-    A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a pool of many points, two
-    logistic regressions and one with the squares of the features, a vote of the nearest points, the latest samples among
-    them, two small forests of Hoeffding trees, for more than two labels naive Bayes, and a logistic regression on all expert
-    predictions. It accepts raw features, dense, sparse or both, and two labels or many.
+    A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a larger pool of points, three
+    logistic regressions (one on quadratic features), nearest neighbours among the points and the latest samples, two small
+    forests of Hoeffding trees, naive Bayes (for more than two labels), and a logistic regression on all expert predictions.
+    It accepts raw features, dense, sparse or both, and any number of labels.
 
     Parameters
     ----------
@@ -90,31 +87,31 @@ class OKLClassifier(OKL, PredictiveClassifier):
         A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated from the stream at
         three scales, which adapt to the quality of the predictions.
     budget
-        Maximum number of points: up to 64 of them, at most half, are the dictionary of the Gaussian processes; three fifths of the others are
-        the pool of the first-order learner and two fifths the latest samples. A `PerClass(n)` is n points for each label, at first 2n; pool
-        and latest samples grow with every label from the third on.
+        Maximum number of points. Up to 64, and at most half, are the dictionary of the Gaussian processes; of the others three fifths are
+        the pool of the passive-aggressive learner and two fifths the latest samples. A `PerClass(n)` allows n points per label, initially
+        2n; from the third label on the pool and the latest samples grow.
     scale
         Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
         square, and not centred. Values farther than five standard deviations from the mean are clipped to that distance.
 
     Notes
     -----
-    - Samples may have strings, None and NaN. A string is an indicator feature, however rare of one value, from the second
-      time on that it is learned; strings that come once cost a fixed 32 KB together. None and NaN count as the feature's
-      mean and are an indicator, too. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
+    - Samples may contain strings, None and NaN. A string becomes an indicator feature, whose scale does not depend on its
+      rarity, the second time it is learned; strings seen once cost a fixed 32 KB in total. None and NaN count as the feature's
+      mean and also make an indicator. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
     - `experts` has the mixture weights, `feature_weights` the weights of the features.
-    - Sample weights are relative to those of the stream so far: weights of 100 and 1 are the same as 1 and .01, equal ones the same as 1.
-      A single step counts a sample at most ten times, except in the Gaussian processes and the passive-aggressive learner.
+    - Sample weights are relative to their mean so far: weights of 100 and 1 are equivalent to 1 and .01, and equal weights to 1.
+      A sample counts at most ten times, except in the Gaussian processes and the passive-aggressive learner.
     - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that another expert may dominate after a drift.
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
       from 200 samples on, updated at least every 2,000 samples. A feature that separates the nearest points where the
       mixture was wrong (Relief) keeps a weight even if its slopes vanish.
-    - Three of the trees split on any feature and four on half of them, drawn for each leaf; a sample counts in each of them
-      with a weight from Poisson(6), and a tree whose error rises restarts. They take at most 1 MB in all, for any number of
+    - Three of the trees split on any feature and four on half of them, drawn for each leaf; each tree weights a sample by a
+      draw from Poisson(6), and a tree whose error rises restarts. Together they take at most 1 MB, for any number of
       features.
     - When a third label arrives, state carries over, except the stacked regression, which restarts.
-    - The contribution of a support vector (`explain_one`) is its part in the mean of the processes and the pool, by their
-      weights; the linear models, the nearest points and the trees have no support vectors.
+    - The contribution of a support vector (`explain_one`) is its term in the weighted mean of the processes and the pool; the
+      linear models, the nearest neighbours and the trees have no support vectors.
 
     Examples
     --------
@@ -153,13 +150,16 @@ class OKLClassifier(OKL, PredictiveClassifier):
         found: list[float] = self._f.probabilities(x)
         return found
 
+    def _most_probable(self, x: Any) -> int:
+        found: int = self._f.most_probable(x)
+        return found
+
 
 class OKLRegressor(OKL, PredictiveRegressor):
     """The regressor to start with: no tuning, no scaling, bounded memory, predictive uncertainty.
 
-    A mixture of six Gaussian processes over one dictionary, beside it a Bayesian linear regression on the first 63 features and
-    another on the predictions of all of these, of the nearest points and of a Hoeffding tree. It accepts raw features and
-    targets.
+    A mixture of six Gaussian processes over one dictionary, a Bayesian linear regression on the first 63 features, and another
+    on the predictions of all of these, of the nearest neighbours and of a Hoeffding tree. It accepts raw features and targets.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
         A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated from the stream at
         three scales, which adapt to the quality of the predictions.
     budget
-        Maximum number of points in the dictionary that the processes share: time and memory are O(budget²). Three times as many of the
-        latest samples are kept beside it for the nearest neighbours.
+        Maximum number of points in the dictionary that the processes share: time and memory are O(budget²). In addition the latest
+        3 · budget samples are kept for the nearest neighbours.
     scale
         Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
         square, and not centred. The target is always scaled. Values farther than five standard deviations from the mean are clipped to that
@@ -176,22 +176,22 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     Notes
     -----
-    - Samples may have strings, None and NaN. A string is an indicator feature, however rare of one value, from the second time on
-      that it is learned; strings that come once cost a fixed 32 KB together. None and NaN count as the feature's mean and are an indicator,
-      too. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
+    - Samples may contain strings, None and NaN. A string becomes an indicator feature, whose scale does not depend on its
+      rarity, the second time it is learned; strings seen once cost a fixed 32 KB in total. None and NaN count as the feature's
+      mean and also make an indicator. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
     - `predict_one(x, with_dist=True)` is the predictive distribution, a `river.proba.Gaussian`: mean and variance of the mixture, noise
       included, rescaled so that 90 % of the past targets were within its 90 % interval.
     - `experts` has the mixture weights, `feature_weights` the weights of the features.
-    - Sample weights are relative to those of the stream so far: weights of 100 and 1 are the same as 1 and .01, equal ones the same as 1.
-      They count for the experts; the mixture weights are updated by weights of at most 1.
-    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that another expert may dominate after a drift: those
-      of the processes among themselves by their distributions; the processes together, the linear regression and the
-      regression on all means (`stack`) by their squared residuals. The last two dominate on noisy, largely linear targets.
+    - Sample weights are relative to their mean so far: weights of 100 and 1 are equivalent to 1 and .01, and equal weights to 1.
+      They apply to the experts; for the mixture weights they are capped at 1.
+    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that another expert may dominate after a drift.
+      The processes are weighted among themselves by their predictive densities; their mean, the linear regression and the
+      regression on all means (`stack`) by squared residuals. The last two dominate on noisy, largely linear targets.
     - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
       from 60 samples on, updated at least every 2,000 samples. A feature that separates the nearest points where the
       mixture was wrong (Relief) keeps a weight even if its slopes vanish.
-    - The contribution of a support vector (`explain_one`) is its part in the means of the processes; the linear regression, the
-      nearest points and the tree have no support vectors.
+    - The contribution of a support vector (`explain_one`) is its term in the mean of the processes; the linear regression, the
+      nearest neighbours and the tree have no support vectors.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """He & Kwok 2014: online learning with kernels (OLK), with random updating (OLRU) and random discarding (OLRD).
 
-The classes of a pair differ in their task alone, so each update is written once, over river's losses.
+The two tasks differ only in their loss.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class OLRD(KernelModel):
     ):
         check_learning_rate(learning_rate)
         if c is not None:
-            check_whole("budget", budget)  # which this makes another
+            check_whole("budget", budget)  # c replaces it
             check_positive("c", c)
         _check_radius_and_horizon(radius, horizon)
         check_choice("projection", projection, ("exact", "approximate"))
@@ -172,7 +172,7 @@ class OLRD(KernelModel):
         return 1 + math.floor(self.c * math.sqrt(self.horizon or self._t))
 
     def _shrink_coefficients(self, radius: float) -> None:
-        """Eq. (22): B ‖α‖∞ max √κ(x, x) ≤ U, which bounds the norm without knowing it."""
+        """Eq. (22): B ‖α‖∞ max √κ(x, x) ≤ U, a bound on the norm."""
         f = self._f
         if len(f) == 0:
             return
@@ -281,7 +281,7 @@ class OLRUClassifier(OLRU, KernelClassifier):
     loss
         A binary loss of `river.optim.losses`. None: `Hinge()`.
     learning_rate
-        η: the step is η t^-(1+power)/2, with T for t if there is a horizon, divided by the probability that the step is taken. A
+        η: the step is η t^-(1+power)/2, with T instead of t given a horizon, divided by the probability of taking the step. A
         `river.optim.schedulers` object is the step itself.
     c
         A sample with a loss is used with probability min(1, c t^-power).
@@ -331,7 +331,7 @@ class OLRURegressor(OLRU, KernelRegressor):
     loss
         A regression loss of `river.optim.losses` or `river_okl.losses`. None: `Squared()`.
     learning_rate
-        η: the step is η t^-(1+power)/2, with T for t if there is a horizon, divided by the probability that the step is taken. A
+        η: the step is η t^-(1+power)/2, with T instead of t given a horizon, divided by the probability of taking the step. A
         `river.optim.schedulers` object is the step itself.
     c
         A sample with a loss is used with probability min(1, c t^-power).
@@ -366,10 +366,10 @@ class OLRURegressor(OLRU, KernelRegressor):
 
 
 class OLRDClassifier(OLRD, KernelClassifier):
-    """Online learning with random discarding, classification: gradient descent on a fixed budget that stays unbiased.
+    """Online learning with random discarding, classification: unbiased gradient descent on a fixed budget.
 
-    If the budget is full, a random support vector is evicted and the other coefficients are rescaled by B/(B-1): O(B) in memory
-    and time. Each removal makes the others larger, so set a small learning rate or a radius.
+    When the budget is full, a random support vector is evicted and the other coefficients are rescaled by B/(B-1): O(B) in memory
+    and time. Each removal enlarges the other coefficients: set a small learning rate or a radius.
 
     Parameters
     ----------
@@ -382,21 +382,21 @@ class OLRDClassifier(OLRD, KernelClassifier):
     budget
         Maximum number of support vectors; a `PerClass` sets it per label.
     c
-        The dynamic budget B_t = 1 + ⌊c√t⌋ of the paper, in place of `budget`; with a horizon T the fixed 1 + ⌊c√T⌋.
+        The dynamic budget B_t = 1 + ⌊c√t⌋ of the paper instead of `budget`; with a horizon T the fixed 1 + ⌊c√T⌋.
     radius
         f is kept in the ball of this radius. None: no ball.
     horizon
         T, the length of the stream if known.
     projection
-        How f is kept in the ball: "exact", by its norm, or "approximate", by a bound on the norm.
+        How f is kept in the ball: by its norm ("exact") or by a bound on the norm ("approximate").
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - The paper prints its approximate projection as min(1, U/B), which does not depend on the coefficients; what its
-      eq. (22) needs is B²‖α‖∞² ≤ U², and that is enforced, after every sample.
-    - With one support vector, discarding replaces it.
+    - The paper's approximate projection, min(1, U/B), does not depend on the coefficients; this class enforces the condition
+      of its eq. (22), B²‖α‖∞² ≤ U², after every sample.
+    - A budget of 1 replaces the support vector.
     - The hinge loss is active for y f(x) < 1 (river's also at 1).
     - The sample weight multiplies the gradient.
 
@@ -419,9 +419,9 @@ class OLRDClassifier(OLRD, KernelClassifier):
 
 
 class OLRDRegressor(OLRD, KernelRegressor):
-    """Online learning with random discarding, regression: gradient descent on a fixed budget that stays unbiased.
+    """Online learning with random discarding, regression: unbiased gradient descent on a fixed budget.
 
-    If the budget is full, a random support vector is evicted and the other coefficients are rescaled by B/(B-1): O(B) in memory
+    When the budget is full, a random support vector is evicted and the other coefficients are rescaled by B/(B-1): O(B) in memory
     and time.
 
     Parameters
@@ -435,20 +435,20 @@ class OLRDRegressor(OLRD, KernelRegressor):
     budget
         Maximum number of support vectors.
     c
-        The dynamic budget B_t = 1 + ⌊c√t⌋ of the paper, in place of `budget`; with a horizon T the fixed 1 + ⌊c√T⌋.
+        The dynamic budget B_t = 1 + ⌊c√t⌋ of the paper instead of `budget`; with a horizon T the fixed 1 + ⌊c√T⌋.
     radius
         f is kept in the ball of this radius. None: no ball.
     horizon
         T, the length of the stream if known.
     projection
-        How f is kept in the ball: "exact", by its norm, or "approximate", by a bound on the norm.
+        How f is kept in the ball: by its norm ("exact") or by a bound on the norm ("approximate").
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - The approximate projection enforces B²‖α‖∞² ≤ U², which eq. (22) of the paper needs, after every sample.
-    - With one support vector, discarding replaces it.
+    - The approximate projection enforces the condition of the paper's eq. (22), B²‖α‖∞² ≤ U², after every sample.
+    - A budget of 1 replaces the support vector.
     - river's squared loss is (p-y)², so its step is twice that of the paper's (p-y)²/2.
     - The sample weight multiplies the gradient.
 

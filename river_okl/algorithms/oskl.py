@@ -1,4 +1,4 @@
-"""OSKL: a sample becomes a support vector with a probability that grows with its gradient."""
+"""OSKL: a sample becomes a support vector with a probability proportional to its gradient."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from river_okl.model import KernelClassifier
 
 
 class OSKLClassifier(AveragedExpansion, KernelClassifier):
-    """Online sparse kernel logistic regression: samples that are predicted well are rarely stored.
+    """Online sparse kernel logistic regression: well-predicted samples are rarely stored.
 
-    For probabilities from a log loss with few support vectors; their number grows with the sum of the gradients, without a
+    For probabilities from the log loss with few support vectors. Their number grows with the sum of the gradients, without a
     hard bound.
 
     Parameters
@@ -26,20 +26,20 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
     loss
         A binary loss of `river.optim.losses`. None: `Log()`.
     learning_rate
-        η; a stored sample gets the coefficient ±ηG. Or a `river.optim.schedulers` object.
+        η, or a `river.optim.schedulers` object; a stored sample gets the coefficient ±ηG.
     bound
         G, a bound on the derivative of the loss; 1 for the log and the hinge loss.
     averaged
-        Predict with the mean of all models so far, at the cost of the last one; updates use the last one always.
+        Predict with the mean of all models so far, at no extra cost; updates always use the last one.
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
-    - A derivative g of more than the bound counts as the bound: such a step is smaller than -ηg on average.
+    - A derivative |g| above the bound counts as the bound: such a step is smaller than -ηg on average.
     - Random numbers are drawn only if g is not 0.
     - `support_vectors` and `norm` are those of the last model, not of the average.
-    - The sample weight multiplies the gradient, and so the probability; a product above the bound counts as the bound.
+    - The sample weight multiplies the gradient, and so the probability, up to the bound.
 
     Examples
     --------

@@ -19,7 +19,7 @@ def _tau(loss: float, k: float, C: float, mode: int) -> float:
 
 
 class KernelPAClassifier(KernelClassifier):
-    """The passive-aggressive classifier with kernels: the smallest change that gives the sample a margin of 1.
+    """The passive-aggressive classifier with kernels: the smallest change of f that gives the sample a margin of 1.
 
     Every margin error becomes a permanent support vector; for long streams use `BPAClassifier` or `SPAClassifier`.
 
@@ -28,7 +28,7 @@ class KernelPAClassifier(KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     C
-        Upper bound of a coefficient (PA-I) or the cost of slack (PA-II).
+        Upper bound on a coefficient (PA-I) or the cost of slack (PA-II).
     mode
         0: PA, 1: PA-I, 2: PA-II, as in river's `linear_model.PAClassifier`.
 
@@ -72,7 +72,7 @@ class KernelPAClassifier(KernelClassifier):
 
 
 class KernelPARegressor(KernelRegressor):
-    """The passive-aggressive regressor with kernels: the smallest change that reduces the error to eps.
+    """The passive-aggressive regressor with kernels: the smallest change of f that reduces the error to eps.
 
     Every sample outside the tube becomes a permanent support vector; for long streams use `BPARegressor` or `SPARegressor`.
 
@@ -81,7 +81,7 @@ class KernelPARegressor(KernelRegressor):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     C
-        Upper bound of a coefficient (PA-I) or the cost of slack (PA-II), in units of the target.
+        Upper bound on a coefficient (PA-I) or the cost of slack (PA-II), in units of the target.
     mode
         0: PA, 1: PA-I, 2: PA-II, as in river's `linear_model.PARegressor`.
     eps

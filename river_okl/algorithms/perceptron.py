@@ -1,4 +1,4 @@
-"""The kernel perceptron, and the randomized budget perceptron that bounds it by forgetting at random."""
+"""The kernel perceptron, and the randomized budget perceptron, which forgets at random."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class KernelPerceptronClassifier(KernelClassifier):
 
 
 class RBPClassifier(KernelClassifier):
-    """The randomized budget perceptron: if the budget is full, a mistake replaces a random support vector.
+    """The randomized budget perceptron: when the budget is full, a mistake replaces a random support vector.
 
     The fastest of the classes (2.7 to 4.7 µs a sample in `benchmarks/results/classes.md`), less accurate than `AhpatronClassifier`.
 

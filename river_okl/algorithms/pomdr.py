@@ -1,4 +1,4 @@
-"""POMDR: optimistic mirror descent, which predicts the next gradient from the last samples, with halving of the budget."""
+"""POMDR: optimistic mirror descent, which predicts the next gradient from recent samples, with halving of the budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from river_okl.model import KernelClassifier, Summand
 
 
 class POMDRClassifier(KernelClassifier):
-    """Optimistic mirror descent with removal: a hint from the last samples corrects each prediction.
+    """Optimistic mirror descent with removal: a hint from recent samples corrects each prediction.
 
     For streams whose consecutive samples are similar. On shuffled data `AhpatronClassifier` is about as accurate in half the
     time (Bananas and Phishing: 88.0 and 89.0 %, against 88.3 and 88.4 %).
@@ -25,26 +25,26 @@ class POMDRClassifier(KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        At this number of support vectors half of them are removed; at least 2.
+        Number of support vectors at which half of them are removed; at least 2.
     radius
         U: f is kept in the ball of this radius.
     hint
-        Number of last samples that the hint averages.
+        Number of recent samples averaged by the hint.
     shrink
         Factor of the learning rate after the first halving.
     horizon
-        T, the length of the stream if known. None: the samples so far.
+        T, the length of the stream if known. None: the number of samples so far.
 
     Notes
     -----
-    - It follows the program of its authors, which differs from the paper in places. The hint is h_t(x) = mean of y_r κ(x_r, x)
-      over the last samples, with a loss or not; the prediction is f(x) + λ_t h_t(x), λ_t = U/√(3 + ΣΔ) with the sum before
-      this sample, and Δ_t = max(0, κ(x_t, x_t) - 2 y_t h_t(x_t)) counts where y_t times it is below 1.
-    - While fewer than 10 ln T support vectors are there, a sample at most 1/√T away from their span is projected on it
-      instead of added. (Δ_t is the same for it; the program takes the projected gradient there, which differs by about 3/√T.)
-    - A halving keeps the older half; each removed coefficient goes to the most similar support vector that stays, f is
-      scaled to norm U, the sum of the Δ starts again from 0, and projections end. It is done at the end of the sample that
-      fills the budget, so there are fewer than `budget` support vectors after every sample.
+    - This class follows the authors' program, which differs from the paper in places. The hint is h_t(x), the mean of
+      y_r κ(x_r, x) over the recent samples, with a loss or not; the prediction is p = f(x) + λ_t h_t(x), λ_t = U/√(3 + ΣΔ)
+      with the sum before this sample; Δ_t = max(0, κ(x_t, x_t) - 2 y_t h_t(x_t)) is added if y_t p < 1.
+    - Below 10 ln T support vectors, a sample at most 1/√T away from their span is projected on it instead of added. (Δ_t is
+      the same; the program uses the projected gradient in it, a difference of about 3/√T.)
+    - A halving keeps the older half; each removed coefficient is added to that of the most similar kept support vector, f is
+      scaled to norm U, ΣΔ restarts from 0, and projections end. It happens with the sample that fills the budget, so there
+      are fewer than `budget` support vectors after every sample.
     - `support_vectors` and `norm` are those of f, without the hint.
     - The sample weight multiplies the step; a sample of weight 0 still counts for the hint.
 
@@ -64,7 +64,7 @@ class POMDRClassifier(KernelClassifier):
     """
 
     _alone = False
-    _merging = {"_hints": "its predictions lean on the last samples of one stream, which several do not have"}
+    _merging = {"_hints": "its predictions depend on the last samples of one stream"}
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class POMDRClassifier(KernelClassifier):
             else:
                 f.add(rate * y * w)
             f.project_on_ball(self.radius)
-            if len(f) >= self.budget:  # >: a step before was interrupted
+            if len(f) >= self.budget:  # >: an earlier step was interrupted
                 self._halve()
         if len(hints) == self.hint:
             hints.remove(hints.oldest())
@@ -130,7 +130,7 @@ class POMDRClassifier(KernelClassifier):
         return (self.shrink if self._halved else 1.0) * self.radius / math.sqrt(3.0 + self._sum_delta)
 
     def _halve(self) -> None:
-        """The older half stays, and takes over the coefficients of the others by similarity."""
+        """Keep the older half; the coefficient of each removed point is added to that of the most similar one."""
         f = self._f
         order = np.argsort(f.births)
         kept, removed = order[: self.budget // 2], order[self.budget // 2 :]

@@ -1,4 +1,4 @@
-"""Projectron and Projectron++: a mistake that the support vectors can nearly express is projected on them."""
+"""Projectron and Projectron++: a mistake near the span of the support vectors is projected on it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from river_okl.model import KernelClassifier
 
 
 class ProjectronClassifier(KernelClassifier):
-    """Projectron: a perceptron that adds a point only if its projection on the support vectors is too far from it.
+    """Projectron: a perceptron that adds a point only if it is too far from the span of the support vectors.
 
-    The perceptron's accuracy from fewer support vectors, in O(B²) per mistake.
+    The perceptron's accuracy with fewer support vectors, in O(B²) per mistake.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ class ProjectronClassifier(KernelClassifier):
     tolerance
         Maximum distance ‖δ‖ from the span of the support vectors at which a point is projected; η in the paper.
     budget
-        Maximum number of support vectors, or a `PerClass`; from then on every mistake is projected. None: as many as the tolerance
-        needs, a finite number for every stream in a bounded domain.
+        Maximum number of support vectors, or a `PerClass`; when it is full, every mistake is projected. None: as many as the
+        tolerance requires, a finite number for every stream in a bounded domain.
 
     Notes
     -----
     - The paper tests ‖δ‖ ≤ η, not ‖δ‖² ≤ η.
     - A point with δ² < 1e-12 κ(x, x) is projected whatever the tolerance.
-    - The paper has no budget; this is that of the experiments of Lu et al. (2016).
+    - The paper has no budget; this one is from the experiments of Lu et al. (2016).
     - The sample weight multiplies the step.
 
     Examples
@@ -74,16 +74,16 @@ class ProjectronPlusPlusClassifier(KernelClassifier):
         A kernel of `river_okl.kernels`. None: `RBF()`.
     tolerance
         Maximum distance ‖δ‖ from the span of the support vectors at which a mistake is projected; η in the paper.
-        0 makes no margin updates.
+        0 disables margin updates.
     budget
-        Maximum number of support vectors, or a `PerClass`; from then on every mistake is projected. None: as many as the tolerance
-        needs.
+        Maximum number of support vectors, or a `PerClass`; when it is full, every mistake is projected. None: as many as the
+        tolerance requires.
 
     Notes
     -----
     - The step on a margin error is τ = min(ℓ/‖Pκ‖², 2 (ℓ - ‖δ‖/η)/‖Pκ‖², 1), taken if ℓ - ‖δ‖/η > 0.
     - The paper tests ‖δ‖ ≤ η, not ‖δ‖² ≤ η. A point with δ² < 1e-12 κ(x, x) is projected whatever the tolerance.
-    - The paper has no budget; this is that of the experiments of Lu et al. (2016).
+    - The paper has no budget; this one is from the experiments of Lu et al. (2016).
     - The sample weight multiplies the step.
 
     Examples
@@ -129,7 +129,7 @@ def _check_tolerance(model: ProjectronClassifier | ProjectronPlusPlusClassifier)
     k = model._f.kernel.constant_self_similarity
     if k is not None and model.tolerance >= math.sqrt(k):
         raise ValueError(
-            f"tolerance is {model.tolerance!r}; it must be below √κ(x, x) = {math.sqrt(k):g}, or nothing would be added"
+            f"tolerance is {model.tolerance!r}; it must be below √κ(x, x) = {math.sqrt(k):g}, or no point is ever added"
         )
 
 

@@ -1,4 +1,4 @@
-"""Zhang & Liao 2019: gradient descent in features from a randomised sketch of the Gram matrix, which follows the stream."""
+"""Zhang & Liao 2019: gradient descent on features from a randomised sketch of the Gram matrix, updated along the stream."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class SkeGDClassifier(KernelClassifier):
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     budget
-        B, the support vectors: the sketch has 3B/4 columns, a fifth of that many of them are the sample of columns that
-        features are made of, and there are B/10 features.
+        B, the number of support vectors: the sketch has 3B/4 columns, a fifth of that many columns are sampled for the
+        features, and there are B/10 features.
     learning_rate
         η, the step; or a `river.optim.schedulers` object.
     horizon
-        T, the length of the stream: the sketch is updated at every ⌊0.3 (T - B)⌋-th margin error. None: at every 100th.
+        T, the length of the stream: the sketch is updated every ⌊0.3 (T - B)⌋ margin errors. None: every 100.
     seed
         Seed of the sketch; None: different in each run.
 
@@ -40,12 +40,11 @@ class SkeGDClassifier(KernelClassifier):
     -----
     - With K the Gram matrix of the B points, S_p a sketch whose rows have one entry ±1 each, and S_m a sample of columns,
       features are φ(x) = Qᵀ k_m(x), Q = (S_pᵀ K S_m)⁺ V_k Σ_k^(1/2) with S_pᵀ K S_p ≈ V_k Σ_k V_kᵀ. The first w is f(x) φ/‖φ‖²
-      at the sample that did not fit into the buffer. Sizes, η and the updates' rhythm are those of the authors' program.
-    - The paper's sketch gets one more row, and all points stay, for their similarities to those that come later. Here the
-      oldest point outside of the sample of columns is replaced by the new one, so that the budget holds and the sketch is that of
-      the points at hand.
-    - The program leaves w as it is when Q becomes Q', although the features change; here f is carried over,
-      w ← Q'⁺ Q w. Its pseudo-inverses cut off singular values at 1e-8; that is relative to the largest one here.
+      at the first sample beyond the buffer. Sizes, η and the update interval are those of the authors' program.
+    - The paper's sketch grows by a row, and all points are kept for their similarities to later ones. Here the new point
+      replaces the oldest one outside the sampled columns, so that the budget holds and the sketch matches the points.
+    - The program keeps w when Q becomes Q', although the features change; here f is carried over, w ← Q'⁺ Q w. Its
+      pseudo-inverses cut off singular values at 1e-8; here that is relative to the largest.
     - If gamma still changes after the switch (`RBF()` and fewer than 200 samples), the features are recomputed from f.
     - The sample weight multiplies the step.
 
@@ -86,9 +85,9 @@ class SkeGDClassifier(KernelClassifier):
         self.seed = seed
         super().__init__(kernel, budget=budget)
         self._rng = check_seed(seed)
-        self._sketch = np.zeros(0, dtype=np.int64)  # of each row of S_p the column of its entry, from 1, with its sign
+        self._sketch = np.zeros(0, dtype=np.int64)  # for each row of S_p the column of its entry, from 1, with its sign
         self._sampled = np.zeros(0, dtype=np.int64)  # whether a point is in the sample of columns
-        self._basis: NDArray[np.float64] = np.zeros((0, 0))  # Q, with rows of 0 for points that are not
+        self._basis: NDArray[np.float64] = np.zeros((0, 0))  # Q, with rows of 0 for points outside the sample
         self._w = np.zeros(0)
         self._gammas: tuple[float, ...] = ()  # of the kernel when the basis was made
         self._t = 0
@@ -117,11 +116,11 @@ class SkeGDClassifier(KernelClassifier):
         elif self._gammas != f.kernel.gammas:
             self._carry_over(f)
         self._errors += 1
-        if self._errors % self._rhythm() == 0:
+        if self._errors % self._interval() == 0:
             self._renew(f)
         self._w = move_in_basis(f, self._basis, self._w, step)
 
-    def _rhythm(self) -> int:
+    def _interval(self) -> int:
         return EVERY if self.horizon is None else max(1, 3 * (self.horizon - self.budget) // 10)
 
     def _row(self) -> int:
@@ -142,7 +141,7 @@ class SkeGDClassifier(KernelClassifier):
         self._set(f, Q, np.outer(values / square if square > 0.0 else 0.0 * values, phi))
 
     def _renew(self, f: Expansion) -> None:
-        """The last sample takes the place of the oldest point outside of the sample of columns, in S_p, too."""
+        """Replace the oldest point outside the sampled columns by the last sample, in S_p, too."""
         outside = np.flatnonzero(self._sampled == 0)
         if not len(outside):
             return

@@ -1,9 +1,9 @@
 """Csató & Opper 2002, Van Vaerenbergh et al. 2012: a sparse online Gaussian process, with predictive uncertainty.
 
-First-order learners update one coefficient a step. This one keeps the posterior of f at a dictionary of points, mean and
-covariance, so that each sample moves all of them as far as they are uncertain: O(B²) a sample, and far fewer points for the
-same accuracy. The equations stand at the head of ``_core/gaussian/posterior.pyx``, the step in ``_core/gaussian/process.pyx``:
-one call, which nothing interrupts half-way.
+First-order learners update one coefficient per step. This one keeps the posterior mean and covariance of f at a dictionary
+of points, so that each sample updates all of them according to their uncertainty: O(B²) per sample, and far fewer points for
+the same accuracy. The equations are at the head of ``_core/gaussian/posterior.pyx``, the step, one uninterruptible call, in
+``_core/gaussian/process.pyx``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from river_okl.predictive import PredictiveClassifier, PredictiveModel, Predicti
 
 
 class SOGP(PredictiveModel):
-    """The step for both tasks."""
+    """Shared by both tasks."""
 
     _f: Process
     _make = Process
@@ -68,7 +68,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
     budget
         Maximum number of points in the dictionary, B. Time and memory are O(B²).
     forgetting
-        λ: each sample moves the posterior towards the prior. 1: nothing is forgotten; 0.999 follows drift.
+        λ: each sample moves the posterior towards the prior. 1: no forgetting; 0.999 follows drift.
     prior_variance
         a, the prior variance: the prior of f is a Gaussian process with covariance a κ.
     noise
@@ -76,12 +76,12 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
 
     Notes
     -----
-    - Two labels: the probit likelihood, its moments matched; `predict_proba_one` is the predictive probability
-      Φ(m/√(1+v)). More: one mean for each label over one covariance, with targets 0 and 1 and Gaussian noise, and a
-      softmax of six times the means. When a third label arrives, the binary posterior is carried over.
-    - The evicted point is the one whose removal changes the mean least, the rule of KRLS-T. Once the dictionary is full,
-      a confidently predicted sample (at least 70 %) adds no point, and one that changes the covariance by less than 1 % of its
-      variance updates the mean alone: both save time.
+    - Two labels: the probit likelihood with moment matching; `predict_proba_one` is the predictive probability
+      Φ(m/√(1+v)). More: one mean per label over one covariance, with targets 0 and 1 and Gaussian noise, and a softmax of
+      six times the means. When a third label arrives, the binary posterior is carried over.
+    - The evicted point is the one whose removal changes the mean least, as in KRLS-T. Once the dictionary is full, a
+      confidently predicted sample (at least 70 %) adds no point, and one that would change the covariance by less than 1 % of
+      its variance updates only the mean: both save time.
     - Forgetting is KRLS-T's "back to the prior".
     - A sample weight w divides the noise by w; the probit's c and b are treated as those of a Gaussian.
 
@@ -116,7 +116,7 @@ class SOGPClassifier(SOGP, PredictiveClassifier):
 
     @locked
     def decision_function_one(self, x: dict[Hashable, Any]) -> Any:
-        """The mean of f, positive if the positive label is predicted; of more than two classes, that of each."""
+        """The mean of f, positive for the positive label; with more than two labels, a dict with the mean of each."""
         means, _ = self._f.predict(x)
         return means[0] if len(means) == 1 else dict(zip(self._labels.names, means, strict=False))
 
@@ -142,7 +142,7 @@ class SOGPRegressor(SOGP, PredictiveRegressor):
     budget
         Maximum number of points in the dictionary, B. Time and memory are O(B²).
     forgetting
-        λ: each sample moves the posterior towards the prior. 1: nothing is forgotten; 0.999 follows drift.
+        λ: each sample moves the posterior towards the prior. 1: no forgetting; 0.999 follows drift.
     prior_variance
         a, the prior variance: the prior of f is a Gaussian process with covariance a κ, in squared units of the target.
     noise
@@ -150,9 +150,9 @@ class SOGPRegressor(SOGP, PredictiveRegressor):
 
     Notes
     -----
-    - With λ < 1 this is KRLS-T and with λ = 1 kernel recursive least squares on a budget, except for two shortcuts that save time: once
+    - With λ < 1 this is KRLS-T and with λ = 1 budgeted kernel recursive least squares, except for two shortcuts that save time: once
       the dictionary is full, a sample whose squared residual is below its predicted variance adds no point, and
-      one that changes the covariance by less than 1 % of its variance updates the mean alone.
+      one that would change the covariance by less than 1 % of its variance updates only the mean.
     - `predict_one(x, with_dist=True)` is the predictive distribution, noise included.
     - Standardise the target: `preprocessing.TargetStandardScaler`.
     - A sample weight w divides the noise by w.

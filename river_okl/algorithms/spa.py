@@ -1,6 +1,6 @@
-"""Lu, Zhao & Hoi 2016: sparse passive-aggressive learning (SPA); a sample is added with a probability that grows with its loss.
+"""Lu, Zhao & Hoi 2016: sparse passive-aggressive learning (SPA); the probability of adding a sample grows with its loss.
 
-The two classes differ in their loss alone, so the update is written once.
+The two tasks differ only in their loss.
 """
 
 from __future__ import annotations
@@ -61,32 +61,31 @@ class SPA(AveragedExpansion):
 
 
 class SPAClassifier(SPA, KernelClassifier):
-    """Sparse passive-aggressive learning, classification: few of the samples with a loss are stored, with probabilities that grow with it.
+    """Sparse passive-aggressive learning, classification: a sample is stored with a probability that grows with its loss.
 
-    Most samples are not stored, and the average of all functions is as sparse as the last. But it learns slowly, and its
-    support set grows by at most alpha/beta of the samples in expectation: use `BPAClassifier` for a hard bound.
+    Few samples are stored, and the average of all functions is as sparse as the last. But it learns slowly, and its
+    support set grows by up to alpha/beta of the samples in expectation: use `BPAClassifier` for a hard bound.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     learning_rate
-        η: a coefficient is at most η/ρ, ρ the probability with which its sample was stored. A `river.optim.schedulers`
-        object is the step itself.
+        η, or a `river.optim.schedulers` object: a coefficient is at most η/ρ, ρ the probability of storing its sample.
     alpha
-        Losses above α count as α in the draw.
+        α: larger losses count as α in the probability.
     beta
-        A sample with loss ℓ is stored with probability ρ = min(α, ℓ)/β. At least α.
+        β ≥ α: a sample with loss ℓ is stored with probability ρ = min(α, ℓ)/β.
     averaged
-        Predict from the average of all functions so far, as the paper does, instead of the last.
+        Predict from the average of all functions so far, as in the paper, instead of the last.
     seed
         Seed of the random numbers; None: different in each run.
 
     Notes
     -----
     - The paper has κ(x, x) = 1; for other kernels τ = min(η/ρ, ℓ/κ(x, x)). Losses up to 1e-9 are ignored.
-    - Updates always use the last function; `support_vectors` and `norm` are its own, not the average's.
-    - α = β → 0 draws every sample with a loss: PA-I with C = η.
+    - Updates always use the last function; `support_vectors` and `norm` are those of the last, not of the average.
+    - α = β → 0 stores every sample with a loss: PA-I with C = η.
     - The sample weight multiplies the step, not the probability.
 
     Examples
@@ -108,24 +107,23 @@ class SPAClassifier(SPA, KernelClassifier):
 
 
 class SPARegressor(SPA, KernelRegressor):
-    """Sparse passive-aggressive learning, regression: few of the samples with a loss are stored, with probabilities that grow with it.
+    """Sparse passive-aggressive learning, regression: a sample is stored with a probability that grows with its loss.
 
-    Most samples are not stored, and the average of all functions is as sparse as the last. But it learns slowly, and its
-    support set grows by at most alpha/beta of the samples in expectation: use `BPARegressor` for a hard bound.
+    Few samples are stored, and the average of all functions is as sparse as the last. But it learns slowly, and its
+    support set grows by up to alpha/beta of the samples in expectation: use `BPARegressor` for a hard bound.
 
     Parameters
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `RBF()`.
     learning_rate
-        η: a coefficient is at most η/ρ, ρ the probability with which its sample was stored. A `river.optim.schedulers`
-        object is the step itself.
+        η, or a `river.optim.schedulers` object: a coefficient is at most η/ρ, ρ the probability of storing its sample.
     alpha
-        Losses above α count as α in the draw, in units of the target.
+        α, in units of the target: larger losses count as α in the probability.
     beta
-        A sample with loss ℓ is stored with probability ρ = min(α, ℓ)/β. At least α.
+        β ≥ α: a sample with loss ℓ is stored with probability ρ = min(α, ℓ)/β.
     averaged
-        Predict from the average of all functions so far, as the paper does, instead of the last.
+        Predict from the average of all functions so far, as in the paper, instead of the last.
     seed
         Seed of the random numbers; None: different in each run.
     eps
@@ -133,10 +131,10 @@ class SPARegressor(SPA, KernelRegressor):
 
     Notes
     -----
-    - The paper is about classification; this is its algorithm with the ε-insensitive loss, as PA for regression. A loss of
-      at most 1e-9 is none.
+    - The paper is about classification; this is its algorithm with the ε-insensitive loss, as in PA for regression. Losses
+      up to 1e-9 are ignored.
     - The average includes all early functions: use `averaged=False` on drifting targets.
-    - Updates always use the last function; `support_vectors` and `norm` are its own, not the average's.
+    - Updates always use the last function; `support_vectors` and `norm` are those of the last, not of the average.
     - The sample weight multiplies the step, not the probability.
 
     Examples

@@ -1,6 +1,6 @@
-"""What several papers share: how they stay within a budget, features of points, linear systems, averages of models.
+"""Shared by several papers: budget maintenance, linear models on features of points, linear systems, averages of models.
 
-All on the core's own loops: one thread, one order of summation.
+Everything uses the core's own loops: one thread, a fixed order of summation.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from river_okl._core.linalg import (
 )
 from river_okl.model import KernelModel
 
-DEPENDENT = 1e-12  # of κ(x, x), or of two such: a δ² or a determinant below it is rounding, and breaks an inverse Gram
-CUT_OFF = 1e-12  # of the largest eigenvalue of a Gram matrix: what is below is rounding
-LARGEST_FEATURE = 1e20  # that z(x) can have of a point, relative to ‖κ(x, ·)‖: eigenvalues below 1e-12 are cut off
-TIE = 1e-9  # relative: values that are closer than that are equal, and age decides
-RIDGE = 1e-8  # of the Gram's diagonal, where its solution is clipped: that makes it unique
-NEGLIGIBLE = 1e-9  # of the largest coefficient: conjugate gradients that move none by more are done
+DEPENDENT = 1e-12  # of κ(x, x), or of the product of two: smaller ALD residuals and determinants are rounding
+CUT_OFF = 1e-12  # of the largest eigenvalue of a Gram matrix: smaller ones are rounding
+LARGEST_FEATURE = 1e20  # bound on z(x), relative to ‖κ(x, ·)‖: eigenvalues below 1e-12 are cut off
+TIE = 1e-9  # relative: values closer than this are tied, and age decides
+RIDGE = 1e-8  # of the Gram matrix's diagonal: makes clipped solutions unique
+NEGLIGIBLE = 1e-9  # of the largest coefficient: smaller conjugate gradient steps end the iteration
 MAX_STEPS = 100  # of conjugate gradients, or of Newton's method
 
 
@@ -39,12 +39,12 @@ MAX_STEPS = 100  # of conjugate gradients, or of Newton's method
 def draw(rng: random.Random, probabilities: NDArray[np.float64]) -> int:
     """A position with these probabilities, from one random number."""
     totals = np.cumsum(probabilities)
-    totals[np.flatnonzero(probabilities)[-1] :] = 1.0  # whatever rounding leaves
+    totals[np.flatnonzero(probabilities)[-1] :] = 1.0  # despite rounding
     return int(np.searchsorted(totals, rng.random(), side="right"))
 
 
 def project_on_others(f: Expansion, p: int) -> None:
-    """p leaves, and its term is replaced by its projection on all others; f keeps the inverse Gram."""
+    """Remove p and add the projection of its term on all others; f must keep the inverse Gram matrix."""
     z, alpha = f.point(p), f.columns[p]
     f.remove(p)
     f.evaluate(z)
@@ -52,7 +52,7 @@ def project_on_others(f: Expansion, p: int) -> None:
 
 
 def nearest(f: Expansion, p: int, n: int) -> list[int]:
-    """The positions of the n support vectors nearest to p in feature space, of all others if there are fewer."""
+    """The positions of the n support vectors (or all, if fewer) nearest to p in feature space."""
     k = f.self_similarities
     distances = np.maximum(0.0, k + k[p] - 2.0 * f.row_of(p))
     distances[p] = np.inf
@@ -64,9 +64,9 @@ def nearest(f: Expansion, p: int, n: int) -> list[int]:
 
 
 def project_on_nearest(f: Expansion, p: int, n: int) -> None:
-    """p leaves, and its term is replaced by its projection on the n nearest others.
+    """Remove p and add the projection of its term on the n nearest others.
 
-    By least squares with eigenvalues below ``CUT_OFF`` cut off, so that duplicates among them do no harm.
+    By least squares, cutting off eigenvalues below ``CUT_OFF``, so that duplicates are harmless.
     """
     chosen = nearest(f, p, n)
     values, vectors = eigen(f.rows_of(chosen)[:, chosen])
@@ -80,9 +80,9 @@ def project_on_nearest(f: Expansion, p: int, n: int) -> None:
 
 
 def merge(f: Expansion, p: int) -> None:
-    """p and the partner m that loses least become one point z = h x_m + (1-h) x_p with the best h (Wang et al., 2012).
+    """Fuse p with its best partner m into z = h x_m + (1-h) x_p with the optimal h (Wang et al., 2012).
 
-    The kernel is Gaussian. z gets the coefficient α_z that makes α_z κ_z the projection of α_m κ_m + α_p κ_p.
+    The kernel is Gaussian, and α_z κ_z the projection of α_m κ_m + α_p κ_p.
     """
     m, h, alpha_z = f.partner(p)
     x_m, x_p = f.point(m), f.point(p)
@@ -97,9 +97,9 @@ def merge(f: Expansion, p: int) -> None:
 
 
 def weights_of_classes(w: NDArray[np.float64], size: int, n_classes: int) -> NDArray[np.float64]:
-    """The weights of linear models, a row for each class (one if there are none), from those of earlier, flat.
+    """The weights of linear models, one row per class (a single row without classes), from earlier, flat weights.
 
-    As an expansion does it: one function for labels ±1 becomes F = ±f/√2, and a class that comes later starts from 0.
+    As in an expansion: one function for labels ±1 becomes F = ±f/√2, and a later class starts from 0.
     """
     W = w.reshape(-1, size)
     if n_classes and len(W) == 1:
@@ -127,7 +127,7 @@ def set_in_basis(f: Expansion, basis: NDArray[np.float64], W: NDArray[np.float64
 
 
 def check_basis(f: Expansion, basis: NDArray[np.float64]) -> None:
-    """ValueError if features are larger than any made of a Gram matrix.  (The next step sets f to wᵀz.)"""
+    """Raise ValueError if features are larger than a Gram matrix allows.  (The next step sets f to wᵀz.)"""
     if not len(basis):
         return
     if not (abs(basis) * np.sqrt(abs(f.self_similarities))[:, None] <= LARGEST_FEATURE).all():
@@ -140,7 +140,7 @@ def check_basis(f: Expansion, basis: NDArray[np.float64]) -> None:
 def solve_with_ridge(K: NDArray[np.float64], b: NDArray[np.float64], ridge: float = 0.0) -> NDArray[np.float64]:
     """(K + ridge I)⁻¹ b by Cholesky, for a vector b or for each row of a matrix.
 
-    The ridge is raised where K is so indefinite by rounding that it has no factor.
+    If K is indefinite by rounding, the ridge is raised until the factorisation exists.
     """
     while True:
         A = K.copy()
@@ -161,9 +161,8 @@ def with_ridge(K: NDArray[np.float64]) -> NDArray[np.float64]:
 def solve_without(f: Expansion, c: NDArray[np.float64], j: int) -> NDArray[np.float64]:
     """The d with d_j = 0 that solves the other equations of K d = c, K the Gram matrix of f with the ridge.
 
-    By conjugate gradients from the inverse that f keeps. That differs from the inverse of K by the ridge, by rounding,
-    and by what f itself adds to the diagonal at points that depend on others: all but a few eigenvalues of the product
-    are 1.
+    By conjugate gradients, preconditioned by the inverse that f keeps. That differs from the inverse of K by the ridge,
+    rounding, and the jitter at dependent points: all but a few eigenvalues of the product are 1.
     """
     ridge = RIDGE * f.self_similarities
     unit = np.zeros(len(c))
@@ -206,9 +205,9 @@ def box_quadratic(
     high: NDArray[np.float64],
     beta: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """argmin ½βᵀHβ - cᵀβ over low ≤ β ≤ high, H positive definite, from a β in the box.
+    """argmin ½βᵀHβ - cᵀβ over low ≤ β ≤ high, H positive definite, starting from a β in the box.
 
-    Newton's method on the variables that are not held at a bound, along the projection of the step on the box.
+    Projected Newton steps on the free variables.
     """
     negligible = 1e-13 * abs(c).max()
     for _ in range(MAX_STEPS):
@@ -236,10 +235,10 @@ def box_quadratic(
 class AveragedExpansion(KernelModel):
     """f̄ = (1/T) Σ_{t≤T} f_t, for algorithms that add support vectors and change nothing else.
 
-    A point that sample t_i brought with coefficient a_i is in T - t_i of the T models: f̄ = Σ (a_i - a_i t_i / T) κ_i.
+    A point added by sample t_i with coefficient a_i is in T - t_i of the T models: f̄ = Σ (a_i - a_i t_i / T) κ_i.
     Output 0 of the expansion has the coefficients a_i, output 1 has a_i t_i. After t samples T = t + 1, and f_1 = 0.
 
-    The class has ``averaged`` and ``_t``, the number of the sample that is learned; ``averaged`` makes ``n_outputs`` 2.
+    The class must define ``averaged`` and ``_t``, the number of the current sample; if averaged, ``n_outputs`` is 2.
     """
 
     averaged: bool

@@ -1,12 +1,12 @@
-"""Wang & Vucetic 2009: the twin vector machine, a support vector machine that is exact on a summary of the stream.
+"""Wang & Vucetic 2009: the twin vector machine, a support vector machine solved exactly on a summary of the stream.
 
-At most B prototypes x_j stand for the samples near the decision boundary, each with the weight s_j^y of the samples of every
-label y that it has taken up. After every sample f is the solution of
+At most B prototypes x_j represent the samples near the decision boundary, each with the weight s_j^y of its samples of
+each label y. After every sample f is the solution of
 
     min  ½‖f‖² + C Σ_j [s_j^+ (1 - f(x_j))_+ + s_j^- (1 + f(x_j))_+],    f = Σ_j β_j κ(x_j, ·)
 
-which ``_core/function/dual.pyx`` finds from the solution before. With more than two labels there is one such function for each, its own
-weight against that of all others, over the same prototypes.
+which ``_core/function/dual.pyx`` finds from the previous solution. With more than two labels there is one such function
+per label, one-vs-rest, over the same prototypes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from river_okl.model import KernelClassifier
 
 Arrays = NDArray[np.float64]
 
-KUHN_TUCKER = 1e-6  # the residual stays below it; |f| above the buffer by less is not above it
+KUHN_TUCKER = 1e-6  # bound on the residual, and the tolerance of comparing |f| with the buffer
 
 
 class TVMClassifier(KernelClassifier):
@@ -42,28 +42,28 @@ class TVMClassifier(KernelClassifier):
     budget
         Maximum number of prototypes, B. A step costs O(B²) or more, and memory is O(B²).
     C
-        The cost of a unit of hinge loss of a sample, as in a batch support vector machine.
+        The cost of the hinge loss, as in a batch support vector machine.
     buffer
-        A sample with y f(x) above the buffer is far from the decision boundary, and is skipped. At least 1, the margin.
+        A sample with y f(x) above the buffer is far from the decision boundary and is skipped. At least 1, the margin.
     merging
-        Which two prototypes are fused if there are more than B: "global", the pair of lowest cost (Notes); "nearest", the new
+        Which two prototypes are fused if there are more than B: "global", the pair with the lowest cost (Notes); "nearest", the new
         sample and its nearest prototype.
 
     Notes
     -----
-    - The papers' full text was not at hand: this follows their abstracts. What they leave open is our choice: the buffer, the
-      costs of merging, and more than two labels. There is no bias.
-    - A sample far from the boundary is skipped only if it is on the correct side. Otherwise, with buffer=1, the model may keep the
-      wrong label for a whole region: on Bananas (γ = 0.5, C = 10) five of six orders of
-      the stream ended with 13 to 28 % errors instead of 10.
-    - A sample that is a prototype already only adds its weight. If there are more than B prototypes, the one of largest |f(x_j)|
-      is evicted if that is above the buffer. Otherwise two are fused into their weighted mean; "global" takes the pair with the
-      least s_i s_j/(s_i + s_j) ‖κ_i - κ_j‖², a distance in feature space because |f(x_i) - f(x_j)| ≤ ‖f‖ ‖κ_i - κ_j‖.
+    - The papers' full text was not available: this follows their abstracts. The buffer, the cost of merging, and the
+      extension to more than two labels are our choices. There is no bias term.
+    - A sample far from the boundary is skipped only if it is on the correct side. Otherwise, with buffer=1, the model may keep
+      the wrong label for a whole region: on Bananas (γ = 0.5, C = 10), five of six orders of the stream ended with 13 to 28 %
+      errors instead of 10.
+    - A sample equal to a prototype only adds its weight. If there are more than B prototypes, the one with the largest |f(x_j)|
+      is evicted if that is above the buffer. Otherwise two are fused into their weighted mean; "global" chooses the pair with
+      the lowest s_i s_j/(s_i + s_j) ‖κ_i - κ_j‖², a distance in feature space because |f(x_i) - f(x_j)| ≤ ‖f‖ ‖κ_i - κ_j‖.
     - A fused prototype has the features of both: a stream with ever-new feature names makes the model grow.
-    - With more than two labels there is one function for each against all others, and half the lead of one score over another
-      takes the place of f(x), which it is for two. The scores are these functions divided by √2.
-    - The dual is solved by coordinate steps and Newton's method on the variables off their bounds, to a residual of the
-      Kuhn-Tucker conditions of 1e-10 or the rounding of f, which with huge weights may be more.
+    - With more than two labels there is one function per label, one-vs-rest, and half the difference of two scores replaces
+      f(x), to which it is equal for two. The scores are these functions divided by √2.
+    - The dual is solved by coordinate steps and Newton's method on the free variables, to a residual of the Kuhn-Tucker
+      conditions of 1e-10, or the rounding of f, which may be larger with huge weights.
     - The sample weight multiplies C.
 
     Examples
@@ -116,7 +116,7 @@ class TVMClassifier(KernelClassifier):
         return {"buffer"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
-        margin = y * (f.value() if self._settle() else p)  # settled anew, f is not the one of p
+        margin = y * (f.value() if self._settle() else p)  # if solved again, f has changed since p
         if w == 0.0 or f.self_similarity <= 0.0 or self._is_beyond(margin):
             return
         label = f.direction[0][0] if f.n_classes else int(y > 0.0)
@@ -144,7 +144,7 @@ class TVMClassifier(KernelClassifier):
         return distance > self.buffer + KUHN_TUCKER
 
     def _same(self, f: Expansion) -> int:
-        """The prototype that the last sample is, or -1."""
+        """The prototype equal to the last sample, or -1."""
         if not len(f):
             return -1
         distances = _squared_distances(f.self_similarities, f.row, f.self_similarity)
@@ -152,7 +152,7 @@ class TVMClassifier(KernelClassifier):
         return i if distances[i] == 0.0 else -1
 
     def _plan(self, masses: Arrays, K: Arrays, most: int) -> tuple[list[int], Arrays, Arrays, Arrays]:
-        """What ``_commit`` takes so that the prototypes of f, which have these weights, become one less if they are too many."""
+        """The arguments of ``_commit`` that reduce the prototypes of f, which have these weights, by one if necessary."""
         f, beta = self._f, self._beta()
         leaving = self._leaving(f, K, masses, beta) if len(f) > most else []
         if leaving:
@@ -166,9 +166,9 @@ class TVMClassifier(KernelClassifier):
         return leaving, masses, K, self._solution(masses, K, beta)
 
     def _leaving(self, f: Expansion, K: Arrays, masses: Arrays, columns: Arrays) -> list[int]:
-        """The one prototype that leaves, or the two that become one, the older first."""
+        """The prototype to evict, or the two to fuse, the older first."""
         distances = _distances(symmetric_times_rows(K, np.ascontiguousarray(columns.T)))
-        farthest = f.oldest_of_least(-distances, KUHN_TUCKER / TIE)  # what f is not known better than is a tie
+        farthest = f.oldest_of_least(-distances, KUHN_TUCKER / TIE)  # within the solver's tolerance it is a tie
         if self._is_beyond(float(distances[farthest])):
             return [farthest]
         if self.merging == "nearest":
@@ -181,7 +181,7 @@ class TVMClassifier(KernelClassifier):
         return solution
 
     def _commit(self, leaving: list[int], masses: Arrays, K: Arrays, beta: Arrays) -> None:
-        """f becomes the solution; where two leave, the last sample is what they become."""
+        """Make f the solution; if two prototypes are removed, the last sample is their fusion."""
         f = self._f
         self._settled = False
         for i in sorted(leaving, reverse=True):
@@ -193,12 +193,12 @@ class TVMClassifier(KernelClassifier):
         self._settled = True
 
     def _shrink(self, most: int) -> None:
-        """At most so many prototypes."""
+        """Reduce the prototypes to this number."""
         while len(self._f) > most:
             self._commit(*self._plan(self._mass, self._gram, most))
 
     def _unit(self) -> float:
-        """What β is multiplied by in f: with classes a margin is (F_y - F_r)/√2, that of two is f for F = ±f/√2."""
+        """The factor of β in f: with classes a margin is (F_y - F_r)/√2, which is f for two labels, F = ±f/√2."""
         return math.sqrt(0.5) if self._f.n_classes else 1.0
 
     def _beta(self) -> Arrays:
@@ -206,9 +206,9 @@ class TVMClassifier(KernelClassifier):
         return columns
 
     def _settle(self) -> bool:
-        """f is the solution for its prototypes again, if it was not: whether it was not.
+        """Solve for f again if γ has changed, a label is new, or a step was interrupted; returns whether it did.
 
-        Not if γ has moved, a label is new, or a step was interrupted; what f and the weights do not share then is dropped.
+        Prototypes that are not in both f and the weights are dropped.
         """
         f = self._f
         n_labels = max(2, f.n_classes)
@@ -226,7 +226,7 @@ class TVMClassifier(KernelClassifier):
         return True
 
     def _reorder(self, order: list[int]) -> None:
-        """Label c is what label order[c] was, and f the solution again."""
+        """Permute the labels (c becomes what order[c] was) and solve again."""
         mass = np.zeros((len(self._mass), len(order)))
         for label, before in enumerate(order):
             if before < self._mass.shape[1]:
@@ -242,14 +242,14 @@ class TVMClassifier(KernelClassifier):
             raise ValueError(f"weights of shape {self._mass.shape} for {n} prototypes")
         if not all(type(gamma) is float for gamma in self._gammas):
             raise ValueError(f"bandwidths of {self._gammas!r:.100}")
-        if self._settled:  # otherwise a step was interrupted, and the next one makes them agree
+        if self._settled:  # otherwise a step was interrupted, and the next one restores consistency
             k = self._f.self_similarities
             right = np.array_equal(self._births, self._f.births) and np.array_equal(self._gram.diagonal(), k)
             if not right or (self._gram != self._gram.T).any() or (self._gram**2 > 1.000001 * np.outer(k, k)).any():
-                raise ValueError(f"a Gram matrix that is not that of {len(self._f)} prototypes")
+                raise ValueError(f"a Gram matrix that does not match {len(self._f)} prototypes")
 
     def _check(self) -> None:
-        """The invariants, by brute force; tests call it."""
+        """Check the invariants by brute force; for tests."""
         f, C = self._f, self.C
         f._check()
         assert self._settled and len(f) <= self.budget
@@ -259,7 +259,7 @@ class TVMClassifier(KernelClassifier):
 
 
 def _distances(scores: Arrays) -> Arrays:
-    """How far from the decision boundary points with these scores are, in columns: |f|, or half the lead of the largest."""
+    """Distances from the decision boundary, given scores in columns: |f|, or half the lead of the largest."""
     if len(scores) == 1:
         size: Arrays = abs(scores[0])
         return size
@@ -269,14 +269,14 @@ def _distances(scores: Arrays) -> Arrays:
 
 
 def _squared_distances(k: Arrays, row: Arrays, k_x: float) -> Arrays:
-    """‖κ_i - κ_x‖² of points with these κ(z_i, z_i) and κ(z_i, x); 0 if it is rounding."""
+    """‖κ_i - κ_x‖² of points with these κ(z_i, z_i) and κ(z_i, x); rounding becomes 0."""
     distances = k + k_x - 2.0 * row
     distances[distances <= DEPENDENT * (k + k_x)] = 0.0
     return distances
 
 
 def _without(n: int, leaving: list[int]) -> NDArray[np.intp]:
-    """Which of n positions stand where, after ``Expansion.remove`` of these from the last to the first."""
+    """The order of n positions after ``Expansion.remove`` of these from the last to the first."""
     order = list(range(n))
     for i in sorted(leaving, reverse=True):
         order[i] = order[-1]
@@ -285,13 +285,13 @@ def _without(n: int, leaving: list[int]) -> NDArray[np.intp]:
 
 
 def _joined(rows: Arrays, order: NDArray[np.intp], pair: list[int]) -> Arrays:
-    """Rows in this order, and then the sum of two that are not in it."""
+    """Rows in this order, followed by the sum of a pair not in it."""
     i, j = pair
     return np.concatenate([rows[order], rows[i : i + 1] + rows[j : j + 1]])
 
 
 def _show_mean(f: Expansion, pair: list[int], weights: Arrays) -> None:
-    """The weighted mean of two prototypes becomes the last sample."""
+    """Evaluate f at the weighted mean of two prototypes, which makes it the last sample."""
     i, j = pair
     share = float(weights[i] / (weights[i] + weights[j]))
     mean, rest = {name: share * value for name, value in f.point(i).items()}, 1.0 - share

@@ -106,7 +106,7 @@ def dumps(model: Any) -> bytes:
     """What ``save`` writes, as bytes, to send models: they are smaller than the model and execute no code."""
     writer = Writer(_described)
     if not _is_model(model):
-        raise CheckpointError(_refusal("it", model))
+        raise CheckpointError(_rejection("it", model))
     return pack(models.document(writer(model, "it")), writer.arrays)
 
 
@@ -144,7 +144,7 @@ def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
         return wrappers.described(value, where, write)
     if kind in models.class_names():
         return models.described(value, where, write)
-    raise CheckpointError(_refusal(where, value))
+    raise CheckpointError(_rejection(where, value))
 
 
 def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
@@ -156,7 +156,7 @@ def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
     raise CheckpointError(f"it uses {name!r:.100}, neither a class of this river_okl nor a supported one of river")
 
 
-def _refusal(where: str, value: Any) -> str:
+def _rejection(where: str, value: Any) -> str:
     known = ", ".join(sorted(cls.__name__ for cls in wrappers.SPECS))
     return (
         f"{where} is {shown(value)}, {kind_of(value)}: use pickle for this model, as a checkpoint holds the "

@@ -1,7 +1,7 @@
-"""``python -m river_okl``: the command that races models over a stream.
+"""``python -m river_okl``: the command that benchmarks models on a stream.
 
-What the user writes becomes a stream (``files.py``) and models (``lookup.py``), ``race.py`` lets them run, and a table,
-JSON or a picture comes out.
+Arguments become a stream (``files.py``) and models (``lookup.py``), ``race.py`` runs them, and the result is a table,
+JSON or a picture.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import river_okl
 
-if TYPE_CHECKING:  # all else is imported when it is needed: --help and --version shall not wait for it
+if TYPE_CHECKING:  # everything else is imported when needed, so that --help and --version are fast
     from river_okl.cli.race import Result
     from river_okl.files import Stream
 
@@ -49,7 +49,7 @@ REGRESSORS = (
     "neighbors.KNNRegressor",
 )
 
-ENDLESS = 20_000  # samples of a generated stream, which has no end of its own
+ENDLESS = 20_000  # samples taken from an infinite generator
 
 
 def _table(results: list[Result], regression: bool) -> None:
@@ -66,9 +66,7 @@ def _table(results: list[Result], regression: bool) -> None:
         ]
         for result in sorted(results, key=lambda result: result.error)
     ]
-    width = (
-        shutil.get_terminal_size().columns if sys.stdout.isatty() else 200
-    )  # in a file, lines are as long as they are
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 200  # in a file, lines may be long
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     if sum(widths) + 3 * len(widths) + 1 > width:
         print(", ".join(header[1:]))
@@ -92,7 +90,7 @@ def _table(results: list[Result], regression: bool) -> None:
     for row in rows:
         table.add_row(*row)
     console = Console(width=width)
-    with console.capture() as text:  # its own writing would exit if nobody reads
+    with console.capture() as text:  # printing directly would exit on a closed pipe
         console.print(table)
     print(text.get(), end="")
 
@@ -121,32 +119,32 @@ def _json(stream: Stream, results: list[Result], regression: bool, complete: boo
 
 
 HELP = """\
-Race models over a stream: each predicts every sample and then learns it. The table at the end has the accuracy of
-those predictions (regression: their mean absolute error), the time of one prediction and one update, the number of
-support vectors and the memory of the model.
+Benchmark models on a stream, test-then-train: each model predicts every sample before learning it. The table shows the
+accuracy (regression: the mean absolute error), the time of one prediction plus one update, the number of support
+vectors and the memory of the model.
 """
 
-# Paragraphs, and pairs of what is written and what it means.
+# Paragraphs, and pairs of an argument and its meaning.
 DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
     (
         "data",
         (
             ("--data Phishing", "a data set of river.datasets, downloaded if necessary"),
-            ("--data 'Waveform(seed=1)'", f"a generator of river.datasets.synth: {ENDLESS:,} samples of it"),
-            ("--data a9a", "a data set of river_okl.datasets: LIBSVM's by their names"),
+            ("--data 'Waveform(seed=1)'", f"{ENDLESS:,} samples of a generator of river.datasets.synth"),
+            ("--data a9a", "a data set of river_okl.datasets: LIBSVM sets by name"),
             ("""--data 'LIBSVM("a9a", part="both")'""", "the same, with parameters"),
-            ("--data sales.csv --target price", "a CSV file (the target is the last column if none is named)"),
-            ("--data sales.csv --drop id", "without a column"),
+            ("--data sales.csv --target price", "a CSV file (the default target is the last column)"),
+            ("--data sales.csv --drop id", "the same without a column"),
             ("--data data.libsvm", "label index:value index:value ..."),
             ("--data -", "standard input, as CSV or libsvm"),
-            "Files, and standard input, may be packed by gzip, bzip2 or xz; the fields of a CSV file are separated by "
-            "commas, semicolons, tabs or |; without a header its columns are 1, 2, ...",
-            "In a CSV file, columns of numbers are features, and every value of another column is a feature that is 0 "
-            "or 1. Empty cells, NA, NaN and ? are left out, in columns of numbers NULL, None, N/A and - as well; 1,234 "
-            "is a number; rows without a target are skipped. A target of more than 20 different numbers, or of "
-            "fractions, is a regression, anything else is a classification, unless --task is given. Of two labels the "
-            "larger is positive; more than two are taught one against the rest if a model needs that. Numbers are "
-            "scaled (StandardScaler) for all models alike, outside their time; words and sparse data are not.",
+            "Files and standard input may be compressed by gzip, bzip2 or xz. The fields of a CSV file are separated "
+            "by commas, semicolons, tabs or |; without a header its columns are 1, 2, ...",
+            "Numeric columns of a CSV file are features; other columns are one-hot encoded. Empty cells, NA, NaN and ? "
+            "are missing values, in numeric columns also NULL, None, N/A and -; 1,234 is a number; rows without a "
+            "target are skipped. A target with fractions or more than 20 different numbers means regression, any other "
+            "classification, unless --task is given. The larger of two labels is positive; binary classifiers learn "
+            "more than two one-vs-rest. Numeric columns are standardised for all models alike, outside the measured "
+            "time; strings and sparse data are not.",
         ),
     ),
     (
@@ -155,7 +153,7 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             ("OLRDClassifier", "a class of river_okl or of river"),
             ("tree.HoeffdingTreeClassifier", "the same with river's module"),
             ("'OLRDClassifier(budget=50, seed=1)'", "with parameters: constants, kernels, losses, schedulers"),
-            ("'OLRDClassifier(0.8 * RBF() + 0.2 * Linear(), loss=Log())'", "kernels add up"),
+            ("'OLRDClassifier(0.8 * RBF() + 0.2 * Linear(), loss=Log())'", "a sum of kernels"),
         ),
     ),
     (
@@ -176,7 +174,7 @@ class _Parser(argparse.ArgumentParser):
         _fail(message)
 
     def format_help(self) -> str:
-        """Argparse's own, and DETAILS as wide as the terminal."""
+        """Argparse's help, followed by DETAILS wrapped to the terminal."""
         width = max(30, min(shutil.get_terminal_size().columns, 100) - 2)
         lines = [super().format_help()]
         for title, entries in DETAILS:
@@ -209,10 +207,10 @@ def _parser() -> argparse.ArgumentParser:
         "models",
         nargs="*",
         metavar="MODEL",
-        help="models to race, with parameters if you like; without any, a few of ours and of river's",
+        help="models, optionally with parameters (default: a selection of river_okl's and river's)",
     )
     parser.add_argument("--data", default="Bananas", metavar="DATA", help="a data set, a file, or - (default: Bananas)")
-    parser.add_argument("--target", metavar="COLUMN", help="the column of a CSV file that is to be predicted")
+    parser.add_argument("--target", metavar="COLUMN", help="the column of a CSV file to predict")
     parser.add_argument(
         "--drop", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated"
     )
@@ -220,18 +218,27 @@ def _parser() -> argparse.ArgumentParser:
         "--task",
         choices=("classification", "regression"),
         metavar="TASK",
-        help="classification or regression, for a file whose target may be either",
+        help="classification or regression, for a file whose target could be either",
     )
     parser.add_argument("--samples", type=_whole, metavar="N", help="stop after N samples")
     parser.add_argument(
         "--budget",
         type=_whole,
         metavar="B",
-        help="support vectors, for every model that has a budget and was not given one",
+        help="maximum number of support vectors, for models with a budget parameter that is not given",
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="the same for models that draw (default: 1)")
     parser.add_argument(
-        "--workers", type=_whole, metavar="N", help="learn on N processes, merged in rounds; needs river_okl[ray]"
+        "--seed",
+        type=int,
+        default=1,
+        metavar="S",
+        help="random seed, for models with a seed parameter that is not given (default: 1)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_whole,
+        metavar="N",
+        help="learn in N processes, merged after each round; needs river_okl[ray]",
     )
     parser.add_argument("--plot", metavar="FILE", help="save the learning curves as a picture (.png, .svg, .pdf)")
     parser.add_argument("--json", action="store_true", help="print everything, with the curves, as JSON")
@@ -252,8 +259,8 @@ def main(argv: list[str] | None = None) -> None:
             _run(_parser().parse_args(argv))
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as ``head``, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the exit
+    except BrokenPipeError:  # the reader, such as ``head``, has closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         raise SystemExit(141) from None  # 128 + SIGPIPE
     except (
         OSError,
@@ -262,7 +269,7 @@ def main(argv: list[str] | None = None) -> None:
         ValueError,
         TypeError,
         ImportError,
-    ) as error:  # of the data, in its own words
+    ) as error:  # bad data or arguments, in the words of the library
         _fail(str(error) or type(error).__name__)
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # 128 + SIGINT, as shells have it
@@ -273,7 +280,7 @@ def _run(options: argparse.Namespace) -> None:
     from river_okl.cli import lookup
     from river_okl.cli.race import on_workers, race
 
-    if options.plot:  # what is wrong with the picture is said before the race, not after it
+    if options.plot:  # an unusable file name fails before the benchmark, not after it
         try:
             from river_okl.cli import plot
         except ImportError:
@@ -295,7 +302,7 @@ def _run(options: argparse.Namespace) -> None:
         with contextlib.redirect_stdout(sys.stderr):
             results = on_workers(
                 models,
-                files.Again(lambda: itertools.islice(stream.samples, samples)),  # for every model anew
+                files.Again(lambda: itertools.islice(stream.samples, samples)),  # restarts for every model
                 workers=options.workers,
                 every=max(500, min(10_000, (size or 10**6) // (10 * options.workers))),
                 regression=regression,
@@ -303,7 +310,7 @@ def _run(options: argparse.Namespace) -> None:
                 progress=sys.stderr.isatty(),
             )
     else:
-        # A data set that is downloaded prints so, and stdout is for results.
+        # A download prints a message, and stdout is for results.
         with files.Progress(size) as progress, contextlib.redirect_stdout(sys.stderr):
             results = race(
                 models,

@@ -1,7 +1,7 @@
-"""What a user of the command writes, as objects: ``a9a``, ``sales.csv``, ``OLRDClassifier(RBF(gamma=0.5), budget=50)``.
+"""Arguments of the command as objects: ``a9a``, ``sales.csv``, ``OLRDClassifier(RBF(gamma=0.5), budget=50)``.
 
-Names are looked up among known classes and their parameters are constants or calls of known classes: nothing that is
-written is ever run as a program.
+Names are looked up among known classes, and parameters are constants or calls of known classes: no argument is ever
+executed as code.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def find_stream(text: str, target: str | None, drop: Sequence[str] = (), task: s
         raise UsageError(f"there is no file {text}")
     for option, value in (("--target", target), ("--drop", drop)):
         if value:
-            raise UsageError(f"{option} names a column of a CSV file, and {text} is no file")
+            raise UsageError(f"{option} names a column of a CSV file, and {text} is not a file")
     stream = _find_data_set(text)
     if task is not None and (task == "regression") != (stream.task == REGRESSION):
-        raise UsageError(f"--task {task} is for files, and {text} is a data set for {stream.task}")
+        raise UsageError(f"--task {task} applies to files, and {text} is a data set for {stream.task}")
     return stream
 
 
@@ -49,7 +49,7 @@ def _find_data_set(text: str) -> Stream:
     known: Names = {}
     for module in (river.datasets, river.datasets.synth, datasets):
         known |= _classes(module, river.datasets.base.Dataset)
-    if text in datasets.SETS:  # cod-rna is no name in Python
+    if text in datasets.SETS:  # cod-rna is not a Python identifier
         data: Any = datasets.LIBSVM(text)
     else:
         data = read_object(text, "data set", known, {}, {})
@@ -76,13 +76,13 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
     text
         What the user wrote.
     what
-        What it should be, for errors.
+        What it should be, for error messages.
     known
-        The classes that it may be.
+        The accepted classes.
     inside
-        The classes that its parameters may be.
+        The classes accepted as parameters.
     defaults
-        Values of parameters that the class may have and the text does not name.
+        Values of parameters that the text omits, used if the class has them.
 
     """
     try:
@@ -103,7 +103,7 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
 
 
 def _dotted(node: ast.expr) -> str:
-    """``a.b`` as text, or "" for anything that is no name."""
+    """``a.b`` as text, or "" if the node is not a name."""
     if isinstance(node, ast.Attribute):
         before = _dotted(node.value)
         return before and f"{before}.{node.attr}"
@@ -153,7 +153,7 @@ def _make(cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _classes(module: Any, *kinds: type) -> Names:
-    """The classes of these kinds that a module shows."""
+    """The public, concrete classes of these kinds in a module."""
     return {
         name: value
         for name, value in vars(module).items()
@@ -162,7 +162,7 @@ def _classes(module: Any, *kinds: type) -> Names:
 
 
 def _known_models() -> Names:
-    """Ours, and river's with and without their module; ours if a name is in both."""
+    """Our models, and river's with and without the module; ours takes precedence."""
     known: Names = {}
     for module in MODEL_MODULES:
         for name, cls in _classes(importlib.import_module(f"river.{module}"), base.Classifier, base.Regressor).items():
@@ -171,7 +171,7 @@ def _known_models() -> Names:
 
 
 def _known_parameters() -> Names:
-    """What parameters may be besides constants: budgets, kernels, losses, schedulers, optimizers."""
+    """Classes accepted as parameters: budgets, kernels, losses, schedulers, optimizers."""
     known: Names = {}
     for prefix, module, kind in (
         ("optim.losses", river.optim.losses, river.optim.losses.Loss),
@@ -187,7 +187,7 @@ def _known_parameters() -> Names:
 
 
 def find_models(texts: Iterable[str], task: str, budget: int | None, seed: int | None) -> dict[str, Any]:
-    """The models of a race by what the user calls them, ready for the task."""
+    """The models by their argument, wrapped for the task if necessary."""
     known = _known_models()
     inside = known | _known_parameters()
     defaults = {name: value for name, value in (("budget", budget), ("seed", seed)) if value is not None}

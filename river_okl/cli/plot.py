@@ -1,6 +1,6 @@
-"""Pictures of models and races; needs matplotlib (``pip install 'river_okl[plot]'``).
+"""Plots of models and benchmarks; needs matplotlib (``pip install 'river_okl[plot]'``).
 
-* `decision_surface` - what a model of two features has learned, with its support vectors.
+* `decision_surface` - the predictions of a model of two features, with its support vectors.
 * `learning_curves` - error, support vectors and time per sample along a stream.
 """
 
@@ -30,8 +30,8 @@ __all__ = ["check_file", "decision_surface", "learning_curves"]
 NEGATIVE, POSITIVE = (
     "#2166ac",
     "#b2182b",
-)  # the ends of the colour map RdBu_r, which colour-blind readers can distinguish
-# Okabe and Ito's colours, without yellow, which is too faint for a line
+)  # the ends of the colour-blind-safe colour map RdBu_r
+# Okabe and Ito's palette without yellow, which is too faint for lines
 COLORS = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"
 
 
@@ -42,23 +42,23 @@ def decision_surface(
     ax: Axes | None = None,
     resolution: int = 150,
 ) -> Axes:
-    """Draw what a model of two features predicts, and its support vectors.
+    """Draw the predictions of a model of two features, and its support vectors.
 
-    The colour is the score, the line is where it is 0. Support vectors are rings, the larger the larger their
-    coefficient, in the colour of its sign. With more than two labels the colour is the predicted label, and a ring has
-    the colour of the label that it speaks for most.
+    The background colour is the score, the line is its zero level set. Support vectors are rings: the size is that of
+    the coefficient, the colour its sign. With more than two labels the background is the predicted label, and a ring
+    has the colour of the label with its largest coefficient.
 
     Parameters
     ----------
     model
-        A model of river_okl, or a pipeline that ends in one. The picture is in the features that the model itself
-        sees, which a pipeline has transformed.
+        A model of river_okl, or a pipeline that ends in one. The axes are the model's own inputs, after the
+        transformations of the pipeline.
     samples
         Samples to draw as dots, before the pipeline transforms them.
     ax
-        Where to draw; a new figure by default.
+        The axes to draw on; a new figure by default.
     resolution
-        Points of the grid on either axis.
+        Number of grid points per axis.
 
     Returns
     -------
@@ -137,9 +137,9 @@ def decision_surface(
 
 
 def _scores(ax: Axes, across: Grid, up: Grid, scores: Grid, *, centred: bool) -> None:
-    """One score at every point, and a line of the points with 0 if that means something."""
+    """The score at every point, and its zero level set if centred."""
     if centred:
-        # The far ends of the scores would leave no colour for what is near the line.
+        # Clipped: extreme scores would leave no contrast near the decision boundary.
         most = max(float(np.quantile(np.abs(scores), 0.95)), 1e-9)
         levels = np.linspace(-most, most, 21)
         surface = ax.contourf(
@@ -152,7 +152,7 @@ def _scores(ax: Axes, across: Grid, up: Grid, scores: Grid, *, centred: bool) ->
 
 
 def _regions(ax: Axes, across: Grid, up: Grid, scores: Grid, colors: dict[Any, str]) -> None:
-    """The label that is predicted at every point, from the scores of all, and lines where two are as large."""
+    """The predicted label at every point, from the scores of all labels, and the boundaries between labels."""
     for c, color in enumerate(colors.values()):
         lead = scores[:, :, c] - np.delete(scores, c, axis=2).max(axis=2)
         if lead.max() >= 0.0:
@@ -164,14 +164,14 @@ def _regions(ax: Axes, across: Grid, up: Grid, scores: Grid, colors: dict[Any, s
 
 
 def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figure:
-    """Draw the error, the support vectors and the time per sample of the models of a race.
+    """Draw the error, the support vectors and the time per sample of models along a stream.
 
     Parameters
     ----------
     results
-        What `river_okl.cli.race.race` returns.
+        The results of `river_okl.cli.race.race`.
     error
-        What the error is called.
+        Title of the error's panel.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figur
     figure = Figure(figsize=(4.2 * len(panels), 4.2), layout="constrained")
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for ax, (title, name) in zip(axes, panels, strict=True):
-        # Lines on top of each other stay visible if the later ones are thinner.
+        # Coinciding lines differ in style.
         for result, color, style in zip(results, itertools.cycle(COLORS), _styles(), strict=False):
             curve = [(point.samples, getattr(point, name)) for point in result.curve]
             if all(value is None for _, value in curve):
@@ -209,12 +209,12 @@ def learning_curves(results: Sequence[Result], *, error: str = "error") -> Figur
 
 
 def _styles() -> Iterable[str]:
-    """A line style for each round of the colours."""
+    """A line style for each cycle of the colours."""
     return itertools.cycle(style for style in ("-", "--", ":") for _ in COLORS)
 
 
 def check_file(name: str) -> None:
-    """Raise if a picture cannot be saved under this name."""
+    """Raise if a figure cannot be saved under this name."""
     path = pathlib.Path(name)
     formats = Figure().canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:

@@ -1,8 +1,7 @@
-"""Racing models over a stream: what ``python -m river_okl`` does.
+"""Test-then-train of several models on one stream: what ``python -m river_okl`` does.
 
-A race reads a stream once, in blocks of samples.  Every model goes through a block, predicting each sample before it
-learns it, and then the next block is read: memory does not grow with the stream, and all models have seen the same
-samples at any time.
+The stream is read once, in blocks of samples. Every model predicts and then learns each sample of a block before the
+next block is read: memory does not grow with the stream, and all models have always seen the same samples.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from river_okl.files import Sample, Scaled, UsageError
 
 __all__ = ["Point", "Result", "on_workers", "race"]
 
-# The processor's time, which other programs do not lengthen, if the system measures it finely (Windows does not).
+# CPU time, which other programs do not lengthen, if its resolution is fine enough (on Windows it is not).
 CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
 
 
@@ -36,13 +35,13 @@ class Point:
 
 @dataclasses.dataclass
 class Scaler:
-    """A StandardScaler of all features, or of those that are named."""
+    """A StandardScaler of all features, or of the named ones."""
 
     names: Scaled
     scaler: Any = dataclasses.field(default_factory=preprocessing.StandardScaler)
 
     def __call__(self, x: dict[Any, Any]) -> dict[Any, Any]:
-        """A sample is learned and scaled."""
+        """Learn a sample and return it scaled."""
         if isinstance(self.names, bool):
             chosen = x if self.names else {}
         else:
@@ -51,7 +50,7 @@ class Scaler:
             self.scaler.learn_one(chosen)
         except TypeError:
             for name, value in chosen.items():
-                number(name, value)  # or an error that names it
+                number(name, value)  # raises an error that names the feature
             raise
         return {**x, **self.scaler.transform_one(chosen)}
 
@@ -61,7 +60,7 @@ class Scaler:
 
 @dataclasses.dataclass
 class Result:
-    """A model of a race and how it did."""
+    """A model and its performance."""
 
     name: str
     model: Any
@@ -69,26 +68,26 @@ class Result:
     totals: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
     """Samples, errors and seconds after each block."""
     complete: bool = True
-    """False after Ctrl-C, which ends a race before its stream."""
+    """False if Ctrl-C ended the run before the stream did."""
 
     @property
     def samples(self) -> int:
-        """How many samples the model has predicted and learned."""
+        """Number of samples predicted and learned."""
         return self.totals[-1][0] if self.totals else 0
 
     @property
     def error(self) -> float:
-        """The rate of wrong predictions, or in regression the mean absolute error."""
+        """The error rate, or in regression the mean absolute error."""
         return self.totals[-1][1] / self.samples if self.totals else 0.0
 
     @property
     def microseconds(self) -> float:
-        """The mean time of predict_one and learn_one together for one sample, in µs."""
+        """Mean time of predict_one plus learn_one, in µs per sample."""
         return 1e6 * self.totals[-1][2] / self.samples if self.totals else 0.0
 
     @property
     def support_vectors(self) -> int | None:
-        """How many support vectors the model has; None for a model that is made of something else."""
+        """Number of support vectors; None for models without any."""
         model = self.model
         if isinstance(model, preprocessing.TargetStandardScaler):
             model = model.regressor
@@ -102,10 +101,10 @@ class Result:
         """The size of the model in bytes, as river counts it."""
         return int(self.model._raw_memory_usage)
 
-    def go_on(self, block: list[Sample], regression: bool) -> None:
+    def run(self, block: list[Sample], regression: bool) -> None:
         """Predict and then learn every sample of a block."""
         predict, learn = self.model.predict_one, self.model.learn_one
-        predictions: list[Any] = []  # None, where a model does not know yet, is wrong, or 0 in regression
+        predictions: list[Any] = []  # None, from an untrained model, counts as wrong, or as 0 in regression
         start = CLOCK()
         try:
             for x, y in block:
@@ -121,8 +120,8 @@ class Result:
         self.totals.append((before[0] + len(block), before[1] + errors, before[2] + seconds))
         self.curve.append(Point(self.samples, self.error, 1e6 * seconds / len(block), self.support_vectors))
 
-    def end_with(self, blocks: int) -> None:
-        """Forget what came after so many blocks: the race was interrupted."""
+    def truncate(self, blocks: int) -> None:
+        """Truncate the results to this number of blocks, after an interruption."""
         del self.totals[blocks:], self.curve[blocks:]
         self.complete = False
 
@@ -136,26 +135,27 @@ def race(
     block: int = 1000,
     tick: Callable[[int], None] = lambda n: None,
 ) -> list[Result]:
-    """Let models predict and learn the same samples.
+    """Predict and then learn the same samples with several models.
 
     Parameters
     ----------
     models
-        River models by name. They learn.
+        River models by name; they are trained in place.
     samples
         Pairs of features and target.
     regression
-        Whether errors are absolute errors, not wrong predictions.
+        Whether the error is the mean absolute error instead of the error rate.
     scaled
-        Whether a StandardScaler, which all models share and whose time is not counted, scales the features; or which.
+        Whether one StandardScaler scales the features for all models, outside the measured time; or the names of the
+        features to scale.
     block
-        How many samples are read at a time. The curves have a point for each block.
+        Number of samples read at a time. The curves have a point for each block.
     tick
         Called after every block with the number of its samples.
 
     Returns
     -------
-    A result for each model, in order. Ctrl-C ends the race early; the results then are not `complete`.
+    A result for each model, in order. Ctrl-C ends the run early; the results are then not `complete`.
 
     """
     results = [Result(name, model) for name, model in models.items()]
@@ -164,14 +164,14 @@ def race(
     try:
         while samples_now := list(itertools.islice(rest, block)):
             for result in results:
-                result.go_on(samples_now, regression)
+                result.run(samples_now, regression)
             blocks += 1
             tick(len(samples_now))
     except KeyboardInterrupt:
         if blocks == 0:
             raise
-        for result in results:  # all have the same samples
-            result.end_with(blocks)
+        for result in results:  # back to the last block that all models have finished
+            result.truncate(blocks)
     return results
 
 
@@ -185,22 +185,22 @@ def on_workers(
     scaled: Scaled = True,
     progress: bool = False,
 ) -> list[Result]:
-    """The same for models that learn on several workers of Ray; their time is that of the clock on the wall.
+    """The same on several Ray workers; times are wall-clock times.
 
     Parameters
     ----------
     models
-        Models by name. They stay as they are.
+        Models by name; copies are trained.
     samples
-        Pairs of features and target, which can be read again for each model.
+        Pairs of features and target, iterated over once per model.
     workers
-        How many.
+        Number of workers.
     every
-        How many samples each learns between two merges.
+        Number of samples that each worker learns between two merges.
     regression
-        Whether errors are absolute errors, not wrong predictions.
+        Whether the error is the mean absolute error instead of the error rate.
     scaled
-        Whether a StandardScaler scales the features; or which.
+        Whether a StandardScaler scales the features; or the names of the features to scale.
     progress
         Whether to show a progress bar.
 

@@ -8,8 +8,8 @@
     pool                        a sum of expansions, Σ w_i f_i; the heaviest points stay
     neighbours                  the latest samples of all; each point keeps its target, in the merged units
     bayes                       as if one stream had been counted, of the average length
-    forest, random_forest       those of the shard with the largest share; of equals, the one with the lowest errors:
-                                trees that grew apart have no average
+    forest, random_forest       a tree each from the shards with the lowest errors, in turn: trees that grew apart have
+                                no average, but their predictions have; a target's tree is that of the largest share
     linear, stack               averages, like the log-weights of the experts and the fits of probabilities
     combiner                    coefficients weighted by their precision; its stack restarts
 
@@ -64,6 +64,13 @@ MEMORY = 10_000  # of a scaler, a metric, a target and the sample weights, as in
 SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
 METRICS = 3  # the plain one, and those that are learned
 LEAF, GONE = -1, -2  # of a forest's nodes: instead of the feature of a split
+PARTS_OF_TREES = (  # what a forest has for each tree, node, leaf, and leaf with statistics
+    ("ages", "running"),
+    ("features", "cuts", "children"),
+    ("learning", "errors", "counts"),
+    ("heads", "seeds", "totals", "candidates", "statistics"),
+)
+LEAST_SHARE = 0.5  # of the largest: a tree of a shard that learned less is not taken
 STEPS = 12  # of conjugate gradients: 1 to 2 % of the contribution of the lightest points remains
 # Of each kernel of a mixture when kernels are compared: the opinion of few samples is no reason to give up a kernel
 # that many have not needed yet.
@@ -167,8 +174,8 @@ class Merging:
         self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
         self.first = self.movers[0][1]
         self.task = self.first.task
-        self.donor = max(self.movers, key=lambda mover: (mover[0], -mover[1].error_of_trees()))[1]  # of the forests
-        owners = [self.donor, *(each for _, each in self.movers)]  # its features keep their places
+        self.donors = self.donors_of_trees()
+        owners = [self.donors[0], *(each for _, each in self.movers)]  # its features keep their places
         self.names = list(dict.fromkeys(name for each in owners for name in each.in_order()))
         at = {name: j for j, name in enumerate(self.names)}
         for each in self.everyone:
@@ -182,6 +189,12 @@ class Merging:
         self.target = self.start.target.after(self.streams(lambda each: each.target))
         self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
         self.kernels = self.merged_kernels()
+
+    def donors_of_trees(self) -> list[Mixed]:
+        """First the shard with the largest share, of equals the one with the lowest errors; then others, by errors."""
+        first = max(self.movers, key=lambda mover: (mover[0], -mover[1].error_of_trees()))
+        others = [mover for mover in self.movers if mover is not first and mover[0] >= LEAST_SHARE * first[0]]
+        return [first[1], *sorted((each for _, each in others), key=Mixed.error_of_trees)]
 
     def check_start(self) -> None:
         """What a shard has known since before it left the start, the start has known since the same sample."""
@@ -568,22 +581,27 @@ class Merging:
         return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
     def forest(self, new: Any) -> State:
-        """That of the donor.
+        """Tree t from the t-th donor, in turn; its leaves begin new statistics if its features change their places.
 
-        If its features cannot keep their places, its trees begin new statistics; if its targets are of another unit
-        altogether, new trees."""
-        own = np.full(1 + max([-1, *self.donor.places.tolist()]), GONE, dtype=np.int32)
-        own[self.donor.places] = self.donor.columns
-        forest = dict(self.donor.state[new.name])
-        if not (own == np.arange(len(own))).all():
-            forest = relocated(forest, own)
+        If the targets of the first donor are of another unit altogether, the trees are new."""
+        shape = self.donors[0].state[new.name]
+        forests = [self.moved(each, new.name, shape) for each in self.donors]
+        forest = forests[0]
         if self.task == "regression":
-            (ratio, shift), units = self.units(self.donor), forest["units"]
+            (ratio, shift), units = self.units(self.donors[0]), forest["units"]
             forest["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
             if not (1e-3 < ratio * units[0] < 1e3 and abs(ratio * units[1] + shift) < 1e3):
                 found: State = new.state()
                 return found
-        return forest
+        return assembled(forests)
+
+    def moved(self, each: Mixed, name: str, shape: State) -> State:
+        """A forest whose features are at the places of the merged mixture, of which this one has as many."""
+        to = np.full(1 + max([-1, *each.places.tolist()]), GONE, dtype=np.int32)
+        to[each.places] = each.columns
+        forest = dict(each.state[name])
+        same = len(forest["low"]) == len(shape["low"]) and (to == np.arange(len(to))).all()
+        return forest if same else relocated(forest, to, shape)
 
     random_forest = forest
 
@@ -681,17 +699,38 @@ def solved(K: Arrays, b: Arrays) -> Arrays:
     return x
 
 
-def relocated(forest: State, to: NDArray[np.int32]) -> State:
-    """A forest whose feature at place j is at place to[j] now; its leaves begin new statistics."""
-    n = len(forest["low"])
+def assembled(forests: list[State]) -> State:
+    """Tree t is that of the t-th forest, in turn; they have as many features."""
+    parts: dict[str, list[Any]] = {name: [] for part in PARTS_OF_TREES for name in part}
+    for t in range(len(forests[0]["ages"])):
+        forest = forests[t % len(forests)]
+        leaves = np.append(0, np.cumsum(forest["ages"][:, 0]))[t : t + 2]
+        blocks = np.append(0, np.cumsum(forest["learning"]))[leaves]
+        nodes = 2 * leaves - [t, t + 1]
+        for names, (start, end) in zip(PARTS_OF_TREES, ((t, t + 1), nodes, leaves, blocks), strict=True):
+            for name in names:
+                parts[name].append(forest[name][start:end])
+    return (
+        forests[0]
+        | {name: np.concatenate(part) for name, part in parts.items()}
+        | {"low": np.min([forest["low"] for forest in forests], axis=0)}
+        | {"high": np.max([forest["high"] for forest in forests], axis=0)}
+    )
+
+
+def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
+    """A forest whose feature at place j is at place to[j] now, with as many features as this one; its leaves begin new
+    statistics."""
+    n, room = len(forest["low"]), len(shape["low"])
     place = np.append(np.full(n, GONE, dtype=np.int32), [GONE, LEAF]).astype(np.int32)  # [-2] and [-1] stay
     place[: min(n, len(to))] = to[:n]
+    place[place >= room] = GONE
     found = forest | {"features": place[forest["features"]], "learning": np.zeros_like(forest["learning"])}
-    for name in "heads", "seeds", "totals", "candidates", "statistics":
-        found[name] = forest[name][:0]
+    for name in PARTS_OF_TREES[-1]:
+        found[name] = shape[name][:0]
+    known = np.flatnonzero(place[:n] >= 0)
     for name in "low", "high":
-        known = np.flatnonzero(place[:n] >= 0)
-        found[name] = np.zeros_like(forest[name])
+        found[name] = np.zeros_like(shape[name])
         found[name][place[known]] = forest[name][known]
     return found
 

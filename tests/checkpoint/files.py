@@ -1,4 +1,4 @@
-"""What the tests of checkpoints share: models, their files, and files with a right checksum and other contents."""
+"""Shared by the tests of checkpoints: models, their files, and altered files with a valid checksum."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def pieces(data):
 
 
 def assembled(document, arrays, version=VERSION, magic=MAGIC):
-    """A checkpoint with a right checksum."""
+    """A checkpoint with a valid checksum."""
     text = json.dumps(document).encode("ascii")
     head = HEADER.pack(magic, version, len(text), len(arrays), bytes(32))
     digest = hashlib.sha256(head[:-32] + text + arrays).digest()
@@ -64,7 +64,7 @@ def assembled(document, arrays, version=VERSION, magic=MAGIC):
 
 
 def edited(data, *path_and_value):
-    """The same checkpoint with one value of its model replaced, and a right checksum."""
+    """The same checkpoint with one value of its model replaced, and a valid checksum."""
     *path, value = path_and_value
     document, arrays = pieces(data)
     at = document["model"]["object"]
@@ -159,7 +159,7 @@ WRAPPED = {
 
 
 def mixed(name, n):
-    """Numbers and words; the concept changes in the middle, so that detectors have something to detect."""
+    """Numbers and strings; the concept changes in the middle, for drift detectors."""
     rng = random.Random(7)
     for t in range(n):
         x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1), "c": rng.choice("xyz")}
@@ -184,7 +184,7 @@ def learn(model, x, y):
 
 
 def said(model, x):
-    """What a model predicts, in plain numbers."""
+    """A model's predictions as plain numbers."""
     if isinstance(last_step(model), base.AnomalyDetector | base.AnomalyFilter):
         return model.score_one(x)
     return model.predict_one(x)
@@ -200,7 +200,7 @@ def wrapped(name, n=40):
 
 @functools.cache
 def good():
-    """Checkpoints that between them have all that a checkpoint can have."""
+    """Checkpoints that together contain every kind of value."""
     return [
         checkpoint.dumps(model)
         for model in (
@@ -230,7 +230,7 @@ def with_loss(data, loss):
 
 @contextlib.contextmanager
 def little_memory():
-    """Half a gigabyte more than now, where the system can say so: what wants more gets a MemoryError."""
+    """Limit memory to half a gigabyte more than now, if the system supports it; beyond it is a MemoryError."""
     resource = pytest.importorskip("resource")
     pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else None
     old = resource.getrlimit(resource.RLIMIT_AS)
@@ -243,7 +243,7 @@ def little_memory():
 
 
 class Anything(dict):
-    """A sample with every feature that a pipeline may ask for."""
+    """A sample with every feature that a pipeline may request."""
 
     def __missing__(self, name):
         return 0.0
@@ -254,7 +254,7 @@ def as_dict(score):
 
 
 def try_to_use(data):
-    """Load what may be anything: it is refused, or a model that works, with features and labels that suit it."""
+    """Load arbitrary bytes: they are rejected, or a working model, given suitable features and labels."""
     with little_memory():
         try:
             model = checkpoint.loads(data)
@@ -271,7 +271,7 @@ def try_to_use(data):
             try:
                 said(model, x)
                 learn(model, x, labels[i % len(labels)] if labels else y)
-            except (TypeError, ValueError, KeyError) as error:  # words, where the steps that took them out are gone
+            except (TypeError, ValueError, KeyError) as error:  # strings, if the steps that removed them are gone
                 if model is last or not (str(error).startswith("feature ") or isinstance(error, KeyError)):
                     raise
         if model is last and isinstance(model, river_okl.model.SupervisedModel):

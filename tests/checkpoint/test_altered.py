@@ -1,4 +1,4 @@
-"""Altered checkpoints with a right checksum: each is refused, or gives a model that works."""
+"""Altered checkpoints with a valid checksum: each is rejected or gives a working model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.test_unsupervised import UNSUPERVISED, seen
         (("points", "names"), {"list": ["a"] * 12}),
     ],
 )
-def test_an_expansion_out_of_range_is_refused(field, value):
+def test_an_expansion_out_of_range_is_rejected(field, value):
     with pytest.raises(CheckpointError):
         checkpoint.loads(edited(good()[0], "state", "_f", "part", "state", *field, value))
 
@@ -50,9 +50,9 @@ def test_an_expansion_out_of_range_is_refused(field, value):
     + [("points", name) for name in ("slots", "ranks", "counts", "owners", "owned", "amounts", "birth", "square")],
 )
 def test_every_array_of_an_expansion_is_checked(part, name):
-    """A number out of range, wherever it stands, never reaches the core."""
+    """A number out of range never reaches the core."""
     checked = 0
-    for data in good()[:6]:  # of a long array about 20 of its numbers, the first and the last among them
+    for data in good()[:6]:  # about 20 numbers of a long array, including the first and the last
         document, arrays = pieces(data)
         state = document["model"]["object"]["state"]["_f"]["part"]["state"]
         index = item_of(state[part], name)["array"][0]
@@ -85,16 +85,16 @@ ODD_BYTES = [
 
 
 def places(value):
-    """Every container in a document with every key of it."""
+    """Every container in a document with each of its keys."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         yield value, key
-        if key != "random":  # 625 numbers that are as good as each other
+        if key != "random":  # 625 equivalent numbers
             yield from places(item)
 
 
 def altered(rng, data):
-    """The checkpoint with up to three values of any kind replaced, removed or repeated, and a right checksum."""
+    """The checkpoint with up to three values of any kind replaced, removed or repeated, and a valid checksum."""
     document, arrays = pieces(data)
     for _ in range(rng.randint(1, 3)):
         if arrays and rng.random() < 0.3:
@@ -116,15 +116,15 @@ def altered(rng, data):
 
 
 @pytest.mark.parametrize("tens", range(40))
-def test_altered_files_are_refused_or_work(tens):
-    """With a right checksum, so that only the checks behind it are left."""
+def test_altered_files_are_rejected_or_work(tens):
+    """With a valid checksum, to reach the checks behind it."""
     for seed in range(10 * tens, 10 * tens + 10):
         rng = random.Random(seed)
         try_to_use(altered(rng, rng.choice(good())))
 
 
-def test_a_file_cannot_ask_for_much_memory():
-    """A gram of 10^10 numbers, a million outputs, arrays of 2^60 numbers: refused before anything is allocated."""
+def test_a_file_cannot_allocate_much_memory():
+    """A Gram matrix of 10^10 numbers, a million outputs, arrays of 2^60: rejected before anything is allocated."""
     projectron = good()[1]
     for field, value in ((("points", "capacity"), 2**17), (("points", "capacity"), 2**40)):
         with little_memory(), pytest.raises(CheckpointError):
@@ -159,7 +159,7 @@ def stream_of(cls, kind, n):
 
 
 def sites(document, path=("model", "object", "state")):
-    """Every array and every number in a state: where it stands, and what is there."""
+    """The path and value of every array and number in a state."""
     value = functools.reduce(lambda node, key: node[key], path, document)
     if (type(value) is dict and value.keys() == {"array"}) or type(value) in (int, float):
         yield path, value
@@ -170,9 +170,9 @@ def sites(document, path=("model", "object", "state")):
 
 
 def with_one_number_changed(data, values):
-    """(what has changed, the checkpoint): of each array the first, the middle and the last number, and every scalar.
+    """(description, checkpoint) for the first, middle and last number of each array, and every scalar.
 
-    Each gets the next of the values that there are for its type; ``values`` counts through them.
+    Each gets the next of the values for its type; ``values`` cycles through them.
     """
     document, arrays = pieces(data)
     offsets = np.cumsum([0] + [np.dtype(dtype).itemsize * n for dtype, n in document["arrays"]])
@@ -203,7 +203,7 @@ def finite(found):
 
 
 def uses(model, x, y):
-    """All that a model says of a sample is finite; then it learns it."""
+    """All outputs for a sample are finite; then it is learned."""
     if isinstance(model, base.Classifier):
         assert finite(model.decision_function_one(x))
         assert finite(model.predict_proba_one(x))
@@ -221,20 +221,20 @@ def uses(model, x, y):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_one_changed_number_is_refused_or_gives_a_model_that_works(name):
-    """It learns 20 samples, everything that it says is finite, and it is saved again."""
+def test_one_changed_number_is_rejected_or_gives_a_model_that_works(name):
+    """It learns 20 samples, all outputs are finite, and it is saved again."""
     cls, options, kind = MODELS[name]
     model, stream = small(cls, **options), stream_of(cls, kind, 80)
     for x, y in stream[:60]:
         model.learn_one(*(x, y)[: 1 + (cls in CLASSES.values())])
     data, values = checkpoint.dumps(model), itertools.count(sum(map(ord, name)))
-    refused = 0
+    rejected = 0
     for _ in range(2 if name.startswith(MIXTURES) else 1):
         for what, changed in with_one_number_changed(data, values):
             try:
                 loaded = checkpoint.loads(changed)
             except CheckpointError:
-                refused += 1
+                rejected += 1
                 continue
             try:
                 for x, y in stream[60:]:
@@ -243,11 +243,11 @@ def test_one_changed_number_is_refused_or_gives_a_model_that_works(name):
                 assert checkpoint.dumps(checkpoint.loads(again)) == again
             except Exception as error:
                 raise AssertionError(f"{what} was loaded") from error
-    assert refused >= 5
+    assert rejected >= 5
 
 
-def test_sketches_of_the_smallest_whole_number_are_refused():
-    """Its absolute value is itself, and below any bound."""
+def test_sketches_with_the_smallest_integer_are_rejected():
+    """Its absolute value overflows to itself, below any bound."""
     data = checkpoint.dumps(learned(river_okl.SkeGDClassifier, kind="dense"))
     document, arrays = pieces(data)
     index = document["model"]["object"]["state"]["_sketch"]["array"][0]
@@ -256,11 +256,11 @@ def test_sketches_of_the_smallest_whole_number_are_refused():
         checkpoint.loads(assembled(document, arrays[:at] + struct.pack("<q", -(2**63)) + arrays[at + 8 :]))
 
 
-# What streams really reach --------------------------------------------------------------------------------------------
+# Reachable states -----------------------------------------------------------------------------------------------------
 
 
 def grown(stream):
-    """Features that are a million times as large from the middle on."""
+    """Features become a million times as large in the middle."""
     return [({name: v * (1e-3 if t < 110 else 1e3) for name, v in x.items()}, y) for t, (x, y) in enumerate(stream)]
 
 
@@ -279,7 +279,7 @@ WITH_MATRICES = {
 @pytest.mark.parametrize("name", WITH_MATRICES)
 @pytest.mark.parametrize("change", [list, grown, shrunk])
 def test_models_of_degenerate_streams_are_saved(name, change):
-    """Points that depend on each other, and of very different size: no check refuses what a stream reaches."""
+    """Dependent points of very different size: checks accept every reachable state."""
     cls, options = WITH_MATRICES[name]
     for kernel in KERNELS:
         for kind in ("dense", "duplicates"):
@@ -289,3 +289,13 @@ def test_models_of_degenerate_streams_are_saved(name, change):
                 if t in (2, 10, 40, 109, 115, 200, 219):
                     data = checkpoint.dumps(model)
                     assert checkpoint.dumps(checkpoint.loads(data)) == data
+
+
+@pytest.mark.parametrize("value", [0.1, 1e7, 1e45, math.nan])
+def test_scaled_features_that_single_precision_cannot_hold_are_rejected(value):
+    model = river_okl.OKLClassifier()
+    model.learn_stream(streams.sparse(streams.CLASSIFICATION, 50))
+    make, options, state = model._f.__reduce__()
+    state["points"]["amounts"][0] = value
+    with pytest.raises(ValueError, match="scaled features"):
+        make(*options).restore(state)

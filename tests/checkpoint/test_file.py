@@ -1,4 +1,4 @@
-"""The file of a checkpoint: whole or not at all on the disk, and named where it is wrong."""
+"""Checkpoint files: written completely or not at all, and named in errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.discovery import small
 
 
 @pytest.mark.parametrize("broken", ["fsync", "replace"])
-def test_a_failure_leaves_the_old_file(broken, tmp_path, monkeypatch):
+def test_a_failure_keeps_the_old_file(broken, tmp_path, monkeypatch):
     path = tmp_path / "model.okl"
     river_okl.save(small(river_okl.RBPClassifier), path)
     before = path.read_bytes()
@@ -37,7 +37,7 @@ def test_a_failure_leaves_the_old_file(broken, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["model.okl"]
 
 
-def test_the_file_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+def test_the_file_is_written_before_it_is_renamed(tmp_path, monkeypatch):
     calls = []
     fsync, replace = os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda fd: (calls.append("fsync"), fsync(fd)))
@@ -64,7 +64,7 @@ def test_paths_are_strings_or_paths(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs modes")
-def test_a_file_keeps_its_mode_and_a_new_one_has_the_usual(tmp_path):
+def test_a_file_keeps_its_mode_and_a_new_one_has_the_default(tmp_path):
     path, other = tmp_path / "model.okl", tmp_path / "other"
     for mode in (0o600, 0o640, 0o444):
         river_okl.save(small(river_okl.RBPClassifier), path)
@@ -87,7 +87,7 @@ def test_a_file_keeps_its_owner(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs modes")
-def test_what_was_private_is_never_public(tmp_path, monkeypatch):
+def test_a_private_file_is_never_public(tmp_path, monkeypatch):
     """Not even while it is written."""
     path = tmp_path / "model.okl"
     river_okl.save(small(river_okl.RBPClassifier), path)
@@ -108,7 +108,7 @@ def test_paths_of_bytes(tmp_path):
         river_okl.load(path)
 
 
-def test_bytes_of_any_kind_and_nothing_else():
+def test_bytes_like_objects_only():
     data = checkpoint.dumps(small(river_okl.RBPClassifier))
     for same in (data, bytearray(data), memoryview(data)):
         assert checkpoint.dumps(checkpoint.loads(same)) == data
@@ -181,7 +181,7 @@ def test_a_wrong_file_is_named(name, change, message, tmp_path):
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_loading_bytes_of_all_kinds_is_safe(data):
+def test_loading_arbitrary_bytes_is_safe(data):
     original = good()[data.draw(st.sampled_from(range(len(good()))))]
     kind = data.draw(st.sampled_from(["flip", "cut", "random", "head"]))
     if kind == "flip":

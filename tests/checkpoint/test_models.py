@@ -1,4 +1,4 @@
-"""Checkpoints of models: exact for every class, and nothing in them that the constructor would not take."""
+"""Checkpoints of models: exact for every class, with parameters validated as by the constructor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.discovery import EVERY_VARIANT, ODD, small, snapshot, task
 
 @each_variant
 @pytest.mark.parametrize("kind", ["emerging", "dense"])
-def test_a_model_comes_back(cls, options, kind, tmp_path):
+def test_a_model_round_trips(cls, options, kind, tmp_path):
     model = learned(cls, kind=kind, **options)
     before = snapshot(model)
     river_okl.save(model, tmp_path / "model.okl")
@@ -34,7 +34,7 @@ def test_a_model_comes_back(cls, options, kind, tmp_path):
 
 
 @each_class
-def test_a_new_model_comes_back(cls, tmp_path):
+def test_an_untrained_model_round_trips(cls, tmp_path):
     river_okl.save(small(cls), tmp_path / "model.okl")
     loaded = river_okl.load(tmp_path / "model.okl")
     assert snapshot(loaded) == snapshot(small(cls))
@@ -59,8 +59,8 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 """
 
 
-def test_a_run_goes_on_in_another_process_as_if_nothing_had_been(tmp_path):
-    """Each variant on one kind of stream and from two of the cuts, five odd classes on both and from all."""
+def test_a_run_continues_identically_in_another_process(tmp_path):
+    """Each variant on one kind of stream and from two cuts, five classes on both kinds and from all cuts."""
     expected = {}
     for i, (cls, options, name) in enumerate(EVERY_VARIANT):
         odd = cls.__name__ in ODD
@@ -84,8 +84,8 @@ def test_a_run_goes_on_in_another_process_as_if_nothing_had_been(tmp_path):
     assert [name for name in expected if found[name] != expected[name]] == []
 
 
-def test_random_numbers_go_on(tmp_path):
-    model = river_okl.RBPClassifier(budget=5)  # no seed: the state is of the operating system's making
+def test_random_numbers_continue(tmp_path):
+    model = river_okl.RBPClassifier(budget=5)  # no seed: the state comes from the operating system
     river_okl.save(model, tmp_path / "model.okl")
     loaded = river_okl.load(tmp_path / "model.okl")
     assert [model._rng.random() for _ in range(1000)] == [loaded._rng.random() for _ in range(1000)]
@@ -104,7 +104,7 @@ EVERY_PART = [
 
 
 @pytest.mark.parametrize("kernel", EVERY_PART, ids=str)
-def test_kernels_come_back(kernel, tmp_path):
+def test_kernels_round_trip(kernel, tmp_path):
     model = learned(river_okl.OLKClassifier, kernel=kernel)
     river_okl.save(model, tmp_path / "model.okl")
     loaded = river_okl.load(tmp_path / "model.okl")
@@ -125,13 +125,13 @@ def test_kernels_come_back(kernel, tmp_path):
         (river_okl.AVPClassifier, {"radius": math.inf}),
     ],
 )
-def test_losses_schedulers_and_infinite_parameters_come_back(cls, options, tmp_path):
+def test_losses_schedulers_and_infinite_parameters_round_trip(cls, options, tmp_path):
     model = learned(cls, **options)
     river_okl.save(model, tmp_path / "model.okl")
     assert snapshot(river_okl.load(tmp_path / "model.okl")) == snapshot(model)
 
 
-def test_mutated_parameters_come_back(tmp_path):
+def test_mutated_parameters_round_trip(tmp_path):
     model = learned(river_okl.BOGDClassifier)
     model.mutate({"learning_rate": 0.0625})
     river_okl.save(model, tmp_path / "model.okl")
@@ -141,7 +141,7 @@ def test_mutated_parameters_come_back(tmp_path):
 
 
 class Counter:
-    """A part of a model as models.py describes it."""
+    """A part of a model with ``state`` and ``restore`` (models.py)."""
 
     def __init__(self):
         self.count = 0
@@ -155,7 +155,7 @@ class Counter:
         self.count = state["count"]
 
 
-def test_a_part_with_state_and_restore_is_all_it_takes(monkeypatch, tmp_path):
+def test_state_and_restore_suffice(monkeypatch, tmp_path):
     cls, init = river_okl.RBPClassifier, river_okl.RBPClassifier.__init__
 
     @functools.wraps(init)
@@ -178,7 +178,7 @@ def test_a_part_with_state_and_restore_is_all_it_takes(monkeypatch, tmp_path):
 
 
 @each_class
-def test_a_state_has_all_that_its_class_has_and_no_more(cls):
+def test_states_are_complete(cls):
     data = checkpoint.dumps(learned(cls))
     for name in pieces(data)[0]["model"]["object"]["state"]:
         document, arrays = pieces(data)
@@ -191,8 +191,8 @@ def test_a_state_has_all_that_its_class_has_and_no_more(cls):
 
 
 @each_class
-def test_what_a_file_says_of_a_parameter_is_checked_as_the_constructor_does(cls):
-    """A parameter that is missing has its default; None is there only where the constructor takes it."""
+def test_parameters_in_files_are_validated_like_the_constructors(cls):
+    """A missing parameter has its default; None is valid only if the constructor accepts it."""
     data = checkpoint.dumps(learned(cls))
     for name in pieces(data)[0]["model"]["object"]["parameters"]:
         document, arrays = pieces(data)

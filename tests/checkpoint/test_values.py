@@ -1,4 +1,4 @@
-"""Names, labels and parameters in a checkpoint: each comes back in its type or is refused."""
+"""Names, labels and parameters in a checkpoint: each keeps its type or is rejected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES, ids=repr)
-def test_names_come_back_in_type(name, tmp_path):
+def test_names_keep_their_type(name, tmp_path):
     model = river_okl.KernelPerceptronClassifier()
     model.learn_one({name: 1.0}, True)
     river_okl.save(model, tmp_path / "model.okl")
@@ -45,7 +45,7 @@ LABELS = [
 
 
 @pytest.mark.parametrize("labels", LABELS, ids=str)
-def test_labels_come_back_in_type(labels, tmp_path):
+def test_labels_keep_their_type(labels, tmp_path):
     model = river_okl.KernelPerceptronClassifier()
     for i in range(10):
         model.learn_one({"x": math.sin(i)}, labels[i % len(labels)])
@@ -64,7 +64,7 @@ OTHER_NAMES = [None, b"x", decimal.Decimal(1), frozenset([1]), ("a", None), math
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES, ids=repr)
-def test_other_names_are_refused_before_anything_is_written(name, tmp_path):
+def test_other_names_are_rejected_before_anything_is_written(name, tmp_path):
     path = tmp_path / "model.okl"
     river_okl.save(small(river_okl.RBPClassifier), path)
     before = path.read_bytes()
@@ -76,7 +76,7 @@ def test_other_names_are_refused_before_anything_is_written(name, tmp_path):
     assert os.listdir(tmp_path) == ["model.okl"]
 
 
-def test_other_labels_are_refused():
+def test_other_labels_are_rejected():
     model = river_okl.KernelPerceptronClassifier()
     model.learn_one({"x": 1.0}, b"yes")
     with pytest.raises(CheckpointError, match=r"_labels\.names is b'yes'"):
@@ -116,14 +116,14 @@ class UsersClassifier(river_okl.RBPClassifier):
         "a huge number",
     ],
 )
-def test_what_no_checkpoint_can_hold_is_refused(model, message, tmp_path):
+def test_unsupported_values_are_rejected(model, message, tmp_path):
     with pytest.raises(CheckpointError, match=message) as caught:
         river_okl.save(model, tmp_path / "model.okl")
     assert "\n" not in str(caught.value)
     assert os.listdir(tmp_path) == []
 
 
-def test_an_attribute_of_the_users_is_refused_not_lost(tmp_path):
+def test_a_custom_attribute_is_rejected_not_lost(tmp_path):
     model = small(river_okl.RBPClassifier)
     model.note = "mine"
     with pytest.raises(CheckpointError, match="note"):

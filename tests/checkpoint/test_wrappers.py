@@ -32,17 +32,17 @@ from tests.checkpoint.files import (
 
 
 @pytest.mark.parametrize("name", WRAPPED)
-def test_wrapped_models_go_on_as_if_nothing_had_been(name, tmp_path):
+def test_wrapped_models_continue_identically(name, tmp_path):
     fresh = WRAPPED[name]()
     river_okl.save(fresh, tmp_path / "model.okl")
-    # both loaded: Select's set may go through its names in another order when it was filled in another order
+    # both loaded: the order of Select's set depends on how it was filled
     model, loaded = (river_okl.load(tmp_path / "model.okl") for _ in range(2))
     assert str(model) == str(fresh)
     for t, (x, y) in enumerate(mixed(name, 300)):
         if t % 70 == 50:
             river_okl.save(loaded, tmp_path / "model.okl")
             loaded = river_okl.load(tmp_path / "model.okl")
-        if t:  # nothing has a least value before
+        if t:  # without values there is no minimum
             assert said(loaded, x) == said(model, x)
         learn(model, x, y)
         learn(loaded, x, y)
@@ -85,18 +85,18 @@ def test_wrapped_models_go_on_as_if_nothing_had_been(name, tmp_path):
         ),
     ],
 )
-def test_what_no_checkpoint_holds_is_refused_and_says_what_to_do(model, message):
+def test_unsupported_parts_are_rejected_with_advice(model, message):
     with pytest.raises(CheckpointError, match=message) as caught:
         checkpoint.dumps(model())
     assert "\n" not in str(caught.value)
 
 
 class Word(str):
-    """A type of the user's."""
+    """A user-defined type."""
 
 
-def test_an_imputer_shares_what_it_shared():
-    """Its statistics are its parameters, from which River clones it, or copies of them: a union copies its parts."""
+def test_shared_statistics_of_an_imputer_stay_shared():
+    """Its statistics are its parameters, or copies of them: a union copies its parts."""
     for shared in (True, False):
         imputer = preprocessing.StatImputer(("a", stats.Mean()), ("b", 0.5))
         if not shared:
@@ -110,13 +110,13 @@ def test_an_imputer_shares_what_it_shared():
             assert (each.stats["a"] is each.imputers[0][1]) == shared
 
 
-def test_the_names_of_steps_come_back(tmp_path):
+def test_the_names_of_steps_are_kept(tmp_path):
     model = compose.Pipeline(("scale", preprocessing.StandardScaler()), ("learn", rbp()))
     river_okl.save(model, tmp_path / "model.okl")
     assert list(river_okl.load(tmp_path / "model.okl").steps) == ["scale", "learn"]
 
 
-def test_mini_batches_come_back(tmp_path):
+def test_mini_batch_wrappers_round_trip(tmp_path):
     pandas = pytest.importorskip("pandas")
     model = preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(rbp())
     X = pandas.DataFrame({"a": [1.0, 2.0, 4.0], "b": [0.0, 1.0, 0.0]})
@@ -127,15 +127,15 @@ def test_mini_batches_come_back(tmp_path):
     assert loaded.predict_many(X).name == "label"
 
 
-def test_attributes_of_a_wrapper_that_nobody_knows_are_refused(tmp_path):
+def test_unknown_attributes_of_wrappers_are_rejected(tmp_path):
     scaler = preprocessing.StandardScaler()
     scaler.note = "mine"
     with pytest.raises(CheckpointError, match="StandardScaler with the attributes note"):
         river_okl.save(scaler | rbp(), tmp_path / "model.okl")
 
 
-def test_one_object_in_two_places_is_refused():
-    """It would come back as two."""
+def test_an_object_in_two_places_is_rejected():
+    """It would be loaded as two objects."""
     model = ensemble.BaggingClassifier(rbp(), n_models=2)
     model.data[1] = model.data[0]
     with pytest.raises(CheckpointError, match=r"RBPClassifier.*twice"):
@@ -143,7 +143,7 @@ def test_one_object_in_two_places_is_refused():
 
 
 def retraining(inner, levels):
-    """A description of wrappers in wrappers; each level would clone the next twice."""
+    """A document of nested wrappers; each level would clone the next twice."""
     for _ in range(levels):
         detector = copy.deepcopy(inner["object"]["parameters"]["drift_detector"])
         inner = copy.deepcopy(inner) | {}
@@ -155,8 +155,8 @@ def retraining(inner, levels):
     return inner
 
 
-def test_wrappers_in_wrappers_cost_no_more_than_they_write():
-    """Constructors of River clone what they wrap: 40 in each other would be cloned 2^40 times."""
+def test_nested_wrappers_take_linear_time():
+    """River's constructors clone what they wrap: 40 nested ones would make 2^40 clones."""
     data = checkpoint.dumps(drift.DriftRetrainingClassifier(rbp(), train_in_background=False))
     document, arrays = pieces(data)
     for levels, right in ((5, True), (20, False)):
@@ -168,8 +168,8 @@ def test_wrappers_in_wrappers_cost_no_more_than_they_write():
                 checkpoint.loads(changed)
 
 
-def test_many_small_models_cannot_ask_for_much_memory_together():
-    """Each claims room that would be fine for one."""
+def test_many_small_models_cannot_allocate_much_memory_together():
+    """Each claims room acceptable for a single model."""
     document, arrays = pieces(checkpoint.dumps(ensemble.BaggingClassifier(rbp(budget=2**20), n_models=40)))
     for model in document["model"]["object"]["state"]["data"]["list"]:
         points = model["object"]["state"]["_f"]["part"]["state"]["points"]["dict"]

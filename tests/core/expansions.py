@@ -1,4 +1,4 @@
-"""What several tests of the compiled expansion share."""
+"""Shared by tests of the compiled expansion."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ACTIONS = ("add", "add", "add", "evaluate", "scale", "shift", "set", "remove", "
 
 
 def act(f, rng, options, names):
-    """One random action; returns the expansion to go on with."""
+    """One random action; returns the expansion to continue with."""
     action = rng.choice(ACTIONS if "inverse" not in options else (*ACTIONS, "project", "absorb"))
     n, o = len(f), rng.randrange(f.n_outputs)
     if action == "near" and n:
@@ -112,14 +112,14 @@ def state_of(f):
 
 
 def comparable(state):
-    """A state whose arrays can be compared with ==, to the last bit."""
+    """A state comparable with ==, to the last bit."""
     if isinstance(state, dict):
         return {name: comparable(value) for name, value in state.items()}
     return (state.dtype, state.shape, state.tobytes()) if isinstance(state, np.ndarray) else state
 
 
 def held(f):
-    """The bytes of an expansion and of all its parts, as River's meter has those of a model."""
+    """The bytes of an expansion and all its parts, as River measures a model."""
     return base.Base._raw_memory_usage.fget(f)
 
 
@@ -159,7 +159,7 @@ def run_python(program, **environment):
 
 
 class Moody:
-    """A name whose __hash__ raises after so many calls."""
+    """A name whose __hash__ raises after a number of calls."""
 
     left = math.inf
 

@@ -46,7 +46,7 @@ def test_automatic_gammas_of_the_other_kernels(kernel, gamma):
     assert f.kernel.gammas == (pytest.approx(gamma(distance, square), rel=1e-12),)
 
 
-def test_everything_follows_while_the_bandwidth_moves():
+def test_everything_is_recomputed_while_the_bandwidth_changes():
     f, rng = expand(kernels.RBF(), norm=True, values=True, inverse=True), random.Random(19)
     for t in range(120):
         f.observe({i: rng.gauss(0, 1 + t / 10) for i in range(3)})
@@ -56,7 +56,7 @@ def test_everything_follows_while_the_bandwidth_moves():
             f._check()
 
 
-def test_a_constant_stream_has_a_kernel_all_the_same():
+def test_a_constant_stream_has_a_valid_kernel():
     f = expand(kernels.RBF())
     for _ in range(300):
         assert math.isfinite(f.observe({"a": 1.0}))
@@ -66,8 +66,8 @@ def test_a_constant_stream_has_a_kernel_all_the_same():
     f._check()
 
 
-def test_a_bandwidth_that_does_not_move_costs_nothing():
-    """A stream of one sample has no scale; it is asked for one for 20,000 samples, and each time f would be settled."""
+def test_an_unchanged_bandwidth_costs_nothing():
+    """A stream of identical samples has no scale, and would recompute f at each of 20,000 updates."""
     f = expand(kernels.RBF(), norm=True, inverse=True)
     for t in range(300):
         f.observe({"a": 1.0})

@@ -24,7 +24,7 @@ from tests.core.expansions import KERNELS, OPTIONS, RBF, act, comparable, expand
     budget=st.sampled_from([None, 1, 7, 12]),
     wide=st.booleans(),
 )
-def test_any_actions_keep_the_invariants(kernel, options, seed, n_outputs, budget, wide):
+def test_random_actions_keep_the_invariants(kernel, options, seed, n_outputs, budget, wide):
     rng = random.Random(seed)
     f = expand(KERNELS[kernel], n_outputs=n_outputs, budget=budget, **OPTIONS[options])
     names = [*range(60)] if wide else ["a", ("b", 1), 3, None, 2.5]
@@ -35,7 +35,7 @@ def test_any_actions_keep_the_invariants(kernel, options, seed, n_outputs, budge
 
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("options", OPTIONS)
-def test_a_pickle_is_deterministic_and_goes_on_bit_for_bit(options, wide):
+def test_a_pickle_is_deterministic_and_continues_bit_for_bit(options, wide):
     names = [*range(60)] if wide else [*"abcde"]
     for seed in range(8):
         rng = random.Random(seed)
@@ -68,7 +68,7 @@ def test_scratch_is_not_pickled():
     assert pickle.dumps(f) == before
 
 
-def test_a_damaged_state_is_refused():
+def test_a_damaged_state_is_rejected():
     terms = RBF._terms()
     state = filled(6, norm=True, values=True, inverse=True).state()
     f = Expansion(terms, norm=True, values=True, inverse=True)
@@ -99,8 +99,8 @@ def damages(value):
 
 
 @pytest.mark.parametrize("n_classes", [0, 3])
-def test_labels_change_places(n_classes):
-    """To the last bit, and f with them; twice the other way round is f again."""
+def test_labels_are_permuted(n_classes):
+    """Exactly, and f with them; swapping twice restores f."""
     f = filled(6, norm=True, inverse=True, n_outputs=2)
     for _ in range(n_classes - 2):
         f.add_class()
@@ -118,7 +118,7 @@ def test_labels_change_places(n_classes):
     f.permute(np.argsort(order).tolist())
     assert state_of(f) == before
     for wrong in ([0, 0], [0], [0, 1, 2, 3], [1, 2]):
-        with pytest.raises(ValueError, match="no order"):
+        with pytest.raises(ValueError, match="not a permutation"):
             f.permute(wrong)
 
 
@@ -189,7 +189,7 @@ def test_positions_and_births():
                 call(i)
 
 
-def test_the_smallest_is_the_oldest_of_the_ties():
+def test_ties_of_the_smallest_go_to_the_oldest():
     f = expand()
     for i, c in enumerate((2.0, -1.0 - 1e-12, 1.0, -1.0, 3.0)):
         f.evaluate({"a": float(i)})
@@ -239,21 +239,21 @@ def test_outputs_share_the_support_vectors():
         f.add(1.0, 5)
 
 
-def test_nothing_before_the_first_sample():
+def test_calls_before_the_first_sample_raise():
     f = expand(inverse=True)
     for call in (lambda: f.add(1.0), f.project, lambda: f.absorb(1.0), lambda: f.row, lambda: f.self_similarity):
         with pytest.raises(RuntimeError, match="evaluate a sample first"):
             call()
 
 
-def test_wrong_sizes_are_refused():
+def test_wrong_sizes_are_rejected():
     f = filled(5, inverse=True)
     for values in ([1.0], range(6)):
         with pytest.raises(ValueError, match="5 support vectors"):
             f.coefficients = values
         with pytest.raises(ValueError, match="5 support vectors"):
             f.inverse_times(values)
-    with pytest.raises(RuntimeError, match="once"):
+    with pytest.raises(RuntimeError, match="twice"):
         f.__init__(RBF._terms())
     with pytest.raises(ValueError, match="outputs"):
         expand(n_outputs=0)

@@ -1,4 +1,4 @@
-"""Failures in the middle of a change: names that raise, no memory."""
+"""Failures in the middle of a change: names that raise, lack of memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.core.expansions import RBF, SANITIZED, Moody, expand
 @pytest.mark.parametrize("action", ["evaluate", "observe", "add", "remove", "state"])
 @pytest.mark.parametrize("options", [{"norm": True, "values": True}, {"inverse": True}], ids=str)
 @pytest.mark.parametrize("n", [5, 30])
-def test_a_name_that_raises_leaves_the_expansion_whole(n, options, action):
-    """Wherever it does: what is added is in or not in, what is removed is out, and all is forgotten that has no use."""
+def test_a_name_that_raises_leaves_a_valid_expansion(n, options, action):
+    """Wherever it raises: additions are done or not, removals are done, and unused features are dropped."""
     names = [Moody(i) for i in range(3 * n + 20)]
     kernel = kernels.RBF() if action == "observe" else RBF
     fired, at = True, 0
@@ -123,8 +123,8 @@ assert 3 <= failed < 40, failed
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer reserves 20 TB")
 @pytest.mark.parametrize("act", [GRAM, FEATURES], ids=["gram", "features"])
-def test_no_memory_is_an_error_and_the_expansion_stays_whole(act):
-    """Each in a process of its own: memory that the one has freed would be enough for the other."""
+def test_running_out_of_memory_leaves_a_valid_expansion(act):
+    """Each in its own process: memory freed by one would suffice for the next."""
     command = [sys.executable, "-c", LIMITED + act]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

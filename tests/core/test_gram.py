@@ -1,4 +1,4 @@
-"""The Gram matrix, its inverse and the norm: rounding over a long life, projections."""
+"""The Gram matrix, its inverse and the norm: rounding in long runs, projections."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_norms_do_not_drift(kernel):
     f._check()
 
 
-def test_a_norm_that_cancels_is_still_right():
-    """f is built up to 1e8 and taken away again but for one small point."""
+def test_a_cancelling_norm_is_accurate():
+    """f grows to 1e8 and cancels except for one small point."""
     f = expand(RBF, norm=True, values=True)
     rng = random.Random(7)
     f.evaluate({"a": 0.0})
@@ -56,7 +56,7 @@ def test_a_norm_that_cancels_is_still_right():
 
 @pytest.mark.parametrize("spread", [0.0, 1e-12, 1e-8, 1e-5, 1e-3])
 def test_ten_thousand_near_duplicates_and_their_inverse(spread):
-    """Nothing is NaN, no δ² negative, no coefficient explodes: projecting, absorbing, adding or removing."""
+    """No NaN, no negative δ², no exploding coefficients when projecting, absorbing, adding or removing."""
     rng = random.Random(8)
     f = expand(RBF, budget=30, norm=True, inverse=True)
     absorbed = added = 0
@@ -69,7 +69,7 @@ def test_ten_thousand_near_duplicates_and_their_inverse(spread):
         if t % 3 and len(f):
             before = f.evaluate(x)
             f.absorb(1e-4)
-            # f + c Pκ has at x the value f(x) + c ‖Pκ‖²
+            # f + c Pκ at x is f(x) + c ‖Pκ‖²
             assert f.evaluate(x) == pytest.approx(before + 1e-4 * (1.0 - residue), abs=1e-4 * 1e-3)
             absorbed += 1
         else:
@@ -82,7 +82,7 @@ def test_ten_thousand_near_duplicates_and_their_inverse(spread):
             assert np.isfinite(f.coefficients).all()
     assert absorbed > 5000
     assert added > 3000
-    # at most every step has added 1e-4 κ, and a removal takes away what its point had
+    # each step adds at most 1e-4 κ, and a removal subtracts its point's term
     assert np.abs(f.coefficients).max() < 1e3
     assert math.sqrt(f.norm2) < 10.0
     f._check()
@@ -123,7 +123,7 @@ def test_absorbing_is_the_orthogonal_projection():
     np.testing.assert_allclose(f.projection, np.eye(20)[7], atol=1e-6)
 
 
-def test_no_inverse_was_asked_for():
+def test_projections_require_the_inverse():
     f = filled(3)
     f.evaluate({0: 1.0})
     for call in (f.project, lambda: f.absorb(1.0), lambda: f.inverse, lambda: f.inverse_times([1.0] * 3)):

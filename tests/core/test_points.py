@@ -24,7 +24,7 @@ from tests.core.expansions import (
 
 
 def test_features_move_between_posting_lists_and_dense_rows():
-    """The values are those of the definition on both sides of every transition."""
+    """Values match the definition on both sides of every transition."""
     f, rng = expand(budget=64), random.Random(12)
     kappa = DEFINITIONS["rbf"]
     probe = dict.fromkeys(range(10), 0.5)
@@ -47,9 +47,9 @@ def test_features_move_between_posting_lists_and_dense_rows():
         check()
 
 
-def test_a_feature_leaves_with_its_last_support_vector():
+def test_a_feature_is_dropped_with_its_last_support_vector():
     class Name:
-        """A name that shows whether anyone still holds it."""
+        """A name with observable references."""
 
     import gc
     import weakref
@@ -65,17 +65,17 @@ def test_a_feature_leaves_with_its_last_support_vector():
     f._check()
     assert vocabulary(f) == {"a"}
     del name
-    for t in range(40):  # the buffers of the last samples let go of it
+    for t in range(40):  # the buffers of the last samples release it
         f.evaluate({"b": float(t), "c": 1.0})
     gc.collect()
     assert alive() is None
 
 
-def test_names_that_are_equal_are_the_same():
-    """Whatever objects they are: the row of the last sample is used again, and never for names that differ."""
+def test_equal_names_are_identical_features():
+    """Even as different objects: the row of the last sample is reused, but never for different names."""
 
     class Text(str):
-        """Names of one's own are compared by themselves."""
+        """User-defined names have their own comparison."""
 
     rng = random.Random(4)
     alphabets = ("ab", "aé", "a\u20ac", "a\U0001f600", "é\u20ac\U0001f600")
@@ -115,7 +115,7 @@ def test_evaluating_never_grows(options):
     assert state_of(f) == state
 
 
-def test_fresh_names_keep_memory_flat():
+def test_new_names_keep_memory_flat():
     f = expand(budget=20, norm=True)
     sizes = []
     for t in range(20_000):
@@ -131,8 +131,8 @@ def test_fresh_names_keep_memory_flat():
 
 
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer keeps what is freed")
-def test_the_size_is_that_of_what_is_held():
-    """Against the process: the buffers of a wide and a dense model, and of an inverse."""
+def test_the_reported_size_is_the_allocated_one():
+    """Against the process's memory: the buffers of a wide and a dense model, and of an inverse."""
     program = """
         import resource
         from tests.core.expansions import filled, held as counted
@@ -154,7 +154,7 @@ def test_the_size_is_that_of_what_is_held():
     run_python(program)
 
 
-def test_wide_sparse_data_takes_what_it_holds():
+def test_wide_sparse_data_takes_little_memory():
     """A million possible features, 30 of them in a sample, 1,000 support vectors: megabytes."""
     f, rng = expand(budget=1000), random.Random(13)
     for _ in range(1500):

@@ -20,7 +20,7 @@ from tests.core.expansions import DEFINITIONS, KERNELS, RBF, distance2, dot, exp
 
 @pytest.mark.parametrize("density", [1.0, 0.5])
 @pytest.mark.parametrize("kernel", DEFINITIONS)
-def test_kernels_are_their_definitions(kernel, density):
+def test_kernels_match_their_definitions(kernel, density):
     f, rng = filled(37, KERNELS[kernel], density=density), random.Random(4)
     kappa, alpha, points = DEFINITIONS[kernel], f.coefficients, [f.point(i) for i in range(37)]
     for _ in range(30):
@@ -33,7 +33,7 @@ def test_kernels_are_their_definitions(kernel, density):
     np.testing.assert_allclose(f.gram(), [[kappa(a, b) for b in points] for a in points], rtol=1e-12, atol=1e-13)
 
 
-def test_composed_kernels_are_multiplied_out():
+def test_composed_kernels_are_expanded():
     kernel = (kernels.RBF(0.3) + 0.5 * kernels.Linear(0.2)) * (kernels.Polynomial(2, 0.1) + kernels.Laplacian(0.4))
     f, rng = filled(9, kernel), random.Random(4)
     x = point(rng)
@@ -45,7 +45,7 @@ def test_composed_kernels_are_multiplied_out():
         assert found == pytest.approx(left * right, rel=1e-13)
 
 
-def test_too_many_terms_are_refused():
+def test_too_many_terms_are_rejected():
     with pytest.raises(ValueError, match="16 terms"):
         Expansion(kernels.RBF(0.1)._terms() * 17)
     with pytest.raises(ValueError, match="32 factors"):
@@ -53,7 +53,7 @@ def test_too_many_terms_are_refused():
 
 
 def test_the_exponential_is_accurate():
-    """Within 4e-16 of math.exp over all of its range, and 0 comes out of what underflows."""
+    """Within 4e-16 of math.exp over its range, and 0 on underflow."""
     f = expand(kernels.RBF(1.0))
     f.evaluate({})
     f.add(1.0)
@@ -68,7 +68,7 @@ def test_the_exponential_is_accurate():
 
 
 def test_large_nearly_equal_points_do_not_cancel():
-    """With all features there, distances are sums of squared differences: offsets of 1e8 cost nothing."""
+    """With all features present, distances are sums of squared differences: offsets of 1e8 cost no accuracy."""
     rng = random.Random(1)
     f = expand(RBF)
     points = [{i: 1e8 + rng.randrange(-4, 5) / 4 for i in range(4)} for _ in range(20)]
@@ -81,7 +81,7 @@ def test_large_nearly_equal_points_do_not_cancel():
 
 
 def test_cancellation_is_bounded_by_the_squares():
-    """With features of one point alone it is |x|² + |z|² - 2 x.z: wrong by some ulp of the squares and no more."""
+    """With features of only one point it is |x|² + |z|² - 2 x.z, with an error of a few ulp of the squares."""
     rng = random.Random(2)
     f = expand(kernels.RBF(1.0))
     for i in range(64):
@@ -111,7 +111,7 @@ def test_scales_of_the_data(scale):
     f._check()
 
 
-def test_a_row_stays_in_step_with_positions():
+def test_rows_follow_positions():
     f, rng = filled(20, d=3, density=1.0), random.Random(15)
     x = point(rng, d=3, density=1.0)
     f.evaluate(x)
@@ -137,7 +137,7 @@ def test_the_memo_compares_values_not_dicts():
     assert f.evaluate({0: 1.0, 1: 2.0}) == first
 
 
-def test_the_memo_knows_that_coefficients_moved():
+def test_the_memo_notices_changed_coefficients():
     for change in (
         lambda f: f.shift(3, 0.5),
         lambda f: f.set(3, 0.5),
@@ -161,7 +161,7 @@ def test_the_memo_knows_that_coefficients_moved():
 
 @pytest.mark.parametrize("kernel", [RBF, kernels.Laplacian(0.3), kernels.Polynomial(2), RBF * kernels.Linear()])
 @pytest.mark.parametrize("density", [1.0, 0.06])
-def test_rows_at_once_are_the_rows_one_by_one_bit_for_bit(kernel, density):
+def test_rows_at_once_equal_single_rows_bit_for_bit(kernel, density):
     f = filled(30, kernel, d=12, density=density)
     positions = [3, 29, 0, 17, 5, 3, 8]
     assert f.rows_of(positions).tolist() == [f.row_of(i).tolist() for i in positions]
@@ -173,7 +173,7 @@ def test_rows_at_once_are_the_rows_one_by_one_bit_for_bit(kernel, density):
         f.rows_of([0, 1, 2, 3, 30])
 
 
-def test_a_kernel_too_large_is_refused():
+def test_a_kernel_too_large_is_rejected():
     f = expand(kernels.Polynomial(4))
     f.evaluate({"a": 1.0})
     f.add(1.0)
@@ -199,7 +199,7 @@ DECISIONS = """
 """
 
 
-def test_every_variant_computes_the_same():
+def test_all_variants_agree():
     outcomes = [
         np.array([float(line) for line in run_python(DECISIONS, RIVER_OKL_SIMD=variant).split()])
         for variant in SIMD_VARIANTS
@@ -209,6 +209,6 @@ def test_every_variant_computes_the_same():
         np.testing.assert_allclose(found, outcomes[0], rtol=1e-12, atol=1e-11)
 
 
-def test_an_unknown_variant_is_refused():
+def test_an_unknown_variant_is_rejected():
     with pytest.raises(AssertionError, match="baseline"):
         run_python("import river_okl._core.simd", RIVER_OKL_SIMD="mmx")

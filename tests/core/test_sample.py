@@ -11,7 +11,7 @@ from river_okl._core.sample import Frame
 from tests.core.expansions import expand, filled, state_of
 
 
-def test_a_frame_is_its_dicts_bit_for_bit():
+def test_a_frame_equals_its_dicts_bit_for_bit():
     rng = np.random.default_rng(16)
     matrix = rng.normal(size=(50, 7))
     matrix[rng.random((50, 7)) < 0.3] = 0.0
@@ -49,7 +49,7 @@ def test_combinations_of_outputs_are_the_same_for_a_frame_bit_for_bit(classes):
         np.testing.assert_allclose(found, f.row @ columns, rtol=1e-12, atol=1e-13)
 
 
-def test_a_bad_frame_is_refused():
+def test_a_bad_frame_is_rejected():
     with pytest.raises(ValueError, match="2 names for 3 columns"):
         Frame(["a", "b"], np.zeros((4, 3)))
     for value in (math.nan, math.inf, 1e51):

@@ -1,4 +1,4 @@
-"""Hours, not minutes: ``python -m pytest tests/long [--samples N] [--seconds S] [-k MODEL]``.
+"""Tests that take hours: ``python -m pytest tests/long [--samples N] [--seconds S] [-k MODEL]``.
 
 ``pytest`` alone does not collect them.  What they find is written into benchmarks/results by a run over all models.
 """
@@ -22,7 +22,7 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="module")
 def rows(request):
-    """The rows of the module's table, which is written if no model was left out."""
+    """The rows of the module's table, written if no model was left out."""
     found = []
     yield found
     if found and not request.config.getoption("-k") and not request.session.testsfailed:

@@ -1,4 +1,4 @@
-"""Kill a process that writes checkpoints, at random moments: what is on the disk is always a whole one."""
+"""Kill a process that writes checkpoints, at random moments: the file is always complete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def save_for_ever(path, report):
         os.write(report, f"{model._t}\n".encode())
 
 
-def test_every_file_is_whole(tmp_path):
+def test_every_file_is_complete(tmp_path):
     """It holds the state of the last save that the child reported, or the one after."""
     rng, path = random.Random(7), tmp_path / "model.okl"
     for _ in range(KILLS):

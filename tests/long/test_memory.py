@@ -1,6 +1,6 @@
 """Resident memory over 10^6 samples, for every class in all its modes: flat, or something leaks.
 
-Resident memory in MB. New features come and go all the time. Every 100 samples there are refused ones: a NaN, a
+Resident memory in MB. New features come and go all the time. Every 100 samples there are rejected ones: a NaN, a
 weight and a target or label that are none, a feature whose value and one whose name raises, and for classes with a
 loss a loss that raises. Every 2,000 samples there are a clone, a copy, a pickle and a checkpoint of the model, each
 dropped; a model without a bound is dropped itself every 1,000 and starts again. Where the samples take longer than
@@ -59,8 +59,8 @@ def resident() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
 
 
-def refused(model, x: dict, y, t: int) -> None:
-    """Everything that a sample may be refused for."""
+def rejected(model, x: dict, y, t: int) -> None:
+    """Everything that a sample may be rejected for."""
     wrong = [
         *(({**x, ("new", t): value}, y, 1.0) for value in (float("nan"), "text", Raises())),
         *(({**x, RaisesAsName(): 1.0}, y, 1.0), (x, y, -1.0), (x, None, 1.0), (x, [y], 1.0), (None, y, 1.0)),
@@ -98,7 +98,7 @@ def run(cls: type, options: dict, n: int, seconds: float) -> tuple[int, list[flo
         decision(model, x)
         model.learn_one(x, y)
         if t % 100 == 99:
-            refused(model, x, y, t)
+            rejected(model, x, y, t)
             if failing is not None:
                 with contextlib.suppress(RuntimeError):
                     failing.learn_one(x, y)

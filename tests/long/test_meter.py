@@ -39,7 +39,7 @@ def stream(regression: bool, n: int) -> Iterator[tuple[dict, object]]:
 
 
 @pytest.mark.parametrize("cls", [OKLClassifier, OKLRegressor])
-def test_the_meter_stands_still(cls, rows):
+def test_the_reported_memory_is_constant(cls, rows):
     model, sizes, residents = cls(), [], []
     for t, (x, y) in enumerate(stream(cls is OKLRegressor, AT[-1]), start=1):
         model.predict_one(x)

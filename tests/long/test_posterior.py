@@ -58,7 +58,7 @@ def errors(f, rng: random.Random) -> tuple[float, float, float]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_beliefs_after_a_long_life(name, rows, request):
+def test_posteriors_after_a_long_run(name, rows, request):
     pace = Pace(request.config.getoption("--samples"), request.config.getoption("--seconds"))
     model, rng, worst, smallest = MODELS[name](), random.Random(2), np.zeros(3), float("inf")
     regression = task(type(model)) == REGRESSION

@@ -243,7 +243,7 @@ MODELS = list(models())
 
 
 @pytest.mark.parametrize(("name", "make", "runner", "terms", "classes"), MODELS, ids=[name for name, *_ in MODELS])
-def test_scores_after_a_long_life(name, make, runner, terms, classes, rows, request):
+def test_scores_after_a_long_run(name, make, runner, terms, classes, rows, request):
     samples, seconds = request.config.getoption("--samples"), request.config.getoption("--seconds")
     pace = Pace(samples, seconds if name.endswith("-default") and runner is run else seconds / 5.0)
     model, worst = make(), Worst()

@@ -1,8 +1,8 @@
-"""The forest of _core/mixture/forest.pyx again, in dumb Python: nodes are objects, statistics are found by name.
+"""A reference implementation of _core/mixture/forest.pyx in plain Python: nodes are objects, statistics dicts.
 
 Written from Domingos and Hulten 2000, Gomes et al. 2017 (online bagging with Poisson(6)) and Ikonomovska et al. 2011,
-with the bounds that the head of forest.pyx states. What the core keeps in single precision is kept so here, operation
-by operation; logarithms are exact here.
+with the bounds stated at the head of forest.pyx. Single precision is reproduced operation by operation; logarithms are
+exact here.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class Forest:
         return total
 
     def answer(self, leaf, x):
-        """Probabilities, and the classes that the counts, naive Bayes and the leaf vote for; or the mean."""
+        """Probabilities, and the votes of the counts, naive Bayes and the leaf; or the mean."""
         if self.regression:
             return [float(leaf.counts[1])], 0, 0, 0
         total = sum(float(n) for n in leaf.counts)
@@ -190,7 +190,7 @@ class Forest:
         return self.scale * p[0] + self.offset if self.regression else p
 
     def train(self, sample, target, w=1.0):
-        # what a tree says of features that there is no room for yet is said before there is
+        # trees predict before room for new features is made
         while not self.regression and target >= self.n_classes:
             self.add_class()
         self.reserve(max(sample, default=-1) + 1)
@@ -270,7 +270,7 @@ class Forest:
         return [min(sum(bins[: i + 1], F(0.0)), total) for i in range(BINS - 1)]
 
     def best_cut(self, block, feature):
-        """(gain, cut, class -> weight on the left); of edges between which nothing is, the one in the middle"""
+        """(gain, cut, class -> weight on the left); of edges with empty bins between them, the middle one"""
         low, step = block.range[feature]
         below = {c: self.below(block, feature, c) for c in block.totals}
         total = float(block.weight)
@@ -419,7 +419,7 @@ class Forest:
             self.low[feature], self.high[feature] = min(low + width, F(0.0)), max(high - width, F(0.0))
 
     def rescale(self, ratio, shift):
-        """By brute force: there are no inner units here, but those of the core after it has folded."""
+        """By brute force, without the core's internal unit."""
         self.scale *= ratio
         self.offset = ratio * self.offset + shift
         if 1e-3 < self.scale < 1e3 and abs(self.offset) < 10.0 * max(1.0, self.scale):

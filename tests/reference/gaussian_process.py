@@ -9,7 +9,7 @@ from scipy import special, stats
 
 
 class SOGP:
-    """A sparse online Gaussian process on vectors, with S itself and everything inverted anew at every step."""
+    """A sparse online Gaussian process on vectors, with S itself and all inverses recomputed at every step."""
 
     JITTER = 1e-3
 
@@ -33,7 +33,7 @@ class SOGP:
         return q, gamma / own, h, q @ self.mu, self.a * gamma + q @ h
 
     def learn(self, x, y, w=1.0):
-        """y is ±1 (a probit) where there is no noise, a vector of targets where there is."""
+        """y is ±1 (probit) without noise, a vector of targets with noise."""
         q, novelty, h, m, v = self.look(x)
         full = len(self.Z) >= self.budget
         if self.noise is None:
@@ -71,7 +71,7 @@ class SOGP:
             Q = np.linalg.inv(self.gram())
             i = int(np.argmin(((Q @ self.mu) ** 2).sum(axis=1) / np.diag(Q) ** 2))
             keep = list(range(len(self.Z)))
-            keep[i] = keep[-1]  # the last takes its position
+            keep[i] = keep[-1]  # the last one takes its position
             keep.pop()
             self.Z = [self.Z[j] for j in keep]
             self.mu, self.S = self.mu[keep], self.S[np.ix_(keep, keep)]

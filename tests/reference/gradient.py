@@ -172,7 +172,7 @@ class OLRDRegressor(OLRDClassifier):
 
 def removal_probabilities(magnitudes):
     """BOGD++: 1 - q_i proportional to the magnitudes; a q_i that would be negative is set to 0
-    and the others share the rest in proportion again."""
+    and the others are computed again."""
     n = len(magnitudes)
     staying = [0.0] * n  # 1 - q_i, they sum to n - 1
     certain = set()
@@ -181,7 +181,7 @@ def removal_probabilities(magnitudes):
         left = n - 1 - len(certain)
         total = sum(magnitudes[i] for i in rest)
         for i in rest:
-            # Decision: points of magnitude 0 share equally what is left for them.
+            # Decision: the q_i of points of magnitude 0 are equal.
             staying[i] = left * magnitudes[i] / total if total > 0 else left / len(rest)
         over = {i for i in rest if staying[i] > 1}
         if not over:
@@ -358,7 +358,7 @@ class BSGDClassifier(KernelSGDClassifier):
         self.remove(p)
 
     def spread(self, p, positions):
-        """Give p's part to the others by projection on them."""
+        """Add p's projection on the others to their coefficients."""
         xs = [self.support[i] for i in positions]
         K = self.matrix(xs)
         k = np.array([self.kernel(a, self.support[p]) for a in xs])
@@ -454,7 +454,7 @@ class POMDRClassifier(Twin):
         self.hint = hint
         self.shrink = shrink
         self.horizon = horizon
-        self.recent = []  # all samples, so that the hint is the mean over the last ones
+        self.recent = []  # all samples; the hint is the mean over the last ones
         self.sum_delta = 0.0
         self.halved = False
         self.projecting = True
@@ -504,4 +504,4 @@ class POMDRClassifier(Twin):
             self.scale(self.radius / norm)
         self.halved = True
         self.projecting = False
-        self.sum_delta = 0.0  # the program starts the sum again
+        self.sum_delta = 0.0  # the program restarts the sum

@@ -31,10 +31,10 @@ def linear():
 
 
 def remembered(kernel, known=None):
-    """The same naive kernel, asked once for each pair of samples: twins ask again and again.
+    """The same naive kernel, evaluated once per pair of samples.
 
-    Pairs go by their ids, and the samples are kept, so that no other dict gets their ids; nobody may change them.
-    ``known`` is what several kernels of one definition may share, at first an empty pair of a dict and a list.
+    Pairs are keyed by id; the samples are kept, so that their ids stay unique, and must not be changed. ``known``, an
+    empty dict and an empty list at first, may be shared by kernels of the same definition.
     """
     values, samples = ({}, []) if known is None else known
 

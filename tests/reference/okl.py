@@ -1,9 +1,10 @@
-"""OKLClassifier and OKLRegressor again, in dumb NumPy: dicts for samples, S itself, every system solved anew.
+"""A reference implementation of OKLClassifier and OKLRegressor in plain NumPy: samples are dicts, and every linear
+system is solved from scratch.
 
-Written from the equations at the heads of _core/mixture/mixture.pyx and its parts. What forgets after thousands of
-samples does not forget here, and no feature is ever dropped: the streams of the tests are shorter.  The trees are those
-of the core, which have a reference implementation of their own (forest.py): that one's logarithms are exact and the
-core's are not, which the stack would multiply.  What they are given, and when, is found here.
+Written from the equations at the heads of _core/mixture/mixture.pyx and its parts. Forgetting over thousands of
+samples and dropping features are left out: the streams of the tests are shorter.  The trees are the core's, which have
+their own reference implementation (forest.py): its logarithms are exact and the core's are not, a difference that the
+stack would amplify.  Their inputs are computed here.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ FIRST = 4.0, 1  # scale, metric
 EXPERTS = (
     6 + 1 + 3 + 1 + 2
 )  # Gaussian processes, the first-order learner, linear models, neighbours, forests; then (naive Bayes and) the stack
-TREES = ((3, 1), (4, 2))  # of every forest, and of how many features one is a candidate
-RATES = (0.01, 0.03, 0.03)  # the last model has squares, too
+TREES = ((3, 1), (4, 2))  # trees of each forest, and one in how many features is a candidate
+RATES = (0.01, 0.03, 0.03)  # the last model has quadratic features, too
 
 
 def clip(value, low, high):
@@ -44,7 +45,7 @@ def mean_and_variance(values):
 
 
 def held(value, others):
-    """A value, or where it is an outlier among others the one at five deviations."""
+    """A value, or if it is an outlier the one at five standard deviations."""
     if len(others) < 8 or min(others) == max(others):
         return value
     mean, variance = mean_and_variance(others)
@@ -52,13 +53,13 @@ def held(value, others):
 
 
 class Running:
-    """Mean and variance of numbers, which start again where 500 are of another unit, or the first 25 after eight."""
+    """Running mean and variance, which restart if 500 values, or the first 25 after eight, are in another unit."""
 
     def __init__(self):
         self.values, self.block, self.run = [], [], 0
 
     def kept(self, value):
-        """As what it counts: ten outliers one after another are none."""
+        """The value as counted: after ten outliers in a row none is one."""
         return value if self.run >= 10 else held(value, self.values)
 
     def moments(self, *more):
@@ -68,7 +69,7 @@ class Running:
         return mean_and_variance(values)
 
     def standing(self, value):
-        """Of a value that was added."""
+        """An added value in standard deviations from the mean."""
         mean, variance = self.moments()
         found = (value - mean) / (math.sqrt(variance) or 1.0)
         return found if self.run >= 10 else clip(found, -5.0, 5.0)
@@ -92,18 +93,18 @@ class Running:
 
 
 class Scaler:
-    """What a feature's values are like."""
+    """Statistics of features."""
 
     def __init__(self):
         self.seen, self.known, self.first, self.count, self.centred = 0, {}, {}, {}, set()
 
     def is_centred(self, name, present):
-        """Whether (nearly) all samples since its first had it, once the one at hand is counted."""
+        """Whether (nearly) all samples since its first have had it, the current one included."""
         rate = (self.count[name] + present) / (self.seen + 2 - self.first[name])
         return rate >= 0.9 if name in self.centred else self.count[name] >= 30 and rate >= 0.95
 
     def scaled(self, x):
-        """Statistics include the sample; centred features that it lacks follow."""
+        """Scaled values, the statistics including the sample; absent centred features are appended."""
         found = {}
         for name, value in x.items():
             if name not in self.known:
@@ -138,14 +139,14 @@ class Scaler:
 
 
 class Point:
-    """A scaled sample, its target, and where the pool holds it its coefficients for every column."""
+    """A scaled sample, its target, and, if it is in the pool, its coefficients for every column."""
 
     def __init__(self, x, y):
         self.x, self.y, self.alpha = x, y, None
 
 
 class Kernel:
-    """0.8 RBF + 0.2 Linear at scale m under a metric; nothing is known of the stream at first."""
+    """0.8 RBF + 0.2 Linear at a scale under a metric."""
 
     def __init__(self, scale, metric, jitter=0.0, least=0.0):
         self.scale, self.metric, self.jitter, self.least = scale, metric, jitter, least
@@ -153,7 +154,7 @@ class Kernel:
         self.weights = {}
 
     def matrix(self, A, B):
-        """κ of every sample of A with every one of B."""
+        """κ of all samples of A with all of B."""
         column = {
             name: j for j, name in enumerate(dict.fromkeys([name for x in (A if B is A else (*A, *B)) for name in x]))
         }
@@ -183,15 +184,15 @@ class Kernel:
         return K + self.jitter * np.diag(np.diag(K))
 
     def project(self, dictionary):
-        """q = K⁻¹ k, and γ, the part of κ(x, ·) that the dictionary lacks."""
+        """q = K⁻¹ k, and γ, the ALD residual."""
         self.K = self.gram(dictionary)
         self.q = np.linalg.solve(self.K, self.k)
-        self.residue = max((1.0 + self.jitter) * self.own - self.k @ self.q, 0.5 * self.jitter * self.own)
-        self.novel = self.residue > self.least * (1.0 + self.jitter) * self.own
+        self.ald_residual = max((1.0 + self.jitter) * self.own - self.k @ self.q, 0.5 * self.jitter * self.own)
+        self.novel = self.ald_residual > self.least * (1.0 + self.jitter) * self.own
 
 
 class Stack:
-    """Logistic regression on the log-odds of the others, beyond their weights."""
+    """Logistic regression on the experts' log-odds, with their weights as offset."""
 
     def __init__(self):
         self.beta, self.P = np.zeros(EXPERTS + 1), np.eye(EXPERTS + 1)
@@ -213,7 +214,7 @@ class Stack:
 
 
 class StackOfMany:
-    """A softmax of the others' logarithms, beyond their weights."""
+    """A softmax of the experts' log-probabilities, with their weights as offset."""
 
     def __init__(self):
         self.beta, self.P = np.zeros(EXPERTS + 1), np.eye(EXPERTS + 1)
@@ -248,7 +249,7 @@ class Ridge:
 
 
 class Estimates:
-    """Of a target: the processes', a linear regression's on the first 63 features, one's on all of these."""
+    """Combiner of estimates: the processes', a linear regression's on the first 63 features, and one's on all these."""
 
     def __init__(self):
         self.linear, self.stack = Ridge(64, 0.1, 1e-6), Ridge(10, 0.03, 1e-4)
@@ -264,7 +265,7 @@ class Estimates:
         self.linear.ask(u)
         self.stack.ask([*means, self.linear.m, 1.0, of_neighbours, of_trees])
 
-    def know(self, names):
+    def register(self, names):
         for name in names:
             if name not in self.inputs and len(self.inputs) < 63:
                 self.inputs[name] = 1 + len(self.inputs)
@@ -290,7 +291,7 @@ class Estimates:
         self.stack.learn(y, max(self.residual[2], 0.003) / counts)
 
     def learn_rest(self, y, means, of_neighbours, w):
-        """A weight beyond 1, from what the others say after they have learned it."""
+        """The part of a weight beyond 1, from the expert predictions after learning."""
         self.stack.ask([*means, float(self.linear.beta @ self.linear.u), 1.0, of_neighbours, self.stack.u[9]])
         self.stack.learn(y, max(self.residual[2], 0.003) / (w - 1.0))
 
@@ -307,8 +308,8 @@ class Linear:
     """Logistic regression by stochastic gradient descent."""
 
     def __init__(self, rate, scaler=None):
-        self.rate, self.scaler = rate, scaler  # of whoever has squares
-        self.columns = [{}]  # coefficients by name, those of squares by (name, "squared"); the bias is that of None
+        self.rate, self.scaler = rate, scaler  # for the model with quadratic features
+        self.columns = [{}]  # coefficients by name, quadratic ones by (name, "squared"); the bias by None
 
     def ask(self, x):
         self.x, self.rates = {**x, None: 1.0}, dict.fromkeys([*x, None], self.rate)
@@ -352,7 +353,7 @@ class Calibration:
 
 
 class First:
-    """A passive-aggressive learner over the pool; a column for every class where there are more than two."""
+    """A passive-aggressive learner over the pool; with more than two classes a column for each."""
 
     def __init__(self, scale, metric):
         self.kernel, self.calibration = Kernel(scale, metric), Calibration()
@@ -368,7 +369,7 @@ class First:
         return special.softmax(math.sqrt(0.5) * factor * self.score)
 
     def learn(self, c, w):
-        """PA-I with C = w; ``step`` is the coefficients that the sample gets, None: it is not needed."""
+        """PA-I with C = w; ``step`` has the coefficients of the sample; returns whether it is needed."""
         direction = np.zeros(len(self.score))
         if len(direction) == 1:
             direction[0] = 2.0 * c - 1.0
@@ -382,7 +383,7 @@ class First:
         return needed
 
     def loss(self, point):
-        """What is lost where x takes over the part of a point along κ(x, ·)."""
+        """The loss of replacing a point by its projection on κ(x, ·)."""
         own, k, alpha = self.kernel.own, self.row[point], point.alpha
         return alpha @ alpha * max(own - k**2 / own, 0.0)
 
@@ -391,12 +392,12 @@ class First:
 
 
 class Neighbours:
-    """The nearest four points vote, and show which features tell them apart."""
+    """A vote of the nearest four points, and Relief statistics of features."""
 
     def __init__(self):
         self.chance = [(v + 0.5) / 5.0 for v in range(5)]
         self.count = [4.0] * 5
-        self.told = {}  # Σ s and Σ s² of every feature
+        self.relief = {}  # Σ s and Σ s² of every feature
 
     def look(self, points, x, weights):
         def distance(point):
@@ -417,17 +418,17 @@ class Neighbours:
                 self.chance[v] += ((o == c) - self.chance[v]) * min(w, 10.0) / self.count[v]
                 self.chance[v] = max(self.chance[v], 1e-6)
 
-    def tell_apart(self, differences):
-        """The covariance, among the nearest, of how different targets and a feature are."""
+    def update_relief(self, differences):
+        """The covariance, among the nearest points, of differences of target and feature."""
         for name, value in self.x.items():
             distances = [abs(value - point.x.get(name, 0.0)) for point in self.nearest]
             s = 4.0 * np.cov(differences, distances, bias=True)[0, 1]
-            total, squares = self.told.get(name, (0.0, 0.0))
-            self.told[name] = total + s, squares + s * s
+            total, squares = self.relief.get(name, (0.0, 0.0))
+            self.relief[name] = total + s, squares + s * s
 
 
 class Bayes:
-    """Normal distributions of every feature in every class, which know a value of variance 1 before."""
+    """Normal distributions of every feature in every class, with a prior sample of variance 1."""
 
     def __init__(self):
         self.samples, self.kappa, self.curvature = [], 1.0, 1.0
@@ -449,7 +450,7 @@ class Bayes:
         self.p = special.softmax(self.kappa * np.array(self.score))
         return self.p
 
-    def sharpen(self, c):
+    def fit_inverse_temperature(self, c):
         off = self.score[c] - np.array(self.score)
         self.curvature = 0.995 * self.curvature + max(self.p @ off**2 - (self.p @ off) ** 2, 0.0) + 0.005
         self.kappa = clip(self.kappa + self.p @ off / self.curvature, 0.01, 2.0)
@@ -459,7 +460,7 @@ class Bayes:
 
 
 class Trees:
-    """A forest of the core, over the scaled features in the order in which they came, those of one sample by name."""
+    """A forest of the core, over scaled features in order of first appearance, those of one sample by name."""
 
     def __init__(self, seed, n_trees, one_in, regression=False):
         self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression), {}
@@ -478,7 +479,7 @@ class Trees:
 
 
 class Process:
-    """What is believed of f at the dictionary: μ and S."""
+    """The posterior of f at the dictionary: μ and S."""
 
     def __init__(self, kernel, forgetting, prior_variance, noise, columns=1):
         self.kernel, self.forgetting, self.prior_variance, self.noise = kernel, forgetting, prior_variance, noise
@@ -491,7 +492,7 @@ class Process:
 
     def spread(self):
         """Cov(f(Z), f(x)) and Var f(x)."""
-        lacking = self.prior_variance * self.kernel.residue
+        lacking = self.prior_variance * self.kernel.ald_residual
         self.h = self.S @ self.kernel.q
         self.v = max(lacking + self.kernel.q @ self.h, 1e-3 * lacking)
 
@@ -533,7 +534,7 @@ class Process:
 
 
 class OKL:
-    """Both classes; a target is a number, or the number of a class."""
+    """Both tasks; a target is a number or the index of a class."""
 
     def __init__(self, task, dictionary, pool=0, latest=0, precision=float):
         self.task, self.most_dictionary, self.most_pool, self.most_latest = task, dictionary, pool, latest
@@ -557,7 +558,7 @@ class OKL:
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.estimates = Estimates()
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
-        self.metrics_learned = lambda: None  # whoever compares may have others
+        self.metrics_learned = lambda: None  # a comparison may replace them
 
     @property
     def weight(self):
@@ -566,7 +567,7 @@ class OKL:
 
     @property
     def experts(self):
-        """The weights of all of them."""
+        """The mixture weights of all experts."""
         if self.task != "regression":
             return self.weight
         processes, *others = self.estimates.weight
@@ -574,7 +575,7 @@ class OKL:
 
     @property
     def among(self):
-        """The weights of the processes among themselves."""
+        """The weights of the processes, normalised among themselves."""
         return self.weight[:6] / self.weight[:6].sum()
 
     @property
@@ -582,7 +583,7 @@ class OKL:
         return [point for point in self.points if point.alpha is not None]
 
     def add_class(self):
-        """One more; the sample at hand is looked at anew."""
+        """Add a class; the current sample is evaluated again."""
         if self.n_classes == 2:
             self.task, self.stack = "multiclass", StackOfMany()
             self.log_weight = np.append(self.log_weight[:-1], [self.log_weight[:-1].max() - 2.0] * 2)
@@ -655,7 +656,7 @@ class OKL:
         return mean, self.weight @ each
 
     def predict(self, x):
-        """Probabilities of the classes, or mean and deviation."""
+        """Probabilities of the classes, or mean and standard deviation."""
         self.look(x)
         if self.task != "regression":
             return self.mixed
@@ -666,9 +667,9 @@ class OKL:
     # Learning
 
     def learn(self, x, y, w=1.0):
-        """The sample that ``predict`` saw last."""
+        """Learn the sample last given to ``predict``."""
         self.scaler.learn(x)
-        self.estimates.know(self.x)
+        self.estimates.register(self.x)
         self.samples.append(self.x)
         self.seen += 1
         if self.task == "regression":
@@ -710,7 +711,7 @@ class OKL:
         confident = surprise <= (1.0 if self.task == "regression" else 0.3)
         if not confident and len(self.neighbours.nearest) == 4:
             numbers = self.task == "regression"
-            self.neighbours.tell_apart([abs(y - z.y) if numbers else y != z.y for z in self.neighbours.nearest])
+            self.neighbours.update_relief([abs(y - z.y) if numbers else y != z.y for z in self.neighbours.nearest])
         needed = max((first.learn(y, w) for first in self.firsts), default=False)
         if len(self.dictionary) > 1 and (self.seen % 8 == 0 or self.task == "regression"):
             self.learn_slopes()
@@ -734,9 +735,9 @@ class OKL:
         if joins:
             self.dictionary.append(point)
         if needed and len(self.pool) >= self.most_pool:
-            self.leave_pool()
+            self.evict_from_pool()
         if len(self.dictionary) > self.most_dictionary:
-            self.leave_dictionary()
+            self.evict_from_dictionary()
         if needed:
             point.alpha = self.firsts[0].step
         if self.most_latest:
@@ -747,7 +748,7 @@ class OKL:
             self.points.append(point)
 
     def judge(self, y, w):
-        """New weights for the experts; how surprising y is."""
+        """Update the mixture weights; returns how surprising y is."""
         weight = self.weight
         self.share += self.among.reshape(3, 2).sum(axis=1)
         if self.task == "regression":
@@ -769,7 +770,7 @@ class OKL:
         else:
             likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
         if self.task == "multiclass":
-            self.bayes.sharpen(y)
+            self.bayes.fit_inverse_temperature(y)
             for process, p in zip(self.processes, self.p, strict=False):
                 mean = p @ process.m
                 process.curvature = 0.995 * process.curvature + max(p @ process.m**2 - mean**2, 0.0) + 0.005
@@ -783,29 +784,31 @@ class OKL:
         self.log_weight -= self.log_weight.max()
         return surprise
 
-    def leave_pool(self):
+    def evict_from_pool(self):
         (first,) = self.firsts
         gone = self.pool[int(np.argmin([first.loss(point) for point in self.pool]))]
         first.take_over(gone)
         gone.alpha = None
         self.release(gone)
 
-    def leave_dictionary(self):
+    def evict_from_dictionary(self):
         losses = 0.0
         for w, process in zip(self.among, self.processes, strict=True):
+            if self.n_classes > 64 and w < 0.1:
+                continue
             Q = np.linalg.inv(process.kernel.gram(self.dictionary))
             losses = losses + (w + 1e-3) * ((Q @ process.mu) ** 2).sum(axis=1) / np.diag(Q) ** 2
         r = int(np.argmin(losses))
         gone, last = self.dictionary[r], self.dictionary.pop()
         order = list(range(len(self.dictionary)))
-        if r < len(order):  # the last takes its place
+        if r < len(order):  # the last one takes its position
             self.dictionary[r], order[r] = last, len(order)
         for process in self.processes:
             process.mu, process.S = process.mu[order], process.S[np.ix_(order, order)]
         self.release(gone)
 
     def release(self, point):
-        """A point that nobody holds is no more; the last takes its place."""
+        """Remove a point if it is unreferenced; the last one takes its position."""
         if point in self.points and point not in (*self.dictionary, *self.latest) and point.alpha is None:
             i, last = self.points.index(point), self.points.pop()
             if i < len(self.points):
@@ -827,7 +830,7 @@ class OKL:
             self.slopes.setdefault(name, []).append(slope @ slope)
 
     def update(self):
-        """Bandwidths follow the stream, metrics the slopes, kernels the weight."""
+        """Update bandwidths from the stream, metrics from slopes, and kernels from weights."""
         before = [kernel.gram(self.dictionary) for kernel in self.kernels]
         first, growth = (60, 4) if self.task == "regression" else (200, 2)
         if self.seen < first:
@@ -842,17 +845,17 @@ class OKL:
             self.metrics_learned()
         self.tune()
         if self.task == "regression":
-            self.doubt(before)
+            self.discount(before)
 
     def learn_metrics(self):
         G = {name: float(np.mean(slopes)) for name, slopes in self.slopes.items()}
         total = sum(G.values())
         if total > 1e-200 and len(G) > 1:
             mean = total / len(G)
-            for name, (evidence, squares) in self.neighbours.told.items():
+            for name, (evidence, squares) in self.neighbours.relief.items():
                 if name in G and evidence > 3.0 * math.sqrt(squares):
                     G[name] = max(G[name], mean)
-                self.neighbours.told[name] = 0.5 * evidence, 0.5 * squares
+                self.neighbours.relief[name] = 0.5 * evidence, 0.5 * squares
             total = sum(G.values())
             half = np.mean([math.sqrt(g / total) for g in G.values()])
             for name, g in G.items():
@@ -875,8 +878,8 @@ class OKL:
             kernel.slope = 1.0 / square if square > 0.0 else 0.0
             kernel.weights = dict(w)
 
-    def doubt(self, before):
-        """Evidence counts as far as the kernel is still the same: the cosine of what is off the diagonals."""
+    def discount(self, before):
+        """Discount evidence by the similarity of old and new kernel: the cosine of the off-diagonal elements."""
         off = np.tril_indices(len(self.dictionary), -1)
         for i, (kernel, was) in enumerate(zip(self.kernels, before, strict=True)):
             K = kernel.gram(self.dictionary)
@@ -886,7 +889,7 @@ class OKL:
                 process.S = keep * process.S + (1.0 - keep) * process.prior_variance * K
 
     def move_kernel(self, grams):
-        """The least believed kernel becomes a neighbour of the most believed one."""
+        """Replace the lowest-weighted kernel by a neighbour of the highest-weighted one."""
         low, high = int(np.argmin(self.share)), int(np.argmax(self.share))
         if self.share[low] >= 0.5 * self.share[high]:
             return

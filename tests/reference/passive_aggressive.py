@@ -116,7 +116,7 @@ class BPAClassifier(Twin):
 
         krr = self.kernel(self.support[r], self.support[r])
         delta2 = krr - kr @ project_r
-        if delta2 < 1e-12 * krr:  # Decision: what is left of a dependent point is rounding
+        if delta2 < 1e-12 * krr:  # Decision: the residual of a dependent point is rounding
             delta2 = 0.0
         return V, beta, float(ar**2 * delta2)
 

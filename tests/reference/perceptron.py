@@ -167,7 +167,7 @@ class AhpatronClassifier(AVPClassifier):
             self.scale(norm / halved)  # eq. (7) with c_t = ||f_t|| / U, Theorem 6
 
     def half(self):
-        """Positions of the floor(B/2) points of largest |alpha|; among equals the older stays."""
+        """Positions of the floor(B/2) points of largest |alpha|; in ties the older is kept."""
         size = self.budget // 2
         magnitude = [abs(a) for a in self.alpha]
         threshold = sorted(magnitude, reverse=True)[size - 1] if size else math.inf

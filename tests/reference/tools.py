@@ -21,7 +21,7 @@ def largest(values, births):
 
 
 def least_squares(gram, rhs):
-    """gram^-1 rhs; in a singular Gram the pseudo-inverse, which is still the projection."""
+    """gram^-1 rhs; for a singular Gram matrix by the pseudo-inverse, which still gives the projection."""
     return np.linalg.lstsq(gram, rhs, rcond=1e-12)[0]
 
 

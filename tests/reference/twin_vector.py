@@ -1,4 +1,4 @@
-"""Wang & Vucetic 2009, the twin vector machine: the dual is solved from nothing at every step."""
+"""Wang & Vucetic 2009, the twin vector machine: the dual is solved from scratch at every step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.reference.tools import least_squares, smallest
 
 
 def weighted_svm(K, positive, negative):
-    """The two dual variables of every point: the maximum of Σ α - ½ αᵀQα over 0 ≤ α ≤ (C s⁺, C s⁻), from nothing.
+    """The two dual variables of every point: the maximum of Σ α - ½ αᵀQα over 0 ≤ α ≤ (C s⁺, C s⁻).
 
     Hildreth's coordinate ascent finds which are strictly inside the box; their equations then give their values.
     """
@@ -34,12 +34,12 @@ def weighted_svm(K, positive, negative):
 
 
 class TVMClassifier(Twin):
-    SLACK = 1e-6  # Decision: |f| is beyond the buffer if it is so by more than f is known
+    SLACK = 1e-6  # Decision: |f| is beyond the buffer if it exceeds it by more than the precision of f
 
     def __init__(self, kernel, *, budget=100, C=1.0, buffer=1.0, merging="global"):
         super().__init__(kernel)
         self.budget, self.C, self.buffer, self.merging = budget, C, buffer, merging
-        self.weight = {}  # of the samples that each prototype stands for, by birth number: [negative, positive]
+        self.weight = {}  # weights of the samples that each prototype represents, by birth number: [negative, positive]
 
     def learn(self, x, y):
         self.t += 1
@@ -78,7 +78,7 @@ class TVMClassifier(Twin):
         self.join({name: v for name, v in mean.items() if v != 0.0}, list(s_i + s_j))
 
     def pair(self):
-        """The two that are merged, the older first."""
+        """The two to fuse, the older first."""
         last = len(self.support) - 1
         if self.merging == "nearest":
             others = range(last)

@@ -1,4 +1,4 @@
-"""What the expansion asks: the preconditions are its business."""
+"""For the expansion, which checks the preconditions."""
 
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.points cimport Points

@@ -1,7 +1,7 @@
-"""Which support vector is evicted: the smallest, one that the sample can replace, or one to fuse with another.
+"""The choice of the support vector to evict: the smallest, one that the sample can replace, or one to fuse.
 
-They read the coefficients of output 0, of all classes except for a fusion, and work in the scratch of ``rows``.  Ties,
-numbers that agree to 1e-9, go to the oldest: so the same stream has the same choice on any machine.
+All use the coefficients of output 0 (of all classes, except for fusion) and the scratch of ``rows``.  Ties, numbers
+that agree to 1e-9, go to the oldest, so that the choice is the same on any machine.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -67,7 +67,7 @@ cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
         alpha_i = scale * coef[i]
         least = min(least, losses[i] + SLACK * (alpha_i * alpha_i + alpha_p * alpha_p))
     least += 2e-9 * max(least, alpha_p * alpha_p)
-    for i in range(n):  # what may be the least, to the last digit
+    for i in range(n):  # candidates for the minimum, to full precision
         alpha_i = scale * coef[i]
         if i != p and losses[i] - SLACK * (alpha_i * alpha_i + alpha_p * alpha_p) <= least:
             losses[i] = merged(alpha_i, alpha_p, kappa[i], &h, &alpha_z)
@@ -78,10 +78,10 @@ cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
     return m, h, alpha_z
 
 
-# What tests ask of merging.h ------------------------------------------------------------------------------------------
+# merging.h, for tests ---------------------------------------------------------------------------------------------
 
 def merge_of(double alpha, double alpha_p, double kappa):
-    """h, α_z and the loss of fusing α_p with a partner of coefficient α, |α| ≥ |α_p|; κ is that of the two points."""
+    """h, α_z and the loss of fusing a point with coefficient α_p and its partner, |α| ≥ |α_p|; κ is that of the two."""
     cdef double h, alpha_z, loss
     loss = merged(alpha, alpha_p, kappa, &h, &alpha_z)
     return h, alpha_z, loss

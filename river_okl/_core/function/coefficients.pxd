@@ -6,15 +6,15 @@ from river_okl._core.memory cimport Owner
 @cython.final
 cdef class Coefficients(Owner):
     cdef readonly Py_ssize_t n_outputs
-    cdef readonly Py_ssize_t n_classes  # 0: one function per output; else columns are output by output, class by class
+    cdef readonly Py_ssize_t n_classes  # 0: one function per output; otherwise one per output and class
     cdef Py_ssize_t n_columns           # n_outputs, times n_classes if there are any
-    cdef Py_ssize_t capacity            # points there is room for
+    cdef Py_ssize_t capacity            # number of points with room
     cdef double scale
     cdef double **coef                  # [n_columns][capacity]
 
     # scratch: the direction of the last sample
     cdef Py_ssize_t along[2]            # classes
-    cdef int n_along                    # of which there are one or two
+    cdef int n_along                    # one or two
     cdef double unit
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
@@ -23,7 +23,7 @@ cdef class Coefficients(Owner):
     cdef void start_directions(self) noexcept
     cdef list permute(self, list order, Py_ssize_t n)
     cdef int check_output(self, Py_ssize_t o) except -1
-    cdef int refuse_classes(self) except -1
+    cdef int reject_classes(self) except -1
     cdef int check_weights(self, tuple weights) except -1
     cdef void combine(
         self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out
@@ -42,15 +42,15 @@ cdef class Coefficients(Owner):
     cdef int restore(self, dict state, Py_ssize_t n) except -1
 
     cdef inline Py_ssize_t column(self, int k, Py_ssize_t output) noexcept:
-        """Where the k-th class of the direction has its coefficients."""
+        """The column of the k-th class of the direction."""
         return self.along[k] * self.n_outputs + output
 
     cdef inline double signed_unit(self, int k) noexcept:
-        """How far the direction points to its k-th class."""
+        """The component of the direction for its k-th class."""
         return self.unit if k == 0 else -self.unit
 
     cdef inline void move(self, Py_ssize_t i, double c, Py_ssize_t output) noexcept:
-        """The coefficient of point i, without the scale, moves by c along the direction."""
+        """Add c along the direction to the coefficients of point i, without the scale."""
         cdef int k
         for k in range(self.n_along):
             self.coef[self.column(k, output)][i] += self.signed_unit(k) * c

@@ -1,4 +1,4 @@
-"""Types of the compiled coefficients, which only the compiled expansion uses."""
+"""Types of the compiled coefficients, used only by the compiled expansion."""
 
 class Coefficients:
     @property

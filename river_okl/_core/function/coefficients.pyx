@@ -1,14 +1,14 @@
-"""The coefficients of an expansion over its points: it knows neither the points nor a kernel.
+"""The coefficients of an expansion, independent of its points and kernel.
 
     α[i] = scale · coef[column][i]      column = class · n_outputs + output
 
-Positions are those of the points: the last takes the place of one that is removed.  Beyond n everything is 0.
+Positions are those of the points: the last one takes the position of one removed.  Beyond n everything is 0.
 
-More than two classes.  After ``split`` an output is not one function f but one per class, F_c, and a sample of class y
-sees f along the direction u = (e_y - e_r)/√2, r the class that rivals y most: its value is (F_y - F_r)/√2, and f ← f +
-c κ(x, ·) moves F_y by c/√2 and F_r by -c/√2.  As ‖u‖ = 1, all that an algorithm for labels ±1 computes (margins, κ(x,
-x), ‖f‖²) means the same, with y = +1; and with two classes F = ±f/√2 it is the same model.  The direction is ``unit`` ·
-(+1 for ``along[0]``, -1 for ``along[1]``); for the one function that there is before, 1 for its only class.
+More than two classes.  After ``split`` an output is not one function f but one per class, F_c, and f along the
+direction u = (e_y - e_r)/√2, for a sample of class y and its strongest rival r, is (F_y - F_r)/√2; f ← f + c κ(x, ·)
+adds c/√2 to F_y and -c/√2 to F_r.  As ‖u‖ = 1, everything that an algorithm for labels ±1 computes (margins, κ(x, x),
+‖f‖²) keeps its meaning, with y = +1; with two classes F = ±f/√2 the model is the same.  The direction is ``unit`` · (+1
+for ``along[0]``, -1 for ``along[1]``); before ``split`` it is 1 for the only function.
 """
 
 cimport cython
@@ -26,7 +26,7 @@ cdef double SQRT_HALF = 0.5**0.5
 
 @cython.final
 cdef class Coefficients(Owner):
-    """Columns of coefficients, one for each output and class."""
+    """Columns of coefficients, one per output and class."""
 
     def __cinit__(self, Py_ssize_t n_outputs):
         if n_outputs < 1:
@@ -37,7 +37,7 @@ cdef class Coefficients(Owner):
         self.reserve_columns(n_outputs)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Room for as many points, before they have it."""
+        """Reserve room for this many points, before the points do."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
             self.coef[o] = self.doubles(self.coef[o], self.capacity, capacity)
@@ -45,7 +45,7 @@ cdef class Coefficients(Owner):
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
-        """More columns, zero so far.  If this raises, there are as many as before."""
+        """Add columns of zeros.  If this raises, there are as many as before."""
         cdef Py_ssize_t o
         self.coef = <double **> self.resize(self.coef, self.n_columns, n_columns, sizeof(double *))
         try:
@@ -62,7 +62,7 @@ cdef class Coefficients(Owner):
     # Classes ----------------------------------------------------------------------------------------------------------
 
     cdef void split(self, Py_ssize_t n) noexcept:
-        """One function f for labels ±1 becomes two, F = -f/√2 and f/√2, one for each class.  Requires the columns."""
+        """Split f for labels ±1 into F = -f/√2 and f/√2, one per class.  Requires the columns."""
         cdef Py_ssize_t o, i
         for o in range(self.n_outputs):
             for i in range(n):
@@ -72,16 +72,16 @@ cdef class Coefficients(Owner):
         self.start_directions()
 
     cdef void start_directions(self) noexcept:
-        """With classes nothing moves until the direction of a sample is known."""
+        """With classes the direction is zero until that of a sample is known."""
         self.along[0] = self.along[1] = 0
         self.n_along, self.unit = 2, SQRT_HALF
 
     cdef list permute(self, list order, Py_ssize_t n):
-        """Class c becomes what class order[c] was; of two labels without classes, f becomes -f.  Returns which column
-        each is from."""
+        """Permute the classes (c becomes what order[c] was); without classes, [1, 0] negates f.  Returns the origin of
+        each column."""
         cdef Py_ssize_t o, i
         if sorted(order) != list(range(max(2, self.n_classes))):
-            raise ValueError(f"{order} is no order of {max(2, self.n_classes)} classes")
+            raise ValueError(f"{order} is not a permutation of {max(2, self.n_classes)} classes")
         if self.n_classes == 0:
             for o in range(self.n_columns if order[0] else 0):
                 for i in range(n):
@@ -99,7 +99,7 @@ cdef class Coefficients(Owner):
             raise IndexError(f"output {o} of {self.n_outputs}")
         return 0
 
-    cdef int refuse_classes(self) except -1:
+    cdef int reject_classes(self) except -1:
         if self.n_classes > 0:
             raise RuntimeError("with classes a support vector has no single coefficient: see columns")
         return 0
@@ -112,7 +112,7 @@ cdef class Coefficients(Owner):
     cdef void combine(
         self, const double *row, Py_ssize_t padded, const double[::1] weights, double[::1] out
     ) noexcept nogil:
-        """out[c] = Σ weight · output of class c at the sample with this kernel row."""
+        """out[c] = Σ weight · output of class c, given the kernel row of a sample."""
         cdef Py_ssize_t c, o
         for c in range(out.shape[0]):
             for o in range(weights.shape[0]):
@@ -128,14 +128,14 @@ cdef class Coefficients(Owner):
             self.coef[o][i] = 0.0
 
     cdef void dropped(self, Py_ssize_t i, Py_ssize_t last) noexcept:
-        """The point at i was removed, and the last one has its position."""
+        """The point at i was removed, and the last one took its position."""
         cdef Py_ssize_t o
         for o in range(self.n_columns):
             self.coef[o][i] = self.coef[o][last]
             self.coef[o][last] = 0.0
 
     cdef bint fold(self, Py_ssize_t n) noexcept:
-        """Multiply the coefficients by the scale if it leaves its range; whether it did."""
+        """Multiply the coefficients by the scale if it is out of range; returns whether it was."""
         cdef Py_ssize_t i, o
         if 1e-100 < fabs(self.scale) < 1e100:
             return False
@@ -146,7 +146,7 @@ cdef class Coefficients(Owner):
         return True
 
     cdef bint clip(self, double largest, Py_ssize_t n) noexcept:
-        """|α_i| ≤ largest for output 0, over all classes; larger ones are clipped.  Whether any was."""
+        """Clip |α_i| of output 0, over all classes, to ``largest``; returns whether any was larger."""
         cdef Py_ssize_t i, c
         cdef double size
         cdef double limit = largest / fabs(self.scale)
@@ -186,7 +186,7 @@ cdef class Coefficients(Owner):
         return out
 
     cdef object read(self, Py_ssize_t column, Py_ssize_t n):
-        """α of a column, a copy."""
+        """A copy of α of a column."""
         out = array_of(self.coef[column], n)
         out *= self.scale
         return out
@@ -202,7 +202,7 @@ cdef class Coefficients(Owner):
         return 0
 
     cdef object read_all(self, Py_ssize_t n):
-        """Every coefficient, a copy: an array (points, columns)."""
+        """A copy of all coefficients: an array of shape (points, columns)."""
         cdef Py_ssize_t i, o
         cdef double[:, ::1] view
         out = np.empty((n, self.n_columns))
@@ -213,7 +213,7 @@ cdef class Coefficients(Owner):
         return out
 
     cdef int write_all(self, matrix, Py_ssize_t n) except -1:
-        """Every coefficient, from an array (points, columns)."""
+        """Set all coefficients from an array of shape (points, columns)."""
         cdef double[:, ::1] v = np.ascontiguousarray(matrix, dtype=np.float64)
         cdef Py_ssize_t i, o
         if v.shape[0] != n or v.shape[1] != self.n_columns:
@@ -224,7 +224,7 @@ cdef class Coefficients(Owner):
         return 0
 
     cdef dict state(self, Py_ssize_t n):
-        """All of it by name; coefficients are those of each column, without the scale."""
+        """The state by name; coefficients by column, without the scale."""
         cdef Py_ssize_t o
         return {
             "coef": np.array([array_of(self.coef[o], n) for o in range(self.n_columns)]),
@@ -233,7 +233,7 @@ cdef class Coefficients(Owner):
         }
 
     cdef int restore(self, dict state, Py_ssize_t n) except -1:
-        """Go on from a state of n points, each number of which is checked.  Requires its columns and capacity."""
+        """Resume from a state of n points, after checking every number.  Requires its columns and capacity."""
         cdef Py_ssize_t o
         coef = checked_array(state, "coef", np.float64, (self.n_columns, n))
         scale = checked_float(state, "scale", -1e100, 1e100)

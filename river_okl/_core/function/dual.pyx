@@ -1,20 +1,20 @@
-"""The dual of a support vector machine without a bias over a few weighted points, to its Kuhn-Tucker conditions.
+"""The dual of a support vector machine without bias, over a few weighted points, solved to its Kuhn-Tucker conditions.
 
     min  ½‖f‖² + Σ_j [a_j (1 - f(x_j))_+ + b_j (1 + f(x_j))_+],    f = Σ_j β_j κ(x_j, ·)
 
-A point that stands for samples of both labels has two dual variables, 0 ≤ α_j ≤ a_j and 0 ≤ ᾱ_j ≤ b_j, of which f has
-the difference β_j = α_j - ᾱ_j.  Their best sum for a given β_j is concave and piecewise linear, so that one variable is
-enough:
+A point that represents samples of both labels has two dual variables, 0 ≤ α_j ≤ a_j and 0 ≤ ᾱ_j ≤ b_j, and f depends
+on their difference β_j = α_j - ᾱ_j.  Their largest sum for a given β_j is concave and piecewise linear, so one variable
+suffices:
 
     max  Σ_j g_j(β_j) - ½ βᵀKβ,    -b_j ≤ β_j ≤ a_j,    g_j' = +1 below the kink a_j - b_j, and -1 above it
 
-A variable is at one of its three corners (low, kink, high) or free between two of them, and then f(x_j) = ±1.  The
-residual of the Kuhn-Tucker conditions is the largest slope along which a variable could still move, in units of f.
+A variable is at one of its three corners (low, kink, high), or free between two of them with f(x_j) = ±1.  The residual
+of the Kuhn-Tucker conditions is the largest slope of a feasible direction of one variable, in units of f.
 
-The solver starts from a point in the box.  Exact coordinate steps on the variable of largest residual find the set of
-free variables; Newton's step on those, by a Cholesky factorisation of their part of K, is shortened if one of them
-meets a corner.  Both only raise the objective.  Newton's steps are needed to converge: near-duplicates make K so
-ill-conditioned that coordinate steps alone crawl.
+The solver starts from a point in the box.  Exact coordinate steps on the variable with the largest residual find the
+free variables; a Newton step on those, by a Cholesky factorisation of their part of K, is shortened if one of them
+reaches a corner.  Both only raise the objective.  Newton steps are needed for convergence: with near-duplicates K is so
+ill-conditioned that coordinate steps alone are far too slow.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -25,18 +25,18 @@ from river_okl._core.linalg cimport solve
 from river_okl._core.memory cimport Owner
 from river_okl._core.simd cimport linalg
 
-cdef double TOLERANCE = 1e-10   # of the residual: what is known of f(x_j)
-cdef double ROUNDING = 1e-15    # relative to |β_j| κ(x_j, x_j): f(x_j) is not known better
-cdef double AT_CORNER = 2e-15   # relative: a variable this close to a corner is there, up to rounding
-cdef double JITTER = 1e-13      # of κ(x_j, x_j): dependent points have no factor without it
-cdef double SAME = 1e-12        # of κ(x, x) + κ(z, z): a squared distance below it is rounding
-cdef double TIE = 1e-9          # relative: costs that are closer are equal, and age decides
+cdef double TOLERANCE = 1e-10   # of the residual: the precision of f(x_j)
+cdef double ROUNDING = 1e-15    # the same relative to |β_j| κ(x_j, x_j)
+cdef double AT_CORNER = 2e-15   # relative: a variable this close to a corner is at it, up to rounding
+cdef double JITTER = 1e-13      # of κ(x_j, x_j): makes the factorisation of dependent points exist
+cdef double SAME = 1e-12        # of κ(x, x) + κ(z, z): smaller squared distances are rounding
+cdef double TIE = 1e-9          # relative: costs closer than this are tied, and age decides
 cdef enum:
     MOST_ROUNDS = 500
 
 
 cdef inline double residual_of(double f, double beta, const double *box) noexcept nogil:
-    """The steepest ascent that is open to a variable; its box is (low, kink, high)."""
+    """The steepest feasible ascent of a variable; its box is (low, kink, high)."""
     cdef double up = 0.0, down = 0.0
     if beta < box[2]:
         up = (1.0 if beta < box[1] else -1.0) - f
@@ -46,7 +46,7 @@ cdef inline double residual_of(double f, double beta, const double *box) noexcep
 
 
 cdef inline double best(double rest, double k, const double *box) noexcept nogil:
-    """The maximum over one variable, if the others make ``rest`` of f(x_j)."""
+    """The maximum over one variable, if the others contribute ``rest`` to f(x_j)."""
     if k <= 0.0:
         return box[1]
     if 1.0 - rest <= k * box[1]:
@@ -57,7 +57,7 @@ cdef inline double best(double rest, double k, const double *box) noexcept nogil
 
 
 cdef inline double settled(double beta, const double *box) noexcept nogil:
-    """The variable clipped to its box, and to a corner that is next to it."""
+    """The variable clipped to its box, or to a corner within rounding."""
     cdef int c
     for c in range(3):
         if fabs(beta - box[c]) <= AT_CORNER * fabs(box[c]):
@@ -66,7 +66,7 @@ cdef inline double settled(double beta, const double *box) noexcept nogil:
 
 
 cdef inline double corner(double beta, double step, const double *box) noexcept nogil:
-    """The corner that a free variable meets in this direction."""
+    """The corner that a free variable reaches in this direction."""
     cdef int lower = 0 if beta < box[1] else 1
     return box[lower + 1] if step > 0.0 else box[lower]
 
@@ -90,7 +90,7 @@ cdef void evaluate(const double *K, Py_ssize_t n, const double *beta, double *f)
 
 
 cdef double rounding(const double *K, Py_ssize_t n, const double *beta) noexcept nogil:
-    """How far f(x_j) may be off."""
+    """A bound on the rounding error of f(x_j)."""
     cdef Py_ssize_t j
     cdef double total = 0.0
     for j in range(n):
@@ -101,7 +101,7 @@ cdef double rounding(const double *K, Py_ssize_t n, const double *beta) noexcept
 cdef double largest(
     Py_ssize_t n, const double *f, const double *beta, const double *box, Py_ssize_t *at
 ) noexcept nogil:
-    """The residual, and the variable that has it."""
+    """The largest residual, and its variable."""
     cdef Py_ssize_t j
     cdef double residual, found = 0.0
     at[0] = 0
@@ -115,7 +115,7 @@ cdef double largest(
 cdef double climb(
     const double *K, Py_ssize_t n, const double *box, double tolerance, double *beta, double *f
 ) noexcept nogil:
-    """At most n coordinate steps; returns the residual before the last of them."""
+    """At most n coordinate steps; returns the residual before the last one."""
     cdef Py_ssize_t i, j, s
     cdef double residual = INFINITY, moved, k
     for s in range(n):  # no-cython-lint
@@ -134,7 +134,7 @@ cdef double climb(
 
 
 cdef void newton(const double *K, Py_ssize_t n, const double *box, double *beta, double *f, _Room room) noexcept nogil:
-    """The best values of the free variables, or as far towards them as the corners allow."""
+    """Move the free variables to their optimum, or as far as the corners allow."""
     cdef Py_ssize_t a, b, i, j, m = 0, first
     cdef double target, most, jitter = JITTER, rate, share
     for j in range(n):
@@ -183,7 +183,7 @@ cdef void newton(const double *K, Py_ssize_t n, const double *box, double *beta,
 
 
 cdef double run(const double *K, Py_ssize_t n, const double *box, double *beta, double *f, _Room room) noexcept nogil:
-    """From any β; returns the residual."""
+    """Solve from any β; returns the residual."""
     cdef Py_ssize_t j, rounds
     cdef double residual = 0.0, tolerance
     for j in range(n):
@@ -218,7 +218,7 @@ cdef int check_columns(const double[:, ::1] beta, const double[:, ::1] caps) exc
 
 
 cdef int fill_box(const double[:, ::1] caps, Py_ssize_t column, double[:, ::1] box) except -1:
-    """(low, kink, high) of every point, for the function of one label against all others, or of the second of two."""
+    """(low, kink, high) of every point, for one label against all others, or for the second of two."""
     cdef Py_ssize_t j, c, n_labels = caps.shape[1]
     cdef double own, others
     for j in range(caps.shape[0]):
@@ -231,20 +231,20 @@ cdef int fill_box(const double[:, ::1] caps, Py_ssize_t column, double[:, ::1] b
 
 
 def solve_dual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, ::1] start):
-    """β of every function, given C times the weight of each label at each point, and β to start from.
+    """Solve for β of every function, starting from a given β.
 
     Parameters
     ----------
     K
         The Gram matrix of the points.
     caps
-        C s, a row for each point and a column for each label.
+        C times the weight of each label at each point: one row per point, one column per label.
     start
-        β, a row for each point; one column, which is f of the second of two labels, or one for each label.
+        β to start from, one row per point; one column (f of the second of two labels) or one per label.
 
     Returns
     -------
-    β in the shape of ``start``, and the largest residual of all functions.
+    β in the shape of ``start``, and the largest residual over all functions.
     """
     cdef Py_ssize_t o, j, n = caps.shape[0], columns = start.shape[1]
     cdef double worst = 0.0
@@ -268,7 +268,7 @@ def solve_dual(const double[:, ::1] K, const double[:, ::1] caps, const double[:
 
 
 def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, ::1] beta):
-    """The largest residual of the Kuhn-Tucker conditions, infinite outside the box; the arguments of ``solve_dual``."""
+    """The largest residual of the Kuhn-Tucker conditions, infinite outside the box; arguments as in ``solve_dual``."""
     cdef Py_ssize_t o, j, at, n = caps.shape[0], columns = beta.shape[1]
     cdef double worst = 0.0
     check_square(K, n)
@@ -287,7 +287,7 @@ def residual(const double[:, ::1] K, const double[:, ::1] caps, const double[:, 
 
 
 def bordered(const double[:, ::1] K, const Py_ssize_t[::1] order, const double[::1] row):
-    """K of these points, and one more that has this row, its own number last."""
+    """K of these points and one more, given its row with its own number last."""
     cdef Py_ssize_t i, j, m = order.shape[0]
     check_square(K, K.shape[0])
     if row.shape[0] != m + 1:
@@ -306,8 +306,8 @@ def bordered(const double[:, ::1] K, const Py_ssize_t[::1] order, const double[:
 
 
 def cheapest_pair(const double[:, ::1] K, const double[::1] weights, const long long[::1] births):
-    """The two points of least w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; ties, 1e-9 relative, go to the
-    oldest."""
+    """The two points with the smallest w_i w_j / (w_i + w_j) ‖κ_i - κ_j‖², the older first; ties (1e-9 relative) go to
+    the oldest."""
     cdef Py_ssize_t i, j, a, b, older = -1, younger = -1, n = weights.shape[0]
     cdef double cost, least = INFINITY
     check_square(K, n)

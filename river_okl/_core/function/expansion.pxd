@@ -15,10 +15,10 @@ cdef class Expansion(Function):
     cdef Gram gram_                 # or None
     cdef Norms norms
     cdef readonly object budget     # of all classes; None: no limit
-    cdef object each                # that of each class, if it is stated so
+    cdef object each                # the budget per class, or None
     cdef readonly bint spare
 
-    # scratch: what is known of the last sample; never pickled
+    # scratch about the last sample; never pickled
     cdef Sums sums
     cdef double ald_residual             # δ² of the last sample, if ald_residual_valid
     cdef bint ald_residual_valid

@@ -1,4 +1,4 @@
-"""Types of the compiled expansion; its documentation is in expansion.pyx and in the objects' docstrings."""
+"""Types of the compiled expansion; the documentation is in expansion.pyx."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any

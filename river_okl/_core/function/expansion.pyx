@@ -1,20 +1,20 @@
 """The function that every algorithm of river_okl manipulates: f = Σ α_i κ(z_i, ·), a kernel expansion.
 
 It is composed of the z_i (points.pyx), their kernel rows (rows.pyx), the α_i with their classes and directions
-(coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹ (gram.pyx).  Here they change
-together, and f is read; ``_check`` recomputes all of it by brute force.
+(coefficients.pyx), f(x) of the last sample, ‖f‖² and f(z_i) (values.pyx), and K and K⁻¹ (gram.pyx).  This file keeps
+them consistent and reads f; ``_check`` recomputes everything by brute force.
 
 There are four ways to read f, each with weights for its outputs: ``evaluate`` a sample, ``evaluate_many`` rows of a
 frame, ``observe`` a sample that is about to be learned, and ``value`` at the last sample, after f has changed.
 
-The last sample is the one that was last given to ``evaluate`` or ``observe``.  ``add``, ``project``, ``absorb``,
-``value``, ``row`` and ``self_similarity`` are about it, and raise if there is none.  It remains the last sample when
-points are added or removed.  With classes it has the direction that ``observe`` gave it.  If the last sample is given
-again, its kernel row is reused; if no coefficient has moved either, so is the value.
+The last sample is the one last given to ``evaluate`` or ``observe``.  ``add``, ``project``, ``absorb``, ``value``,
+``row`` and ``self_similarity`` refer to it, and raise if there is none.  It remains the last sample when points are
+added or removed.  With classes it has the direction set by ``observe``.  If the last sample is given again, its kernel
+row is reused; if no coefficient has changed either, so is the value.
 
-A sample is a dict, or a row of a ``Frame``; one that is rejected (ValueError) changes nothing and is not the last
+A sample is a dict, or a row of a ``Frame``; one that is rejected (ValueError) changes nothing, not even the last
 sample.  A position i of a support vector is 0 ≤ i < len(f), an output 0 ≤ o < n_outputs; otherwise IndexError, and f is
-unchanged.  The equations for α, ‖f‖ and f(z_i) hold after every method for all that is kept (``_check``).
+unchanged.  The equations for α, ‖f‖ and f(z_i) hold after every method (``_check``).
 """
 
 cimport cython
@@ -54,15 +54,15 @@ cdef class Expansion(Function):
     budget
         Maximum number of support vectors between two steps; None: no limit.
     per_class
-        If there are more than two classes, the budget is that of each, and all share the support vectors.
+        With more than two classes, the budget is per class, and all share the support vectors.
     spare
-        A step may hold one more: it adds before it removes.  ``observe`` removes what an interrupted step left.
+        Allow one more within a step, which adds before it removes.  ``observe`` removes it after an interrupted step.
     n_outputs
-        Coefficients per support vector: functions that share their support vectors.
+        Coefficients per support vector: the number of functions that share the support vectors.
     norm
-        Keep ‖f‖² up to date at every step; otherwise ``norm2`` computes it when asked.
+        Update ‖f‖² at every step; otherwise ``norm2`` computes it on demand.
     values
-        Keep f(z_i) up to date at every step; otherwise ``values`` computes them when asked.
+        Update f(z_i) at every step; otherwise ``values`` computes them on demand.
     inverse
         Keep K and K⁻¹, for ``project`` and ``absorb``.
     """
@@ -72,7 +72,7 @@ cdef class Expansion(Function):
         bint norm=False, bint values=False, bint inverse=False
     ):
         if self.points is not None:
-            raise RuntimeError("an Expansion is initialised once")
+            raise RuntimeError("an Expansion cannot be initialised twice")
         if budget is not None and not 1 <= budget <= MOST_POINTS:
             raise ValueError(f"budget is {budget!r}: it must be an integer from 1 to {MOST_POINTS:,}")
         self.budget = budget
@@ -92,15 +92,15 @@ cdef class Expansion(Function):
 
     @property
     def births(self):
-        """When each support vector joined, as a number that counts additions."""
+        """When each support vector was added, in number of additions."""
         return self.points.births
 
     def oldest(self):
-        """The position of the support vector that joined first."""
+        """The position of the oldest support vector."""
         return self.points.oldest()
 
     def point(self, Py_ssize_t i):
-        """z_i in the user's feature names."""
+        """z_i as a feature dict."""
         return self.points.point(i)
 
     @property
@@ -111,7 +111,7 @@ cdef class Expansion(Function):
 
     @property
     def row(self):
-        """κ(z_i, x) of the last sample for every support vector, those that have joined since included."""
+        """κ(z_i, x) of the last sample for every support vector, including those added since."""
         self.rows.seen()
         return array_of(self.rows.row, self.points.n)
 
@@ -125,35 +125,35 @@ cdef class Expansion(Function):
         return self.rows.row_of(i)
 
     def rows_of(self, positions):
-        """``row_of`` each of these positions: an array (positions, support vectors)."""
+        """``row_of`` each of these positions: an array of shape (positions, support vectors)."""
         return self.rows.rows_of(positions)
 
     def rows_among(self, positions):
-        """K of these positions, and every f_o at them: arrays (positions, positions) and (outputs, positions)."""
+        """K among these positions, and f_o at them: arrays of shape (positions, positions) and (outputs, positions)."""
         return self.rows.rows_among(positions, np.ascontiguousarray(self.columns.T))
 
     def gram(self):
-        """K, computed."""
+        """Compute K."""
         return self.rows.gram()
 
     # Values at a sample -----------------------------------------------------------------------------------------------
 
     cdef int look(self, sample) except -1:
-        """The last sample is this one."""
+        """Make this the last sample."""
         if self.rows.look(sample):
             self.ald_residual_valid = False
             self.sums.forget()
         return 0
 
     cdef double at(self, sample) except? -1.0:
-        """Output 0 of the first class at x, which is the last sample then."""
+        """Output 0 of the first class at x, which becomes the last sample."""
         self.look(sample)
         return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
 
     def evaluate(self, sample, tuple weights=None):
         """Σ weight · output at x (None: output 0); with classes a list, one for each.
 
-        Requires no more weights than outputs.  Ensures that x is the last sample; f is as it was.
+        Requires no more weights than outputs.  Makes x the last sample; f is unchanged.
         """
         cdef Py_ssize_t c
         self.look(sample)
@@ -164,18 +164,17 @@ cdef class Expansion(Function):
         return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
 
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """f(x) of a sample that is about to be learned, along its direction.
+        """f(x) of a sample to be learned, along its direction.
 
-        If there are classes, requires ``target``, the class of x; f(x) is then the margin (F_y - F_r)/√2 over the rival
-        class, the first of the largest.  Ensures that x is the last sample, with this direction, that it counts for a
-        data-driven bandwidth, and that there are no more support vectors than the budget, even after an interrupted
-        step.
+        With classes, requires ``target``, the class of x; f(x) is then the margin (F_y - F_r)/√2 over the rival, the
+        largest of the others (the first in ties).  Makes x the last sample, with this direction, counts it for a
+        data-driven bandwidth, and removes support vectors in excess of the budget after an interrupted step.
         """
         cdef double value
         if self.alpha.n_classes > 0 or target >= 0:
             if not 0 <= target < self.alpha.n_classes:
                 raise IndexError(f"class {target} of {self.alpha.n_classes}")
-        self.ald_residual_valid = False  # as in a model that is loaded between two samples: solving has side effects
+        self.ald_residual_valid = False  # as in a newly loaded model: solving has side effects
         if self.spare:
             self.finish_interrupted()
         value = self.at(sample)
@@ -188,7 +187,7 @@ cdef class Expansion(Function):
         return self.alpha.scale * self.sums.along(0)
 
     cpdef double value(self, tuple weights=(1.0,)) except? -1.0:
-        """Σ weight · output of f as it is now at the last sample, along its direction.
+        """Σ weight · output of the current f at the last sample, along its direction.
 
         Requires a last sample, and no more weights than outputs.  Changes nothing.
         """
@@ -201,10 +200,10 @@ cdef class Expansion(Function):
         return self.alpha.scale * total
 
     def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
-        """Σ weight · output at every row of a frame, for every class: an array (rows, classes or 1).
+        """Σ weight · output at every row of a frame, for every class: an array of shape (rows, classes or 1).
 
-        Requires no more weights than outputs.  Ensures equality with ``evaluate`` bit for bit, and that there is no
-        last sample; f is as it was.
+        Requires no more weights than outputs.  The result is bit-identical to that of ``evaluate``.  There is no last
+        sample afterwards; f is unchanged.
         """
         cdef Py_ssize_t i, s, rows = len(frame), tiled
         cdef double[:, ::1] view
@@ -232,7 +231,7 @@ cdef class Expansion(Function):
     # Changing f -------------------------------------------------------------------------------------------------------
 
     cdef int finish_interrupted(self) except -1:
-        """Remove what was added by a step that was interrupted before it made room."""
+        """Remove the excess support vectors of a step interrupted before its removal."""
         cdef Py_ssize_t i, newest = 0
         while self.budget is not None and self.points.n > self.budget:
             for i in range(self.points.n):
@@ -242,7 +241,7 @@ cdef class Expansion(Function):
         return 0
 
     cdef int kernel_moved(self) except -1:
-        """Everything that was computed with the old γ is computed again."""
+        """Recompute everything that depends on γ."""
         cdef Py_ssize_t i
         self.rows.kernel_moved()
         if self.gram_ is not None:
@@ -255,15 +254,15 @@ cdef class Expansion(Function):
         return 0
 
     cdef void changed(self) noexcept:
-        """f has changed, and with it the value at the last sample."""
+        """Called when f has changed, and with it the value at the last sample."""
         self.sums.forget()
         self.norms.changed()
 
     cpdef int add(self, double c, Py_ssize_t output=0) except -1:
         """f ← f + c κ(x, ·), along the direction of the last sample x; the other outputs get coefficient 0.
 
-        Requires a last sample, and room: fewer support vectors than the budget, or than one more with ``spare``.
-        Ensures that x is the last support vector.
+        Requires a last sample, and room: fewer support vectors than the budget, plus one with ``spare``.  x becomes the
+        last support vector.
         """
         cdef Py_ssize_t n
         self.alpha.check_output(output)
@@ -275,7 +274,7 @@ cdef class Expansion(Function):
             self.solve()
         if n == self.points.capacity:
             self.grow()
-        if self.norms.tracks():  # the values at x of what f is now
+        if self.norms.tracks():  # the values of the current f at x
             self.sums.along(output)
             self.sums.of(0)
         self.points.store(&self.rows.samples[self.rows.last])
@@ -290,7 +289,7 @@ cdef class Expansion(Function):
         return 0
 
     cpdef int scale(self, double c) except -1:
-        """f ← c f, every output, in O(1): one common factor, folded into the coefficients before it leaves range."""
+        """f ← c f, every output, in O(1): a common factor, folded into the coefficients before it goes out of range."""
         self.alpha.scale *= c
         self.norms.scaled(c)
         if self.alpha.fold(self.points.n):
@@ -319,13 +318,13 @@ cdef class Expansion(Function):
         """α_i ← c"""
         self.points.check_position(i)
         self.alpha.check_output(output)
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         self.shift(i, c - self.alpha.scale * self.alpha.coef[output][i], output)
         self.alpha.coef[output][i] = c / self.alpha.scale
         return 0
 
     cpdef int clip(self, double largest) except -1:
-        """|α_i| ≤ largest for output 0, over all classes; what is longer is shortened."""
+        """Clip |α_i| of output 0, over all classes, to ``largest``."""
         if self.alpha.clip(largest, self.points.n):
             self.norms.stale = True
             self.changed()
@@ -361,7 +360,7 @@ cdef class Expansion(Function):
         return 0
 
     cpdef int replace(self, Py_ssize_t r, double share, double c) except -1:
-        """Support vector r is replaced by the last sample, with this share of its coefficients, and c."""
+        """Replace support vector r by the last sample, whose coefficient is c plus this share of that of r."""
         cdef Py_ssize_t o
         self.rows.seen()
         self.points.check_position(r)
@@ -377,7 +376,7 @@ cdef class Expansion(Function):
     def keep(self, positions, norms=None):
         """Keep only these support vectors; the others are removed from the last position to the first.
 
-        Requires that ``norms``, if they are given, are the ‖f_o‖² of every column that is left.
+        ``norms``, if given, must be the resulting ‖f_o‖² of every column.
         """
         cdef Py_ssize_t i
         staying = set(np.asarray(positions).tolist())
@@ -400,19 +399,19 @@ cdef class Expansion(Function):
 
     cdef int require_gram(self) except -1:
         if self.gram_ is None:
-            raise RuntimeError("this expansion keeps no inverse Gram")
+            raise RuntimeError("this expansion has no inverse Gram matrix: create it with inverse=True")
         return 0
 
     cpdef double project(self) except? -1.0:
         """δ² = ‖κ(x,·) - P κ(x,·)‖², P the projection on the span of the support vectors, x the last sample.
 
-        Requires a last sample, and that K⁻¹ is kept; so do ``absorb`` and ``projection``, which reuse what it solves.
+        Requires a last sample and K⁻¹; so do ``absorb`` and ``projection``, which reuse the solution.
         """
         self.solve()
         return self.ald_residual
 
     cpdef int absorb(self, double c, Py_ssize_t output=0) except -1:
-        """f ← f + c P κ(x, ·), x the last sample: the coefficients get c d, d = K⁻¹k; nothing is added."""
+        """f ← f + c P κ(x, ·), x the last sample: adds c d, d = K⁻¹k, to the coefficients, and no support vector."""
         cdef Py_ssize_t i
         self.alpha.check_output(output)
         self.solve()
@@ -440,13 +439,13 @@ cdef class Expansion(Function):
 
     @property
     def inverse_diagonal(self):
-        """The diagonal of K⁻¹: one over the δ² of every support vector given the others."""
+        """The diagonal of K⁻¹: the inverse of δ² of every support vector given the others."""
         self.require_gram()
         return self.gram_.diagonal()
 
     @property
     def inverse(self):
-        """K⁻¹, a copy."""
+        """A copy of K⁻¹."""
         self.require_gram()
         return self.gram_.dense()
 
@@ -454,29 +453,29 @@ cdef class Expansion(Function):
 
     @property
     def norm2(self):
-        """‖f‖², of output 0; with classes the sum of theirs."""
+        """‖f‖² of output 0, summed over classes."""
         return self.norms.peek()
 
     def settle_norm2(self):
-        """``norm2`` for a step: kept from here on, if it had to be computed."""
+        """``norm2`` for a step: recomputes and stores it if it is stale."""
         return self.norms.square()
 
     @property
     def coefficients(self):
-        """α of output 0, a copy.  Requires that there are no classes; to write, a value for each support vector."""
-        self.alpha.refuse_classes()
+        """A copy of α of output 0.  Requires no classes; settable, with one value per support vector."""
+        self.alpha.reject_classes()
         return self.alpha.read(0, self.points.n)
 
     @coefficients.setter
     def coefficients(self, values):
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         self.alpha.write(0, values, self.points.n)
         self.changed()
         self.norms.stale = True
 
     @property
     def columns(self):
-        """Every coefficient: a copy of shape (support vectors, outputs), or (support vectors, classes · outputs)."""
+        """A copy of all coefficients, of shape (support vectors, outputs) or (support vectors, classes · outputs)."""
         return self.alpha.read_all(self.points.n)
 
     @columns.setter
@@ -492,13 +491,13 @@ cdef class Expansion(Function):
 
     @property
     def values(self):
-        """f(z_i) of every support vector, of output 0; computed in O(B²) if they are not kept."""
+        """f(z_i) of every support vector, for output 0; computed in O(B²) if they are not kept."""
         if not self.norms.keeps_values:
             return np.array([self.value_of(i) for i in range(self.points.n)], dtype=np.float64)
         return self.norms.read_values()
 
     cpdef double value_of(self, Py_ssize_t i) except? -1.0:
-        """f(z_i), of output 0, computed.  The last sample stays."""
+        """Compute f(z_i) of output 0.  The last sample is unchanged."""
         self.points.check_position(i)
         self.rows.compute_of(i, self.rows.other)
         return self.alpha.scale * loops.inner(self.rows.other, self.alpha.coef[0], self.points.padded())
@@ -506,7 +505,7 @@ cdef class Expansion(Function):
     cpdef double coefficient(self, Py_ssize_t i) except? -1.0:
         """α_i of output 0."""
         self.points.check_position(i)
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         return self.alpha.scale * self.alpha.coef[0][i]
 
     cpdef double similarity(self, Py_ssize_t i) except? -1.0:
@@ -515,7 +514,7 @@ cdef class Expansion(Function):
         self.points.check_position(i)
         return self.rows.row[i]
 
-    # Choosing one, as choice.pyx says: requires a support vector ------------------------------------------------------
+    # Choosing one (choice.pyx): requires a support vector -------------------------------------------------------------
 
     cpdef Py_ssize_t smallest(self) except -1:  # no-cython-lint
         """The position of the smallest α_i² κ(z_i, z_i); ties (1e-9 relative) go to the oldest."""
@@ -523,37 +522,37 @@ cdef class Expansion(Function):
         return smallest(self.rows, self.alpha)
 
     def oldest_of_least(self, const double[::1] values, double scale=0.0):
-        """The position of the smallest of values of the first support vectors; ties, 1e-9 relative to it or to a scale,
-        go to the oldest."""
+        """The position of the smallest of these values of the first support vectors; ties (1e-9 relative to it or to a
+        scale) go to the oldest."""
         self.points.check_position(values.shape[0] - 1)
         return oldest_of_least(self.points, &values[0], values.shape[0], scale)
 
     cpdef Py_ssize_t replaceable(self, double dependent) except -1:  # no-cython-lint
-        """The position of the smallest α_i² δ_i², α_i over all classes, δ_i the distance of κ_i from the multiples of
-        the last sample's κ_x; ties (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) is
-        rounding, and 0."""
+        """The position of the smallest α_i² δ_i², α_i over all classes, δ_i the distance of κ_i from the span of the
+        last sample's κ_x; ties (1e-9 relative) go to the oldest.  δ_i² below ``dependent`` · κ(z_i, z_i) counts as
+        0."""
         self.rows.seen()
         self.points.check_position(0)
         return replaceable(self.rows, self.alpha, dependent)
 
     def partner(self, Py_ssize_t p):
-        """The support vector m whose fusion with p loses least, and h and α_z of that fusion (merging.h); ties, 1e-9
-        relative to α_p², go to the oldest.  Requires that the kernel is one Gaussian, and α_p the smallest
+        """The support vector m whose fusion with p has the smallest loss, and h and α_z of that fusion (merging.h);
+        ties (1e-9 relative to α_p²) go to the oldest.  Requires a single Gaussian kernel, and that α_p is the smallest
         coefficient."""
         self.points.check_position(p)
-        self.alpha.refuse_classes()
+        self.alpha.reject_classes()
         return partner(self.rows, self.alpha, p)
 
     # Columns ----------------------------------------------------------------------------------------------------------
 
     @property
     def n_outputs(self):
-        """Functions that share the support vectors."""
+        """Number of functions that share the support vectors."""
         return self.alpha.n_outputs
 
     @property
     def n_classes(self):
-        """0: an output is one function; else it is one for each class."""
+        """Number of classes, with one function each; 0: an output is one function."""
         return self.alpha.n_classes
 
     cdef Py_ssize_t count_classes(self) noexcept:
@@ -561,29 +560,29 @@ cdef class Expansion(Function):
 
     @property
     def direction(self):
-        """The classes along which the last sample sees f, and how far: [(class, weight)]."""
+        """The direction of the last sample: [(class, weight)]."""
         cdef int k
         return [(self.alpha.along[k], self.alpha.signed_unit(k)) for k in range(self.alpha.n_along)]
 
     def split_classes(self):
-        """One function f for labels ±1 becomes one for each of two classes, F = -f/√2 and f/√2."""
-        self.alpha.refuse_classes()
+        """Split one function f for labels ±1 into one per class, F = -f/√2 and f/√2."""
+        self.alpha.reject_classes()
         self.reserve_classes(2)
 
     def add_class(self):
-        """One more class, with F = 0; with the third, one function f becomes one for each of the first two."""
+        """Add a class with F = 0; the third one also splits f into functions of the first two."""
         self.reserve_classes(max(2, self.alpha.n_classes) + 1)
 
     def permute(self, list order):
-        """Labels change places: class c becomes what class order[c] was; for two labels f becomes -f by [1, 0]."""
+        """Permute the labels: class c becomes what order[c] was; for two labels [1, 0] negates f."""
         columns = self.alpha.permute(order, self.points.n)
         self.norms.permute(columns, self.alpha.n_classes == 0 and order[0] == 1)
         self.sums.forget()
 
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
-        """So many classes, those that are new with F = 0.  If this raises, f is what it was."""
+        """Increase the number of classes; new ones have F = 0.  If this raises, f is unchanged."""
         if self.norms.keeps_values:
-            raise RuntimeError("values of a support vector are of one function")
+            raise RuntimeError("values=True supports a single function only")
         self.reserve_columns(n_classes * self.alpha.n_outputs)
         if self.alpha.n_classes == 0:
             self.norms.split()
@@ -594,28 +593,28 @@ cdef class Expansion(Function):
         return 0
 
     cdef int share_budget(self, Py_ssize_t n_classes) except -1:
-        """A budget of each class is one of all, as many times larger."""
+        """Multiply a budget per class by the number of classes."""
         if self.each is not None and n_classes > 2:
             self.budget = min(self.each * n_classes, MOST_POINTS)
             self.points.most = self.points.limit = min(self.budget + self.spare, MOST_POINTS)
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
-        """More columns of coefficients, zero so far."""
+        """Add columns of zero coefficients."""
         self.norms.reserve_columns(self.alpha.n_columns, n_columns)
         self.sums.reserve(n_columns)
         self.alpha.reserve_columns(n_columns)
         return 0
 
     cdef int grow(self) except -1:
-        """Room for more support vectors, everywhere."""
+        """Reserve room for more support vectors, everywhere."""
         cdef Py_ssize_t capacity = self.points.next_capacity()
         self.reserve(capacity)
         self.rows.reserve(capacity)
         return self.points.grow(capacity)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Room for what is kept of so many support vectors, besides them and their rows."""
+        """Reserve room for this many support vectors, except in points and rows."""
         self.alpha.reserve(capacity)
         self.norms.reserve(capacity)
         if self.gram_ is not None:
@@ -625,7 +624,7 @@ cdef class Expansion(Function):
     # State ------------------------------------------------------------------------------------------------------------
 
     def state(self):
-        """All of it by name, except the options; what ``restore`` takes."""
+        """The state by name, except the options, for ``restore``."""
         return {
             "kernel": self.rows.kernel.state(),
             "points": self.points.state(),
@@ -635,9 +634,9 @@ cdef class Expansion(Function):
         }
 
     def restore(self, dict state):
-        """Go on from a state, each number of which is checked: it may come from anywhere.
+        """Resume from an untrusted state, after checking every number.
 
-        There is no last sample then.  If this raises, nothing has changed.
+        There is no last sample afterwards.  If this raises, nothing has changed.
         """
         cdef Expansion made = _new(*self.options())
         made.fill(state)
@@ -651,12 +650,12 @@ cdef class Expansion(Function):
         self.fill(state)  # a pickle's coefficients may be larger than those of a checkpoint
 
     cdef int fill(self, dict state) except -1:
-        """``restore`` of a new object, which is of no use if this raises."""
+        """``restore`` into a new object, which is invalid if this raises."""
         cdef Py_ssize_t n_classes = checked_whole(state["coefficients"], "n_classes", 0, 2**20)
         if n_classes == 1 or (n_classes and self.norms.keeps_values):
             raise ValueError(f"n_classes is {n_classes}")
         if (state["gram"] is None) != (self.gram_ is None):
-            raise ValueError("an inverse Gram that does not match")
+            raise ValueError("an inverse Gram matrix that does not match")
         self.share_budget(n_classes)
         self.points.restore(state["points"])
         self.rows.kernel.restore(state["kernel"])
@@ -671,7 +670,7 @@ cdef class Expansion(Function):
         return 0
 
     def room_for(self, dict state):
-        """How many bytes ``restore`` takes for what a state claims, which may hold less."""
+        """The bytes that ``restore`` allocates for the sizes claimed by a state, which may hold less."""
         capacity = checked_whole(state["points"], "capacity", 0, MOST_POINTS)
         n_columns = self.alpha.n_outputs * max(1, checked_whole(state["coefficients"], "n_classes", 0, 2**20))
         dense = int(np.count_nonzero(np.asarray(state["points"]["ranks"]) >= 0))
@@ -693,7 +692,7 @@ cdef class Expansion(Function):
         return _new, self.options(), self.state()
 
     def _check(self):
-        """The invariants at the heads of the files of the core, by brute force."""
+        """Check the invariants at the heads of the core's files, by brute force."""
         gram, slack = self.rows.check()
         self.norms.check(gram, slack)
         if self.gram_ is not None:

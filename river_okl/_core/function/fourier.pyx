@@ -1,8 +1,8 @@
 """Random Fourier features of samples, and linear functions of them.
 
-The frequencies of a feature follow from a key and its name alone, and are no part of a model.  They are kept for the
-latest names, ``KEPT`` to twice as many, so that names which never come again do not fill the memory: when ``young`` is
-full it becomes ``old``, and names still in use are taken over from there.
+The frequencies of a feature are a function of a key and its name, and not part of a model.  They are cached for the
+last ``KEPT`` to twice as many names, so that names which never recur do not fill the memory: when ``young`` is full it
+becomes ``old``, from which names still in use move back.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ cdef extern from "Python.h":
 cdef enum:
     LANES = 8
     KEPT = 1000
-cdef double LARGEST_FREQUENCY = 9.0  # of a normal number from 53 bits, by Box and Muller
+cdef double LARGEST_FREQUENCY = 9.0  # bound on a normal number from 53 bits, by Box and Muller
 
 
 cdef struct Item:
@@ -45,7 +45,7 @@ cdef int by_frequency(const void *a, const void *b) noexcept nogil:
 
 
 cdef class Column(Owner):
-    """The frequencies of a feature, as the loops want them."""
+    """The frequencies of a feature, aligned and padded for the loops."""
 
     cdef double *numbers
 
@@ -59,7 +59,7 @@ cdef class Column(Owner):
 cdef class RandomFeatures(Owner):
     """z(x) = √(1/D) (cos Ux, sin Ux) of the last sample, U ~ N(0, 2γ): scratch.
 
-    The columns of U are summed in an order of their own, so that the order of a sample's features makes no difference.
+    The columns of U are sorted before they are summed, so that the order of a sample's features makes no difference.
     """
 
     cdef Py_ssize_t D
@@ -67,11 +67,11 @@ cdef class RandomFeatures(Owner):
     cdef dict young, old            # name -> Column
     cdef list columns               # of the features of the last sample, in its order
     cdef PyObject **keys            # and their names, owned; beyond `size` NULL
-    cdef Item *items                # and where they are, in the order of summation
+    cdef Item *items                # and their columns, in the order of summation
     cdef Py_ssize_t size, allocated
-    cdef const double **pointers    # [allocated] what a call of the loops gets
+    cdef const double **pointers    # [allocated] arguments of the loops
     cdef double *values
-    cdef double *numbers            # [allocated] of the last sample, whose features are z
+    cdef double *numbers            # [allocated] the values of the last sample
     cdef double *z                  # [2 D]
     cdef double gamma
     cdef bint fresh
@@ -92,7 +92,7 @@ cdef class RandomFeatures(Owner):
         self.size = 0
 
     cdef int reserve(self, Py_ssize_t size) except -1:
-        """Room for a sample of as many features; no names are kept."""
+        """Reserve room for a sample of this many features; names are dropped."""
         cdef Py_ssize_t allocated
         self.forget_names()
         if size > self.allocated:
@@ -106,7 +106,7 @@ cdef class RandomFeatures(Owner):
         return 0
 
     cdef Column column_of(self, object name):
-        """The column of a name that is not among the young ones."""
+        """The column of a name that is not in ``young``."""
         column = self.old.pop(name, None)
         if column is None:
             column = Column(frequencies(self.key, name, self.D))
@@ -116,7 +116,7 @@ cdef class RandomFeatures(Owner):
         return column
 
     cdef int look_up(self, Sample *x) except -1:
-        """The columns of the features of x, which are others than those of the sample before."""
+        """Look up the columns of the features of x, which differ from those of the previous sample."""
         cdef Py_ssize_t i
         cdef PyObject *known
         cdef list columns = []
@@ -144,7 +144,7 @@ cdef class RandomFeatures(Owner):
         return True
 
     cdef int see(self, Sample *x, double gamma) except -1:
-        """z of this sample; computed unless sample and γ are those of the last call."""
+        """Compute z of this sample, unless sample and γ are those of the last call."""
         cdef Py_ssize_t i
         cdef bint again = self.same_names(x)
         if not again:
@@ -175,24 +175,24 @@ cdef class RandomFeatures(Owner):
 
 
 cdef class FourierExpansion(Function):
-    """f = w · z(x): a linear function of random features, which stand for a Gaussian kernel.
+    """f = w · z(x): a linear function of random features, which approximate a Gaussian kernel.
 
     Parameters
     ----------
     kernel
         The terms of an ``RBF`` with one gamma.
     n_components
-        D, the random frequencies: z has 2D numbers.
+        D, the number of random frequencies: z has 2D numbers.
     key
-        An integer that the frequencies follow from.
+        An integer that determines the frequencies.
     """
 
-    # the rows have no points: they hold the last sample, and γ
+    # the rows have no points: they store the last sample and γ
     cdef RandomFeatures features
     cdef Py_ssize_t size            # 2D
     cdef readonly Py_ssize_t n_classes
-    cdef object weights             # an array (classes or 1, 2D); None: f = 0
-    cdef double *w                  # where it is
+    cdef object weights             # an array of shape (classes or 1, 2D); None: f = 0
+    cdef double *w                  # its data
     cdef Py_ssize_t target, rival   # the direction of the last sample; no target: f itself
 
     def __init__(self, tuple kernel, *, Py_ssize_t n_components, key):
@@ -217,7 +217,7 @@ cdef class FourierExpansion(Function):
     # Values at a sample -----------------------------------------------------------------------------------------------
 
     cdef int look(self, sample) except -1:
-        """A sample becomes the last one, and its features are there."""
+        """Make this the last sample and compute its features."""
         self.rows.look(sample)
         return self.features.see(&self.rows.samples[self.rows.last], self.rows.kernel.factors[0].gamma)
 
@@ -236,7 +236,7 @@ cdef class FourierExpansion(Function):
         return weight * self.at(0)
 
     def evaluate_many(self, Frame frame, tuple weights=(1.0,)):
-        """``evaluate`` every row of a frame: an array (rows, classes or 1)."""
+        """``evaluate`` every row of a frame: an array of shape (rows, classes or 1)."""
         values = np.empty((len(frame), max(1, self.n_classes)))
         for i, row in enumerate(frame):
             values[i] = self.evaluate(row, weights)
@@ -249,9 +249,9 @@ cdef class FourierExpansion(Function):
         return [scale * self.features.z[i] for i in range(self.size)]
 
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """f(x) of a sample that is about to be learned, along its direction, as in ``Expansion``.
+        """f(x) of a sample to be learned, along its direction, as in ``Expansion``.
 
-        If the sample moves γ, that counts from the next one on.
+        A change of γ by this sample takes effect with the next one.
         """
         cdef Py_ssize_t c
         cdef double value, largest = 0.0
@@ -285,7 +285,7 @@ cdef class FourierExpansion(Function):
         return 0
 
     def add_class(self):
-        """One more class, with f = 0; with the third, f becomes -f/√2 and f/√2 of the first two."""
+        """Add a class with f = 0; the third one also splits f into -f/√2 and f/√2 of the first two."""
         cdef Py_ssize_t n_classes = max(2, self.n_classes) + 1
         if self.w != NULL:
             W = self.weights if self.n_classes else np.sqrt(0.5) * np.concatenate([-self.weights, self.weights])
@@ -301,7 +301,7 @@ cdef class FourierExpansion(Function):
 
     @property
     def columns(self):
-        """w, a copy: an array (2D, classes or 1)."""
+        """A copy of w: an array of shape (2D, classes or 1)."""
         W = np.zeros((max(1, self.n_classes), self.size)) if self.weights is None else self.weights.copy()
         return W.T
 
@@ -318,7 +318,7 @@ cdef class FourierExpansion(Function):
         return 0.0 if self.weights is None else float(self.weights.ravel() @ self.weights.ravel())
 
     def permute(self, list order):
-        """Class c becomes what class order[c] was; the two labels of one function change places by its sign."""
+        """Permute the classes (c becomes what order[c] was); with two labels the other order negates f."""
         if self.weights is None or order == sorted(order):
             return
         self.take(np.ascontiguousarray(self.weights[order] if self.n_classes else -self.weights))
@@ -326,7 +326,7 @@ cdef class FourierExpansion(Function):
     # State ------------------------------------------------------------------------------------------------------------
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
+        """The state by name, for ``restore``."""
         return {
             "kernel": self.rows.kernel.state(),
             "key": self.features.key,
@@ -335,7 +335,7 @@ cdef class FourierExpansion(Function):
         }
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked: it may come from anywhere."""
+        """Resume from an untrusted state, after checking every number."""
         key, weights = checked_whole(state, "key", 0, 2**53), state["weights"]
         n_classes = checked_whole(state, "n_classes", 0, 2**20)
         if n_classes in (1, 2):
@@ -357,7 +357,7 @@ cdef class FourierExpansion(Function):
         return _new, (self.rows.kernel.terms, self.features.D, self.features.key), self.state()
 
     def _check(self):
-        """The invariants, by brute force."""
+        """Check the invariants by brute force."""
         self.rows.check()
         assert self.n_classes == 0 or self.n_classes > 2
         if self.weights is not None:

@@ -1,4 +1,4 @@
-"""The frequencies of random Fourier features, in Python, where a signal may come at any line."""
+"""The frequencies of random Fourier features."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 
 def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.float64]:
-    """The column of U of one feature for γ = 1/2: standard normal numbers that follow from the seed and the name alone.
+    """The column of U of one feature for γ = 1/2: standard normal numbers, a function of the seed and the name.
 
-    By Box and Muller from the bits of PCG64, which NumPy promises to keep as they are.
+    By Box and Muller from the bits of PCG64, which NumPy guarantees not to change.
     """
     key = hashlib.blake2b(repr((seed, canonical(name))).encode("utf-8", "surrogatepass"), digest_size=16).digest()
     bits = np.random.PCG64(int.from_bytes(key, "little")).random_raw(2 * n_components)
@@ -24,7 +24,7 @@ def frequencies(seed: int, name: Hashable, n_components: int) -> NDArray[np.floa
 
 
 def canonical(name: Hashable) -> Hashable:
-    """The same for names that are equal as keys of a dict: 1, 1.0 and True; "a" and a string subclass."""
+    """The same value for names that are equal as dict keys: 1, 1.0 and True; "a" and a string subclass."""
     if isinstance(name, str):
         return str(name)
     if isinstance(name, tuple):

@@ -3,8 +3,8 @@ from river_okl._core.rows cimport Rows
 
 
 cdef class Function:
-    cdef readonly Lock lock     # of the model whose function this is: the core takes none
-    cdef readonly Rows rows     # the last sample and the kernel; of an expansion the rows of its points, too
+    cdef readonly Lock lock     # the model's lock, which the core itself does not acquire
+    cdef readonly Rows rows     # the last sample and the kernel; for an expansion also the rows of its points
 
     cpdef double observe(self, sample, Py_ssize_t target=*) except? -1.0
     cdef Py_ssize_t count_classes(self) noexcept

@@ -1,4 +1,4 @@
-"""Types of what models step over, and of the compiled loops over frames."""
+"""Types of the functions that models update, and of the compiled loops over frames."""
 
 from collections.abc import Callable
 from typing import Any

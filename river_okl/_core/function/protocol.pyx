@@ -1,13 +1,11 @@
-"""What a model steps over, and the loops over the rows of a frame: what ``learn_one`` of a regressor and of a
-classifier does between its checks and ``_step``.
+"""The function that a model updates, and the loops over the rows of a frame: the part of ``learn_one`` of a regressor
+or classifier between its checks and ``_step``.
 
-``step`` is a model's own, as the file of its algorithm has it: there is no other source of it.  A frame's row is
-encoded without a dict, and each row holds the model's lock.  (Compiled in pure Python mode, too, the steps of
-perceptrons, BOGD and OLRD took a tenth less time than Python's own: what they wait for is attributes, generators and
-calls that stay Python's.)
+``step`` is the model's Python method.  (Compiling the steps of perceptrons, BOGD and OLRD in pure Python mode saved a
+tenth of their time: most goes into attributes, generators and calls, which remain Python's.)  A frame's row is encoded
+without a dict, and the model's lock is acquired for each row.
 
-Everything is checked before: if a row is rejected all the same, for its kernel with itself, those before it are
-learned.
+Input is checked beforehand; if a row is rejected nevertheless, for its κ(x, x), the rows before it are learned.
 """
 
 from cpython.object cimport PyObject
@@ -23,15 +21,15 @@ cdef extern from "Python.h":
 cdef class Function:
     """f of a model: a kernel expansion (expansion.pyx), or a linear function of random features (fourier.pyx).
 
-    Both have what ``river_okl/model.py`` asks for::
+    Both implement the interface that ``river_okl/model.py`` requires::
 
         evaluate(x, weights), evaluate_many(frame, weights)     f(x), or one value for each class
-        observe(x, class)       f(x) of a sample that is about to be learned, along its direction
+        observe(x, class)       f(x) of a sample to be learned, along its direction
         add(c)                  f ← f + c κ(x, ·) for that sample, along that direction
         add_class(), n_classes  0 classes: f is one function
-        columns                 the coefficients: a row for each term, a column for each output of each class
+        columns                 the coefficients: a row per term, a column per output of each class
         kernel, norm2
-        len(f)                  support vectors; ``bool(f)`` is False as long as f = 0
+        len(f)                  number of support vectors; ``bool(f)`` is False as long as f = 0
     """
 
     def __cinit__(self):
@@ -39,12 +37,12 @@ cdef class Function:
 
     @property
     def kernel(self):
-        """The kernel as the core has it."""
+        """The compiled kernel."""
         return self.rows.kernel
 
     @property
     def memo(self):
-        """Whether what is known of the last sample is used again; tests switch it off."""
+        """Whether results for the last sample are reused; tests disable it."""
         return self.rows.memo
 
     @memo.setter
@@ -52,7 +50,7 @@ cdef class Function:
         self.rows.memo = value
 
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
-        """f(x) of a sample that is about to be learned, along its direction."""
+        """f(x) of a sample to be learned, along its direction."""
         raise NotImplementedError
 
     cdef Py_ssize_t count_classes(self) noexcept:
@@ -60,7 +58,7 @@ cdef class Function:
 
 
 cpdef double observe_label(Function f, Calibration calibration, sample, Py_ssize_t position) except? -1.0:
-    """``f.observe`` a sample whose label has this position; its margin counts for the calibration."""
+    """``f.observe`` a sample whose label has this position, and update the calibration with its margin."""
     cdef bint classes = f.count_classes() > 0
     cdef double value = f.observe(sample, position if classes else -1)
     calibration.update(value if classes or position else -value)
@@ -68,7 +66,7 @@ cpdef double observe_label(Function f, Calibration calibration, sample, Py_ssize
 
 
 def learn_targets(step, Function f, Frame frame, list targets, list weights):
-    """``step`` for every row, whose targets and weights are floats."""
+    """``step`` for every row; targets and weights are floats."""
     cdef Py_ssize_t i
     for i in range(len(frame)):
         try:
@@ -81,7 +79,7 @@ def learn_targets(step, Function f, Frame frame, list targets, list weights):
 
 
 def learn_labels(step, Function f, Frame frame, list targets, list weights, labels, place, Calibration calibration):
-    """``step`` for every row, whose label is ±1 by its position; one that is new gets it from ``place(row, label)``."""
+    """``step`` for every row, with labels ±1 by position; ``place(row, label)`` adds a new label."""
     cdef Py_ssize_t i, position
     cdef PyObject *found
     cdef double p
@@ -100,10 +98,9 @@ def learn_labels(step, Function f, Frame frame, list targets, list weights, labe
 
 
 def set_labels(labels, list names, dict positions, f):
-    """``names`` and ``positions`` of labels, one of which is new; from the third on f, if there is one, gets its class.
+    """Set ``names`` and ``positions`` of labels, one of them new; from the third on f, if given, gets its class.
 
-    No signal handler runs in between, as it could between two lines of Python: labels and classes are as many as each
-    other.
+    Compiled, so that no signal handler runs in between: the numbers of labels and classes always agree.
     """
     if f is not None and len(names) > 2:
         f.add_class()
@@ -111,6 +108,6 @@ def set_labels(labels, list names, dict positions, f):
 
 
 def learn_new_label(labels, list names, dict positions, f, sample, label, double w):
-    """``set_labels``, and ``f.learn`` of the sample that brings the label: both, whatever signals come."""
+    """``set_labels``, then ``f.learn`` of the sample with the new label, not interruptible by signals."""
     set_labels(labels, names, positions, f)
     f.learn(sample, <double> positions[label], w)

@@ -29,10 +29,10 @@ cdef class Norms(Owner):
     cdef bint keeps_norm, keeps_values
     cdef Py_ssize_t capacity
     cdef double *norms          # [columns]
-    cdef double *peaks          # [columns] the largest of each norm since they were computed from scratch
+    cdef double *peaks          # [columns] the largest of each norm since it was last computed from scratch
     cdef double *values         # [capacity]
     cdef Py_ssize_t changes     # of f since norms and values were last computed from scratch
-    cdef bint stale             # norms and values wait to be computed from scratch
+    cdef bint stale             # norms and values must be computed from scratch
 
     cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef int reserve_columns(self, Py_ssize_t old, Py_ssize_t n_columns) except -1
@@ -57,5 +57,5 @@ cdef class Norms(Owner):
     cdef object check(self, gram, double slack)
 
     cdef inline bint tracks(self) noexcept:
-        """Whether norms and values are to be updated with f."""
+        """Whether norms and values are updated with f."""
         return (self.keeps_norm or self.keeps_values) and not self.stale

@@ -1,15 +1,15 @@
-"""Values and norms of f: f(x) of the last sample, and ‖f‖² and f(z_i) if an algorithm asks for them.
+"""Values and norms of f: f(x) of the last sample, and ‖f‖² and f(z_i) if an algorithm needs them.
 
-``Sums`` are scratch: Σ_i coef[column, i] κ(z_i, x) of every column for the last sample, computed on demand and once.
-Whatever changes f, or the last sample, calls ``forget``.
+``Sums`` are scratch: Σ_i coef[column, i] κ(z_i, x) of every column for the last sample, computed once, on demand.  Any
+change of f or of the last sample calls ``forget``.
 
-``Norms`` are kept up to date as f changes:
+``Norms`` are updated as f changes:
 
     norms[o]      ‖f_o‖² of every column of coefficients
     values[i]     f_0(z_i)/scale
 
-They are recomputed from scratch now and then (amortised, a small part of an evaluation), so that rounding errors do not
-accumulate, and when a norm has all but cancelled.  A method about a change is called before the coefficients move.
+They are recomputed from scratch regularly (amortised, a small part of an evaluation), so that rounding errors do not
+accumulate, and when a norm has almost cancelled.  Methods about a change are called before the coefficients change.
 """
 
 cimport cython
@@ -30,7 +30,7 @@ from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag, c
 
 @cython.final
 cdef class Sums(Owner):
-    """The sums of the function that has these rows and coefficients."""
+    """The sums of the function with these rows and coefficients."""
 
     def __cinit__(self, Rows rows not None, Coefficients alpha not None):
         self.rows = rows
@@ -38,7 +38,7 @@ cdef class Sums(Owner):
         self.reserve(alpha.n_columns)
 
     cdef int reserve(self, Py_ssize_t n_columns) except -1:
-        """Room for as many columns, none of them known, before there are coefficients."""
+        """Reserve room for this many columns, all unknown, before the coefficients do."""
         self.values = self.doubles(self.values, 0, n_columns)
         self.known = <bint *> self.resize(self.known, 0, n_columns, sizeof(bint))
         return 0
@@ -47,14 +47,14 @@ cdef class Sums(Owner):
         memset(self.known, 0, self.alpha.n_columns * sizeof(bint))
 
     cdef double of(self, Py_ssize_t column) noexcept:
-        """Of a column, without the scale."""
+        """The sum of a column, without the scale."""
         if not self.known[column]:
             self.values[column] = loops.inner(self.rows.row, self.alpha.coef[column], self.rows.points.padded())
             self.known[column] = True
         return self.values[column]
 
     cdef double along(self, Py_ssize_t output) noexcept:
-        """Of an output along the direction of the last sample, without the scale."""
+        """The sum of an output along the direction of the last sample, without the scale."""
         cdef double total = self.of(self.alpha.column(0, output))
         if self.alpha.n_along > 1:
             total -= self.of(self.alpha.column(1, output))
@@ -70,7 +70,7 @@ cdef class Sums(Owner):
         return self.alpha.scale * total
 
     cdef void face(self, Py_ssize_t target) noexcept:
-        """The direction of the last sample, of class target: against the first of the largest of the others."""
+        """Set the direction of the last sample: class target against the largest other (the first in ties)."""
         cdef Py_ssize_t c, rival = 1 if target == 0 else 0
         for c in range(self.alpha.n_classes):
             if c != target and self.of(c * self.alpha.n_outputs) > self.of(rival * self.alpha.n_outputs):
@@ -81,7 +81,7 @@ cdef class Sums(Owner):
 
 @cython.final
 cdef class Norms(Owner):
-    """Norms and values of the function that has these rows, coefficients and Gram matrix."""
+    """Norms and values of the function with these rows, coefficients and Gram matrix."""
 
     def __cinit__(self, Rows rows not None, Coefficients alpha not None, Gram gram, bint keeps_norm, bint keeps_values):
         self.rows = rows
@@ -92,20 +92,20 @@ cdef class Norms(Owner):
         self.reserve_columns(0, alpha.n_columns)
 
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        """Room for the values of as many points."""
+        """Reserve room for the values of this many points."""
         if self.keeps_values:
             self.values = self.doubles(self.values, self.capacity, capacity)
             self.capacity = capacity
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t old, Py_ssize_t n_columns) except -1:
-        """Room for the norms of more columns, which are 0."""
+        """Add columns with norm 0."""
         self.norms = self.doubles(self.norms, old, n_columns)
         self.peaks = self.doubles(self.peaks, old, n_columns)
         return 0
 
     cdef int settle(self) except -1:
-        """Norms and values from scratch, if they are stale."""
+        """Compute norms and values from scratch if they are stale."""
         cdef Py_ssize_t i, o, n = self.rows.points.n, n_columns = self.alpha.n_columns
         cdef double value, square = self.alpha.scale * self.alpha.scale
         cdef double *other = self.rows.other
@@ -138,7 +138,7 @@ cdef class Norms(Owner):
     # f changes --------------------------------------------------------------------------------------------------------
 
     cdef void changed(self) noexcept:
-        """f has changed; now and then, norms and values are to be computed from scratch."""
+        """Called when f has changed; marks norms and values as stale from time to time."""
         cdef Py_ssize_t o
         self.changes += 1
         if self.changes >= 64 * self.rows.points.n + 1024:
@@ -149,12 +149,12 @@ cdef class Norms(Owner):
                 self.stale = True
 
     cdef void clear(self) noexcept:
-        """Exactly nothing is left of f, whatever rounding says."""
+        """f is exactly 0, despite rounding."""
         memset(self.norms, 0, self.alpha.n_columns * 8)
         memset(self.peaks, 0, self.alpha.n_columns * 8)
 
     cdef void added(self, Py_ssize_t output, double c, const double *sums) noexcept:
-        """f + c κ(x, ·), along the direction of the last sample x, which has become the last point.
+        """f + c κ(x, ·), along the direction of the last sample x, now the last point.
 
         ‖f + c κ(x, ·)‖² = ‖f‖² + 2 c f(x) + c² κ(x, x); ``sums`` are the f_o(x)/scale before.
         """
@@ -198,7 +198,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef int dropping(self, Py_ssize_t i) except -1:
-        """f without its term at z_i, which is removed next."""
+        """f without its term at z_i, which is about to be removed."""
         cdef Py_ssize_t j, o, n = self.rows.points.n
         cdef double value, square = self.alpha.scale * self.alpha.scale
         cdef double *other = self.rows.other
@@ -218,7 +218,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef void absorbed(self, Py_ssize_t output, double c) noexcept:
-        """f + c Pκ along the direction, with the d of the Gram's last solve: <f, Pκ> = αᵀKd, ‖Pκ‖² = dᵀKd."""
+        """f + c Pκ along the direction, with d of the last solve: <f, Pκ> = αᵀKd, ‖Pκ‖² = dᵀKd."""
         cdef Py_ssize_t i, column
         cdef double step, scale = self.alpha.scale
         cdef double *image
@@ -236,14 +236,14 @@ cdef class Norms(Owner):
             self.stale = True
 
     cdef void split(self) noexcept:
-        """Each function becomes two, with half of the square each.  Requires room for the columns."""
+        """Split each function into two, with half the squared norm each.  Requires room for the columns."""
         cdef Py_ssize_t o, n_outputs = self.alpha.n_outputs
         for o in range(n_outputs):
             self.norms[n_outputs + o] = self.norms[o] = 0.5 * self.norms[o]
             self.peaks[n_outputs + o] = self.peaks[o] = 0.5 * self.peaks[o]
 
     cdef int permute(self, list columns, bint negated) except -1:
-        """Column o is what column columns[o] was, or f is what -f was."""
+        """Permute the columns (o becomes what columns[o] was), or negate f."""
         cdef Py_ssize_t i, n_columns = self.alpha.n_columns
         fill(self.norms, array_of(self.norms, n_columns)[columns], n_columns)
         fill(self.peaks, array_of(self.peaks, n_columns)[columns], n_columns)
@@ -252,7 +252,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef int settle_with(self, norms) except -1:
-        """‖f_o‖² that were computed elsewhere."""
+        """Set ‖f_o‖² computed elsewhere."""
         cdef Py_ssize_t o
         for o in range(self.alpha.n_columns):
             self.norms[o] = self.peaks[o] = norms[o]
@@ -263,19 +263,19 @@ cdef class Norms(Owner):
     # Reading ----------------------------------------------------------------------------------------------------------
 
     cdef double square(self) except -1.0:
-        """‖f‖² of output 0; with classes the sum of theirs."""
+        """‖f‖² of output 0, summed over classes."""
         self.settle()
         return self.peek()
 
     cdef double peek(self) except -1.0:
-        """``square`` without ``settle``, which would let a reader decide on the last bits of later steps."""
+        """``square`` without ``settle``, so that reading does not change the last bits of later steps."""
         if self.keeps_norm and self.alpha.n_classes == 0 and not self.stale:
             return max(0.0, self.norms[0])
         squares = self.squares()
         return sum(squares[:: self.alpha.n_outputs]) if self.alpha.n_classes else squares[0]
 
     cdef list squares(self):
-        """‖f_o‖² of every column of coefficients, computed unless it is kept."""
+        """‖f_o‖² of every column of coefficients, computed unless kept."""
         cdef Py_ssize_t i, o
         if self.keeps_norm and not self.stale:
             return [max(0.0, self.norms[o]) for o in range(self.alpha.n_columns)]
@@ -288,14 +288,14 @@ cdef class Norms(Owner):
         return [max(0.0, value) for value in total]
 
     cdef object read_values(self):
-        """f(z_i) of every point, if they are kept; a copy."""
+        """A copy of f(z_i) for every point, if they are kept."""
         self.settle()
         out = array_of(self.values, self.rows.points.n)
         out *= self.alpha.scale
         return out
 
     cdef dict state(self):
-        """All of it by name."""
+        """The state by name."""
         return {
             "norms": array_of(self.norms, self.alpha.n_columns),
             "peaks": array_of(self.peaks, self.alpha.n_columns),
@@ -305,7 +305,7 @@ cdef class Norms(Owner):
         }
 
     cdef int restore(self, dict state) except -1:
-        """Go on from a state, each number of which is checked.  Requires its columns, capacity and points."""
+        """Resume from a state, after checking every number.  Requires its columns, capacity and points."""
         cdef Py_ssize_t n = self.rows.points.n if self.keeps_values else 0
         norms, peaks = [checked_array(state, name, np.float64, self.alpha.n_columns) for name in ("norms", "peaks")]
         values = checked_array(state, "values", np.float64, n)
@@ -317,7 +317,7 @@ cdef class Norms(Owner):
         return 0
 
     cdef int check_sizes(self) except -1:
-        """ValueError if numbers are too large for steps that follow, or norms are not those of the coefficients."""
+        """Raise ValueError if numbers are too large for later steps, or norms do not match the coefficients."""
         cdef Py_ssize_t o, n = self.rows.points.n
         for o in range(self.alpha.n_columns):
             checked_numbers("coef", array_of(self.alpha.coef[o], n), (n,))
@@ -329,18 +329,18 @@ cdef class Norms(Owner):
             gram, columns = self.rows.gram(), self.alpha.read_all(n)
             squares, sizes = [(a * (b @ a)).sum(axis=0) for a, b in ((columns, gram), (abs(columns), abs(gram)))]
             if not (abs(norms - squares) <= 1e-4 * sizes).all():
-                raise ValueError("norms that are not those of the coefficients")
+                raise ValueError("norms that do not match the coefficients")
         return 0
 
     cdef object check(self, gram, double slack):
-        """The invariants at the head of this file, given K, and that there are no coefficients beyond the points."""
+        """Check the invariants at the head of this file, given K, and that coefficients beyond the points are 0."""
         cdef Py_ssize_t i, o, n = self.rows.points.n
         columns, squares = self.alpha.read_all(n), self.squares()
         for o in range(self.alpha.n_columns):
             assert all(self.alpha.coef[o][i] == 0.0 for i in range(n, self.alpha.capacity))
             alpha = columns[:, o]
             size = 1e-9 * float(np.abs(alpha) @ np.abs(gram) @ np.abs(alpha)) + slack * float(np.abs(alpha).sum()) ** 2
-            # coefficients of 1e-120 have squares that underflow on the way
+            # squares of coefficients of 1e-120 underflow
             assert_close(squares[o], alpha @ gram @ alpha, rtol=1e-6, atol=size + 1e-200)
         if self.keeps_values:
             alpha = columns[:, 0]

@@ -11,9 +11,12 @@ cdef class Basis(Owner):
     cdef Triangle inverse
     cdef double *q                  # [capacity] K⁻¹ k(x), scratch of the last sample
     cdef double *column             # [capacity] scratch
+    cdef double *products           # [2, capacity, capacity] scratch, of very many columns
     cdef double self_similarity     # κ(x, x) of the last sample, with the jitter
     cdef double ald_residual             # γ of the last sample
 
+    cdef int reserve_products(self) except -1
+    cdef void add_losses(self, const double *means, Py_ssize_t columns, double weight, double *out) noexcept
     cdef void project(self, const double *k, double self_similarity) noexcept nogil
     cdef double novelty(self) noexcept nogil
     cdef void add(self) noexcept nogil
@@ -32,6 +35,11 @@ cdef class Posterior(Owner):
     cdef double factor
     cdef double *h                  # [capacity + 1] Cov(f(Z), f(x)) of the last sample, scratch like what follows
     cdef double *mean               # [columns] E f(x)
+    # the step of the means that waits for the next ``predict``, which reads all of them: μ ← shrink μ + step was_h
+    cdef bint waits
+    cdef double shrink
+    cdef double *step               # [columns]
+    cdef double *was_h              # [capacity + 1]
     cdef double variance            # Var f(x)
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
@@ -41,6 +49,7 @@ cdef class Posterior(Owner):
     cdef void predict_variance(self) noexcept nogil
     cdef void forget(self, const double *k) noexcept nogil
     cdef void fold(self) noexcept nogil
+    cdef void settle(self) noexcept nogil
     cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept
@@ -51,5 +60,8 @@ cdef class Posterior(Owner):
 
 
 cdef void probit(double y, double m, double v, double w, double *c, double *b) noexcept nogil
+cdef void gaussians(
+    const double *mean, Py_ssize_t n, Py_ssize_t target, double v, double noise, double w, double *c, double *b
+) noexcept nogil
 cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil
 cdef double normal(double z) noexcept nogil

@@ -18,6 +18,8 @@ A likelihood turns m, v and the target into c and b: how far the mean moves, how
                     K⁻¹ ← [[K⁻¹, 0], [0, 0]] + [q; -1] [q; -1]ᵀ / γ
     i is removed    with its rows and columns;  K⁻¹ ← K⁻¹ - K⁻¹_i K⁻¹_iᵀ / K⁻¹_ii
 
+The means of all columns are the most numbers by far.  A step of them waits for the next prediction, which reads them.
+
 Csató & Opper 2002; with forgetting and the Gaussian likelihood it is KRLS-T, Van Vaerenbergh et al. 2012.  If b v is
 below ``RESOLVED`` and x is not added, D stays as it is: the step is then one product with D.
 
@@ -25,7 +27,7 @@ The jitter ε is ``JITTER`` κ(x, x), or what its basis was given.
 """
 
 from libc.math cimport M_SQRT1_2, erfc, exp, fmax, fmin, sqrt
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -39,7 +41,8 @@ JITTER = 1e-3                   # of κ(x, x)
 LARGEST_VARIANCE = 1e13         # of what the prior has: a kernel that moves leaves it at points that were large before
 cdef double RESOLVED = 0.01
 cdef double SMALLEST_FACTOR = 1e-60
-cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole
+cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole, ...
+cdef Py_ssize_t VERY_MANY = 64  # ... and, of more than these, Σ μ μᵀ before its products with K⁻¹
 
 
 cdef class Basis(Owner):
@@ -56,6 +59,30 @@ cdef class Basis(Owner):
     def n(self):
         """How many points there are."""
         return self.inverse.n
+
+    cdef int reserve_products(self) except -1:
+        """Room for ``add_losses``."""
+        if self.products == NULL:
+            self.products = self.doubles(NULL, 0, 2 * self.capacity * self.capacity)
+        return 0
+
+    cdef void add_losses(self, const double *means, Py_ssize_t columns, double weight, double *out) noexcept:
+        """``Posterior.add_losses`` of very many columns: Σ α_i² over them is the diagonal of K⁻¹ (Σ μ μᵀ) K⁻¹."""
+        cdef Py_ssize_t i, j, n = self.inverse.n, ld = self.capacity
+        cdef double *squares = self.products
+        cdef double *product = self.products + ld * ld
+        cdef const double *inverse = self.inverse.numbers
+        self.inverse.mirror()
+        memset(self.products, 0, 2 * ld * ld * 8)
+        linalg.add_product(means, 1, ld, n, means, ld, n, columns, True, squares, ld)
+        for i in range(n):
+            for j in range(i):
+                squares[j * ld + i] = squares[i * ld + j]
+        linalg.add_product(inverse, ld, 1, n, squares, ld, n, n, False, product, ld)
+        for i in range(n):
+            out[i] += weight * linalg.dot(product + i * ld, inverse + i * ld, n) / (
+                inverse[i * ld + i] * inverse[i * ld + i]
+            )
 
     cdef void project(self, const double *k, double self_similarity) noexcept nogil:
         """q and γ of a sample, from k = κ(Z, x) and κ(x, x)."""
@@ -126,6 +153,13 @@ cdef class Basis(Owner):
         self.inverse.restore(state["inverse"], state["n"])
 
 
+cdef inline void move(double *mu, Py_ssize_t n, double shrink, double c, const double *h) noexcept nogil:
+    """A step of the means of one column."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        mu[i] = shrink * mu[i] + c * h[i]
+
+
 cdef class Posterior(Owner):
     """μ and D over a basis, for one prior variance and one rate of forgetting."""
 
@@ -137,6 +171,8 @@ cdef class Posterior(Owner):
         self.learned = Triangle(basis.capacity)
         self.learned.n = basis.inverse.n  # nothing is known of the points that are there
         self.h = self.doubles(NULL, 0, basis.capacity + 1)
+        self.was_h = self.doubles(NULL, 0, basis.capacity + 1)
+        self.shrink = 1.0
         for _ in range(columns):
             self.add_column()
 
@@ -144,7 +180,10 @@ cdef class Posterior(Owner):
         """Room for so many columns of targets, of which there are as many as before."""
         cdef Py_ssize_t ld = self.basis.capacity
         self.mean = self.doubles(self.mean, self.columns, columns)
+        self.step = self.doubles(self.step, self.columns, columns)
         self.means = self.doubles(self.means, self.columns * ld, columns * ld)
+        if columns > VERY_MANY:
+            self.basis.reserve_products()
         return 0
 
     cdef int add_column(self) except -1:
@@ -159,6 +198,7 @@ cdef class Posterior(Owner):
         cdef Py_ssize_t o, i, ld = self.basis.capacity
         if sorted(order) != list(range(max(2, self.columns))):
             raise ValueError(f"{order} is no order of {max(2, self.columns)} classes")
+        self.settle()
         if self.columns == 1:
             for i in range(self.learned.n if order[0] else 0):
                 self.means[i] = -self.means[i]
@@ -176,15 +216,26 @@ cdef class Posterior(Owner):
             self.h[i] += self.prior_variance * k[i]
         self.predict_variance()
         for o in range(self.columns):
+            if self.waits:
+                move(self.means + o * ld, n, self.shrink, self.step[o], self.was_h)
             self.mean[o] = linalg.dot(self.basis.q, self.means + o * ld, n)
+        self.waits, self.shrink = False, 1.0
+
+    cdef void settle(self) noexcept nogil:
+        """The means with the step that waits."""
+        cdef Py_ssize_t o
+        if self.waits:
+            for o in range(self.columns):
+                move(self.means + o * self.basis.capacity, self.learned.n, self.shrink, self.step[o], self.was_h)
+        self.waits, self.shrink = False, 1.0
 
     cdef void predict_variance(self) noexcept nogil:
         cdef double v = self.prior_variance * self.basis.ald_residual
         self.variance = fmax(v + linalg.dot(self.basis.q, self.h, self.learned.n), 1e-3 * v)
 
     cdef void forget(self, const double *k) noexcept nogil:
-        """Back to the prior by 1 - λ."""
-        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        """Back to the prior by 1 - λ, before ``learn``."""
+        cdef Py_ssize_t i, o, n = self.learned.n
         cdef double keep = self.forgetting, root = sqrt(keep)
         if keep == 1.0:
             return
@@ -195,8 +246,7 @@ cdef class Posterior(Owner):
             self.h[i] = keep * self.h[i] + (1.0 - keep) * self.prior_variance * k[i]
         for o in range(self.columns):
             self.mean[o] *= root
-            for i in range(n):
-                self.means[o * ld + i] *= root
+        self.shrink = root
         self.predict_variance()
 
     cdef void fold(self) noexcept nogil:
@@ -212,26 +262,27 @@ cdef class Posterior(Owner):
         """The sample of the last ``predict``, with a c for each column; if it is added, before the basis adds it."""
         cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
         cdef double *row
+        memcpy(self.step, c, self.columns * 8)
+        memcpy(self.was_h, self.h, n * 8)
+        self.waits = True
         if add:
+            for o in range(self.columns):
+                move(self.means + o * ld, n, self.shrink, c[o], self.h)
+                self.means[o * ld + n] = self.mean[o] + c[o] * self.variance
+            self.waits, self.shrink = False, 1.0
             self.learned.grow()
             row = self.learned.numbers + n * ld
             for i in range(n):
                 row[i] = (self.prior_variance * k[i] - self.h[i]) / self.factor  # D q / f
             row[n] = linalg.dot(self.basis.q, row, n)
             self.h[n] = self.variance
-            for o in range(self.columns):
-                self.means[o * ld + n] = self.mean[o]
-            n += 1
         if add or b * self.variance >= RESOLVED:
             self.learned.move(b / self.factor, self.h)
-        for o in range(self.columns):
-            if c[o] != 0.0:
-                for i in range(n):
-                    self.means[o * ld + i] += c[o] * self.h[i]
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
         """Remove point i, before the basis does; the last takes its position."""
         cdef Py_ssize_t o, n = self.learned.n, ld = self.basis.capacity
+        self.settle()
         self.learned.remove(i)
         for o in range(self.columns):
             self.means[o * ld + i] = self.means[o * ld + n - 1]
@@ -243,6 +294,10 @@ cdef class Posterior(Owner):
         cdef Triangle inverse = self.basis.inverse
         cdef double *factor = self.basis.column
         cdef bint many = self.columns >= MANY
+        self.settle()
+        if self.columns > VERY_MANY:
+            self.basis.add_losses(self.means, self.columns, weight, out)
+            return
         if many:
             inverse.mirror()
         for o in range(self.columns):
@@ -272,6 +327,7 @@ cdef class Posterior(Owner):
         """
         cdef Py_ssize_t i, j, ld = self.basis.capacity
         cdef double p, v
+        old.settle()
         old.learned.settle()
         self.learned.n, self.learned.weight = old.learned.n, 0.0
         for i in range(self.learned.n):
@@ -292,7 +348,9 @@ cdef class Posterior(Owner):
     cdef void take_over(self, Posterior other) noexcept nogil:
         """μ and D of another posterior over as many points, of as many columns and the same prior variance."""
         cdef Py_ssize_t ld = self.basis.capacity
+        other.settle()
         other.learned.settle()
+        self.waits, self.shrink = False, 1.0
         self.learned.n, self.learned.weight = other.learned.n, 0.0
         memcpy(self.learned.numbers, other.learned.numbers, ld * ld * 8)
         memcpy(self.means, other.means, self.columns * ld * 8)
@@ -301,6 +359,7 @@ cdef class Posterior(Owner):
     def state(self):
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t o, i, n = self.learned.n, ld = self.basis.capacity
+        self.settle()
         return {
             "means": np.array(
                 [[self.means[o * ld + i] for i in range(n)] for o in range(self.columns)]
@@ -365,6 +424,19 @@ cdef void probit(double y, double m, double v, double w, double *c, double *b) n
     c[0] = y * r / s
     b[0] = fmin(fmax(r * (z + r), 0.0), 1.0) / (1.0 + v)  # from |z| = 1e8 on, the sum is rounding
     step_of(v, w, c, b)
+
+
+cdef void gaussians(
+    const double *mean, Py_ssize_t n, Py_ssize_t target, double v, double noise, double w, double *c, double *b
+) noexcept nogil:
+    """``gaussian`` of every class: y is 1 for that of the target, 0 for the others."""
+    cdef Py_ssize_t o
+    cdef double before = 1.0 / (noise + v), factor = 1.0
+    b[0] = before
+    step_of(v, w, &factor, b)
+    for o in range(n):
+        c[o] = (0.0 - mean[o]) * before * factor
+    c[target] = (1.0 - mean[target]) * before * factor
 
 
 cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil:

@@ -1,7 +1,7 @@
-"""One Gaussian process on a dictionary, under any kernel: what ``SOGPClassifier`` and ``SOGPRegressor`` step through.
+"""A single Gaussian process on a dictionary, with any kernel, for ``SOGPClassifier`` and ``SOGPRegressor``.
 
-Kernel rows over points (rows.pyx), K⁻¹ and the posterior (posterior.pyx) share the positions of the points.  Every
-method is about the sample that ``predict`` was given last.
+Kernel rows over points (rows.pyx), K⁻¹ and the posterior (posterior.pyx) share the positions of the points.  Methods
+refer to the sample last given to ``predict``.
 """
 
 from libc.math cimport sqrt
@@ -15,15 +15,15 @@ from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
-from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
+from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, gaussians, normal, probit
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Sample
 
 from river_okl._core.states import checked_float, checked_whole
 
-DIAGONAL = 1.0 + JITTER     # of K, as a multiple of κ(z, z), for those who make one
+DIAGONAL = 1.0 + JITTER     # the diagonal of K, as a multiple of κ(z, z)
 cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
-cdef double NOVEL = 1e-3        # of κ(x, x): what the dictionary holds of κ(x, ·) already, up to the jitter
+cdef double NOVEL = 1e-3        # of κ(x, x): smaller ALD residuals are those of points in the dictionary's span
 cdef double CONFIDENT = 0.7     # a label predicted with this probability is not added once the dictionary is full
 INVERSE_TEMPERATURE = 6.0       # of the softmax of the means of more than two classes
 cdef double inverse_temperature = INVERSE_TEMPERATURE
@@ -37,18 +37,18 @@ cdef class Process(Owner):
     terms
         The terms of a ``river_okl.kernels`` kernel.
     budget
-        Maximum number of points between two steps; in a step there may be one more.
+        Maximum number of points between two steps; within a step there may be one more.
     prior_variance
         a: f ~ GP(0, a κ).
     forgetting
-        λ, by which each sample moves the posterior back to the prior.
+        λ: each sample moves the posterior back to the prior.
     noise
-        σ², of targets that are numbers, or 0 and 1.
+        σ², the noise variance of numeric targets, or of the targets 0 and 1.
     regression
-        Whether targets are numbers; otherwise they are the numbers of classes, of which there are two at first.
+        Whether targets are numeric; otherwise they are indices of classes, initially two.
     """
 
-    cdef readonly Lock lock     # of the model: the core takes none
+    cdef readonly Lock lock     # the model's lock, which the core itself does not acquire
     cdef readonly Points points
     cdef readonly Rows rows
     cdef readonly Basis basis
@@ -61,7 +61,7 @@ cdef class Process(Owner):
     cdef double *steps          # [columns] c
     cdef double *solved         # [budget + 1], scratch of ``least``
     cdef double *losses         # [budget + 1]
-    cdef double *before         # K before and after γ moves, while it does
+    cdef double *before         # K before and after γ changes, during the change
     cdef double *after
 
     def __init__(
@@ -85,7 +85,7 @@ cdef class Process(Owner):
 
     @property
     def supports(self):
-        """The positions of the points that have coefficients: all."""
+        """The positions of the points with coefficients: all."""
         return range(self.points.n)
 
     @property
@@ -127,7 +127,7 @@ cdef class Process(Owner):
         return [self.posterior.mean[o] for o in range(self.posterior.columns)], self.posterior.variance
 
     cdef void predict_again(self) noexcept:
-        """The last sample, with today's K⁻¹ and f."""
+        """Recompute the prediction for the last sample, with the current K⁻¹ and posterior."""
         self.basis.project(self.rows.row, self.rows.self_similarity)
         self.posterior.predict(self.rows.row)
         self.fresh = True
@@ -135,16 +135,16 @@ cdef class Process(Owner):
     # A step -----------------------------------------------------------------------------------------------------------
 
     def learn(self, sample, double target, double w):
-        """One sample: a class by its number, or a target.
+        """Learn one sample, given its target or the index of its class.
 
-        All that may raise comes before the first change, and no signal handler runs in the middle of a change.
+        Everything that may raise comes before the first change, and no signal handler runs during a change.
         """
         self.prepare(sample, w)
         self.commit(target, w)
         self.points.forget_emptied()
 
     cdef int prepare(self, object sample, double w) except -1:
-        """Room for all that the step may bring."""
+        """Reserve room for the step."""
         cdef Py_ssize_t capacity
         cdef CompiledKernel kernel = self.rows.kernel
         cdef Sample *x
@@ -193,7 +193,6 @@ cdef class Process(Owner):
 
     cdef double likelihood(self, double target, double w) noexcept:
         """b, and c of every column."""
-        cdef Py_ssize_t o
         cdef double b = 0.0
         cdef Posterior posterior = self.posterior
         if self.regression:
@@ -201,12 +200,14 @@ cdef class Process(Owner):
         elif posterior.columns == 1:
             probit(2.0 * target - 1.0, posterior.mean[0], posterior.variance, w, self.steps, &b)
         else:
-            for o in range(posterior.columns):
-                gaussian((o == target) - posterior.mean[o], posterior.variance, self.noise, w, &self.steps[o], &b)
+            gaussians(
+                posterior.mean, posterior.columns, <Py_ssize_t> target, posterior.variance, self.noise, w, self.steps,
+                &b
+            )
         return b
 
     cdef bint confident(self, double target) noexcept:
-        """Whether the sample was predicted confidently: then it is not added."""
+        """Whether the sample was predicted confidently, and need not be added."""
         cdef double p, error
         cdef Posterior posterior = self.posterior
         if self.regression:
@@ -219,7 +220,7 @@ cdef class Process(Owner):
         return self.steps[<Py_ssize_t> target] >= CONFIDENT
 
     cdef Py_ssize_t least(self) noexcept:
-        """The point of lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
+        """The point with the lowest removal cost: the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)², over all columns."""
         cdef Py_ssize_t i, best = 0
         memset(self.losses, 0, self.points.n * 8)
         self.posterior.add_losses(1.0, self.solved, self.losses)
@@ -229,14 +230,14 @@ cdef class Process(Owner):
         return best
 
     cdef void remove(self, Py_ssize_t i) noexcept:
-        """Remove point i; the last takes its position."""
+        """Remove point i; the last one takes its position."""
         self.posterior.remove(i)
         self.basis.remove(i)
         self.points.drop(i)
         self.rows.dropped(i)
 
     def add_class(self):
-        """One more class; with the third, the probit of two becomes targets 0 and 1 for each of them."""
+        """Add a class; the third one also turns the probit model into one with targets 0 and 1 per class."""
         cdef Posterior posterior = self.posterior
         cdef Py_ssize_t columns = max(2, posterior.columns) + 1
         self.steps = self.doubles(self.steps, 0, columns)
@@ -252,14 +253,14 @@ cdef class Process(Owner):
         self.fresh = False
 
     def permute(self, list order):
-        """Labels change places: class c becomes what class order[c] was."""
+        """Permute the labels: class c becomes what order[c] was."""
         self.posterior.permute(order)
         self.fresh = False
 
     # The kernel moves -------------------------------------------------------------------------------------------------
 
     cdef int reserve_grams(self) except -1:
-        """Room for K before and after, and for the rows of points."""
+        """Reserve room for K before and after, and for the rows of points."""
         cdef Py_ssize_t ld = self.basis.capacity
         self.free_grams()
         self.before = self.doubles(NULL, 0, ld * ld)
@@ -272,7 +273,7 @@ cdef class Process(Owner):
         self.before = self.after = NULL
 
     cdef void fill_gram(self, double *gram) noexcept:
-        """K of the dictionary, jitter included: its lower triangle.  Requires ``reserve_grams``."""
+        """The lower triangle of the dictionary's K, jitter included.  Requires ``reserve_grams``."""
         cdef Py_ssize_t i, ld = self.basis.capacity
         self.rows.lay_out_dense()
         for i in range(self.points.n):
@@ -281,7 +282,7 @@ cdef class Process(Owner):
             gram[i * ld + i] *= 1.0 + JITTER
 
     cdef void exchange(self) noexcept:
-        """γ has moved; μ and S stay.  The last sample is measured again."""
+        """γ has changed: keep μ and S, and recompute the rest, for the last sample, too."""
         self.rows.kernel_moved()
         if self.points.n:
             self.fill_gram(self.after)
@@ -294,22 +295,23 @@ cdef class Process(Owner):
     # What there is ----------------------------------------------------------------------------------------------------
 
     def alpha(self):
-        """K⁻¹ μ: the coefficients of E f, an array (columns, points)."""
+        """K⁻¹ μ: the coefficients of E f, an array of shape (columns, points)."""
         cdef Py_ssize_t o, n
         cdef double[:, ::1] view
         n = self.points.n
         out = np.zeros((self.posterior.columns, max(n, 1)))
         view = out
+        self.posterior.settle()
         for o in range(self.posterior.columns):
             self.basis.solve(self.posterior.means + o * self.basis.capacity, &view[o, 0])
         return out[:, :n] if n else out[:, :0].copy()
 
     def coefficients(self):
-        """``alpha``, an array (points, columns)."""
+        """``alpha``, transposed."""
         return self.alpha().T
 
     def contributions(self, sample):
-        """What each point adds to E f at a sample: an array (points, columns)."""
+        """The term of each point in E f at a sample: an array of shape (points, columns)."""
         self.predict(sample)
         return self.coefficients() * self.row[:, None]
 
@@ -326,9 +328,10 @@ cdef class Process(Owner):
         return self.posterior.prior_variance * gram - self.posterior.factor * self.posterior.learned.matrix()
 
     def means(self):
-        """μ: an array (columns, points)."""
+        """μ: an array of shape (columns, points)."""
         cdef Py_ssize_t i, o
         n, ld = self.points.n, self.basis.capacity
+        self.posterior.settle()
         return np.array(
             [[self.posterior.means[o * ld + i] for i in range(n)] for o in range(self.posterior.columns)]
         ).reshape(self.posterior.columns, n)
@@ -340,7 +343,7 @@ cdef class Process(Owner):
         return max(0.0, float((alpha * self.means()).sum() - JITTER * (alpha**2 * self.rows.similarities()).sum()))
 
     def _check(self):
-        """The invariants, by brute force."""
+        """Check the invariants by brute force."""
         n = self.points.n
         self.points.check()
         assert self.basis.n == n <= self.budget + 1
@@ -354,7 +357,7 @@ cdef class Process(Owner):
             assert np.isfinite(self.means()).all()
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
+        """The state by name, for ``restore``."""
         return {
             "kernel": self.rows.kernel.state(),
             "points": self.points.state(),
@@ -365,9 +368,9 @@ cdef class Process(Owner):
         }
 
     def restore(self, dict state):
-        """Go on from a state, each number of which is checked: it may come from anywhere.
+        """Resume from an untrusted state, after checking every number.
 
-        There is no last sample then.  If this raises, nothing has changed.
+        There is no last sample afterwards.  If this raises, nothing has changed.
         """
         cdef Process made = _new(*self.options())
         made.fill(state)
@@ -378,7 +381,7 @@ cdef class Process(Owner):
         self.fresh = False
 
     cdef int fill(self, dict state) except -1:
-        """``restore`` of a new object, which is of no use if this raises."""
+        """``restore`` into a new object, which is invalid if this raises."""
         prior_variance = checked_float(state, "prior_variance", 1e-300, 1e100)
         self.seen = checked_whole(state, "seen", 0, 2**62)
         self.points.restore(state["points"])

@@ -1,4 +1,4 @@
-"""What Cython sees of the headers beside this file."""
+"""Cython's declarations of the headers in this folder."""
 
 from libc.stdint cimport int32_t
 
@@ -78,6 +78,10 @@ cdef extern from "linalg.h":
         ) noexcept nogil
         void (*transposed_times)(
             const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out
+        ) noexcept nogil
+        void (*add_product)(
+            const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, const double *b, Py_ssize_t ld,
+            Py_ssize_t n, Py_ssize_t depth, bint lower, double *out, Py_ssize_t ld_out
         ) noexcept nogil
         int (*eigen)(
             double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch

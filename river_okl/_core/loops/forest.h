@@ -1,13 +1,13 @@
 /* The loops of forest.pyx over the statistics of one leaf, in single precision.
  *
- * Arrays over candidate features have m numbers, m a multiple of LANES: they are padded with features that are absent.
- * A value of 0 is an absent feature.  Only +, -, *, / and comparisons of floats: compilers vectorize these loops as
- * they stand, and the reference implementation repeats them operation by operation.
+ * Arrays over candidate features have m numbers, m a multiple of LANES, padded with absent features.  A value of 0 is
+ * an absent feature.  The loops use only +, -, *, / and comparisons of floats, so that compilers vectorize them and the
+ * reference implementation can repeat them operation by operation.
  */
 #ifndef RIVER_OKL_FOREST_H
 #define RIVER_OKL_FOREST_H
 
-#if defined(__GNUC__) && !defined(__clang__) /* comparisons become masks; that of Clang is the default */
+#if defined(__GNUC__) && !defined(__clang__) /* comparisons become masks; Clang's default */
 #pragma GCC optimize("no-trapping-math")
 #endif
 
@@ -18,7 +18,7 @@
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__) && !defined(__x86_64__) /* which has no fused operations unless asked to */
+#elif defined(__GNUC__) && !defined(__x86_64__) /* x86-64 fuses only if asked to */
 #pragma GCC optimize("fp-contract=off")
 #endif
 
@@ -38,7 +38,7 @@ static inline float okl_x_log_x(float x) {
     return x * ((float)exponent + s * series);
 }
 
-/* The bin of a value, of BINS that are `step` wide, from `low` on; the first and the last have no end. */
+/* The bin of a value: BINS bins of width `step` starting at `low`; the first and the last are unbounded. */
 static inline int okl_bin_of(float x, float low, float step) {
     float at = (x - low) / step;
     at = at > 0.0f ? at : 0.0f;
@@ -46,7 +46,7 @@ static inline int okl_bin_of(float x, float low, float step) {
     return (int)at;
 }
 
-/* Of all features that are present: BINS times its number plus its bin.  Returns how many they are. */
+/* BINS times the index plus the bin of each feature that is present.  Returns their number. */
 static Py_ssize_t okl_find_bins(const float *x, const float *low, const float *step, Py_ssize_t m, int32_t *found) {
     Py_ssize_t n = 0;
     for (Py_ssize_t k = 0; k < m; k++) found[k] = BINS * (int32_t)k + okl_bin_of(x[k], low[k], step[k]);
@@ -57,7 +57,7 @@ static Py_ssize_t okl_find_bins(const float *x, const float *low, const float *s
     return n;
 }
 
-/* Sum of the logarithms of n smoothed counts. */
+/* The sum of the logarithms of n smoothed counts. */
 static double okl_log_counts(const float *counts, const int32_t *bins, Py_ssize_t n, float smoothing) {
     double sum = 0.0, product = 1.0;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -82,7 +82,7 @@ static void okl_cumulate(const float *counts, float total, int zero, float *belo
     }
 }
 
-/* The same at the edge that is `cut`. */
+/* The same at the edge `cut`. */
 static float okl_below(const float *counts, float total, float low, float step, float cut) {
     float sums[BINS];
     int i = 0;
@@ -91,9 +91,8 @@ static float okl_below(const float *counts, float total, float low, float step, 
     return sums[i];
 }
 
-/* The greatest information gain, in bits, of an edge between two bins, and that edge; 0 if there is none.  Of edges
- * with the same gain, between which nothing is, it is the one in the middle.  Bins of class c are at counts + c stride.
- */
+/* The largest information gain, in bits, of an edge between two bins, and that edge; 0 if there is none.  Of adjacent
+ * edges with empty bins between them it is the middle one.  The bins of class c start at counts + c stride. */
 static float okl_best_cut(const float *counts, Py_ssize_t stride, const float *totals, Py_ssize_t n_classes, float low,
                           float step, float weight, float least_branch, float *best_cut) {
     float left[BINS], left_logs[BINS], right_logs[BINS], below[BINS], before = 0.0f, best = 0.0f;
@@ -129,8 +128,8 @@ static float okl_best_cut(const float *counts, Py_ssize_t stride, const float *t
     return best;
 }
 
-/* The greatest reduction of the sum of squares, per unit of weight, by an edge between two bins of (weight, sum of
- * targets); bins have `step` from `low` on, and samples without the feature are what is missing in the total. */
+/* The largest reduction of the sum of squares, per unit of weight, by an edge between two bins of (weight, sum of
+ * targets), of width `step` starting at `low`; what is missing in the total are samples without the feature. */
 static float okl_best_edge(const float *bins, float low, float step, float weight, float sum, float least_branch,
                            float *best_cut, float *left_weight, float *left_sum) {
     float n[BINS], s[BINS], missing = weight, lacking = sum, best = 0.0f, left = 0.0f, total = 0.0f;

@@ -14,8 +14,8 @@
 typedef struct {
     void (*features)(const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale,
                      double root, double *z);
-    void (*far)(const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale, double root,
-                double *z);
+    void (*far)(const double *const *columns, const double *values, Py_ssize_t m, Py_ssize_t D, double scale,
+                double root, double *z);
     void (*step)(double c, const double *z, Py_ssize_t n, double *w);
 } Fourier;
 

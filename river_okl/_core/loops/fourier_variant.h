@@ -1,11 +1,12 @@
-/* The loops of fourier.h on vectors of W doubles (simd.h). Columns are aligned and padded to 8 numbers, w and z are neither. */
+/* The loops of fourier.h on vectors of W doubles (simd.h). Columns are aligned and padded to 8 numbers; w and z are
+ * not. */
 
 #define LOAD(p) (*(const loose *)(p))
 #define STORE(p, v) (*(loose *)(p) = (v))
 
-/* sin t and cos t for |t| <= FARTHEST, error below 2e-16: t = n pi/2 + r with |r| <= pi/4 by pi/2 in three parts, the
- * first two of 33 bits, so that their products with n are exact; then the polynomials of fdlibm (Sun Microsystems, 1993),
- * which n mod 4 exchanges and signs. */
+/* sin t and cos t for |t| <= FARTHEST, error below 2e-16: t = n pi/2 + r with |r| <= pi/4, pi/2 in three parts, the
+ * first two of 33 bits, so that their products with n are exact; then the polynomials of fdlibm (Sun Microsystems,
+ * 1993), swapped and negated according to n mod 4. */
 static INLINE void NAME(sincos)(vec t, vec *sine, vec *cosine) {
     const vec magic = SET(6755399441055744.0); /* leaves n in the low bits, as in exp */
     const vec shifted = t * SET(6.36619772367581382433e-01) + magic;
@@ -35,7 +36,7 @@ static INLINE void NAME(sincos)(vec t, vec *sine, vec *cosine) {
     *cosine = AS_REAL(swapped_cosine ^ (((quadrant + 1) & 2) << 62));
 }
 
-/* One vector of either half; the rest of the last one goes through a buffer. */
+/* One vector of each half of z; a partial one goes through a buffer. */
 static INLINE void NAME(finish)(vec u, Py_ssize_t i, Py_ssize_t D, double root, double *z) {
     vec sine, cosine;
     NAME(sincos)(u, &sine, &cosine);

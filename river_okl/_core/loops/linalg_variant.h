@@ -1,4 +1,4 @@
-/* The loops of linalg.h on vectors of W doubles (simd.h). The order of summation follows from n alone. */
+/* The loops of linalg.h on vectors of W doubles (simd.h). The order of summation depends only on n. */
 
 #define LOAD(p) (*(const loose *)(p))
 #define STORE(p, v) (*(loose *)(p) = (v))
@@ -15,7 +15,7 @@ static INLINE double NAME(total)(vec v) {
 #endif
 }
 
-/* out[k] += total(s[k]) for W vectors, by halves that change places: the same sums in the same order. */
+/* out[k] += total(s[k]) for W vectors, by shuffling halves: the same sums in the same order. */
 static INLINE void NAME(add_totals)(double *out, const vec *s) {
 #if W == 8 && HAVE_SHUFFLES
     vec t[4], u[2];
@@ -54,7 +54,8 @@ static INLINE void NAME(add_four)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
     const vec c0 = SET(scale[0]), c1 = SET(scale[1]), c2 = SET(scale[2]), c3 = SET(scale[3]);
     Py_ssize_t i = 0;
     for (; i + W <= n; i += W)
-        STORE(out + i, LOAD(out + i) + ((c0 * LOAD(z0 + i) + c1 * LOAD(z1 + i)) + (c2 * LOAD(z2 + i) + c3 * LOAD(z3 + i))));
+        STORE(out + i, LOAD(out + i) + ((c0 * LOAD(z0 + i) + c1 * LOAD(z1 + i)) +
+                                        (c2 * LOAD(z2 + i) + c3 * LOAD(z3 + i))));
     for (; i < n; i++) out[i] += (scale[0] * z0[i] + scale[1] * z1[i]) + (scale[2] * z2[i] + scale[3] * z3[i]);
 }
 
@@ -75,10 +76,12 @@ static INLINE void NAME(dot_four)(const double *a, Py_ssize_t ld, Py_ssize_t n, 
         s0 += LOAD(z0 + i) * x; s1 += LOAD(z1 + i) * x; s2 += LOAD(z2 + i) * x; s3 += LOAD(z3 + i) * x;
     }
     sums[0] = NAME(total)(s0); sums[1] = NAME(total)(s1); sums[2] = NAME(total)(s2); sums[3] = NAME(total)(s3);
-    for (; i < n; i++) { sums[0] += z0[i] * v[i]; sums[1] += z1[i] * v[i]; sums[2] += z2[i] * v[i]; sums[3] += z3[i] * v[i]; }
+    for (; i < n; i++) {
+        sums[0] += z0[i] * v[i]; sums[1] += z1[i] * v[i]; sums[2] += z2[i] * v[i]; sums[3] += z3[i] * v[i];
+    }
 }
 
-/* The first m numbers of a vector from p on, and 0; storing no others.  m may be less than 0 and more than W. */
+/* Load the first m numbers at p, and 0; store only these.  m may be less than 0 or more than W. */
 #if W == 8
 #define FIRST(m) ((__mmask8)((1u << (m)) - 1))
 #define LOAD_FIRST(p, m) ((vec)_mm512_maskz_loadu_pd(FIRST(m), p))
@@ -96,11 +99,11 @@ static const int64_t masks[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0,
 #endif
 #define ROWS (W == 8 ? 8 : 4)
 
-/* Each number of the triangle is loaded once and serves its row and its column; ROWS rows at a time, and the blocks of
- * eight rows on the diagonal by themselves.  What is multiplied by a number of v is multiplied by all of them at the end.
- * With `moved`, A + weight u u' takes the place of A on the way, with the numbers that rank_one makes. */
-static INLINE void NAME(product)(double *a, Py_ssize_t ld, Py_ssize_t n, const int moved, double weight, const double *u,
-                                 double scale, const double *v, double keep, double *out) {
+/* Each number of the triangle is loaded once for its row and its column; ROWS rows at a time, and blocks of eight rows
+ * on the diagonal separately.  The scale is applied at the end.  With `moved`, A becomes A + weight u u' on the way,
+ * with the same bits as by rank_one. */
+static INLINE void NAME(product)(double *a, Py_ssize_t ld, Py_ssize_t n, const int moved, double weight,
+                                 const double *u, double scale, const double *v, double keep, double *out) {
     for (Py_ssize_t i = 0; i < n; i++) out[i] = keep == 0.0 ? 0.0 : keep / scale * out[i];
     for (Py_ssize_t j = 0; j < n; j += 8) {
         const Py_ssize_t rows = n - j < 8 ? n - j : 8;
@@ -143,7 +146,7 @@ static INLINE void NAME(product)(double *a, Py_ssize_t ld, Py_ssize_t n, const i
                 vec below = LOAD(out + j + i);
                 vec step = x;
                 if (moving) step = SET(weight) * LOAD(u + j + i);
-                for (int k = 0; k < ROWS; k++) { /* columns up to the row's own, and the same rows below each column's own */
+                for (int k = 0; k < ROWS; k++) { /* up to the diagonal for the rows, below it for the columns */
                     double *p = z + k * ld + j + i;
                     vec y = LOAD_FIRST(p, r + k + 1 - i);
                     if (moving) {
@@ -185,8 +188,8 @@ static INLINE void NAME(product)(double *a, Py_ssize_t ld, Py_ssize_t n, const i
 }
 #undef ROWS
 
-static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v, double keep,
-                                  double *out) {
+static void NAME(symmetric_times)(const double *a, Py_ssize_t ld, Py_ssize_t n, double scale, const double *v,
+                                  double keep, double *out) {
     NAME(product)((double *)a, ld, n, 0, 0.0, NULL, scale, v, keep, out);
 }
 
@@ -195,7 +198,7 @@ static void NAME(rank_one_times)(double *a, Py_ssize_t ld, Py_ssize_t n, double 
     NAME(product)(a, ld, n, 1, weight, u, scale, v, keep, out);
 }
 
-/* Eight rows at a time: loops whose ends the processor foresees. */
+/* Eight rows at a time: loops with predictable ends. */
 static void NAME(rank_one)(double *a, Py_ssize_t ld, Py_ssize_t n, double weight, const double *v) {
     Py_ssize_t j = 0;
 #if W >= 4
@@ -255,20 +258,21 @@ static void NAME(solve_upper)(const double *l, Py_ssize_t ld, Py_ssize_t n, doub
     }
 }
 
-/* Cholesky, a block of C columns after the other. What the columns before take from it is a product of two slices of L,
- * tile by tile of R rows in registers, from C rows that are packed side by side. */
+/* Cholesky by blocks of C columns. The contribution of earlier columns is a product of two slices of L, computed by
+ * tiles of R rows in registers, from C packed rows. */
 #define R (W == 8 ? 8 : 4)
 #define C (2 * W)
 #define DEPTH 256
 
-/* tile[r, :] = sum_k x[r, k] packed[k, :] */
-static void NAME(tile)(const double *x, Py_ssize_t ld, const double *packed, Py_ssize_t depth, double *tile) {
+/* tile[r, :] = sum_k x[r ld + k step] packed[k, :] */
+static INLINE void NAME(tile_by)(const double *x, Py_ssize_t ld, Py_ssize_t step, const double *packed,
+                                 Py_ssize_t depth, double *tile) {
     vec s[R][2];
     for (int r = 0; r < R; r++) s[r][0] = s[r][1] = SET(0.0);
     for (Py_ssize_t k = 0; k < depth; k++) {
         const vec y0 = *(const vec *)(packed + k * C), y1 = *(const vec *)(packed + k * C + W);
         for (int r = 0; r < R; r++) {
-            const vec c = SET(x[r * ld + k]);
+            const vec c = SET(x[r * ld + k * step]);
             s[r][0] += c * y0;
             s[r][1] += c * y1;
         }
@@ -279,14 +283,61 @@ static void NAME(tile)(const double *x, Py_ssize_t ld, const double *packed, Py_
     }
 }
 
-static void NAME(tile_row)(const double *x, const double *packed, Py_ssize_t depth, double *tile) {
+static void NAME(tile)(const double *x, Py_ssize_t ld, const double *packed, Py_ssize_t depth, double *tile) {
+    NAME(tile_by)(x, ld, 1, packed, depth, tile);
+}
+
+static void NAME(tile_row)(const double *x, Py_ssize_t step, const double *packed, Py_ssize_t depth, double *tile) {
     vec s0 = SET(0.0), s1 = SET(0.0);
     for (Py_ssize_t k = 0; k < depth; k++) {
-        s0 += SET(x[k]) * *(const vec *)(packed + k * C);
-        s1 += SET(x[k]) * *(const vec *)(packed + k * C + W);
+        s0 += SET(x[k * step]) * *(const vec *)(packed + k * C);
+        s1 += SET(x[k * step]) * *(const vec *)(packed + k * C + W);
     }
     STORE(tile, s0);
     STORE(tile + W, s1);
+}
+
+/* By the tiles of the Cholesky decomposition; few rows of B at a time, so that those of A stay in the cache, too. */
+static void NAME(add_product)(const double *a, Py_ssize_t row, Py_ssize_t column, Py_ssize_t m, const double *b,
+                              Py_ssize_t ld, Py_ssize_t n, Py_ssize_t depth, int lower, double *out,
+                              Py_ssize_t ld_out) {
+    enum { FEW = 64 };
+    double room[FEW * C + 8], tile[R * C];
+    double *packed = room + (64 - (uintptr_t)room % 64) % 64 / 8;
+    for (Py_ssize_t k0 = 0; k0 < depth; k0 += FEW) {
+        const Py_ssize_t few = depth - k0 < FEW ? depth - k0 : FEW;
+        for (Py_ssize_t j = 0; j < n; j += C) {
+            const int width = n - j < C ? (int)(n - j) : C;
+            if (width < C) memset(packed, 0, sizeof(double) * FEW * C);
+            for (Py_ssize_t k = 0; k < few; k++) {
+                const double *from = b + (k0 + k) * ld + j;
+                if (width == C)
+                    memcpy(packed + k * C, from, sizeof(double) * C);
+                else
+                    memcpy(packed + k * C, from, sizeof(double) * (size_t)width);
+            }
+            Py_ssize_t i = lower ? j / R * R : 0;
+            while (i < m) {
+                const int rows = i + R <= m ? R : 1;
+                const double *x = a + i * row + k0 * column;
+                if (rows == R && column == 1)
+                    NAME(tile)(x, row, packed, few, tile);
+                else if (rows == R)
+                    NAME(tile_by)(x, row, column, packed, few, tile);
+                else
+                    NAME(tile_row)(x, column, packed, few, tile);
+                for (int r = 0; r < rows; r++, i++) {
+                    double *to = out + i * ld_out + j;
+                    if (width == C) {
+                        STORE(to, LOAD(to) + LOAD(tile + r * C));
+                        STORE(to + W, LOAD(to + W) + LOAD(tile + r * C + W));
+                    } else {
+                        for (int c = 0; c < width; c++) to[c] += tile[r * C + c];
+                    }
+                }
+            }
+        }
+    }
 }
 
 static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
@@ -297,14 +348,15 @@ static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
         for (Py_ssize_t k0 = 0; k0 < j; k0 += DEPTH) {
             const Py_ssize_t depth = j - k0 < DEPTH ? j - k0 : DEPTH;
             for (int c = 0; c < C; c++)
-                for (Py_ssize_t k = 0; k < depth; k++) packed[k * C + c] = c < columns ? a[(j + c) * ld + k0 + k] : 0.0;
+                for (Py_ssize_t k = 0; k < depth; k++)
+                    packed[k * C + c] = c < columns ? a[(j + c) * ld + k0 + k] : 0.0;
             Py_ssize_t i = j;
             while (i < n) {
                 const int rows = i + R <= n ? R : 1;
                 if (rows == R)
                     NAME(tile)(a + i * ld + k0, ld, packed, depth, tile);
                 else
-                    NAME(tile_row)(a + i * ld + k0, packed, depth, tile);
+                    NAME(tile_row)(a + i * ld + k0, 1, packed, depth, tile);
                 for (int r = 0; r < rows; r++, i++) {
                     double *row = a + i * ld + j;
                     const int width = i - j < C ? (int)(i - j) + 1 : C;
@@ -325,11 +377,11 @@ static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
                     return j + r + 1;
             }
         }
-        for (int k = 0; k < C; k++) /* the block's own columns, as the rows below subtract them one after the other */
+        for (int k = 0; k < C; k++) /* the block's columns, which the rows below subtract in turn */
             for (int c = 0; c < C; c++) packed[k * C + c] = k < c && c < columns ? block[c * ld + k] : 0.0;
         for (Py_ssize_t i = j + C; i < n; i += R) {
             const int rows = n - i < R ? (int)(n - i) : R;
-            double solved[R * C]; /* not in the tile: a vector that is loaded after a part of it was stored would wait */
+            double solved[R * C]; /* not in the tile: loading a vector after storing a part of it stalls */
             for (int r = 0; r < rows; r++) memcpy(tile + r * C, a + (i + r) * ld + j, sizeof(double) * C);
             for (int k = 0; k < C; k++) {
                 const vec y0 = *(const vec *)(packed + k * C), y1 = *(const vec *)(packed + k * C + W);
@@ -351,9 +403,10 @@ static Py_ssize_t NAME(cholesky)(double *a, Py_ssize_t ld, Py_ssize_t n) {
 #undef C
 #undef DEPTH
 
-/* out[:n] = sum_k x[k * step] A[k, :n] over m rows; x and the last rows may stand in out: column by column it is read first */
-static INLINE void NAME(combine)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *x, Py_ssize_t step,
-                                 double *out) {
+/* out[:n] = sum_k x[k * step] A[k, :n] over m rows; x and the last rows may be in out: each column is read before it is
+ * written */
+static INLINE void NAME(combine)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *x,
+                                 Py_ssize_t step, double *out) {
     Py_ssize_t i = 0;
     for (; i + 8 * W <= n; i += 8 * W) {
         vec s0 = SET(0.0), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
@@ -378,13 +431,13 @@ static INLINE void NAME(combine)(const double *a, Py_ssize_t ld, Py_ssize_t m, P
     }
 }
 
-/* First M = L^-1, row after row from the rows above, then M'M, row after row from the rows below. */
+/* First M = L^-1, each row from the rows above, then M'M, each row from the rows below. */
 static void NAME(inverse)(double *l, Py_ssize_t ld, Py_ssize_t n) {
     enum { BLOCK = 8 * W };
     for (Py_ssize_t i = 0; i < n; i++) {
         double *row = l + i * ld, sums[BLOCK];
         const double pivot = 1.0 / row[i];
-        for (Py_ssize_t c = 0; c < i; c += BLOCK) { /* columns c.. of M have nothing above row c */
+        for (Py_ssize_t c = 0; c < i; c += BLOCK) { /* columns from c on are 0 above row c */
             const Py_ssize_t width = i - c < BLOCK ? i - c : BLOCK;
             if (c + width < i)
                 NAME(combine)(l + (c + width) * ld + c, ld, i - c - width, width, row + c + width, 1, sums);
@@ -404,14 +457,16 @@ static void NAME(times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t
     for (; i < m; i++) out[i] = NAME(dot)(a + i * ld, v, n);
 }
 
-static void NAME(transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v, double *out) {
+static void NAME(transposed_times)(const double *a, Py_ssize_t ld, Py_ssize_t m, Py_ssize_t n, const double *v,
+                                   double *out) {
     NAME(combine)(a, ld, m, n, v, 1, out);
 }
 
-/* Eigenvalues and vectors as in EISPACK's tred2 and tql2: reflections make A tridiagonal, from the last row to the first, and
- * rotations that chase its off-diagonal to 0 (QL with implicit shifts) turn pairs of rows of `vectors`. */
+/* Eigenvalues and vectors as in EISPACK's tred2 and tql2: reflections make A tridiagonal, from the last row to the
+ * first; rotations reduce its off-diagonal to 0 (QL with implicit shifts) and are applied to pairs of rows of
+ * `vectors`. */
 static int NAME(eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, double *vectors, double *scratch) {
-    double *off = scratch, *squares = scratch + n; /* beside the diagonal; u'u/2 of each reflection 1 - u u'/(u'u/2) */
+    double *off = scratch, *squares = scratch + n; /* off-diagonal; u'u/2 of each reflection 1 - u u'/(u'u/2) */
     for (Py_ssize_t i = n - 1; i > 0; i--) {
         double *u = a + i * ld, scale = 0.0;
         for (Py_ssize_t k = 0; k < i; k++) scale += fabs(u[k]);
@@ -446,7 +501,7 @@ static int NAME(eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, d
     for (Py_ssize_t i = 0; i < n; i++) largest = fmax(largest, fabs(values[i]) + fabs(off[i]));
     for (Py_ssize_t l = 0; l < n; l++) {
         for (int tries = 0;; tries++) {
-            const double rounding = tries < 30 ? 0.0 : largest; /* between eigenvalues of 0 nothing else is small */
+            const double rounding = tries < 30 ? 0.0 : largest; /* for eigenvalues of 0 */
             Py_ssize_t m = l, i;
             while (m < n - 1 && fabs(off[m]) > 1.1e-16 * (fabs(values[m]) + fabs(values[m + 1]) + rounding)) m++;
             if (m == l) break;
@@ -490,8 +545,9 @@ static int NAME(eigen)(double *a, Py_ssize_t ld, Py_ssize_t n, double *values, d
     return 0;
 }
 
-static const Linalg NAME(linalg) = {NAME(dot), NAME(symmetric_times), NAME(rank_one), NAME(rank_one_times), NAME(cholesky),
-                                    NAME(solve_lower), NAME(solve_upper), NAME(inverse), NAME(times), NAME(transposed_times), NAME(eigen)};
+static const Linalg NAME(linalg) = {NAME(dot),         NAME(symmetric_times),  NAME(rank_one),    NAME(rank_one_times),
+                                    NAME(cholesky),    NAME(solve_lower),      NAME(solve_upper), NAME(inverse),
+                                    NAME(times),       NAME(transposed_times), NAME(add_product), NAME(eigen)};
 
 #undef LOAD
 #undef STORE

@@ -1,9 +1,10 @@
-/* The loop of merging.h on vectors of W doubles (simd.h); arrays as in rows_variant.h, whose exp it takes. */
+/* The loop of merging.h on vectors of W doubles (simd.h); arrays and exp as in rows_variant.h. */
 
 #define LOAD(p) (*(const loose *)(p))
 #define STORE(p, v) (*(loose *)(p) = (v))
 
-static void NAME(losses)(const double *coef, double scale, const double *kappa, Py_ssize_t n, double alpha_p, double *out) {
+static void NAME(losses)(const double *coef, double scale, const double *kappa, Py_ssize_t n, double alpha_p,
+                         double *out) {
     const vec one = SET(1.0), zero = SET(0.0), a_p = SET(alpha_p);
     for (Py_ssize_t i = 0; i < n; i += W) {
         double alphas[W], lengths[W], ratios[W], moves[W], signs[W];
@@ -17,7 +18,7 @@ static void NAME(losses)(const double *coef, double scale, const double *kappa, 
         }
         const vec a = LOAD(alphas), L = LOAD(lengths), ratio = LOAD(ratios), same = LOAD(signs);
         vec s = L + ratio;
-        for (int t = 0; any && t < 60; t++) { /* the loss is flat at the maximum: half of the digits of s are enough */
+        for (int t = 0; any && t < 60; t++) { /* the loss is flat at the maximum: half the digits of s suffice */
             const vec e = NAME(exp)(-s), tangent = (one - e) / (one + e);
             const vec slope = one - SET(0.5) * L * (one - tangent * tangent);
             const vec step = (s - L * tangent - ratio) / AT_LEAST(slope, SET(1e-12));

@@ -1,18 +1,18 @@
-/* The loops over support vectors that everything else is made of, and the choice of their instruction set.
+/* The basic loops over support vectors.
  *
- *   dots        the row of dot products x . z_i, from the rows Z[feature, :] of the features that x has
- *   distances   the row of |x - z_i|^2, where x has (nearly) all of the features: no worse off for large offsets
+ *   dots        the row of dot products x . z_i, from the rows Z[feature, :] of the features of x
+ *   distances   the row of |x - z_i|^2, if x has (nearly) all features: accurate for large offsets, too
  *   distances_tile  the rows of TILE samples at once
- *   dots_under  the rows of dot products under one or two metrics at once, alone or with `more` that is there
- *   single_dots_under  the same of points in single precision
- *   dots_at     the dot products with some of the points alone, under all METRICS
- *   kernel_row  kappa(x, z_i) from either row: every kernel of river_okl.kernels, sums and products of them
+ *   dots_under  the rows of dot products under one or two metrics at once; `more` adds to existing ones
+ *   single_dots_under  the same for points in single precision
+ *   dots_at     the dot products with the points at some positions, under all METRICS
+ *   kernel_row  kappa(x, z_i) from either row: every kernel of river_okl.kernels, their sums and products
  *   inner       sum_i alpha_i kappa(x, z_i)
- *   add_losses  what is lost where x takes the place of z_i, alpha_i^2 (kappa(x, x) - kappa(x, z_i)^2 / kappa(x, x))
- *   least       where the smallest of them is
- *   nearest     the points that are nearest to x
+ *   add_losses  the loss if x replaces z_i, alpha_i^2 (kappa(x, x) - kappa(x, z_i)^2 / kappa(x, x))
+ *   least       the position of the smallest of them
+ *   nearest     the positions of the points nearest to x
  *
- * One source (rows_variant.h) is compiled for each instruction set by simd.h; find_loops(name) is one of them.
+ * One source (rows_variant.h) is compiled for each instruction set by simd.h; find_loops(name) selects one.
  */
 #ifndef RIVER_OKL_ROWS_H
 #define RIVER_OKL_ROWS_H
@@ -33,7 +33,7 @@ typedef struct {
     int n_factors;
 } Term;
 
-typedef struct { /* sum over terms of weight * product of that term's factors; factors stand one term after another */
+typedef struct { /* sum over terms of weight * product of the term's factors; factors are stored term by term */
     int n_terms;
     const Term *terms;
     const Factor *factors;
@@ -48,10 +48,10 @@ typedef struct {
                        double *const *out, int metrics);
     void (*single_dots_under)(const float *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
                               double *const *out, int metrics);
-    void (*dots_at)(const void *const *rows, int single, const double *vals, Py_ssize_t m, const int32_t *at, Py_ssize_t n,
-                    double *const *out);
-    void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq, Py_ssize_t n,
-                       double *out);
+    void (*dots_at)(const void *const *rows, int single, const double *vals, Py_ssize_t m, const int32_t *at,
+                    Py_ssize_t n, double *const *out);
+    void (*kernel_row)(const Program *k, const double *row, int is_distance, const double *sq, double x_sq,
+                       Py_ssize_t n, double *out);
     double (*inner)(const double *a, const double *b, Py_ssize_t n);
     void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out);
     Py_ssize_t (*least)(const double *values, Py_ssize_t n);

@@ -99,7 +99,8 @@ static void NAME(distances_tile)(const double *const *rows, const double *vals, 
     for (; i < n; i += W)
         for (int s = 0; s < TILE; s++) {
             vec sum = *(vec *)(out + s * stride + i);
-            for (Py_ssize_t j = 0; j < m; j++) sum += SQUARED_DIFFERENCE(SET(vals[s * m + j]), *(const vec *)(rows[j] + i));
+            for (Py_ssize_t j = 0; j < m; j++)
+                sum += SQUARED_DIFFERENCE(SET(vals[s * m + j]), *(const vec *)(rows[j] + i));
             *(vec *)(out + s * stride + i) = sum;
         }
 }
@@ -107,7 +108,7 @@ static void NAME(distances_tile)(const double *const *rows, const double *vals, 
 #undef PRODUCT
 #undef SQUARED_DIFFERENCE
 
-/* Rows of dot products under M metrics: out[s] = sum_j vals[s * m + j] rows[j], to which `more` adds what is there; each
+/* Rows of dot products under M metrics: out[s] = sum_j vals[s * m + j] rows[j]; `more` adds to existing ones.  Each
  * number of Z is loaded once. */
 static INLINE void NAME(dots_of)(const double *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
                                  double *const *out, const int M) {
@@ -143,8 +144,8 @@ static void NAME(dots_under)(const double *const *rows, const double *vals, Py_s
         NAME(dots_of)(rows, vals, m, n, more, out, 2);
 }
 
-/* The same of rows in single precision, in which the products are summed, too: half of the memory to read, and twice as
- * many numbers in a vector. */
+/* The same for rows in single precision, in which the products are summed, too: half of the memory to read, and twice
+ * as many numbers in a vector. */
 #if W > 1
 static INLINE void NAME(widen)(singles sum, int more, double *out) {
     half parts[2];
@@ -156,8 +157,8 @@ static INLINE void NAME(widen)(singles sum, int more, double *out) {
     }
 }
 
-static INLINE void NAME(single_dots_of)(const float *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n, int more,
-                                        double *const *out, const int M) {
+static INLINE void NAME(single_dots_of)(const float *const *rows, const double *vals, Py_ssize_t m, Py_ssize_t n,
+                                        int more, double *const *out, const int M) {
     enum { K = W == 8 ? 8 : 2, F = 2 * W };
     Py_ssize_t i = 0;
     for (; i + K * F <= n; i += K * F) {
@@ -210,14 +211,15 @@ static void NAME(single_dots_under)(const float *const *rows, const double *vals
         NAME(single_dots_of)(rows, vals, m, n, more, out, 2);
 }
 
-/* out[s] += the same of the points at these positions alone, under METRICS metrics, summed in double precision. */
+/* out[s] += the same for the points at some positions, under all METRICS, summed in double precision. */
 static INLINE void NAME(dots_at_of)(const void *const *rows, const double *vals, Py_ssize_t m, const int32_t *at,
                                     Py_ssize_t n, double *const *out, const int single) {
     for (Py_ssize_t i = 0; i < n; i += W) {
         vec sum[METRICS];
         for (int s = 0; s < METRICS; s++) sum[s] = *(vec *)(out[s] + i);
         for (Py_ssize_t j = 0; j < m; j++) {
-            const vec z = single ? GATHER_SINGLE((const float *)rows[j], at + i) : GATHER((const double *)rows[j], at + i);
+            const vec z =
+                single ? GATHER_SINGLE((const float *)rows[j], at + i) : GATHER((const double *)rows[j], at + i);
             for (int s = 0; s < METRICS; s++) sum[s] += SET(vals[s * m + j]) * z;
         }
         for (int s = 0; s < METRICS; s++) *(vec *)(out[s] + i) = sum[s];
@@ -245,8 +247,8 @@ static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
 
 /* `kernel_row` of the commonest kernels, a Gaussian with or without a linear one: the same numbers without a choice for
  * every vector. */
-static void NAME(common_row)(const Program *k, const double *row, int is_distance, const double *sq, vec xs, Py_ssize_t n,
-                             double *out) {
+static void NAME(common_row)(const Program *k, const double *row, int is_distance, const double *sq, vec xs,
+                             Py_ssize_t n, double *out) {
     const vec weight = SET(k->terms[0].weight), gamma = SET(-k->factors[0].gamma), zero = SET(0.0), two = SET(2.0);
     if (is_distance)
         for (Py_ssize_t i = 0; i < n; i += W) *(vec *)(out + i) = weight * NAME(exp)(gamma * *(const vec *)(row + i));
@@ -349,10 +351,11 @@ static INLINE int NAME(is_among)(const Py_ssize_t *found, int count, Py_ssize_t 
     return is;
 }
 
-/* The `count` points of the first n that are nearest to x: the least sq[i] - 2 x.z_i, which is |x-z|^2 less |x|^2; of
- * equals the first.  `lows` has room for a vector for every BLOCK points: the least distance of each lane.  The distances
- * of a block are computed again if it has one of the nearest. */
-static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count, Py_ssize_t *found) {
+/* The `count` points of the first n that are nearest to x: the smallest sq[i] - 2 x.z_i, which is |x-z|^2 less |x|^2;
+ * the first of equal ones.  `lows` has room for a vector for every BLOCK points: the smallest distance in each lane.
+ * The distances within a block are computed again if it has one of the nearest points. */
+static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count,
+                          Py_ssize_t *found) {
     const Py_ssize_t blocks = (n + BLOCK - 1) / BLOCK;
     const vec two = SET(2.0);
     for (Py_ssize_t b = 0; b < blocks; b++) {

@@ -3,9 +3,9 @@
  *     #define LOOPS "rows_variant.h"
  *     #include "simd.h"
  *
- * In LOOPS, NAME(f) is the name of f in this variant, W the doubles in a vector (1: plain C, for any other compiler),
- * vec a vector that is aligned to its size, loose one that is not. Nothing is built with -march=native or -ffast-math (which
- * breaks the reduction in exp); what is imported takes the variant that the processor has.
+ * In LOOPS, NAME(f) is the name of f in this variant, W the number of doubles in a vector (1: plain C, for any other
+ * compiler), vec an aligned vector, loose an unaligned one. Nothing is built with -march=native or -ffast-math (which
+ * breaks the reduction in exp); the variant is chosen at import.
  */
 #ifndef RIVER_OKL_SIMD_H
 #define RIVER_OKL_SIMD_H
@@ -42,7 +42,7 @@ static INLINE double real_of_bits(int64_t b) { double v; memcpy(&v, &b, 8); retu
 #endif
 
 #define VARIANTS_OF(kind, loops)                                                                                       \
-    static const kind *find_##loops(const char *name) { /* NULL where this build or this processor does not have it */ \
+    static const kind *find_##loops(const char *name) { /* NULL if this build or processor lacks it */                 \
         if (strcmp(name, "baseline") == 0) return &baseline_##loops;                                                   \
         X86_VARIANTS_OF(loops)                                                                                         \
         return NULL;                                                                                                   \

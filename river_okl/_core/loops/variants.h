@@ -1,4 +1,4 @@
-/* What the other headers declare, compiled for each instruction set: only in the module simd, as it takes seconds. */
+/* The loops of the other headers for each instruction set: compiled only in the module simd, as it takes seconds. */
 #ifndef RIVER_OKL_VARIANTS_H
 #define RIVER_OKL_VARIANTS_H
 

@@ -1,4 +1,4 @@
-/* The vector types of a variant, from NAME and W; included a second time, it takes them back (simd.h). */
+/* The vector types of a variant, from NAME and W; a second inclusion undefines them (simd.h). */
 #ifndef vec
 #if W > 1
 typedef double NAME(vec) __attribute__((vector_size(W * 8), may_alias));
@@ -17,7 +17,7 @@ typedef float NAME(half) __attribute__((vector_size(W * 4), may_alias));    /* a
 #define GATHER(row, at) ((vec){(row)[(at)[0]], (row)[(at)[1]]})
 #define GATHER_SINGLE(row, at) GATHER(row, at)
 #endif
-#if W == 8 /* 0.0 + x is not the same: of -0.0 it makes 0.0, so that a sum would be formed */
+#if W == 8 /* not 0.0 + x, which turns -0.0 into 0.0 and so is not optimised away */
 #define SET(x) ((vec){x, x, x, x, x, x, x, x})
 #elif W == 4
 #define SET(x) ((vec){x, x, x, x})

@@ -11,10 +11,12 @@ stream by Newton's method.
 
 from libc.math cimport fmax, fmin, log
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
 import numpy as np
 
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
+from river_okl._core.memory cimport array_of
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
@@ -24,12 +26,6 @@ from river_okl._core.states import LARGEST_COUNT, checked_numbers
 cdef double MEMORY = 1000.0         # values, after which a normal distribution forgets
 cdef double LEAST = 0.01            # of a variance; the prior is one value with the variance of scaled features, 1
 cdef double LARGEST_TERM = 50.0         # squared standard deviations: bound of one feature's term
-
-
-cdef void smooth(Gaussian *g) noexcept:
-    """The variance that it predicts with."""
-    g.smoothed = fmax((g.count * g.variance + 1.0) / (g.count + 1.0), LEAST)
-    g.log_smoothed = log(g.smoothed)
 
 
 cdef class Bayes(Expert):
@@ -44,108 +40,141 @@ cdef class Bayes(Expert):
 
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
         """Room for more classes, of which nothing is known yet."""
-        cdef Py_ssize_t o
-        self.gaussians = <Gaussian **> self.resize(
-            self.gaussians, self.reserved, max(n_classes, self.reserved), sizeof(Gaussian *)
-        )
-        self.counts = self.doubles(self.counts, self.n_classes, n_classes)
-        self.score = self.doubles(self.score, 0, n_classes)
-        for o in range(self.reserved, n_classes):
-            self.gaussians[o] = <Gaussian *> self.resize(NULL, 0, self.places, sizeof(Gaussian))
-            self.reserved = o + 1
+        cdef Py_ssize_t o, place, before = self.room, room = max(n_classes, before + before // 8)
+        cdef double *score
+        if n_classes <= before:
+            return 0
+        self.counts = self.doubles(self.counts, before, room)
+        self.log_counts = self.doubles(self.log_counts, before, room)
+        self.log_absent = self.doubles(self.log_absent, before, room)
+        score = self.doubles(NULL, 0, room)
+        self.gaussians = self.table(self.gaussians, NUMBERS * self.places, before, NUMBERS * self.places, room)
+        self.release(self.score)
+        self.score, self.room = score, room
+        for o in range(before, room):
+            self.take_logs(o)
+        for place in range(self.places):
+            self.begin(place, before)
         return 0
+
+    cdef void take_logs(self, Py_ssize_t c) noexcept:
+        """Of what the count of a class gives to each sample."""
+        self.log_counts[c], self.log_absent[c] = log(self.counts[c] + 1.0), log(0.5 / (self.counts[c] + 1.0))
+
+    cdef void begin(self, Py_ssize_t place, Py_ssize_t first) noexcept:
+        """Nothing is known of a feature in the classes from the first on."""
+        cdef Py_ssize_t i, o
+        cdef double *g = self.gaussians + place * NUMBERS * self.room
+        for i in range(NUMBERS):
+            for o in range(first, self.room):
+                g[i * self.room + o] = 1.0 if i == SMOOTHED else 0.0
+
+    cdef void smooth(self, Py_ssize_t place, Py_ssize_t c) noexcept:
+        """The variance that a feature's distribution in a class predicts with."""
+        cdef Py_ssize_t room = self.room
+        cdef double *g = self.gaussians + place * NUMBERS * room + c
+        cdef double count = g[COUNT * room]
+        g[SMOOTHED * room] = fmax((count * g[VARIANCE * room] + 1.0) / (count + 1.0), LEAST)
+        g[LOG_SMOOTHED * room] = log(g[SMOOTHED * room])
 
     cdef int reserve_class(self) except -1:
         return self.reserve_classes(self.n_classes + 1)
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
-        cdef Py_ssize_t o
-        if places > self.places:
-            places = max(8, places, 2 * self.places)
-            for o in range(self.reserved):
-                self.gaussians[o] = <Gaussian *> self.resize(self.gaussians[o], self.places, places, sizeof(Gaussian))
+        cdef Py_ssize_t place, each = NUMBERS * self.room, before = self.places
+        if places > before:
+            places = max(8, places, 2 * before)
+            self.gaussians = self.doubles(self.gaussians, each * before, each * places)
             self.places = places
+            for place in range(before, places):
+                self.begin(place, 0)
         return 0
 
     cdef void add_class(self) noexcept:
         """With the third class it begins to predict."""
+        cdef Py_ssize_t o, place
+        for o in range(0 if self.rows else 2):
+            self.take_logs(o)
+            for place in range(self.places):
+                self.smooth(place, o)
         self.n_classes += 1
         self.rows = 1
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        cdef Py_ssize_t o, j
-        cdef double total, off
+        cdef Py_ssize_t o, j, n = self.n_classes, room = self.room
+        cdef double value, off, term, most = LARGEST_TERM
         cdef int32_t place
-        cdef const Gaussian *g
-        for o in range(self.n_classes):
-            total = log(self.counts[o] + 1.0)
-            for j in range(x.size):
-                place = x.places[j]
-                if 0 <= place < self.places and x.numbers[j] == x.numbers[j]:
-                    g = &self.gaussians[o][place]
-                    if self.scaler.features[place].word:
-                        total += log((g.count + 0.5) / (self.counts[o] + 1.0))
-                        continue
-                    off = x.scaled[j] - g.mean
-                    if g.count == 0.0:
-                        total -= 0.5 * fmin(off * off, LARGEST_TERM)
-                    else:
-                        total -= 0.5 * (g.log_smoothed + fmin(off * off / g.smoothed, LARGEST_TERM))
-            self.score[o] = total
+        cdef double *score = self.score
+        cdef const double *g
+        cdef const double *mean
+        cdef const double *variance
+        cdef const double *log_variance
+        memcpy(score, self.log_counts, n * 8)
+        for j in range(x.size):
+            place = x.places[j]
+            if not 0 <= place < self.places or x.numbers[j] != x.numbers[j]:
+                continue
+            g = self.gaussians + place * NUMBERS * room
+            if self.scaler.features[place].word:
+                for o in range(n):
+                    score[o] += self.log_absent[o] if g[o] == 0.0 else log((g[o] + 0.5) / (self.counts[o] + 1.0))
+                continue
+            mean, variance, log_variance = g + MEAN * room, g + SMOOTHED * room, g + LOG_SMOOTHED * room
+            value = x.scaled[j]
+            for o in range(n):  # no fmin, which would be a call
+                off = value - mean[o]
+                term = off * off / variance[o]
+                score[o] -= 0.5 * (log_variance[o] + (term if term < most else most))
         softmax(self.score, self.inverse_temperature, self.n_classes, p)
         return 0
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
-        cdef Py_ssize_t j, c = <Py_ssize_t> y.target
+        cdef Py_ssize_t j, c = <Py_ssize_t> y.target, room = self.room
         cdef double gain, off
-        cdef Gaussian *g
+        cdef double *g
         if self.rows:
             fit_inverse_temperature(
                 self.score, y.p + self.first * self.n_classes, self.n_classes, c, 0.01, 2.0, &self.inverse_temperature,
                 &self.curvature
             )
         self.counts[c] += y.counts
+        if self.rows:
+            self.take_logs(c)
         for j in range(x.size):
             if x.numbers[j] != x.numbers[j]:
                 continue
-            g = &self.gaussians[c][x.places[j]]
+            g = self.gaussians + x.places[j] * NUMBERS * room + c
             if self.scaler.features[x.places[j]].word:
-                g.count += y.counts
+                g[COUNT * room] += y.counts
                 continue
-            g.count = fmin(g.count + y.counts, MEMORY)
-            gain = y.counts / g.count
-            off = x.scaled[j] - g.mean
-            g.mean += gain * off
-            g.variance = (1.0 - gain) * (g.variance + gain * off * off)
-            smooth(g)
+            g[COUNT * room] = fmin(g[COUNT * room] + y.counts, MEMORY)
+            gain = y.counts / g[COUNT * room]
+            off = x.scaled[j] - g[MEAN * room]
+            g[MEAN * room] += gain * off
+            g[VARIANCE * room] = (1.0 - gain) * (g[VARIANCE * room] + gain * off * off)
+            if self.rows:
+                self.smooth(x.places[j], c)
         return False
 
     cdef void forget(self, list places) noexcept:
-        cdef Py_ssize_t o, place
+        cdef Py_ssize_t place
         for place in places:
-            for o in range(self.n_classes):
-                self.gaussians[o][place].count = self.gaussians[o][place].mean = self.gaussians[o][place].variance = 0.0
+            self.begin(place, 0)
 
     def names(self):
         return ["bayes"] if self.rows else []
 
     def state(self):
-        cdef Py_ssize_t o, j, size = self.scaler.size
-        rows = [
-            [
-                (
-                    self.gaussians[o][j].count, self.gaussians[o][j].mean, self.gaussians[o][j].variance
-                ) for j in range(size)
-            ] for o in range(self.n_classes)
-        ]
+        cdef Py_ssize_t size = self.scaler.size, n = self.n_classes
+        g = array_of(self.gaussians, size * NUMBERS * self.room).reshape(size, NUMBERS, self.room)
         return {
-            "gaussians": np.array(rows, dtype=np.float64).reshape(self.n_classes, size, 3),
-            "counts": np.array([self.counts[o] for o in range(self.n_classes)]),
+            "gaussians": np.ascontiguousarray(g[:, :SMOOTHED, :n].transpose(2, 0, 1)),
+            "counts": array_of(self.counts, n),
             "fit": np.array([self.inverse_temperature, self.curvature]),
         }
 
     def restore(self, dict state):
-        cdef Py_ssize_t o, j
+        cdef Py_ssize_t o, j, i
         gaussians, counts, fit = state["gaussians"], state["counts"], state["fit"]
         checked_numbers("the distributions of features", gaussians, (self.n_classes, self.scaler.size, 3))
         checked_numbers("the counts of classes", counts, (self.n_classes,), 0.0)
@@ -157,9 +186,11 @@ cdef class Bayes(Expert):
         self.inverse_temperature, self.curvature = fit
         for o in range(self.n_classes):
             self.counts[o] = counts[o]
+            self.take_logs(o)
             for j in range(self.scaler.size):
-                self.gaussians[o][j].count, self.gaussians[o][j].mean, self.gaussians[o][j].variance = gaussians[o, j]
-                smooth(&self.gaussians[o][j])
+                for i in range(SMOOTHED):
+                    self.gaussians[(j * NUMBERS + i) * self.room + o] = gaussians[o, j, i]
+                self.smooth(j, o)
 
     def permuted(self, dict state, list order):
         return state | {name: state[name][order] for name in ("gaussians", "counts")}

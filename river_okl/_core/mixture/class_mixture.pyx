@@ -115,21 +115,39 @@ cdef class ClassMixture(Mixture):
 
     cdef void mix(self) noexcept:
         """Σ w_e p_e, from probabilities that are not all but certain."""
-        cdef Py_ssize_t e, o
-        cdef double total = 0.0
-        for o in range(self.n_classes):
-            self.mixed[o] = 0.0
-            for e in range(self.rows):
-                self.mixed[o] += self.weight[e] * fmin(fmax(self.p[e * self.n_classes + o], CLIP), 1.0 - CLIP)
-            total += self.mixed[o]
-        for o in range(self.n_classes):
-            self.mixed[o] /= total
+        cdef Py_ssize_t e, o, n = self.n_classes
+        cdef double p, weight, total = 0.0, least = CLIP, most = 1.0 - CLIP
+        cdef double *mixed = self.mixed
+        cdef const double *of_expert = self.p
+        for o in range(n):
+            mixed[o] = 0.0
+        for e in range(self.rows):
+            weight = self.weight[e]
+            for o in range(n):  # no fmin, which would be a call
+                p = of_expert[o] if of_expert[o] > least else least
+                mixed[o] += weight * (p if p < most else most)
+            of_expert += n
+        for o in range(n):
+            total += mixed[o]
+        for o in range(n):
+            mixed[o] /= total
 
     def probabilities(self, sample):
         """P(class | x) of every class."""
         cdef Py_ssize_t o
         self.evaluate(sample)
         return [self.mixed[o] for o in range(self.n_classes)]
+
+    def most_probable(self, sample):
+        """The class of the largest probability; of two that are equal the second, of more the first."""
+        cdef Py_ssize_t o, best = 0
+        self.evaluate(sample)
+        if self.n_classes == 2:
+            return 1 if self.mixed[1] >= self.mixed[0] else 0
+        for o in range(1, self.n_classes):
+            if self.mixed[o] > self.mixed[best]:
+                best = o
+        return best
 
     cdef void judge(self, Outcome *y) noexcept:
         cdef Py_ssize_t e, c = <Py_ssize_t> y.target

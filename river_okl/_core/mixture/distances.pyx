@@ -152,10 +152,10 @@ cdef class Distances(Owner):
         return 0
 
     cdef void rank_dense(self, Py_ssize_t n) noexcept:
-        """Products are summed in the order of the places: in single precision the order of a dict's items would show."""
+        """Order products by place: in single precision, the order of a dict would otherwise change the sum."""
         cdef Py_ssize_t i
         for i in range(n):
-            self.order[i] = (<int64_t> self.dense_places[i] << 32) | i
+            self.order[i] = (<int64_t> 1 << 32) * self.dense_places[i] + i
         qsort(self.order, n, 8, &ascending)
         for i in range(n):
             self.rank[self.order[i] & 0xffffffff] = <int32_t> i

@@ -12,10 +12,11 @@ cdef class LinearModels(Expert):
     cdef double rates[LINEARS]
     cdef readonly Py_ssize_t columns    # of coefficients: 1, or the classes if there are more than two
     cdef Py_ssize_t places              # of features, that there is room for
-    cdef Py_ssize_t reserved            # blocks that there is room for
-    cdef double **coef                  # [BLOCKS · columns][places]
-    cdef double *bias                   # [LINEARS · columns]
+    cdef Py_ssize_t room                # columns that there is room for; those that there are not are 0
+    cdef double *coef                   # [places, BLOCKS, room]
+    cdef double *bias                   # [LINEARS, room]
     # scratch: the last sample
+    cdef double *score                  # [BLOCKS, room]; once it is learned, the steps of the biases
     cdef double *squares                # [allocated]
     cdef Py_ssize_t allocated
 

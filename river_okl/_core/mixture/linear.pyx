@@ -7,10 +7,12 @@ points.
 
 from libc.math cimport fmin
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from river_okl._core.calibration cimport sigmoid, softmax
+from river_okl._core.memory cimport array_of
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
@@ -22,10 +24,18 @@ cdef double OF_SQUARES = 0.15       # learning rate of the quadratic features, r
 cdef double LARGEST_SQUARE = 16.0   # of a scaled value
 
 
+cdef void divide(double *rows, Py_ssize_t n, Py_ssize_t room) noexcept:
+    """The first column of so many rows becomes a half for the second and against the first."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        rows[i * room + 1] = 0.5 * rows[i * room]
+        rows[i * room] = -rows[i * room + 1]
+
+
 cdef class LinearModels(Expert):
     """``LINEARS`` models over the features that a scaler counts.
 
-    Column o of model i is number o · BLOCKS + i, and of the last one's squares number o · BLOCKS + LINEARS.
+    All coefficients of a feature stand side by side: of every model those of all columns, at last those of the square.
     """
 
     def __init__(self, Scaler scaler):
@@ -39,42 +49,39 @@ cdef class LinearModels(Expert):
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """Room for more columns of coefficients, which are zero."""
-        cdef Py_ssize_t i
-        self.coef = <double **> self.resize(
-            self.coef, self.reserved, max(BLOCKS * columns, self.reserved), sizeof(double *)
-        )
-        self.bias = self.doubles(self.bias, LINEARS * self.columns, LINEARS * columns)
-        for i in range(self.reserved, BLOCKS * columns):
-            self.coef[i] = self.doubles(NULL, 0, self.places)
-            self.reserved = i + 1
+        cdef Py_ssize_t i, before = self.room, room = max(columns, before + before // 8)
+        cdef double *bias
+        cdef double *score
+        if columns <= before:
+            return 0
+        bias, score = self.doubles(NULL, 0, LINEARS * room), self.doubles(NULL, 0, BLOCKS * room)
+        self.coef = self.table(self.coef, BLOCKS * self.places, before, BLOCKS * self.places, room)
+        for i in range(LINEARS if before else 0):
+            memcpy(bias + i * room, self.bias + i * before, before * 8)
+        self.release(self.bias)
+        self.release(self.score)
+        self.bias, self.score, self.room = bias, score, room
         return 0
 
     cdef int reserve_class(self) except -1:
         return self.reserve_columns(max(2, self.columns) + 1)
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
-        cdef Py_ssize_t i
+        cdef Py_ssize_t each = BLOCKS * self.room
         if places > self.places:
             places = max(8, places, 2 * self.places)
-            for i in range(self.reserved):
-                self.coef[i] = self.doubles(self.coef[i], self.places, places)
+            self.coef = self.doubles(self.coef, each * self.places, each * places)
             self.places = places
         return 0
 
     cdef void add_class(self) noexcept:
         """The score of two classes becomes a half for the one and against the other."""
-        cdef Py_ssize_t i, j
         if self.columns > 1:
             self.columns += 1
             return
         self.columns = 3
-        for i in range(BLOCKS):
-            for j in range(self.places):
-                self.coef[BLOCKS + i][j] = 0.5 * self.coef[i][j]
-                self.coef[i][j] = -self.coef[BLOCKS + i][j]
-        for i in range(LINEARS):
-            self.bias[LINEARS + i] = 0.5 * self.bias[i]
-            self.bias[i] = -self.bias[LINEARS + i]
+        divide(self.coef, BLOCKS * self.places, self.room)
+        divide(self.bias, LINEARS, self.room)
 
     cdef int square(self, const Sample *x) except -1:
         """The last model's quadratic features: squares of the values, less their mean if the feature is centred."""
@@ -91,73 +98,78 @@ cdef class LinearModels(Expert):
         return 0
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        cdef Py_ssize_t i, j, o
-        cdef double total
+        cdef Py_ssize_t i, j, o, room = self.room, linear = LINEARS * room
+        cdef double *score = self.score
+        cdef double *of_last = self.score + (LINEARS - 1) * room
         cdef const double *coef
-        cdef const double *of_squares
-        cdef const int32_t *places = x.places
-        cdef const double *values = x.scaled
+        cdef double value
         self.square(x)
+        memcpy(score, self.bias, linear * 8)
+        for j in range(x.size):
+            if 0 <= x.places[j] < self.places:
+                coef, value = self.coef + x.places[j] * BLOCKS * room, x.scaled[j]
+                for o in range(linear):
+                    score[o] += coef[o] * value
+        for j in range(x.size):
+            if 0 <= x.places[j] < self.places:
+                coef, value = self.coef + (x.places[j] * BLOCKS + LINEARS) * room, self.squares[j]
+                for o in range(room):
+                    of_last[o] += coef[o] * value
         for i in range(LINEARS):
-            for o in range(self.columns):
-                coef = self.coef[o * BLOCKS + i]
-                total = self.bias[o * LINEARS + i]
-                for j in range(x.size):
-                    if 0 <= places[j] < self.places:
-                        total += coef[places[j]] * values[j]
-                if i == LINEARS - 1:
-                    of_squares = self.coef[o * BLOCKS + LINEARS]
-                    for j in range(x.size):
-                        if 0 <= places[j] < self.places:
-                            total += of_squares[places[j]] * self.squares[j]
-                p[o] = total
             if self.columns == 1:
-                p[1] = sigmoid(p[0])
+                p[1] = sigmoid(score[i * room])
                 p[0] = 1.0 - p[1]
             else:
-                softmax(p, 1.0, self.columns, p)
+                softmax(score + i * room, 1.0, self.columns, p)
             p += max(2, self.columns)
         return 0
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """A step down the slope of the log loss, for every model."""
-        cdef Py_ssize_t i, j, o, c = <Py_ssize_t> y.target
-        cdef double step
+        cdef Py_ssize_t i, j, o, c = <Py_ssize_t> y.target, room = self.room, linear = LINEARS * room
+        cdef double rate, value, square
         cdef const double *p = y.p + self.first * max(2, self.columns)
         cdef double *coef
-        cdef double *of_squares
-        cdef const int32_t *places = x.places
-        cdef const double *values = x.scaled
+        cdef double *step = self.score
+        cdef double *of_squares = self.score + linear
+        memset(step, 0, linear * 8)
         for i in range(LINEARS):
-            for o in range(self.columns):
-                step = self.rates[i] * y.counts * (c - p[1] if self.columns == 1 else (c == o) - p[o])
-                coef = self.coef[o * BLOCKS + i]
-                self.bias[o * LINEARS + i] += step
-                for j in range(x.size):
-                    coef[places[j]] += step * values[j]
-                if i == LINEARS - 1:
-                    of_squares = self.coef[o * BLOCKS + LINEARS]
-                    for j in range(x.size):
-                        of_squares[places[j]] += OF_SQUARES * step * self.squares[j]
+            rate = self.rates[i] * y.counts
+            if self.columns == 1:
+                step[i * room] = rate * (c - p[1])
+            else:
+                for o in range(self.columns):
+                    step[i * room + o] = rate * (0.0 - p[o])
+                step[i * room + c] = rate * (1.0 - p[c])
             p += max(2, self.columns)
+        for o in range(room):
+            of_squares[o] = OF_SQUARES * step[linear - room + o]
+        for o in range(linear):
+            self.bias[o] += step[o]
+        for j in range(x.size):
+            coef, value, square = self.coef + x.places[j] * BLOCKS * room, x.scaled[j], self.squares[j]
+            for o in range(linear):
+                coef[o] += step[o] * value
+            coef += linear
+            for o in range(room):
+                coef[o] += of_squares[o] * square
         return False
 
     cdef void forget(self, list places) noexcept:
-        cdef Py_ssize_t i, place
+        cdef Py_ssize_t place, each = BLOCKS * self.room
         for place in places:
-            for i in range(BLOCKS * self.columns):
-                self.coef[i][place] = 0.0
+            memset(self.coef + place * each, 0, each * 8)
 
     def names(self):
         return [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
 
     def state(self):
-        cdef Py_ssize_t i, j, places = self.scaler.size
+        cdef Py_ssize_t places = self.scaler.size, room = self.room
+        coef = array_of(self.coef, places * BLOCKS * room).reshape(places, BLOCKS, room)
+        bias = array_of(self.bias, LINEARS * room).reshape(LINEARS, room)
         return {
-            "coef": np.array(
-                [[self.coef[i][j] for j in range(places)] for i in range(BLOCKS * self.columns)]
-            ).reshape(self.columns, BLOCKS, places),
-            "bias": np.array([self.bias[i] for i in range(LINEARS * self.columns)]).reshape(self.columns, LINEARS),
+            "coef": np.ascontiguousarray(coef[:, :, :self.columns].transpose(2, 1, 0)),
+            "bias": np.ascontiguousarray(bias[:, :self.columns].T),
         }
 
     def restore(self, dict state):
@@ -168,10 +180,10 @@ cdef class LinearModels(Expert):
         self.reserve_places(self.scaler.size)
         for o in range(self.columns):
             for i in range(LINEARS):
-                self.bias[o * LINEARS + i] = bias[o, i]
+                self.bias[i * self.room + o] = bias[o, i]
             for i in range(BLOCKS):
                 for j in range(self.scaler.size):
-                    self.coef[o * BLOCKS + i][j] = coef[o, i, j]
+                    self.coef[(j * BLOCKS + i) * self.room + o] = coef[o, i, j]
 
     def permuted(self, dict state, list order):
         return state | {

@@ -542,6 +542,13 @@ cdef class Mixture(Owner):
         checked_numbers("the shares of kernels", shares, (KERNELS,), 0.0)
         if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.most:
             raise ValueError(f"a mixture with {latest!r} latest samples")
+        if self.points.single:
+            amounts = state["points"]["amounts"]
+            checked_numbers(
+                "the scaled features of points", amounts, np.shape(amounts), -FARTHEST_SINGLE, FARTHEST_SINGLE
+            )
+            if (amounts != amounts.astype(np.float32)).any():
+                raise ValueError("the scaled features of points are not in single precision")
         self.points.restore(state["points"])
         self.scaler.restore(state["scaler"])
         self.words.restore(state["words"])

@@ -1,4 +1,4 @@
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t
 
 from river_okl._core.calibration cimport Calibration
 from river_okl._core.kernel cimport CompiledKernel
@@ -19,9 +19,13 @@ cdef class Pool(Expert):
     cdef Py_ssize_t capacity            # of what follows, one for each point:
     cdef double *absent                 # 0 if it is in the pool, infinite if it is not
     cdef double **coef                  # [columns]; 0 if it is not
-    cdef double *square                 # if there are many columns, Σ coef² over them ...
-    cdef uint64_t **marked              # [words] ... and which are not 0, a bit for each
-    cdef Py_ssize_t words               # of 64 columns, that there is room for
+    cdef double *square                 # if there are many columns, Σ coef² over them, ...
+    cdef Py_ssize_t *start              # ... and a list of those that are not 0: it begins here, ...
+    cdef Py_ssize_t *count              # ... and has so many
+    # all lists, one after another, with gaps: columns and coefficients
+    cdef int32_t *which                 # [room]
+    cdef double *amount                 # [room]
+    cdef Py_ssize_t used, room
     # scratch: the last sample
     cdef double *row                    # κ(z, x)
     cdef double *loss
@@ -29,5 +33,7 @@ cdef class Pool(Expert):
     cdef double *score                  # [columns]; once it is learned, the coefficients that x would have
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
-    cdef void mark(self, Py_ssize_t i) noexcept
-    cdef void add_marked(self) noexcept
+    cdef int reserve_lists(self, Py_ssize_t more) except -1
+    cdef void enlist(self, Py_ssize_t i) noexcept
+    cdef void take_over(self, Py_ssize_t i) noexcept
+    cdef void add_listed(self) noexcept

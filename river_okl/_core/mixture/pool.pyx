@@ -6,8 +6,8 @@ class of the sample and its strongest rival.  A sample that it learns from joins
 point with the lowest removal cost is evicted, as in BPA.
 """
 
-from libc.math cimport INFINITY, fmax, fmin, sqrt
-from libc.stdint cimport uint64_t
+from libc.math cimport INFINITY, fabs, fmax, fmin, sqrt
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -22,14 +22,12 @@ from river_okl._core.simd cimport loops
 from river_okl._core.mixture.distances import POWERS
 from river_okl._core.states import check_positions, checked_numbers
 
-cdef extern from *:
-    int lowest_bit "__builtin_ctzll"(unsigned long long) noexcept nogil
-
+cdef double INFLUENCE = 1e-16       # on a margin of 1: a coefficient of less is rounding
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
 
 SCALE, METRIC = 4.0, 1              # of its kernel; a second learner, of scale 15 without a metric, brought nothing
 cdef int metric = METRIC
-cdef Py_ssize_t MANY = 64           # columns: of more, it is known which coefficients of a point are not 0
+cdef Py_ssize_t MANY = 64           # columns: of more, most coefficients of a point are 0, and the others are listed
 
 
 cdef class Pool(Expert):
@@ -47,7 +45,7 @@ cdef class Pool(Expert):
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """Room for more columns of coefficients, which are zero."""
-        cdef Py_ssize_t o, words
+        cdef Py_ssize_t o
         self.coef = <double **> self.resize(self.coef, self.reserved, max(columns, self.reserved), sizeof(double *))
         self.score = self.doubles(self.score, self.columns, columns)
         for o in range(self.reserved, columns):
@@ -56,12 +54,33 @@ cdef class Pool(Expert):
         if columns <= MANY:
             return 0
         if self.square == NULL:
+            self.start = <Py_ssize_t *> self.resize(NULL, 0, self.capacity, sizeof(Py_ssize_t))
+            self.count = <Py_ssize_t *> self.resize(NULL, 0, self.capacity, sizeof(Py_ssize_t))
             self.square = self.doubles(NULL, 0, self.capacity)
-        words = (columns + 63) // 64
-        self.marked = <uint64_t **> self.resize(self.marked, self.words, max(words, self.words), sizeof(uint64_t *))
-        for o in range(self.words, words):
-            self.marked[o] = <uint64_t *> self.resize(NULL, 0, self.capacity, 8)
-            self.words = o + 1
+        return self.reserve_lists((self.n + 1) * columns if columns == MANY + 1 else columns)
+
+    cdef int reserve_lists(self, Py_ssize_t more) except -1:
+        """Room for so many more coefficients; where there is none, gaps go."""
+        cdef Py_ssize_t i, room, used = 0
+        cdef int32_t *which
+        cdef double *amount
+        if self.used + more <= self.room:
+            return 0
+        for i in range(self.capacity):
+            used += self.count[i]
+        room = 2 * (used + more)
+        which, amount = <int32_t *> self.resize(NULL, 0, room, 4), self.doubles(NULL, 0, room)
+        used = 0
+        for i in range(self.capacity):
+            if self.count[i] == 0:
+                continue
+            memcpy(which + used, self.which + self.start[i], self.count[i] * 4)
+            memcpy(amount + used, self.amount + self.start[i], self.count[i] * 8)
+            self.start[i] = used
+            used += self.count[i]
+        self.release(self.which)
+        self.release(self.amount)
+        self.which, self.amount, self.used, self.room = which, amount, used, room
         return 0
 
     cdef int reserve_class(self) except -1:
@@ -75,23 +94,24 @@ cdef class Pool(Expert):
                 self.absent[i] = INFINITY
             for i in range(self.reserved):
                 self.coef[i] = self.doubles(self.coef[i], self.capacity, capacity)
-            for i in range(self.words):
-                self.marked[i] = <uint64_t *> self.resize(self.marked[i], self.capacity, capacity, 8)
             self.row = self.doubles(self.row, self.capacity, capacity)
             self.loss = self.doubles(self.loss, 0, capacity)
             if self.square != NULL:
+                self.start = <Py_ssize_t *> self.resize(self.start, self.capacity, capacity, sizeof(Py_ssize_t))
+                self.count = <Py_ssize_t *> self.resize(self.count, self.capacity, capacity, sizeof(Py_ssize_t))
                 self.square = self.doubles(self.square, self.capacity, capacity)
             self.capacity = capacity
-        return 0
+        return self.reserve_lists(self.columns) if self.columns > MANY else 0
 
     cdef void add_class(self) noexcept:
         """The function of two classes becomes one for each of them, of the same norm together."""
-        cdef Py_ssize_t j
+        cdef Py_ssize_t j, o
         if self.columns > 1:
             self.columns += 1
-            if self.columns == MANY + 1:
-                for j in range(self.points.n):
-                    self.mark(j)
+            for j in range(self.points.n if self.columns == MANY + 1 else 0):
+                for o in range(self.columns):
+                    self.score[o] = self.coef[o][j]
+                self.enlist(j)
             return
         self.columns = 3
         for j in range(self.points.n):
@@ -110,7 +130,7 @@ cdef class Pool(Expert):
                 self.distances.own[metric], n, self.row
             )
         if self.columns > MANY:
-            self.add_marked()
+            self.add_listed()
         else:
             for o in range(self.columns):
                 self.score[o] = loops.inner(self.row, self.coef[o], n) if n else 0.0
@@ -121,18 +141,13 @@ cdef class Pool(Expert):
             softmax(self.score, sqrt(0.5) * factor, self.columns, p)
         return 0
 
-    cdef void add_marked(self) noexcept:
+    cdef void add_listed(self) noexcept:
         """The scores from the coefficients that are not 0: one in a hundred, if there are a thousand classes."""
-        cdef Py_ssize_t i, o, word
-        cdef uint64_t bits
+        cdef Py_ssize_t i, k
         memset(self.score, 0, self.columns * 8)
-        for word in range((self.columns + 63) // 64):
-            for i in range(self.points.n):
-                bits = self.marked[word][i]
-                while bits:
-                    o = 64 * word + lowest_bit(bits)
-                    self.score[o] += self.row[i] * self.coef[o][i]
-                    bits &= bits - 1
+        for i in range(self.points.n):
+            for k in range(self.start[i], self.start[i] + self.count[i]):
+                self.score[self.which[k]] += self.row[i] * self.amount[k]
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """A step of PA-I; ``score`` becomes the coefficients of the sample, if it is to join the pool."""
@@ -177,55 +192,68 @@ cdef class Pool(Expert):
             for o in range(self.columns):
                 loops.add_losses(self.coef[o], self.row, self.own, n, self.loss)
         best = loops.least(self.loss, n)
-        for o in range(self.columns):
-            self.score[o] += self.coef[o][best] * self.row[best] / self.own
-            self.coef[o][best] = 0.0
-        if self.square != NULL:
-            self.square[best] = 0.0
-        for o in range(self.words):
-            self.marked[o][best] = 0
+        if self.columns > MANY:
+            self.take_over(best)
+        else:
+            for o in range(self.columns):
+                self.score[o] += self.coef[o][best] * self.row[best] / self.own
+                self.coef[o][best] = 0.0
         self.absent[best] = INFINITY
         self.n -= 1
         return best
+
+    cdef void take_over(self, Py_ssize_t i) noexcept:
+        """The sample takes over the coefficients of point i that are not 0; those without influence end here, or in the
+        end each point would have one for each class."""
+        cdef Py_ssize_t k
+        cdef double part
+        for k in range(self.start[i], self.start[i] + self.count[i]):
+            part = self.amount[k] * self.row[i] / self.own
+            if fabs(part) * self.own >= INFLUENCE:
+                self.score[self.which[k]] += part
+            self.coef[self.which[k]][i] = 0.0
+        self.count[i] = 0
+        self.square[i] = 0.0
 
     cdef void hold(self, Py_ssize_t i) noexcept:
         cdef Py_ssize_t o
         self.absent[i] = 0.0
         self.n += 1
+        if self.columns > MANY:
+            self.enlist(i)
+            return
         for o in range(self.columns):
             self.coef[o][i] = self.score[o]
-        self.mark(i)
 
-    cdef void mark(self, Py_ssize_t i) noexcept:
-        """Which coefficients of point i are not 0, and the sum of their squares, if there are many columns."""
+    cdef void enlist(self, Py_ssize_t i) noexcept:
+        """What is not 0 in ``score`` becomes the list of point i, for which there is room."""
         cdef Py_ssize_t o
-        if self.columns <= MANY:
-            return
-        self.square[i] = 0.0
-        for o in range((self.columns + 63) // 64):
-            self.marked[o][i] = 0
+        self.square[i], self.start[i] = 0.0, self.used
         for o in range(self.columns):
-            self.square[i] += self.coef[o][i] * self.coef[o][i]
-            if self.coef[o][i] != 0.0:
-                self.marked[o // 64][i] |= (<uint64_t> 1) << (o % 64)
+            if self.score[o] != 0.0:
+                self.square[i] += self.score[o] * self.score[o]
+                self.which[self.used] = <int32_t> o
+                self.amount[self.used] = self.coef[o][i] = self.score[o]
+                self.used += 1
+        self.count[i] = self.used - self.start[i]
 
     cdef void stored(self, double target) noexcept:
-        cdef Py_ssize_t o, last = self.points.n - 1
-        self.absent[last] = INFINITY
-        for o in range(self.columns):
-            self.coef[o][last] = 0.0
+        self.absent[self.points.n - 1] = INFINITY  # its coefficients are 0, as those of all that the pool does not hold
 
     cdef void dropped(self, Py_ssize_t i) noexcept:
-        cdef Py_ssize_t o, last = self.points.n
+        cdef Py_ssize_t o, k, last = self.points.n
         self.absent[i] = self.absent[last]
         self.absent[last] = INFINITY
-        for o in range(self.columns):
-            self.coef[o][i] = self.coef[o][last]
-            self.coef[o][last] = 0.0
-        if self.square != NULL:
-            self.square[i], self.square[last] = self.square[last], 0.0
-        for o in range(self.words):
-            self.marked[o][i], self.marked[o][last] = self.marked[o][last], 0
+        if self.columns <= MANY:
+            for o in range(self.columns):
+                self.coef[o][i] = self.coef[o][last]
+                self.coef[o][last] = 0.0
+            return
+        self.square[i], self.square[last] = self.square[last], 0.0
+        self.start[i], self.count[i], self.count[last] = self.start[last], self.count[last], 0
+        for k in range(self.start[i], self.start[i] + self.count[i]):
+            o = self.which[k]
+            self.coef[o][i], self.coef[o][last] = self.amount[k], 0.0
 
     cdef void tune(self) noexcept:
         self.kernel.tune(self.distances.mean_distance(metric) / SCALE, self.distances.mean_square(metric))
@@ -253,9 +281,10 @@ cdef class Pool(Expert):
     def _check(self):
         cdef Py_ssize_t i, o
         assert len(self.positions) == self.n <= self.most
-        assert self.columns <= MANY or all(
-            [self.square[i] == sum([self.coef[o][i] ** 2 for o in range(self.columns)]) for i in range(self.points.n)]
-        )
+        for i in range(self.points.n if self.columns > MANY else 0):
+            listed = {self.which[o]: self.amount[o] for o in range(self.start[i], self.start[i] + self.count[i])}
+            assert listed == {o: self.coef[o][i] for o in range(self.columns) if self.coef[o][i] != 0.0}
+            assert self.square[i] == sum([amount**2 for amount in listed.values()])
         assert all([self.absent[i] == INFINITY for i in range(self.points.n, self.capacity)])
         assert all(
             [
@@ -286,10 +315,10 @@ cdef class Pool(Expert):
         self.reserve_points()
         for i in range(positions.size):
             at = positions[i]
-            self.absent[at] = 0.0
             for o in range(self.columns):
-                self.coef[o][at] = coef[o, i]
-            self.mark(at)
+                self.score[o] = coef[o, i]
+            self.reserve_points()
+            self.hold(at)
         self.n = positions.size
         self.kernel.tune(means[0], means[1])
         self.calibration.restore(state["calibration"])

@@ -10,6 +10,7 @@ cdef enum:
     KERNELS = 3
     POSTERIORS = 2
     PROCESSES = 6                       # KERNELS · POSTERIORS
+    BLOCK = 64                          # columns whose slopes are found at once, if there are many
 
 
 cdef class Processes(Expert):
@@ -45,6 +46,9 @@ cdef class Processes(Expert):
     cdef double *work
     cdef double *slope                  # [slopes_allocated]
     cdef Py_ssize_t slopes_allocated
+    cdef double *along_features         # [most + 1, along_allocated] of many columns
+    cdef Py_ssize_t along_allocated
+    cdef double *together               # [BLOCK, most + 1] means of some of the columns
     cdef list next_posteriors           # of more than two classes, until they are there
     # while kernels change: Gram matrices before and after, and dot products under every metric
     cdef double *before[KERNELS]
@@ -61,6 +65,9 @@ cdef class Processes(Expert):
     cdef double judge(self, double target, const double *weight, int64_t seen, double *density) noexcept
     cdef int reserve_slopes(self, Py_ssize_t size) except -1
     cdef void learn_slopes(self, const Sample *x, const double *weight) noexcept
+    cdef void add_slopes(
+        self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
+    ) noexcept
     cdef double along(self, int32_t slot) noexcept
     # Points come and go
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept

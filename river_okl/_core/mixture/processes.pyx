@@ -23,7 +23,7 @@ from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.distances cimport Dictionary, Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.points cimport Feature, value_at
-from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, normal, probit
+from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, gaussians, normal, probit
 from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
 from river_okl._core.simd cimport linalg, loops
 
@@ -33,8 +33,8 @@ cdef double NEGLIGIBLE = 1e-3       # weight of a kernel whose slopes are not wo
 cdef int SLOPE_EVERY = 8            # samples, of which one gives slopes
 cdef int64_t SLOPES_AT_FIRST = 2000  # samples of a regression, each of which does: short streams need them all
 cdef double FLOOR = 1e-3            # of the weight of a process in the removal costs
-cdef Py_ssize_t MANY = 64           # columns: of more, removal costs are those of the processes with ...
-cdef double LEAST_SHARE = 0.1       # at least this weight, as each costs O(columns · points²)
+cdef Py_ssize_t MANY = 64           # columns: of more, slopes begin with the features, and removal costs are those ...
+cdef double LEAST_SHARE = 0.1       # ... of the processes with at least this weight: each costs O(columns · points²)
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
@@ -211,6 +211,7 @@ cdef class Processes(Expert):
         cdef Posterior posterior
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
+            posterior.settle()
             posterior.mean[0] = ratio * posterior.mean[0] + shift
             for r in range(self.n):
                 posterior.means[r] = ratio * posterior.means[r] + shift
@@ -240,6 +241,10 @@ cdef class Processes(Expert):
         if self.columns * size > self.slopes_allocated:
             self.slope = self.doubles(self.slope, 0, max(8, 2 * self.columns * size))
             self.slopes_allocated = max(8, 2 * self.columns * size)
+        if self.columns > MANY and size > self.along_allocated:
+            self.together = self.doubles(self.together, 0, BLOCK * (self.most + 1))
+            self.along_features = self.doubles(self.along_features, 0, 2 * (self.most + 1) * size)
+            self.along_allocated = 2 * size
         return 0
 
     cdef void learn_slopes(self, const Sample *x, const double *weight) noexcept:
@@ -272,10 +277,14 @@ cdef class Processes(Expert):
             loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], own + step, padded, by_own)
             for r in range(n):
                 by_own[r] = (by_own[r] - self.k[i][r]) / step
+            if self.columns > MANY:
+                self.add_slopes(i, x, weight, by_dot, by_own)
+                continue
             for o in range(self.columns):
                 memset(means, 0, n * 8)
                 for b in range(POSTERIORS):
                     posterior = self.posteriors[i * POSTERIORS + b]
+                    posterior.settle()
                     for r in range(n):
                         means[r] += weight[i * POSTERIORS + b] * posterior.means[o * posterior.basis.capacity + r]
                 (<Basis> self.bases[i]).solve(means, self.alpha)
@@ -286,10 +295,56 @@ cdef class Processes(Expert):
                 for j in range(x.size):
                     of_point = self.along(x.slots[j])
                     slope[o * x.size + j] += self.distances.weights[m][places[j]] * (of_own * x.scaled[j] + of_point)
-        for j in range(x.size):
-            for o in range(self.columns):
+        for o in range(self.columns):
+            for j in range(x.size):
                 self.distances.slopes[places[j]] += slope[o * x.size + j] * slope[o * x.size + j]
+        for j in range(x.size):
             self.distances.slope_counts[places[j]] += 1.0
+
+    cdef void add_slopes(
+        self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
+    ) noexcept:
+        """The slopes of kernel i, times K⁻¹ from the other side: of each feature once instead of each column."""
+        cdef Py_ssize_t j, o, r, b, columns, first, n = self.n, size = x.size, ld = (<Basis> self.bases[0]).capacity
+        cdef int m = self.metric[i]
+        cdef double scale
+        cdef const double *means
+        cdef double *row = self.alpha
+        cdef double *solved = self.work + 2 * ((self.most + 8) // 8 * 8)
+        cdef double *along = self.along_features
+        cdef double *together = self.together
+        cdef const Feature *feature
+        cdef Posterior posterior
+        for j in range(size):
+            scale = self.distances.weights[m][x.places[j]]
+            for r in range(n):
+                row[r] = 2.0 * scale * x.scaled[j] * by_own[r]
+            if x.slots[j] >= 0:
+                feature = &self.points.features[x.slots[j]]
+                if feature.dense != NULL:
+                    for r in range(n):
+                        row[r] += scale * by_dot[r] * value_at(feature.dense, self.position[r], self.points.single)
+                else:
+                    for r in range(feature.count):
+                        b = self.member[feature.owners[r]]
+                        if b >= 0:
+                            row[b] += scale * by_dot[b] * feature.amounts[r]
+            (<Basis> self.bases[i]).solve(row, solved)
+            for r in range(n):
+                along[r * size + j] = solved[r]
+        for b in range(POSTERIORS):
+            posterior = self.posteriors[i * POSTERIORS + b]
+            posterior.settle()
+        for first in range(0, self.columns, BLOCK):
+            columns = min(BLOCK, self.columns - first)
+            memset(together, 0, columns * n * 8)
+            for b in range(POSTERIORS):
+                means = (<Posterior> self.posteriors[i * POSTERIORS + b]).means + first * ld
+                scale = weight[i * POSTERIORS + b]
+                for o in range(columns):
+                    for r in range(n):
+                        together[o * n + r] += scale * means[o * ld + r]
+            linalg.add_product(together, n, 1, columns, along, size, size, n, False, self.slope + first * size, size)
 
     cdef double along(self, int32_t slot) noexcept:
         """Σ_r alpha[r] z_rj over the dictionary; four sums, as each addition waits for the one before."""
@@ -316,7 +371,7 @@ cdef class Processes(Expert):
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
-        cdef Py_ssize_t i, e, o, c = 0 if self.regression else <Py_ssize_t> y.target
+        cdef Py_ssize_t i, e, c = 0 if self.regression else <Py_ssize_t> y.target
         cdef Posterior posterior
         cdef bint novel = False
         cdef double b
@@ -344,11 +399,9 @@ cdef class Processes(Expert):
             elif self.columns == 1:
                 probit(2.0 * c - 1.0, posterior.mean[0], posterior.variance, y.w, self.steps, &b)
             else:
-                for o in range(self.columns):
-                    gaussian(
-                        (o == c) - posterior.mean[o], posterior.variance, self.noise[e % POSTERIORS], y.w,
-                        &self.steps[o], &b
-                    )
+                gaussians(
+                    posterior.mean, self.columns, c, posterior.variance, self.noise[e % POSTERIORS], y.w, self.steps, &b
+                )
             posterior.learn(self.steps, b, self.k[i], novel)
             if self.regression:
                 posterior.mean[0] += self.steps[0] * posterior.variance  # of the sample, now that it is learned
@@ -595,6 +648,7 @@ cdef class Processes(Expert):
         cdef Posterior posterior
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
+            posterior.settle()
             for o in range(self.columns):
                 posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
                 for r in range(self.n):
@@ -610,6 +664,7 @@ cdef class Processes(Expert):
         for e in range(PROCESSES):
             posterior = self.posteriors[e]
             mass += weight[e]
+            posterior.settle()
             for o in range(self.columns):
                 posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
                 total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.basis.capacity, self.n)

@@ -18,6 +18,7 @@ from river_okl._core.states import check_positive, checked_numbers
 
 LARGEST_VARIANCE = 1e6              # of a coefficient without influence: it grows by 1e-5 a sample
 cdef double LEAST = 1e-3            # probability of an expert; a class of less is not learned from
+cdef double LOG_LEAST = log(LEAST)
 
 
 cdef class Stack(Expert):
@@ -120,13 +121,19 @@ cdef class Stack(Expert):
     cdef void ask_many(self, double *p, const double *weight) noexcept:
         cdef Py_ssize_t i, o, m = self.n, n = self.n_classes
         cdef double *own = p + m * n
-        cdef double *of_class
+        cdef double *of_class = self.log_chances
+        cdef double *together = self.mean
+        cdef double total, log_chance, least = LEAST, log_least = LOG_LEAST
+        for i in range(m):
+            together[i] = self.coefficients[i] + weight[i]
         for o in range(n):
-            of_class = self.log_chances + o * m
-            own[o] = 0.0
+            total = 0.0
             for i in range(m):
-                of_class[i] = log(fmax(p[i * n + o], LEAST))
-                own[o] += (self.coefficients[i] + weight[i]) * of_class[i]
+                log_chance = log(p[i * n + o]) if p[i * n + o] > least else log_least  # of many classes, most
+                of_class[i] = log_chance
+                total += together[i] * log_chance
+            own[o] = total
+            of_class += m
         softmax(own, 1.0, n, own)
 
     cdef void learn_many(self, Py_ssize_t c, double counts, const double *own) noexcept:
@@ -138,8 +145,10 @@ cdef class Stack(Expert):
         cdef Py_ssize_t i, o, n = self.n
         for i in range(n):
             mean[i] = 0.0
-            for o in range(self.n_classes):
-                mean[i] += own[o] * self.log_chances[o * n + i]
+        for o in range(self.n_classes):
+            of_class = self.log_chances + o * n
+            for i in range(n):
+                mean[i] += own[o] * of_class[i]
         for o in range(self.n_classes):
             if own[o] < LEAST:
                 continue
