@@ -26,8 +26,8 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 LEVELS = {
     "-O3": {"dual", "mixture", "neighbours", "pool", "posterior", "process", "processes", "simd"},
     "-O1": {
-        SHARED, "calibration", "choice", "class_mixture", "expert", "fourier", "gram", "kernel", "lock", "memory", "protocol",
-        "stack", "target_mixture", "words",
+        SHARED, "calibration", "choice", "class_mixture", "expert", "fourier", "gram", "kernel", "lock", "memory",
+        "protocol", "stack", "target_mixture", "words",
     },
 }  # fmt: skip
 # Bounds checks stay on: the hot loops are C on pointers, so they would gain nothing from turning them off.
