@@ -545,12 +545,16 @@ class KernelClassifier(KernelModel, LabelModel):
             names = self._labels.names
             if not names:  # x may even be NaN: MinMaxScaler's output before it has learned
                 return None
-            score: Any = f.evaluate(x) if self._alone else self._scores(x)
+            score: Any
+            if self._alone:
+                score = f.evaluate(x)
+            elif f.n_classes:
+                score = self._scores(x)
+            else:
+                score = self._decision(x)
             if type(score) is list:
-                if len(score) > 1:
-                    known = score[: len(names)]
-                    return names[known.index(max(known))]
-                (score,) = score
+                known = score[: len(names)]
+                return names[known.index(max(known))]
             return names[score >= 0.0] if len(names) >= 2 else names[0]
         finally:
             lock.release()

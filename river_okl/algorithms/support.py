@@ -6,7 +6,6 @@ Everything uses the core's own loops: one thread, a fixed order of summation.
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -243,7 +242,7 @@ class AveragedExpansion(KernelModel):
 
     averaged: bool
     _t: int
-    _alone: Any = property(lambda model: not model.averaged)
+    _alone = False
 
     def _add_averaged(self, c: float) -> None:
         """f ← f + c κ(x, ·)"""
