@@ -20,6 +20,8 @@ cdef class Triangle(Owner):
     cdef double *waiting            # [capacity] v of the deferred update
     cdef double weight              # its weight; 0: none
 
+    cdef int reserve(self, Py_ssize_t capacity) except -1
+    cdef void clear(self) noexcept nogil
     cdef void times(self, double scale, const double *v, double *out) noexcept nogil
     cdef void mirror(self) noexcept nogil
     cdef void times_mirrored(self, const double *v, double *out) noexcept nogil

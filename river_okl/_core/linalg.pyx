@@ -197,9 +197,23 @@ cdef class Triangle(Owner):
     """
 
     def __init__(self, Py_ssize_t most):
-        self.capacity = (most + 7) // 8 * 8
-        self.numbers = self.doubles(NULL, 0, self.capacity * self.capacity)
-        self.waiting = self.doubles(NULL, 0, self.capacity)
+        self.reserve((most + 7) // 8 * 8)
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for this many rows, at least as many as before."""
+        cdef Py_ssize_t i
+        cdef double *numbers
+        self.waiting = self.doubles(self.waiting, self.capacity, capacity)
+        numbers = self.doubles(NULL, 0, capacity * capacity)
+        for i in range(self.n):
+            memcpy(numbers + i * capacity, self.numbers + i * self.capacity, (i + 1) * 8)
+        self.release(self.numbers)
+        self.numbers, self.capacity = numbers, capacity
+        return 0
+
+    cdef void clear(self) noexcept nogil:
+        """No rows."""
+        self.n, self.weight = 0, 0.0
 
     cdef void times(self, double scale, const double *v, double *out) noexcept nogil:
         """out = scale A v"""
@@ -264,11 +278,15 @@ cdef class Triangle(Owner):
 
     def matrix(self):
         """A copy of the full matrix."""
-        cdef Py_ssize_t i, j, ld = self.capacity
+        cdef Py_ssize_t i, j
+        cdef double[:, ::1] view
         self.settle()
-        return np.array(
-            [[self.numbers[max(i, j) * ld + min(i, j)] for j in range(self.n)] for i in range(self.n)]
-        ).reshape(self.n, self.n)
+        out = np.empty((self.n, self.n))
+        view = out
+        for i in range(self.n):
+            for j in range(i + 1):
+                view[i, j] = view[j, i] = self.numbers[i * self.capacity + j]
+        return out
 
     def state(self):
         """The lower triangle, row after row."""

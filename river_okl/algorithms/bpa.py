@@ -148,8 +148,9 @@ class _Neighbours:
             self.nearest, self.similarity = np.full(len(f), -1), np.empty(len(f))
             self.gammas = f.kernel.gammas
         for i in np.flatnonzero(self.nearest < 0).tolist():
-            (self.nearest[i],) = nearest(f, i, 1)
-            self.similarity[i] = f.row_of(i)[self.nearest[i]]
+            (j,) = nearest(f, i, 1)
+            self.similarity[i] = f.row_of(i)[j]
+            self.nearest[i] = j  # last: an interrupt before leaves the neighbour unknown
         return self.nearest, self.similarity
 
     def replaced(self, f: Expansion, r: int) -> None:
@@ -163,8 +164,8 @@ class _Neighbours:
         to_new = np.maximum(k + k[last] - 2.0 * row, 0.0)
         nearer = (self.nearest >= 0) & (distance > to_new + TIE * np.maximum(to_new, k))  # in a tie the older stays
         self.nearest[nearer], self.similarity[nearer] = last, row[nearer]
-        (self.nearest[last],) = nearest(f, last, 1)
-        self.similarity[last] = row[self.nearest[last]]
+        (j,) = nearest(f, last, 1)
+        self.nearest[last], self.similarity[last] = j, row[j]
 
 
 class BPAClassifier(BPA, KernelClassifier):

@@ -1,13 +1,14 @@
 cimport cython
 
+from river_okl._core.linalg cimport Triangle
 from river_okl._core.memory cimport Owner
 
 
 @cython.final
 cdef class Gram(Owner):
-    cdef Py_ssize_t n, capacity
-    cdef double *gram            # K, lower triangle, row-major with leading dimension `capacity`
-    cdef double *inverse         # K⁻¹, likewise
+    cdef Py_ssize_t capacity
+    cdef Triangle gram           # K
+    cdef Triangle inverse        # K⁻¹
     cdef double *solution        # d = K⁻¹ k of the last solve
     cdef double *residual        # scratch
     cdef Py_ssize_t steps        # changes of K⁻¹ since it was last checked against K

@@ -20,7 +20,7 @@ cimport cython
 from libc.math cimport fabs
 from libc.string cimport memcpy
 
-from river_okl._core.linalg cimport packed, unpack
+from river_okl._core.linalg cimport Triangle
 from river_okl._core.memory cimport Owner
 from river_okl._core.simd cimport linalg
 
@@ -39,68 +39,40 @@ cdef double TOLERATED = 1e-5
 cdef double REFINED = 1e-11
 
 
-cdef void copy_column(const double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t j, double *out) noexcept nogil:
-    cdef Py_ssize_t i
-    memcpy(out, a + j * ld, (j + 1) * sizeof(double))
-    for i in range(j + 1, n):
-        out[i] = a[i * ld + j]
-
-
-cdef void move_last(double *a, Py_ssize_t ld, Py_ssize_t n, Py_ssize_t p) noexcept nogil:
-    """Row and column n-1 take the place of row and column p."""
-    cdef Py_ssize_t i, last = n - 1
-    if p == last:
-        return
-    memcpy(a + p * ld, a + last * ld, p * sizeof(double))
-    for i in range(p + 1, last):
-        a[i * ld + p] = a[last * ld + i]
-    a[p * ld + p] = a[last * ld + last]
-
-
 @cython.final
 cdef class Gram(Owner):
     """K and K⁻¹ of support vectors."""
 
+    def __cinit__(self):
+        self.gram, self.inverse = Triangle(0), Triangle(0)
+
     cdef int reserve(self, Py_ssize_t capacity) except -1:
-        cdef double *gram
-        cdef double *inverse
-        cdef Py_ssize_t j
-        if capacity <= self.capacity:
-            return 0
-        self.solution = self.doubles(self.solution, self.n, capacity)
-        self.residual = self.doubles(self.residual, self.n, capacity)
-        gram = self.doubles(NULL, 0, capacity * capacity)
-        try:
-            inverse = self.doubles(NULL, 0, capacity * capacity)
-        except MemoryError:
-            self.release(gram)
-            raise
-        for j in range(self.n):
-            memcpy(gram + j * capacity, self.gram + j * self.capacity, (j + 1) * sizeof(double))
-            memcpy(inverse + j * capacity, self.inverse + j * self.capacity, (j + 1) * sizeof(double))
-        self.release(self.gram)
-        self.release(self.inverse)
-        self.gram, self.inverse, self.capacity = gram, inverse, capacity
+        if capacity > self.capacity:
+            self.solution = self.doubles(self.solution, self.capacity, capacity)
+            self.residual = self.doubles(self.residual, self.capacity, capacity)
+            self.gram.reserve(capacity)
+            self.inverse.reserve(capacity)
+            self.capacity = capacity
         return 0
 
     cdef double solve(self, const double *k, double k_self) noexcept:
         """d = K⁻¹ k into ``solution``; returns δ² = max(0, k_self - kᵀd)."""
         cdef double ald_residual, error, before
         cdef int refinements = 0, i
-        linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
+        self.inverse.times(1.0, k, self.solution)
         ald_residual = self.ald_residual(k, k_self)
-        if self.n and (self.fragile or ald_residual < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
+        if self.gram.n and (self.fragile or ald_residual < DOUBTFUL * k_self or self.steps >= CHECK_EVERY):
             error = self.measure(k)
             if not error <= TOLERATED * k_self:
                 self.rebuild()
-                linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
+                self.inverse.times(1.0, k, self.solution)
                 error = self.measure(k)
             self.steps = 0 if self.steps >= CHECK_EVERY else self.steps
             while error > REFINED * k_self and refinements < 3:
                 before = error
                 error = self.refine(k)
                 if not error < before:  # K is indefinite by rounding and refinement leads away: without this step
-                    linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, k, 0.0, self.solution)
+                    self.inverse.times(1.0, k, self.solution)
                     error = self.measure(k)
                     for i in range(refinements):  # no-cython-lint
                         error = self.refine(k)
@@ -111,13 +83,15 @@ cdef class Gram(Owner):
 
     cdef double refine(self, const double *k) noexcept:
         """d ← d + K⁻¹ (k - K d), with k - K d in ``residual``"""
-        linalg.symmetric_times(self.inverse, self.capacity, self.n, 1.0, self.residual, 1.0, self.solution)
+        linalg.symmetric_times(
+            self.inverse.numbers, self.inverse.capacity, self.inverse.n, 1.0, self.residual, 1.0, self.solution
+        )
         return self.measure(k)
 
     cdef double ald_residual(self, const double *k, double k_self) noexcept:
         """k_self - kᵀd"""
         cdef Py_ssize_t i
-        for i in range(self.n):
+        for i in range(self.gram.n):
             k_self -= k[i] * self.solution[i]
         return k_self
 
@@ -125,21 +99,24 @@ cdef class Gram(Owner):
         """k - K d into ``residual``; returns its largest entry."""
         cdef Py_ssize_t i
         cdef double worst = 0.0
-        memcpy(self.residual, k, self.n * sizeof(double))
-        linalg.symmetric_times(self.gram, self.capacity, self.n, -1.0, self.solution, 1.0, self.residual)
-        for i in range(self.n):
+        memcpy(self.residual, k, self.gram.n * sizeof(double))
+        linalg.symmetric_times(
+            self.gram.numbers, self.gram.capacity, self.gram.n, -1.0, self.solution, 1.0, self.residual
+        )
+        for i in range(self.gram.n):
             worst = max(worst, fabs(self.residual[i]))
         return worst
 
     cdef double *gram_times_solution(self) noexcept:
-        linalg.symmetric_times(self.gram, self.capacity, self.n, 1.0, self.solution, 0.0, self.residual)
+        self.gram.times(1.0, self.solution, self.residual)
         return self.residual
 
     cdef int append_row(self, const double *k, double k_self) except -1:
         """The new point in K only; ``rebuild`` is owed."""
-        memcpy(self.gram + self.n * self.capacity, k, self.n * sizeof(double))
-        self.gram[self.n * self.capacity + self.n] = k_self
-        self.n += 1
+        cdef Py_ssize_t n = self.gram.n
+        self.gram.grow()
+        memcpy(self.gram.numbers + n * self.gram.capacity, k, n * sizeof(double))
+        self.gram.numbers[n * self.gram.capacity + n] = k_self
         return 0
 
     cdef int grow(self, const double *k, double k_self, double ald_residual) except -1:
@@ -147,53 +124,53 @@ cdef class Gram(Owner):
 
         K⁻¹ ← [K⁻¹ + d dᵀ/δ², -d/δ²; -dᵀ/δ², 1/δ²]
         """
-        cdef Py_ssize_t i, n = self.n
-        cdef double weight
-        cdef double *column = self.inverse + n * self.capacity
         self.fragile = self.fragile or ald_residual < DOUBTFUL * k_self
-        weight = 1.0 / max(ald_residual, FLOOR * (k_self if k_self > 0.0 else 1.0))
-        linalg.rank_one(self.inverse, self.capacity, n, weight, self.solution)
-        for i in range(n):
-            column[i] = -weight * self.solution[i]
-        column[n] = weight
+        self.solution[self.gram.n] = -1.0
+        self.inverse.grow()
+        self.inverse.move(1.0 / max(ald_residual, FLOOR * (k_self if k_self > 0.0 else 1.0)), self.solution)
         self.append_row(k, k_self)
         self.steps += 1
         return 0
 
     cdef void shrink(self, Py_ssize_t i) noexcept:
         """Remove point i; the last one takes its place: K⁻¹ ← K⁻¹ - b bᵀ/b_i with b its i-th column."""
-        cdef Py_ssize_t n = self.n
-        copy_column(self.inverse, self.capacity, n, i, self.residual)
-        linalg.rank_one(self.inverse, self.capacity, n, -1.0 / self.residual[i], self.residual)
-        move_last(self.inverse, self.capacity, n, i)
-        move_last(self.gram, self.capacity, n, i)
-        self.n -= 1
+        self.inverse.row(i, self.residual)
+        self.inverse.move(-1.0 / self.residual[i], self.residual)
+        self.inverse.settle()
+        self.inverse.remove(i)
+        self.gram.remove(i)
         self.steps += 1
 
     cdef void clear(self) noexcept:
-        self.n = self.steps = 0
+        self.gram.clear()
+        self.inverse.clear()
+        self.steps = 0
         self.fragile = False
 
     cdef int rebuild(self) except -1:
         """K⁻¹ from K by Cholesky; jitter on the diagonal grows from the floor until K is positive definite."""
-        cdef Py_ssize_t j, n = self.n, ld = self.capacity
+        cdef Py_ssize_t j, n = self.gram.n, ld = self.inverse.capacity
+        cdef double *gram = self.gram.numbers
+        cdef double *inverse = self.inverse.numbers
         cdef bint positive
         cdef double jitter = 0.0
         cdef double largest = 0.0
+        self.inverse.clear()
+        self.inverse.n = n
         for j in range(n):
-            largest = max(largest, self.gram[j * ld + j])
+            largest = max(largest, gram[j * ld + j])
         largest = largest if largest > 0.0 else 1.0
         while n:
             for j in range(n):
-                memcpy(self.inverse + j * ld, self.gram + j * ld, (j + 1) * sizeof(double))
-                self.inverse[j * ld + j] += jitter * largest
-            positive = linalg.cholesky(self.inverse, ld, n) == 0
+                memcpy(inverse + j * ld, gram + j * ld, (j + 1) * sizeof(double))
+                inverse[j * ld + j] += jitter * largest
+            positive = linalg.cholesky(inverse, ld, n) == 0
             if positive:
                 for j in range(n):  # a pivot below the floor is a dependent point that rounding let through
-                    if self.inverse[j * ld + j] * self.inverse[j * ld + j] < 0.5 * FLOOR * largest:
+                    if inverse[j * ld + j] * inverse[j * ld + j] < 0.5 * FLOOR * largest:
                         positive = False
             if positive:
-                linalg.inverse(self.inverse, ld, n)
+                linalg.inverse(inverse, ld, n)
                 break
             jitter = FLOOR if jitter == 0.0 else 10.0 * jitter
         self.fragile = jitter > 0.0
@@ -202,39 +179,33 @@ cdef class Gram(Owner):
 
     cdef void times(self, const double *v, bint inverted, double *out) noexcept:
         """out = K v, or K⁻¹ v"""
-        linalg.symmetric_times(self.inverse if inverted else self.gram, self.capacity, self.n, 1.0, v, 0.0, out)
+        (self.inverse if inverted else self.gram).times(1.0, v, out)
 
     cdef object times_vector(self, vector, bint inverted):
         """``times`` of an array."""
         cdef double[::1] v = np.ascontiguousarray(vector, dtype=np.float64)
-        if v.shape[0] != self.n:
-            raise ValueError(f"a vector of {v.shape[0]} numbers for {self.n} support vectors")
-        cdef double[::1] out = np.empty(max(self.n, 1))
-        if self.n:
+        if v.shape[0] != self.gram.n:
+            raise ValueError(f"a vector of {v.shape[0]} numbers for {self.gram.n} support vectors")
+        cdef double[::1] out = np.empty(max(self.gram.n, 1))
+        if self.gram.n:
             self.times(&v[0], inverted, &out[0])
-        return np.asarray(out)[: self.n]
+        return np.asarray(out)[: self.gram.n]
 
     # As a whole -------------------------------------------------------------------------------------------------------
 
     cdef object dense(self):
         """K⁻¹, a copy."""
-        return unpacked(self.inverse, self.capacity, self.n)
+        return self.inverse.matrix()
 
     cdef object diagonal(self):
         """The diagonal of K⁻¹: one over the δ² of every point given the others."""
-        cdef Py_ssize_t i
-        cdef double[::1] view
-        out = np.empty(self.n)
-        view = out
-        for i in range(self.n):
-            view[i] = self.inverse[i * self.capacity + i]
-        return out
+        return self.inverse.matrix().diagonal().copy()
 
     cdef dict state(self):
         """All of it by name."""
         return {
-            "gram": packed(self.gram, self.capacity, self.n),
-            "inverse": packed(self.inverse, self.capacity, self.n),
+            "gram": self.gram.state(),
+            "inverse": self.inverse.state(),
             "steps": self.steps,
             "fragile": bool(self.fragile),
         }
@@ -250,25 +221,13 @@ cdef class Gram(Owner):
         check_inverse("an inverse Gram matrix", symmetric(triangles[1], n), gram)
         steps = checked_whole(state, "steps", 0, LARGEST_COUNT)
         fragile = checked_flag("fragile", state["fragile"])
-        unpack(triangles[0], self.gram, self.capacity, n)
-        unpack(triangles[1], self.inverse, self.capacity, n)
-        self.n, self.steps, self.fragile = n, steps, fragile
+        self.gram.restore(triangles[0], n)
+        self.inverse.restore(triangles[1], n)
+        self.steps, self.fragile = steps, fragile
         return 0
 
     cdef object check(self, gram, double slack):
         """K is this matrix, and K⁻¹ is finite."""
-        assert self.n == len(gram)
-        assert_close(unpacked(self.gram, self.capacity, self.n), gram, rtol=1e-9, atol=10 * slack + 1e-12)
+        assert self.gram.n == self.inverse.n == len(gram)
+        assert_close(self.gram.matrix(), gram, rtol=1e-9, atol=10 * slack + 1e-12)
         assert np.isfinite(self.dense()).all()
-
-
-cdef object unpacked(const double *a, Py_ssize_t ld, Py_ssize_t n):
-    """All of a symmetric matrix of which the lower triangle is stored."""
-    cdef Py_ssize_t i, j
-    cdef double[:, ::1] view
-    out = np.empty((n, n))
-    view = out
-    for j in range(n):
-        for i in range(j + 1):
-            view[i, j] = view[j, i] = a[j * ld + i]
-    return out
