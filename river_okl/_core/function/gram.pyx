@@ -124,10 +124,15 @@ cdef class Gram(Owner):
 
         K⁻¹ ← [K⁻¹ + d dᵀ/δ², -d/δ²; -dᵀ/δ², 1/δ²]
         """
+        cdef Py_ssize_t i, n = self.inverse.n
+        cdef double weight = 1.0 / max(ald_residual, FLOOR * (k_self if k_self > 0.0 else 1.0))
+        cdef double *row = self.inverse.numbers + n * self.inverse.capacity
         self.fragile = self.fragile or ald_residual < DOUBTFUL * k_self
-        self.solution[self.gram.n] = -1.0
+        self.inverse.move(weight, self.solution)
         self.inverse.grow()
-        self.inverse.move(1.0 / max(ald_residual, FLOOR * (k_self if k_self > 0.0 else 1.0)), self.solution)
+        for i in range(n):
+            row[i] = -weight * self.solution[i]
+        row[n] = weight
         self.append_row(k, k_self)
         self.steps += 1
         return 0
@@ -150,6 +155,7 @@ cdef class Gram(Owner):
     cdef int rebuild(self) except -1:
         """K⁻¹ from K by Cholesky; jitter on the diagonal grows from the floor until K is positive definite."""
         cdef Py_ssize_t j, n = self.gram.n, ld = self.inverse.capacity
+        cdef Py_ssize_t rows = self.gram.capacity  # another one after a ``reserve`` that failed
         cdef double *gram = self.gram.numbers
         cdef double *inverse = self.inverse.numbers
         cdef bint positive
@@ -158,11 +164,11 @@ cdef class Gram(Owner):
         self.inverse.clear()
         self.inverse.n = n
         for j in range(n):
-            largest = max(largest, gram[j * ld + j])
+            largest = max(largest, gram[j * rows + j])
         largest = largest if largest > 0.0 else 1.0
         while n:
             for j in range(n):
-                memcpy(inverse + j * ld, gram + j * ld, (j + 1) * sizeof(double))
+                memcpy(inverse + j * ld, gram + j * rows, (j + 1) * sizeof(double))
                 inverse[j * ld + j] += jitter * largest
             positive = linalg.cholesky(inverse, ld, n) == 0
             if positive:
