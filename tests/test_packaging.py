@@ -214,6 +214,17 @@ def test_the_version_is_defined_once():
     assert installed == river_okl.__version__
 
 
+def test_every_module_that_is_optimised_more_or_less_than_the_others_exists():
+    setup = pathlib.Path(HERE.parent / "setup.py")
+    if not setup.exists():
+        pytest.skip("not a clone")
+    pytest.importorskip("Cython")
+    settings = runpy.run_path(str(setup))
+    named = [name for names in settings["LEVELS"].values() for name in names]
+    assert len(named) == len(set(named))
+    assert set(named) <= {path.stem for path in CORE.rglob("*.pyx")} | {settings["SHARED"]}
+
+
 def test_river_is_not_capped():
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for requirement in project["dependencies"]:

@@ -1,7 +1,5 @@
 """Aligned buffers: 64 bytes for the widest vectors, new parts zeroed."""
 
-from libc.string cimport memcpy, memset
-
 cdef extern from *:
     """
     #if defined(_MSC_VER)
@@ -39,23 +37,6 @@ cdef class Owner:
     cdef void release(self, void *buffer) noexcept nogil
 
 
+cdef void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL
 cdef object array_of(const double *numbers, Py_ssize_t n)
 cdef int fill(double *target, numbers, Py_ssize_t n) except -1
-
-
-cdef inline void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:
-    """A buffer of `capacity` items of `size` bytes: the first n from `old`, which is freed, the others zero.
-
-    For the buffers of structs; an object's buffers belong to its ``Owner``.
-    """
-    cdef void *p
-    if capacity > (<size_t> 1 << 62) // size:
-        raise MemoryError()
-    p = okl_alloc(max(capacity, 1) * size)
-    if p == NULL:
-        raise MemoryError(f"river_okl could not get {capacity * size:,} bytes")
-    if n:
-        memcpy(p, old, n * size)
-    memset(<char *> p + n * size, 0, (max(capacity, 1) - n) * size)
-    okl_free(old)
-    return p

@@ -1,6 +1,6 @@
 """Ownership of buffers: an object that derives from ``Owner`` frees its buffers and reports their size to River."""
 
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -70,6 +70,24 @@ cdef class Owner:
         if block.after != NULL:
             block.after.before = block.before
         okl_free(block)
+
+
+cdef void *aligned_resize(void *old, size_t n, size_t capacity, size_t size) except NULL:
+    """A buffer of `capacity` items of `size` bytes: the first n from `old`, which is freed, the others zero.
+
+    For the buffers of structs; an object's buffers belong to its ``Owner``.
+    """
+    cdef void *p
+    if capacity > (<size_t> 1 << 62) // size:
+        raise MemoryError()
+    p = okl_alloc(max(capacity, 1) * size)
+    if p == NULL:
+        raise MemoryError(f"river_okl could not get {capacity * size:,} bytes")
+    if n:
+        memcpy(p, old, n * size)
+    memset(<char *> p + n * size, 0, (max(capacity, 1) - n) * size)
+    okl_free(old)
+    return p
 
 
 cdef object array_of(const double *numbers, Py_ssize_t n):

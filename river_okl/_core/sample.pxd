@@ -51,11 +51,4 @@ cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil
 cpdef double number(object key, object value) except? -1.0
 cpdef object missing(object value)
-
-
-cdef inline bint is_word(object key):
-    """Whether this is the key of a word (words.pyx)."""
-    if type(key) is not tuple or len(<tuple> key) != 3:
-        return False
-    mark = (<tuple> key)[0]
-    return type(mark) is str and mark == "="
+cdef bint is_word(object key)

@@ -236,3 +236,11 @@ cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil:
     """Make row i the numbers of a sample encoded from this frame."""
     x.numbers = <double *> &frame.matrix[i, 0] if x.size else NULL
     set_square(x)
+
+
+cdef bint is_word(object key):
+    """Whether this is the key of a word (words.pyx)."""
+    if type(key) is not tuple or len(<tuple> key) != 3:
+        return False
+    mark = (<tuple> key)[0]
+    return type(mark) is str and mark == "="
