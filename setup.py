@@ -1,5 +1,6 @@
 """How the compiled core is built; everything else about the package is in pyproject.toml."""
 
+import gc
 import hashlib
 import os
 import pathlib
@@ -22,12 +23,12 @@ SHARED = "_cython"
 # -g, which takes a third of the compiler's time.
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno-unused-function"]
 # Most of an install is spent optimising code that a step runs a few times or never. Modules with loops over numbers get
-# the full level (with -O2 OKL and TVM take 1.05 to 1.4 of the time), those without them the lowest, the rest -O2.
+# the full level (with -O2 OKL takes 1.05 to 1.4 of the time), those without them the lowest, the rest -O2.
 LEVELS = {
-    "-O3": {"dual", "mixture", "neighbours", "pool", "posterior", "process", "processes", "simd"},
+    "-O3": {"mixture", "neighbours", "pool", "posterior", "process", "processes", "simd"},
     "-O1": {
-        SHARED, "calibration", "choice", "class_mixture", "expert", "fourier", "gram", "kernel", "lock", "memory", "protocol",
-        "stack", "target_mixture", "words",
+        SHARED, "calibration", "choice", "class_mixture", "expert", "fourier", "gram", "kernel", "lock", "memory",
+        "protocol", "stack", "target_mixture", "words",
     },
 }  # fmt: skip
 # Bounds checks stay on: the hot loops are C on pointers, so they would gain nothing from turning them off.
@@ -87,6 +88,7 @@ class BuildCore(build_ext):
         everything, force = self.extensions, self.force
         self.digests = {extension.name: self.digest(extension) for extension in everything}
         self.extensions = [extension for extension in everything if force or not self.is_built(extension)]
+        gc.disable()  # of Cython's trees, which live as long as their module: 0.4 of the time of translation
         translated = cythonize(
             self.extensions,
             nthreads=os.cpu_count(),

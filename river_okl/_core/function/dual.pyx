@@ -98,7 +98,7 @@ cdef double rounding(const double *K, Py_ssize_t n, const double *beta) noexcept
     return ROUNDING * total
 
 
-cdef double largest(
+cdef inline double largest(
     Py_ssize_t n, const double *f, const double *beta, const double *box, Py_ssize_t *at
 ) noexcept nogil:
     """The largest residual, and its variable."""
