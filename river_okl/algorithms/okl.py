@@ -92,7 +92,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
         2n; from the third label on the pool and the latest samples grow.
     scale
         Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
-        square, and not centred. Values farther than five standard deviations from the mean are clipped to that distance.
+        square, and not centred. Values farther than five standard deviations from the mean are clipped to that distance. Scaled features
+        are in single precision, unscaled ones in double.
 
     Notes
     -----
