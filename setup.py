@@ -25,10 +25,13 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 # Most of an install is spent optimising code that a step runs a few times or never. Modules with loops over numbers get
 # the full level (with -O2 OKL takes 1.05 to 1.4 of the time), those without them the lowest, the rest -O2.
 LEVELS = {
-    "-O3": {"mixture", "neighbours", "pool", "posterior", "process", "processes", "simd"},
+    "-O3": {
+        "calibration", "class_mixture", "distances", "forest", "linear", "mixture", "neighbours", "pool", "posterior",
+        "process", "processes", "simd", "stack",
+    },
     "-O1": {
-        SHARED, "calibration", "choice", "class_mixture", "expert", "fourier", "gram", "kernel", "lock", "memory",
-        "protocol", "stack", "target_mixture", "words",
+        SHARED, "choice", "expert", "fourier", "gram", "kernel", "lock", "memory",
+        "protocol", "target_mixture", "words",
     },
 }  # fmt: skip
 # Bounds checks stay on: the hot loops are C on pointers, so they would gain nothing from turning them off.

@@ -142,7 +142,7 @@ def of_classes(found: Found, parts: Sequence[str]) -> str:
     text = runner.table(head, [row for _, row in sorted(rows, key=lambda row: row[0])])
     return (
         f"With all parts: {whole[0]:.2f} %, {whole[1]:.4f}, {us:.1f} µs (means, and the median, of {len(found)} "
-        f"streams).\n\n{text}\n\nLess than {WORTH} points in the mean, and {HELPED} on no stream: "
+        f"streams).\n\n{text}\n\nLess than {WORTH} points on average, and {HELPED} on no stream: "
         f"{', '.join(gone) or 'none'}."
     )
 

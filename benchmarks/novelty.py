@@ -125,7 +125,7 @@ def compare(cache: runner.Cache, measure: Callable[[Answers], float], streams: A
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("novelty", __doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2_000, help="of each stream; twice as many but for detectors")
+    parser.add_argument("--rows", type=int, default=2_000, help="of each stream; twice as many except for detectors")
     options = parser.parse_args(argv)
     cache, rows = runner.Cache(options.cache / "novelty.jsonl"), options.rows
     report = runner.Report(options.output / "novelty.md", "Novelty, features, quantiles", runner.machine())

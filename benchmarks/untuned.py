@@ -262,7 +262,7 @@ def compare(
 def short(found: runner.Results) -> str:
     """The pairs whose runs were truncated."""
     those = [f"{m} on {name} {row['rows']:,}" for (name, m), row in found.items() if row["rows"] < row["of"]]
-    stopped = f"\\* stopped by the limit of time, after so many rows: {'; '.join(those)}. " if those else ""
+    stopped = f"\\* stopped by the time limit after this many rows: {'; '.join(those)}. " if those else ""
     return f"\n\n{stopped}"
 
 

@@ -94,7 +94,7 @@ class Kernel(base.Base):
     def __radd__(self, other: Kernel | int) -> Kernel:
         if isinstance(other, int) and other == 0:  # what sum() starts from
             return self
-        raise TypeError(f"{other!r} + {self!r}: kernels are added to kernels")
+        raise TypeError(f"{other!r} + {self!r}: kernels can only be added to kernels")
 
     def __mul__(self, other: Kernel | float) -> Kernel:
         if isinstance(other, Kernel):

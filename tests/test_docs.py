@@ -46,7 +46,7 @@ def test_claim_and_table_of_readme_match_the_results():
     from benchmarks import readme
 
     before = text(HERE / "README.md")[: text(HERE / "README.md").index(readme.claim())]
-    assert len(before.split()) < 100, "the best result stands in the first 100 words"
+    assert len(before.split()) < 100, "the best result must be in the first 100 words"
     assert f"\n{readme.table()}<!-- /table -->" in text(HERE / "README.md"), "python -m benchmarks.readme"
 
 

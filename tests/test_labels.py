@@ -100,7 +100,7 @@ def test_a_rejected_sample_adds_no_label(cls):
     model = small(cls)
     before = snapshot(model)
     with pytest.raises(ValueError, match="'a'"):
-        model.learn_one({"a": math.inf}, "refused")
+        model.learn_one({"a": math.inf}, "rejected")
     assert snapshot(model) == before
     assert model.predict_one({}) is None
 

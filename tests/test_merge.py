@@ -23,17 +23,17 @@ from tests import reference, streams
 from tests.discovery import CLASSES, EVERY_VARIANT, decision, small, snapshot, task
 
 KERNEL = kernels.RBF(0.5)
-REFUSING = {
+NOT_MERGING = {
     "SkeGDClassifier": "a random sketch of the points of one stream",
     "POMDRClassifier": "the last samples of one stream",
-    "NBSGD": "the end of one stream",
+    "NBSGD": "an average over the end of one stream",
 }
 
 
 def rejection(name, options):
     if name.startswith("NBSGD") and options.get("suffix"):
-        return REFUSING["NBSGD"]
-    return REFUSING.get(name)
+        return NOT_MERGING["NBSGD"]
+    return NOT_MERGING.get(name)
 
 
 MERGING = [name for name in CLASSES if not rejection(name, {})]  # the others: test_every_class_merges_or_states_why_not
@@ -104,7 +104,7 @@ def test_undeclared_attributes_do_not_merge():
             super().__init__(kernel, budget=budget, seed=seed)
             self._counter = 0
 
-    with pytest.raises(TypeError, match=r"^Counting does not merge: nothing is said of its _counter$"):
+    with pytest.raises(TypeError, match=r"^Counting does not merge: there is no rule for its attribute _counter$"):
         river_okl.merge([Counting(), Counting()])
 
 

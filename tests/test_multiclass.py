@@ -108,7 +108,7 @@ def test_a_new_label_may_come_at_any_time_with_any_name(name):
         assert label in model.predict_proba_one(x)
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="'x0'"):
-        model.learn_one({"x0": math.inf}, "refused")
+        model.learn_one({"x0": math.inf}, "rejected")
     assert pickle.dumps(model) == before
 
 

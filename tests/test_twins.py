@@ -16,12 +16,12 @@ from tests import reference, streams
 from tests.discovery import CLASSES, decision, parameters, task
 
 WITHOUT_TWIN = {
-    "ALMAClassifier": "its twin stands in test_alma.py",
-    "BudgetPerceptronClassifier": "its twin stands in test_budget_perceptron.py",
-    "OKLClassifier": "its twin stands in reference/okl.py and meets it in test_okl_twin.py",
-    "OKLRegressor": "its twin stands in reference/okl.py and meets it in test_okl_twin.py",
-    "SOGPClassifier": "its twin, for both tasks, meets it in test_sogp.py",
-    "SOGPRegressor": "its twin, for both tasks, meets it in test_sogp.py",
+    "ALMAClassifier": "its reference is in test_alma.py",
+    "BudgetPerceptronClassifier": "its reference is in test_budget_perceptron.py",
+    "OKLClassifier": "its reference is in reference/okl.py, compared in test_okl_twin.py",
+    "OKLRegressor": "its reference is in reference/okl.py, compared in test_okl_twin.py",
+    "SOGPClassifier": "the reference for both tasks is compared in test_sogp.py",
+    "SOGPRegressor": "the reference for both tasks is compared in test_sogp.py",
 }
 
 

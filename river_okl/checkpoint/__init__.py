@@ -1,13 +1,13 @@
 """Checkpoints: a model in one file, without pickle, so that an untrusted file is rejected or loads a valid model.
 
     file.py       the bytes: head, document, arrays; how they get to the disk and back
-    values.py     plain values in the document: numbers, names, lists, arrays; what is no notation of JSON
-    models.py     objects of river_okl: what they were made with, and their state by name
+    values.py     plain values in the document: numbers, names, lists, arrays, and what JSON cannot express
+    models.py     objects of river_okl: their parameters, and their state by name
     wrappers.py   River's transformers and wrappers around them, one by one
 
-``load`` makes objects of known classes only, by calling them with the parameters of the file, which they check as they
-check a user's; no other name in the file is looked up.  Then each object takes its state, which is checked against what
-it was made with.  So a new class is covered by existing; see the head of models.py for one with parts of its own.
+``load`` creates objects of known classes only, by calling them with the parameters in the file, which they check like
+a user's; no other name in the file is looked up.  Then each object restores its state, which is checked against its
+parameters.  New classes need nothing more, except those with parts of their own: see the head of models.py.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 def save(model: Any, path: Path) -> None:
     """Write a model to a file; ``load`` returns a model that resumes exactly where this one was.
 
-    The file is complete or not there at all: it is written beside the path, flushed to the disk and moved into place,
+    The file is complete or not there at all: it is written next to the path, flushed to disk and moved into place,
     so that an interruption leaves the old file or the new one (and perhaps a file ``.okl-*.tmp``).
 
     Parameters
@@ -74,7 +74,7 @@ def save(model: Any, path: Path) -> None:
     except CheckpointError as error:
         raise CheckpointError(f"no checkpoint can hold this {type(model).__name__}: {error}") from error
     if not same:
-        raise CheckpointError(f"this {type(model).__name__} does not come back from a checkpoint as it is")
+        raise CheckpointError(f"this {type(model).__name__} would not be restored from a checkpoint as it is")
     write_file(data, name)
 
 
@@ -103,7 +103,7 @@ def load(path: Path) -> Any:
 
 
 def dumps(model: Any) -> bytes:
-    """What ``save`` writes, as bytes, to send models: they are smaller than the model and execute no code."""
+    """The bytes that ``save`` writes, to send models: they are smaller than the model and execute no code."""
     writer = Writer(_described)
     if not _is_model(model):
         raise CheckpointError(_rejection("it", model))
@@ -111,7 +111,7 @@ def dumps(model: Any) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """The model of such bytes."""
+    """The model in the bytes of ``dumps``."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(f"data is {shown(data)}, {kind_of(data)}; it must be bytes: load(path) reads a file")
     data = bytes(data)
@@ -119,7 +119,7 @@ def loads(data: bytes) -> Any:
     try:
         reader = Reader(document.get("arrays"), arrays, len(data), _made)
         model = reader(document.get("model"))
-        require(_is_model(model), "what it holds is no model")
+        require(_is_model(model), "it does not contain a model")
         return model
     except CheckpointError:
         raise
@@ -134,7 +134,7 @@ def _is_model(thing: Any) -> bool:
 
 
 def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
-    """An object by its class, what it was made with, and its state."""
+    """An object by its class, parameters and state."""
     kind = type(value)
     if isinstance(value, base.Estimator):
         if id(value) in write.met:
@@ -148,7 +148,7 @@ def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
 
 
 def _made(name: str, content: dict[str, Any], read: Reader) -> Any:
-    """The object of such a description."""
+    """The object that ``_described`` has described."""
     if name in wrappers.CLASSES:
         return wrappers.made(wrappers.CLASSES[name], content, read)
     if name in models.classes():

@@ -1,4 +1,4 @@
-"""The bytes of a checkpoint, and how they get to the disk and back.
+"""The bytes of a checkpoint, written to disk and read back.
 
 All numbers are little-endian::
 
@@ -34,11 +34,11 @@ Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
 class CheckpointError(ValueError):
-    """A model that no checkpoint can hold, or a file that is no checkpoint, damaged, truncated or too new."""
+    """A model that cannot be saved in a checkpoint, or a file that is not one, damaged, truncated or too new."""
 
 
 def damaged(what: str) -> CheckpointError:
-    """The error for a file whose checksum is right and whose contents are not."""
+    """The error for a file whose checksum matches but whose contents are invalid."""
     return CheckpointError(f"damaged or written by hand: {' '.join(what.split()):.300}")
 
 
@@ -74,7 +74,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _n_body(head: bytes) -> int:
-    """How much follows this header."""
+    """The number of bytes after this header."""
     if head[: len(MAGIC)] != MAGIC[: len(head)]:
         raise CheckpointError("not a checkpoint of river_okl")
     if len(head) < HEADER.size:
@@ -94,14 +94,14 @@ def _digest(head: bytes, body: bytes) -> bytes:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 # The disk ---------------------------------------------------------------------------------------------------------
 
 
 def read_file(name: str) -> bytes:
-    """All of a checkpoint, and no more of anything else than it takes to see that."""
+    """All bytes of a checkpoint; of any other file only as many as it takes to recognise it."""
     with open(name, "rb") as file:
         head = file.read(HEADER.size)
         n_body = _n_body(head)
@@ -120,7 +120,7 @@ def write_file(data: bytes, name: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename is not None:
-            error.filename = name  # what the user knows of
+            error.filename = name  # the path as the user knows it
             del error.filename2  # None would be written, too
         raise
     if os.name == "posix":  # the name, too, has to reach the disk
@@ -132,7 +132,7 @@ def write_file(data: bytes, name: str) -> None:
 
 
 def _replaced(target: str) -> os.stat_result | None:
-    """What there is to know of the file that will be replaced."""
+    """The status of the file that will be replaced."""
     try:
         found = os.stat(target)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Objects of river_okl in a document: what they were made with, and their state by name.
+"""Objects of river_okl in a document: their parameters, and their state by name.
 
 A model is its parameters and its other attributes, except what follows from the parameters (see ``_merging`` in
 model.py).  On the way back its constructor gets the parameters; then the attributes that it makes take the values of
@@ -11,7 +11,7 @@ A part of a model, compiled or plain, is an attribute with two methods::
     restore(state) -> None     takes such a dict; if something is missing or out of range, ValueError and no change
     room_for(state) -> int     only if restoring may take more memory than the state: how many bytes
 
-It is recognised by having them.  The constructor of its model must have made it; nothing in a file makes a part.
+These methods identify it.  The constructor of its model must have created it; nothing in a file creates a part.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def class_names() -> dict[type, str]:
 
 
 def _arguments(thing: base.Base) -> tuple[list[Any], dict[str, Any]]:
-    """What to call the constructor with: positional and keyword arguments."""
+    """The constructor's positional and keyword arguments."""
     positional, named = [], {}
     for name, parameter in inspect.signature(type(thing)).parameters.items():
         if parameter.kind == parameter.VAR_POSITIONAL:
@@ -87,7 +87,7 @@ def _arguments(thing: base.Base) -> tuple[list[Any], dict[str, Any]]:
 
 
 def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
-    """A model, or what one of its parameters is."""
+    """A model, or an object among its parameters."""
     cls = type(thing)
     if cls in model_classes().values():
         thing = copy.deepcopy(thing)  # between two samples, if another thread learns it meanwhile
@@ -102,7 +102,7 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
 
 
 def _state(model: Any, built: Any, parameters: dict[str, Any], write: Writer) -> dict[str, Any]:
-    """The attributes that are not parameters, beside those of a new model."""
+    """The attributes that are not parameters; the constructor must know them all."""
     if unknown := vars(model).keys() ^ vars(built).keys():
         raise CheckpointError(
             f"{type(model).__name__} has attributes that its constructor does not make: {', '.join(sorted(unknown))}"
@@ -147,7 +147,7 @@ def _is_part(value: Any) -> bool:
 
 
 def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
-    """A model, or what one of its parameters is."""
+    """A model, or an object among its parameters."""
     require(content.keys() <= {"class", "positional", "parameters", "state"}, "more than an object has")
     positional = content.get("positional", [])
     require(type(positional) is list, "its positional arguments")
@@ -164,7 +164,7 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
 
 
 def _check_numbers(cls: type, parameters: dict[str, Any]) -> None:
-    """River's losses and schedulers take what they are given; theirs are numbers, none negative, and losses."""
+    """River's losses and schedulers check nothing: their parameters must be non-negative numbers and losses."""
     if not issubclass(cls, optim.base.Loss | optim.base.Scheduler):
         return
     for name, value in parameters.items():
@@ -177,7 +177,7 @@ def _check_numbers(cls: type, parameters: dict[str, Any]) -> None:
 
 
 def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read: Reader) -> None:
-    """The attributes of a new model as the file has them."""
+    """Set the attributes of a new model to those in the file."""
     attributes = vars(model)
     expected = attributes.keys() - parameters.keys() - {*_derived(model)}
     require(state.keys() == expected, f"other attributes than {', '.join(sorted(expected)):.100}")
@@ -196,7 +196,7 @@ def _restore(model: Any, state: dict[str, Any], parameters: dict[str, Any], read
 
 
 def _like(value: Any, made: Any) -> bool:
-    """Whether this can be what became of an attribute that the constructor made."""
+    """Whether an attribute that the constructor made can have become this value."""
     if value is None or type(value) is not type(made):
         return value is made
     if type(value) is int:

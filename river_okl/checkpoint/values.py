@@ -1,8 +1,8 @@
 """Plain values in a document.
 
-What JSON has no notation for is an object of one item, its type: ``{"tuple": [1, 2]}``, ``{"float": "inf"}``,
-``{"array": [0, [3, 4], "C"]}``, ``{"object": {"class": ..., "parameters": {...}, "state": {...}}}``.  Floats come back
-to the last bit.  Every claim of a document is checked before it costs anything.
+A value that JSON cannot express is an object of one item, its type: ``{"tuple": [1, 2]}``, ``{"float": "inf"}``,
+``{"array": [0, [3, 4], "C"]}``, ``{"object": {"class": ..., "parameters": {...}, "state": {...}}}``.  Floats are exact
+to the last bit.  Every size that a document claims is checked before memory is allocated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST_INT = 10_000  # bits
 ARRAY_DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
 SCALAR_KINDS = "biufU"
 
-# What may be allocated for a file, per byte of it and at least: rows of features hold zeros that the file leaves out.
+# Limits of allocation, per byte of the file and at least: rows of features hold zeros that the file leaves out.
 ALLOCATED_PER_BYTE = 64
 ALLOCATED_AT_LEAST = 2**26
 
@@ -46,7 +46,7 @@ def require(condition: bool, what: str) -> None:
 
 
 class Writer:
-    """Values as JSON has them; arrays are put aside in ``arrays``. Called with a value and what it is, for errors."""
+    """Converts values to JSON; arrays are collected in ``arrays``. Called with a value and its name for errors."""
 
     def __init__(self, described: Callable[[Any, str, Writer], dict[str, Any]]) -> None:
         self.arrays: list[NDArray[Any]] = []
@@ -108,7 +108,7 @@ class Writer:
 
 
 class Reader:
-    """Values from a document and its arrays. Called with what a ``Writer`` made; ``size`` is that of the file."""
+    """Restores values from a document and its arrays. Called with what a ``Writer`` made; ``size`` is the file's."""
 
     def __init__(
         self, listed: Any, arrays: bytes, size: int, made: Callable[[str, dict[str, Any], Reader], Any]
@@ -133,7 +133,7 @@ class Reader:
         if type(value) is not dict:
             require(value is None or type(value) in (bool, int, float), f"{value!r:.100} without a type")
             return value
-        require(len(value) == 1, f"{value!r:.100} is no typed value")
+        require(len(value) == 1, f"{value!r:.100} is not a value with its type")
         require(self.depth <= DEEPEST, "values nested too deep")
         ((kind, content),) = value.items()
         self.depth += 1
@@ -143,18 +143,19 @@ class Reader:
 
     def composed(self, kind: str, content: Any) -> Any:
         if kind == "float":
-            require(content in ("nan", "inf", "-inf"), f"{content!r:.100} is no float")
+            require(content in ("nan", "inf", "-inf"), f"{content!r:.100} is not a float")
             return float(content)
         if kind in ("object", "part"):
             require(
-                type(content) is dict and all(type(key) is str for key in content), f"{content!r:.100} is no {kind}"
+                type(content) is dict and all(type(key) is str for key in content),
+                f"{content!r:.100} cannot be read as {kind}",
             )
             if kind == "part":
                 return Part(content, self)
             name = content.get("class")
             require(type(name) is str, "an object without a class")
             return self.made(str(name), content, self)
-        require(type(content) is list, f"{content!r:.100} is no {kind}")
+        require(type(content) is list, f"{content!r:.100} cannot be read as {kind}")
         if kind == "scalar":
             dtype, item = content
             require(type(dtype) is str and len(dtype) < 10, "a scalar's type")
@@ -187,14 +188,17 @@ class Reader:
         raise ValueError(f"{kind!r:.100} is not a type of a checkpoint")
 
     def named(self, values: Any, what: str) -> dict[str, Any]:
-        """Values by the names that parameters and attributes have."""
-        require(type(values) is dict and all(type(name) is str for name in values), f"{values!r:.100} is no {what}")
+        """Values by the names of parameters and attributes."""
+        require(
+            type(values) is dict and all(type(name) is str for name in values),
+            f"{values!r:.100} cannot be read as {what}",
+        )
         return {sys.intern(name): self(value) for name, value in values.items()}
 
     def name(self, name: Any) -> Any:
         """A feature name or a label."""
         found = self(name)
-        require(is_name(found), f"{found!r:.100} is no name")
+        require(is_name(found), f"{found!r:.100} is not a name")
         return found
 
     def array(self, content: Any) -> NDArray[Any]:
@@ -209,14 +213,14 @@ class Reader:
         return found
 
     def may_allocate(self, n_bytes: int) -> None:
-        """An error if this, with all before, is too much for a file of this size."""
+        """Raise an error if the total allocated so far is too much for a file of this size."""
         self.allocated += n_bytes
         most = max(ALLOCATED_AT_LEAST, ALLOCATED_PER_BYTE * self.size)
         require(self.allocated <= most, f"it asks for {self.allocated:,} bytes of memory")
 
 
 class Part:
-    """The state of a part, on its way to an object that its owner has made."""
+    """The state of a part, for an object that its owner has made."""
 
     def __init__(self, content: dict[str, Any], read: Reader) -> None:
         require(content.keys() == {"state"}, "a part with more than a state")

@@ -33,7 +33,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 class Kind(NamedTuple):
-    """``into`` checks a value that was read and gives what the attribute holds; ``out`` is the way back."""
+    """``into`` checks a value read from a file and converts it to the attribute's; ``out`` is the inverse."""
 
     into: Callable[[Any], Any]
     out: Callable[[Any], Any] = _as_it_is
@@ -107,7 +107,7 @@ def _state(make: Callable[..., Any], *arguments: Any, **attributes: Kind) -> Kin
 
     def out(thing: Any) -> Any:
         if type(thing) is not make or vars(thing).keys() != attributes.keys():
-            raise CheckpointError(f"{shown(thing)}, {kind_of(thing)}, where {kind_of(make)} was expected")
+            raise CheckpointError(f"{shown(thing)}, {kind_of(thing)} instead of {kind_of(make)}")
         return {name: kind.out(getattr(thing, name)) for name, kind in attributes.items()}
 
     return Kind(into, out)
@@ -139,7 +139,7 @@ BY_NAME = {cls.__name__: kind for cls, kind in STATISTICS.items()}
 
 
 def _statistic(value: Any) -> Any:
-    """From its name and its state."""
+    """A statistic from its name and its state."""
     require(type(value) is tuple and len(value) == 2 and value[0] in BY_NAME, f"{value!r:.100} as a statistic")
     return BY_NAME[value[0]].into(value[1])
 
@@ -158,7 +158,7 @@ STATISTIC = Kind(_statistic, _of_statistic)
 
 
 def _imputers(values: Any) -> Any:
-    """Of every feature its statistic, or the constant that is put in."""
+    """For every feature its statistic, or the constant to impute."""
     require(type(values) is tuple, f"{values!r:.100} as imputers")
     found = []
     for item in values:
@@ -183,7 +183,7 @@ IMPUTERS = Kind(
 
 
 def _own_statistics(imputer: Any) -> dict[Any, Any]:
-    """Of every feature the statistic that imputes; None: it is the imputer's parameter itself, which a union copies."""
+    """For every feature the statistic to impute; None: it is the imputer's parameter itself, which a union copies."""
     own = {name: None if imputer.stats[name] is each else imputer.stats[name] for name, each in imputer.imputers}
     return {name: None if type(each) is Constant else each for name, each in own.items()}
 
@@ -219,7 +219,7 @@ SELECTED = Kind(lambda names: tuple(map(_type, _of(tuple).into(names))), lambda 
 
 
 def _role(thing: Any) -> str:
-    """What a step or a wrapped model is for; the last step decides for a pipeline."""
+    """The role of a step or a wrapped model; that of a pipeline is its last step's."""
     if isinstance(thing, compose.Pipeline):
         return _role(list(thing.steps.values())[-1]) if thing.steps else ""
     roles: dict[str, Any] = {
@@ -294,12 +294,12 @@ DEEPEST = 10  # wrappers in wrappers: each may clone what is in it
 
 
 class Spec(NamedTuple):
-    """What there is of an object of River."""
+    """What a checkpoint contains of an object of River."""
 
     parameters: dict[str, Kind]
     state: dict[str, Kind]
-    made: tuple[str, ...] = ()  # attributes that the object makes of the others
-    check: Callable[[Any], None] = _as_it_is  # on what belongs together
+    made: tuple[str, ...] = ()  # attributes that the object derives from the others
+    check: Callable[[Any], None] = _as_it_is  # whether its parts are consistent
     absent: Callable[[Any], tuple[str, ...]] = lambda thing: ()  # of ``state``, with such parameters
     clones: bool = False  # the constructor clones its ``model``
     make: Callable[[Any, dict[str, Any]], Any] = lambda cls, parameters: cls(**parameters)
@@ -447,7 +447,7 @@ class _StandIn:
 
 
 def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
-    """An object of the list."""
+    """An object of a listed class."""
     cls = type(thing)
     spec = SPECS[cls]
     state = {name: kind for name, kind in spec.state.items() if name not in spec.absent(thing)}
@@ -475,7 +475,7 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
 
 
 def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
-    """An object of the list."""
+    """An object of a listed class."""
     spec = SPECS[cls]
     require(content.keys() == {"class", "parameters", "state"}, f"what a {cls.__name__} is")
     read.nested += 1
@@ -498,7 +498,7 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
 
 
 def _fill(thing: Any, name: str, value: Any) -> None:
-    """Into the containers that the constructor made: they know what a missing key is worth."""
+    """Fill the containers that the constructor made: they know the default of a missing key."""
     container = getattr(thing, name)
     if isinstance(container, dict | set):
         container.clear()

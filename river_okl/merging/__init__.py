@@ -1,14 +1,14 @@
-"""Models of shards: what several models learned side by side becomes one model.
+"""Merging models: several models, each trained on a shard of a stream, become one.
 
     shards.py       what is merged: models of one class and the same parameters, aligned in their labels, and their start
-    statistics.py   what is counted along a stream: means and variances, bandwidths, the fit of probabilities
-    expansions.py   f = Σ w_i f_i, for all classes whose model is a kernel expansion; random features alike
+    statistics.py   statistics of a stream: means and variances, bandwidths, the calibration of probabilities
+    expansions.py   f = Σ w_i f_i, for all classes whose model is a kernel expansion, and for random features
     gaussian.py     Gaussian processes: Λ = Λ_start + Σ (Λ_i - Λ_start)
-    mixture.py      the same for all experts of ``OKLClassifier`` and ``OKLRegressor``
+    mixture.py      all experts of ``OKLClassifier`` and ``OKLRegressor``
     spaces.py       kernels between points of several models
     wrappers.py     River's pipelines and scalers around them
 
-Everything is read from models and written to a new one: merging changes none of them.
+Merging does not change the models: the result is a new one.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ def merge(
     return_error: bool = False,
     start: Any = None,
 ) -> Any:
-    """One model from several that learned shards of a stream; it can learn, predict and be saved as they can.
+    """Merge models trained on shards of a stream into one, which can learn, predict and be saved as they can.
 
     Parameters
     ----------
     models
-        Models of one class with the same parameters: of river_okl, or pipelines of transformers and such a model. They stay as
-        they are.
+        Models of one class with the same parameters: of river_okl, or pipelines of transformers and such a model. They are
+        not changed.
     weights
-        How much each counts, relative to the others. None: sums of expansions by the samples that each has learned, and all
-        evidence in full.
+        How much each counts, relative to the others. None: expansions by the number of samples that each has learned, and
+        all evidence in full.
     budget
-        The budget of the model that comes out. None: that of the models. A class without a budget is brought down to so
-        many support vectors this once.
+        The budget of the merged model. None: that of the models. A model of a class without a budget is reduced to this
+        many support vectors once.
     return_error
-        Whether to return a pair, the model and ‖f - f̃‖, what bringing f down to the budget has cost.
+        Whether to return a pair, the model and ‖f - f̃‖, the error of reducing f to the budget.
     start
-        The model that all of them were copies of before they learned. None: they were new. What it knew is counted once.
+        The model of which all were copies before they learned. None: they were new. What it knew is counted once.
 
     Notes
     -----
@@ -54,12 +54,12 @@ def merge(
       projected once on the points that explain most of it.
     - `TVMClassifier`: the prototypes of all are one weighted set, and f its solution, not a sum; beyond the budget they are
       merged as along a stream.
-    - Gaussian processes (`SOGP…`, and all that are in `OKL…`): posteriors are products of evidence, so that precisions and
+    - Gaussian processes (`SOGP…`, and those in `OKL…`): posteriors are products of evidence, so that precisions and
       linear terms add, Λ = Λ_start + Σ (Λ_i - Λ_start), streaming variational Bayes. With dictionaries that differ, each
       posterior is taken at the points of the union that explain most of the means.
-    - A bandwidth that is taken from the stream becomes the pooled one; coefficients stay, as they do if it moves in one
-      stream, and the values of a process at its points.
-    - Counters (and with them learning rates) go on as if one model had seen all samples; labels are joined.
+    - A bandwidth estimated from the stream becomes the pooled one; coefficients, and the values of a process at its
+      points, are kept, as when the bandwidth moves along one stream.
+    - Counters (and with them learning rates) continue as if one model had seen all samples; labels are joined.
     - The result does not depend on the order of the models, except for rounding and random states, which are the first model's.
 
     Examples
@@ -89,11 +89,11 @@ def merge(
 
 
 def distance(a: Any, b: Any) -> float:
-    """‖f_a - f_b‖, how far two models are from each other in the space of their kernel.
+    """‖f_a - f_b‖, the distance of two models in the space of their kernel.
 
-    It tells when to merge shards: models that agree need no messages (Kamp et al. 2016). For Gaussian processes it is
+    It shows when to merge shards: models that agree need no messages (Kamp et al. 2016). For Gaussian processes it is
     the distance of their means, for mixtures the root mean square over their processes by weight; over many classes it
-    is a sum. If bandwidths are data-driven, the pooled one measures.
+    is a sum. If bandwidths are data-driven, the pooled one is used.
 
     Parameters
     ----------

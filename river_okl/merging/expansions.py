@@ -1,7 +1,8 @@
 """Sums of expansions: f = Σ w_i f_i, which is exact while the union of their points fits the budget.
 
-Beyond it f is projected once, on points that are chosen greedily, each so that it explains most of what is left of f
-(orthogonal matching pursuit): ‖f - f̃‖ is then known.  Random features (FOGD) have the same points for all, and average.
+Beyond it f is projected once, on points that are chosen greedily, each the one that explains most of the residual of f
+(orthogonal matching pursuit): ‖f - f̃‖ is then known.  Random features (FOGD) are the same in all models: their
+coefficients are averaged.
 
 A class declares how its attributes merge (``_merging``); an attribute without a rule is rejected by name.
 """
@@ -42,7 +43,7 @@ RULES: dict[str, Callable[[Shards, str], Any]] = {
     "max": lambda shards, name: max(getattr(model, name) for model in shards.models),
     "mean": lambda shards, name: shards.mean(lambda model: getattr(model, name)),
     "first": lambda shards, name: copy.deepcopy(getattr(shards.models[0], name)),
-    "new": lambda shards, name: getattr(shards.new(), name),  # it is made of f when it is needed
+    "new": lambda shards, name: getattr(shards.new(), name),  # computed from f when needed
 }
 """What the values of ``KernelEstimator._merging`` mean."""
 
@@ -52,7 +53,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
     model = shards.new()
     rules = model._rules()
     for name in sorted(vars(model).keys() - model._get_params().keys(), key=lambda name: name not in rules):
-        rule = rules.get(name, f"nothing is said of its {name}")
+        rule = rules.get(name, f"there is no rule for its attribute {name}")
         if rule in RULES:
             setattr(model, name, RULES[rule](shards, name))
         elif rule not in ("own", "parameters"):
@@ -97,7 +98,7 @@ def _average_features(shards: Shards, f: FourierExpansion) -> None:
 
 
 def _solve_union(shards: Shards, model: TVMClassifier) -> float:
-    """Prototypes of several models are one weighted set, and f its solution; prototypes beyond the budget are merged.
+    """The prototypes of all models form one weighted set, and f is its solution; those beyond the budget are merged.
 
     The weights that shards have beyond those of the start add up.  If several of them have merged a prototype of the
     start away, its sum is negative: it is set to 0, and the weights of each label are scaled to their right sum.
@@ -187,7 +188,7 @@ def places_of(functions: Sequence[Any], twins: bool = False) -> tuple[list[Sampl
                 ages.append(age - len(f))
             at[i] = position[key]
         places.append(at)
-    # what does not depend on the order of the models decides between points of one age
+    # ties of age are broken by the points themselves, so that the order of the models does not matter
     order = sorted(range(len(points)), key=lambda i: (ages[i], sorted(points[i].values())))
     rank = np.empty(len(points), dtype=np.int64)
     rank[order] = np.arange(len(points))
@@ -215,7 +216,7 @@ def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
 def reduced(
     model: Any, points: list[Sample], columns: Arrays, most: int, outputs: Arrays
 ) -> tuple[list[int], Arrays, float]:
-    """The points that stay, their coefficients, and ‖f - f̃‖ of what is predicted."""
+    """The points that remain, their coefficients, and ‖f - f̃‖ of the predicted functions."""
     f = _with(model, points, columns)
     weights = ((columns**2).sum(axis=1) * f.self_similarities).astype(np.float32)  # equal ones are equal for any order
     heaviest = np.argsort(-weights, kind="stable")[: CANDIDATES * most]
@@ -250,7 +251,7 @@ def pursued(row: Callable[[int], Arrays], diagonal: Arrays, values: Arrays, most
         How many points.
 
     """
-    basis = np.zeros((most, len(diagonal)))  # of Newton: orthonormal, and 0 at the points before
+    basis = np.zeros((most, len(diagonal)))  # Newton basis: orthonormal, and 0 at the points before
     left, residual, chosen = values.copy(), diagonal.copy(), []
     for n in range(most):
         novel = residual > 1e-9 * diagonal
@@ -276,12 +277,12 @@ def norm(f: Expansion, columns: Arrays) -> float:
 
 
 def _summands(model: Any) -> list[Summand]:
-    """What predictions are the sum of; of a model that scores samples by f it is f."""
+    """The functions whose sum is predicted; for a model that scores samples by f it is f."""
     return model._summands() if isinstance(model, KernelModel) else [(model._f, (1.0,))]
 
 
 def distance(shards: Shards) -> float:
-    """‖f_a - f_b‖ of what is predicted."""
+    """‖f_a - f_b‖ of the predicted functions."""
     a, b = shards.models
     if isinstance(a._f, FourierExpansion):
         _average_features(shards, shards.new()._f)

@@ -5,10 +5,10 @@ Bayes (Broderick et al. 2013) multiplies the evidence, each shard's posterior di
 
     Λ = Λ_0 + Σ w_i (Λ_i - Λ_0)      Λ μ = Λ_0 μ_0 + Σ w_i (Λ_i μ_i - Λ_0 μ_0)      Λ = S⁻¹
 
-With forgetting, (Λ_0, μ_0) is what is left of the start after as many samples; the merged process forgets as much of
-it as the shard that forgot most.
+With forgetting, (Λ_0, μ_0) is the start after the forgetting of the shard's samples; the merged process forgets as much
+of it as the shard that forgot most.
 
-Dictionaries that differ: Z are the points of the union, or if they are too many those that explain most of the means.
+If dictionaries differ, Z is their union or, if that is too large, the points of it that explain most of the means.
 With A = κ(Z, Z_i) K_i⁻¹ the posterior of a process at any points has μ = A μ_i and D = A D_i Aᵀ.  The jitter of K
 belongs to the points: equal points share it, so A is exact at the points that Z and Z_i have in common.
 
@@ -64,7 +64,7 @@ class Ends(NamedTuple):
 
     start: Posterior
     ends: list[Posterior]
-    steps: list[int]  # of each, since the start
+    steps: list[int]  # how much each has forgotten since the start
 
 
 def added(prior_variance: float, forgetting: float, K: Arrays, ends: Ends, evidence: Sequence[float]) -> Posterior:
@@ -119,7 +119,7 @@ def _is_positive(matrix: Arrays) -> bool:
 
 
 class Places(NamedTuple):
-    """Where a process has its points among those of the union, and K⁻¹ of it under the kernel that is meant."""
+    """Positions of the points of a process in the union, and their K⁻¹ under the kernel in question."""
 
     at: NDArray[np.int64]
     inverse: Arrays
@@ -147,13 +147,13 @@ def inverse(K: Arrays) -> Arrays:
 
 
 def importance_of(posterior: Posterior, basis: Places) -> Arrays:
-    """What the means would lose at each point without it, squared: KRLS-T's (α_i / K⁻¹_ii)²."""
+    """The squared error of the means at each point if it were removed: KRLS-T's (α_i / K⁻¹_ii)²."""
     found: Arrays = (((posterior.means @ basis.inverse) / basis.inverse.diagonal()) ** 2).sum(axis=0)
     return found
 
 
 def heaviest(held: NDArray[np.int64], importance: Arrays, most: int) -> NDArray[np.int64]:
-    """The candidates if at most ``most`` points may stay; ``importance`` is that of all points."""
+    """The candidates if at most ``most`` points may remain; ``importance`` is that of all points."""
     order = np.argsort(-importance[held].astype(np.float32), kind="stable")  # equal ones are equal for any order
     found: NDArray[np.int64] = held[np.sort(order[: CANDIDATES * most])]
     return found
@@ -163,7 +163,7 @@ def heaviest(held: NDArray[np.int64], importance: Arrays, most: int) -> NDArray[
 
 
 def merged(shards: Shards) -> tuple[Any, float]:
-    """The process that has all evidence, and how much of the mean of their means is lost at the points that stay."""
+    """The process with all evidence, and how much of the average of their means is lost with the points left out."""
     model = shards.new()
     total = shards.total(lambda each: each._f.seen)
     if isinstance(model, PredictiveClassifier):
@@ -231,7 +231,7 @@ def _prior_variance(model: Any) -> float:
 
 
 class _Mean:
-    """E f of a process as an expansion has it."""
+    """E f of a process, with the interface of an expansion."""
 
     def __init__(self, f: Any) -> None:
         self.f = f
@@ -248,7 +248,7 @@ class _Mean:
 
 
 def stored(points: list[dict[Hashable, float]], most: int) -> dict[str, Any]:
-    """The state of ``Points`` of this capacity that hold these."""
+    """The state of ``Points`` of this capacity that contain these."""
     f = Expansion(RBF(1.0)._terms(), budget=most)
     _add(f, points)
     state: dict[str, Any] = f.state()["points"]
@@ -269,7 +269,7 @@ def _points(terms: Any, kernel: Any, points: list[dict[Hashable, float]]) -> Exp
 
 
 def _posterior(model: Any, K: Arrays) -> Posterior:
-    """Where the kernel has moved, μ and S stay."""
+    """If the kernel has moved, μ and S are kept."""
     f = model._f
     return Posterior(f.means(), _prior_variance(model) * K - f.covariance())
 

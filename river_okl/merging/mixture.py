@@ -1,15 +1,16 @@
-"""Mixtures that learned side by side (``OKLClassifier``, ``OKLRegressor``): each expert merges by a rule of its own.
+"""Mixtures trained in parallel (``OKLClassifier``, ``OKLRegressor``): each expert merges by a rule of its own.
 
-    scaler, target, distances   as if one stream had been counted (statistics.py), like the moments of sample weights;
+    scaler, target, distances   as if counted along one stream (statistics.py), like the moments of sample weights;
                                 feature weights are averaged
-    kernels                     the three with the highest weights; a mixture with another one continues from its best,
+    kernels                     the three with the highest weights; a mixture that lacks one continues from its best,
                                 as it does if a kernel moves
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
-    pool                        a sum of expansions, Σ w_i f_i; the heaviest points stay
+    pool                        a sum of expansions, Σ w_i f_i; the heaviest points are kept
     neighbours                  the latest samples of all; each point keeps its target, in the merged units
-    bayes                       as if one stream had been counted, of the average length
-    forest, random_forest       a tree each from the shards with the lowest errors, in turn: trees that grew apart have
-                                no average, but their predictions have; a target's tree is that of the largest share
+    bayes                       as if counted along one stream of the average length
+    forest, random_forest       one tree each from the shards in turn, those with the lowest errors first: trees that
+                                grew apart have no average, but their predictions do; a target's tree comes from the
+                                shard with the largest share
     linear, stack               averages, like the log-weights of the experts and the fits of probabilities
     combiner                    coefficients weighted by their precision; its stack restarts
 
@@ -62,24 +63,24 @@ State = dict[str, Any]
 
 MEMORY = 10_000  # of a scaler, a metric, a target and the sample weights, as in _core/scaler.pyx and mixture.pyx
 SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
-METRICS = 3  # the plain one, and those that are learned
-LEAF, GONE = -1, -2  # of a forest's nodes: instead of the feature of a split
+METRICS = 3  # the unweighted one, and the learned ones
+LEAF, GONE = -1, -2  # nodes of a forest that have these instead of the feature of a split
 PARTS_OF_TREES = (  # what a forest has for each tree, node, leaf, and leaf with statistics
     ("ages", "running"),
     ("features", "cuts", "children"),
     ("learning", "errors", "counts"),
     ("heads", "seeds", "totals", "candidates", "statistics"),
 )
-LEAST_SHARE = 0.5  # of the largest: a tree of a shard that learned less is not taken
+LEAST_SHARE = 0.5  # of the largest: shards that learned less contribute no tree
 STEPS = 12  # of conjugate gradients: 1 to 2 % of the contribution of the lightest points remains
-# Of each kernel of a mixture when kernels are compared: the opinion of few samples is no reason to give up a kernel
-# that many have not needed yet.
+# Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
+# give up a kernel.
 LEAST_WEIGHT = 0.01
 
 
 @dataclasses.dataclass
 class KernelChoice:
-    """A kernel of the processes: scale and metric, and the means that its γ come from."""
+    """A kernel of the processes: scale and metric, and the means that determine its γ."""
 
     scale: float
     metric: int
@@ -94,7 +95,7 @@ class KernelChoice:
 class Mixed:
     """A mixture taken apart."""
 
-    rows: Rows  # of its points in the space of all
+    rows: Rows  # the rows of its points in the common space
     columns: Rows  # of the features of its scaler
     weights: Arrays  # [column, metric]
 
@@ -122,7 +123,7 @@ class Mixed:
         return sorted(self.names, key=lambda name: int(self.places[self.names[name]]))
 
     def error_of_trees(self) -> float:
-        """The running error of its trees, in the mean of all."""
+        """The running error of its trees, averaged over all."""
         forests = [self.state[name] for name in ("forest", "random_forest") if name in self.state]
         running: list[float] = [error for forest in forests for error in forest["running"][:, 1].tolist()]
         return sum(running) / max(1, len(running))
@@ -144,19 +145,19 @@ class Mixed:
         return max(range(len(self.kernels)), key=self.kernel_weight)
 
     def settle(self, rows: Rows, at: dict[Hashable, int]) -> None:
-        """Take the places that points and features have among all."""
+        """Set the positions of its points and features among those of all mixtures."""
         self.rows = rows
         self.columns = np.array([at[name] for name in self.names], dtype=np.int64)
         self.weights = np.ones((len(at), METRICS))
         self.weights[self.columns, 1:] = self.state["distances"]["weights"][self.places]
 
     def counted(self) -> list[tuple[int, int]]:
-        """Of every feature the sample that had it first, and how many had it."""
+        """For every feature, the sample that had it first and how many samples had it."""
         scaler = self.state["scaler"]
         return list(zip(scaler["first"].tolist(), scaler["count"].tolist(), strict=True))
 
     def feature(self, name: Hashable) -> State | None:
-        """What its scaler has of a feature."""
+        """The statistics of a feature in its scaler."""
         i, scaler = self.names.get(name), self.state["scaler"]
         return None if i is None else {column: scaler[column][i].tolist() for column in SCALER}
 
@@ -191,13 +192,13 @@ class Merging:
         self.kernels = self.merged_kernels()
 
     def donors_of_trees(self) -> list[Mixed]:
-        """First the shard with the largest share, of equals the one with the lowest errors; then others, by errors."""
+        """The shard with the largest share, or among equals with the lowest errors; then the others by their errors."""
         first = max(self.movers, key=lambda mover: (mover[0], -mover[1].error_of_trees()))
         others = [mover for mover in self.movers if mover is not first and mover[0] >= LEAST_SHARE * first[0]]
         return [first[1], *sorted((each for _, each in others), key=Mixed.error_of_trees)]
 
     def check_start(self) -> None:
-        """What a shard has known since before it left the start, the start has known since the same sample."""
+        """A feature that a shard knew before it left the start must be known to the start since the same sample."""
         counted = [dict(zip(each.names, each.counted(), strict=True)) for each in self.everyone]
         for i, features in enumerate(counted[1:]):
             for name, (first, count) in features.items():
@@ -206,7 +207,7 @@ class Merging:
                     raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
-        """The average over the shards, which rounding takes beyond none of them: it has the bounds that they have."""
+        """The average over the shards, clipped to their range: rounding must not take it beyond their bounds."""
         found = [of(each) for _, each in self.movers]
         total = sum(share * value for (share, _), value in zip(self.movers, found, strict=True))
         return np.clip(total, np.min(found, axis=0), np.max(found, axis=0))
@@ -220,7 +221,7 @@ class Merging:
         return [(e, of(each)) for e, each in self.ends]
 
     def points(self, rows: Rows) -> list[dict[Hashable, float]]:
-        """These points, as the models have them."""
+        """These points, as the models store them."""
         owner, place = np.zeros((2, len(self.space)), dtype=np.int64)
         for i, each in enumerate(self.everyone):
             owner[each.rows], place[each.rows] = i, np.arange(len(each.rows))
@@ -230,7 +231,7 @@ class Merging:
     # What was counted -------------------------------------------------------------------------------------------------
 
     def scaler(self) -> State:
-        """Of every feature what ``Scaler`` keeps."""
+        """What ``Scaler`` keeps of every feature."""
         rows = [self.feature(name) for name in self.names]
         values: Any = zip(*rows, strict=True) if rows else ((),) * len(SCALER)
         return {
@@ -242,7 +243,7 @@ class Merging:
         } | ({} if rows else {"numbers": np.zeros((0, len(NUMBERS)))})
 
     def feature(self, name: Hashable) -> tuple[Any, ...]:
-        """One feature: of the start and of every shard that learned, if it is known."""
+        """One feature: its statistics in the start and in every shard that learned, if they know it."""
         before, ends = self.start.feature(name), [each.feature(name) for _, each in self.movers]
         if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
             before = None  # dropped by all, and new again
@@ -271,12 +272,12 @@ class Merging:
         return first, last, count, centred, _numbers(start.after(streams))
 
     def words(self) -> Rows:
-        """Hashes of the words that a mixture has seen once, at most as many as one keeps."""
+        """Hashes of the words that were seen once, at most as many as one mixture keeps."""
         found = np.concatenate([each.state["words"] for _, each in self.movers])
         return found[np.sort(np.unique(found, return_index=True)[1])][-MOST_WORDS:]
 
     def merged_weights(self, size: int) -> Arrays:
-        """Of every feature under every metric, averaged over those who know it."""
+        """The weights of every feature under every metric, averaged over the mixtures that know it."""
         total, mass = np.zeros((size, METRICS)), np.zeros((size, 1))
         for share, each in self.movers:
             total[each.columns] += share * each.weights[each.columns]
@@ -286,7 +287,7 @@ class Merging:
         return found
 
     def distances(self, rows: Rows) -> State:
-        """Sums over the stream: of the start what the most halved has left of it, and of each what it has added."""
+        """Sums over the stream: the start as in the shard that halved it most, plus what each shard has added."""
         before = self.start.state["distances"]
         kept = [_halvings(before["samples"], each.seen - self.start.seen) for _, each in self.ends]
         of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
@@ -323,25 +324,25 @@ class Merging:
         }
 
     def known(self, each: Mixed, name: str) -> Arrays:
-        """What the distances of a mixture have for each feature, 0 if it is not known."""
+        """The sums of a mixture's distances for each feature, 0 if it does not know the feature."""
         return self.placed(each, each.state["distances"][name][each.places])
 
     def placed(self, each: Mixed, values: Arrays) -> Arrays:
-        """Values for the features of a mixture, at their places in the merged one."""
+        """Values for the features of a mixture, at their positions in the merged one."""
         found = np.zeros((len(self.names), *values.shape[1:]))
         here = each.columns < len(self.names)
         found[each.columns[here]] = values[here]
         return found
 
     def units(self, each: Mixed) -> tuple[float, float]:
-        """What its standardised targets are multiplied by to become the merged one's, and what is added then."""
+        """Factor and offset that turn its standardised targets into those of the merged mixture."""
         deviation = _deviation(self.target)
         return _deviation(each.target) / deviation, (each.target.mean - self.target.mean) / deviation
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
     def merged_kernels(self) -> list[KernelChoice]:
-        """The kinds with the highest weights, in the places that the first mixture has them in."""
+        """The kinds with the highest weights, at their positions in the first mixture."""
         support: dict[tuple[float, int], float] = {}
         for share, each in self.movers:
             for k, kernel in enumerate(each.kernels):
@@ -353,7 +354,7 @@ class Merging:
         return [self.pooled(kind or rest.pop(0)) for kind in slots]
 
     def pooled(self, kind: tuple[float, int]) -> KernelChoice:
-        """A kernel with the mean of the means that its owners have."""
+        """A kernel with the average of its owners' means."""
         owners = [(share, kernel) for share, each in self.movers for kernel in each.kernels if kernel.kind == kind]
         mass = sum(share for share, _ in owners)
         distance = sum(share * kernel.mean_distance for share, kernel in owners) / mass
@@ -361,15 +362,15 @@ class Merging:
         return KernelChoice(*kind, distance, square)
 
     def sources(self, each: Mixed) -> list[int]:
-        """Which of its kernels stands for each of the merged ones."""
+        """For each merged kernel, which of its kernels corresponds to it."""
         return [each.source(kernel) for kernel in self.kernels]
 
     def of_processes(self, each: Mixed, values: Arrays) -> Arrays:
-        """Values of its processes, those of the kernels that stand for the merged ones."""
+        """Values of its processes, for the kernels that correspond to the merged ones."""
         return np.concatenate([values[each.of_kernel(k)] for k in self.sources(each)])
 
     def sample_weights(self) -> Arrays:
-        """The moments of the weights that samples came with."""
+        """The moments of the sample weights."""
         mean = self.start.sample_weights.after(self.streams(lambda each: each.sample_weights))
         return np.array([mean.count, mean.mean, mean.variance + mean.mean**2])
 
@@ -394,7 +395,7 @@ class Merging:
         """Those with kernel k at its dictionary, in the units of the merged target, under the merged kernel K."""
         source, metric = each.source(self.kernels[k]), self.kernels[k].metric
         own = each.kernels[source]
-        changed: Any = 0.0  # K of the merged kernel less that of the own
+        changed: Any = 0.0  # K of the merged kernel minus its own
         keep = 1.0  # as in Processes.exchange
         same = (each.weights[each.columns, metric] == self.weights[each.columns, metric]).all()
         if own != self.kernels[k] or not same:
@@ -445,7 +446,7 @@ class Merging:
     def chosen(
         self, held: Rows, posteriors: list[list[list[Posterior]]], bases: list[list[Places]], most: int
     ) -> tuple[Rows, float]:
-        """Of the points held those that explain most of all means, and what is lost of them."""
+        """The held points that explain most of all means, and how much of the means is lost."""
         n, each = len(self.kernels), len(POSTERIORS_OF[self.task])
         weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(n, each)
         importance = np.zeros(len(self.space))
@@ -478,7 +479,7 @@ class Merging:
     # The pool ---------------------------------------------------------------------------------------------------------
 
     def pool(self, dictionary: Rows, most: int) -> tuple[Rows, State]:
-        """Of Σ w_i f_i the heaviest points, after those of the dictionary; the state of the pool."""
+        """The dictionary followed by the heaviest points of Σ w_i f_i; the state of the pool."""
         total = np.zeros((len(self.space), len(self.first.state["pool"]["coef"])))
         held = np.zeros(len(self.space), dtype=np.bool_)
         for share, each in self.movers:
@@ -492,7 +493,7 @@ class Merging:
             staying, leaving = np.sort(staying[order[:most]]), np.sort(staying[order[most:]])
             kernel, weights = KernelChoice(SCALE, METRIC, *means.tolist()), self.weights[:, METRIC]
             K = self.space.gram(kernel, weights, staying, staying)
-            # what stays takes over of what leaves, as far as it matters
+            # the points that stay take over the function of those that leave
             total[staying] += solved(K, self.space.sums(kernel, weights, staying, leaving, total[leaving]))
         position = {row: i for i, row in enumerate(self.content[dictionary].tolist())}
         rows = [*dictionary.tolist(), *(row for row in staying.tolist() if row not in position)]
@@ -520,19 +521,19 @@ class Merging:
     # Neighbours, naive Bayes, linear models ---------------------------------------------------------------------------
 
     def latest(self, rows: Rows, most: int) -> tuple[Rows, NDArray[np.int32]]:
-        """The latest samples of all, as they came; those that are not among these points follow them."""
+        """The latest samples of all, in order of arrival; those that are not among these points follow them."""
         ages: dict[int, int] = {}
         for _, each in self.movers:
             own = each.rows[each.state["neighbours"]["latest"]][::-1].tolist()
             ages |= {row: min(age, ages.get(row, age)) for age, row in enumerate(own)}
-        sums = self.space.X.sum(axis=1)  # of equal ages the same ones stay, whatever the order of the models
+        sums = self.space.X.sum(axis=1)  # ties of age: independent of the order of the models
         chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:most][::-1]
         rows = np.append(rows, sorted({*chosen} - {*rows.tolist()})).astype(np.int64)
         position = {row: i for i, row in enumerate(rows.tolist())}
         return rows, np.array([position[row] for row in chosen], dtype=np.int32)
 
     def neighbours(self, rows: Rows, latest: NDArray[np.int32], most: int) -> State:
-        """The latest samples, the targets of these points, and what votes are worth."""
+        """The latest samples, the targets of these points, and the calibration of the votes."""
         targets = np.zeros(len(self.space))
         for each in self.everyone:
             own = each.state["neighbours"]["targets"]
@@ -576,14 +577,15 @@ class Merging:
         return {name: self.mean(lambda each: each.state["stack"][name]) for name in self.first.state["stack"]}  # noqa: B023
 
     def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
-        """What a mixture has for each of its features, along this axis, at their places in the merged one."""
+        """Values of a mixture for its features along this axis, at their positions in the merged one."""
         moved = np.moveaxis(values, axis, 0)[each.places]
         return np.ascontiguousarray(np.moveaxis(self.placed(each, moved), 0, axis))
 
     def forest(self, new: Any) -> State:
-        """Tree t from the t-th donor, in turn; its leaves begin new statistics if its features change their places.
+        """Tree t from the t-th donor, in turn.
 
-        If the targets of the first donor are of another unit altogether, the trees are new."""
+        If features cannot keep their positions, trees start new statistics; if the targets of the first donor have a
+        very different unit, new trees are grown."""
         shape = self.donors[0].state[new.name]
         forests = [self.moved(each, new.name, shape) for each in self.donors]
         forest = forests[0]
@@ -596,7 +598,7 @@ class Merging:
         return assembled(forests)
 
     def moved(self, each: Mixed, name: str, shape: State) -> State:
-        """A forest whose features are at the places of the merged mixture, of which this one has as many."""
+        """A forest whose features have their positions in the merged mixture, of as many features as ``shape`` has."""
         to = np.full(1 + max([-1, *each.places.tolist()]), GONE, dtype=np.int32)
         to[each.places] = each.columns
         forest = dict(each.state[name])
@@ -622,7 +624,7 @@ class Merging:
         }
 
     def regression(self, each: Mixed) -> tuple[Arrays, Arrays]:
-        """The coefficients of its linear regression and their covariance, inputs and units those of the merged one."""
+        """The coefficients of its linear regression and their covariance, in the inputs and units of the merged one."""
         state, (prior, _), (ratio, shift) = each.state["combiner"]["linear"], LINEAR, self.units(each)
         n = len(state["coef"])
         here = (each.columns < n - 1) & (each.places < n - 1)
@@ -634,7 +636,7 @@ class Merging:
         return coef, covariance
 
     def stacked(self) -> State:
-        """It knows how its processes err, but the merged ones err in other ways: at first it is the mixture's mean."""
+        """The errors of the merged processes are not those it has learned: it restarts as the mixture's mean."""
         if len(self.movers) == 1:
             own: State = self.first.state["combiner"]["stack"]
             return own
@@ -646,7 +648,7 @@ class Merging:
     # Together ---------------------------------------------------------------------------------------------------------
 
     def state(self, f: Any) -> tuple[State, float]:
-        """What a mixture with as much room as this one is to be, and the error of its processes."""
+        """The merged state for a mixture with the capacity of this one, and the error of its processes."""
         rows, bases, posteriors, error = self.dictionary(f.processes.most)
         processes = {
             "points": np.arange(len(rows), dtype=np.int32),
@@ -700,7 +702,7 @@ def solved(K: Arrays, b: Arrays) -> Arrays:
 
 
 def assembled(forests: list[State]) -> State:
-    """Tree t is that of the t-th forest, in turn; they have as many features."""
+    """Tree t comes from the t-th forest, in turn; all have the same number of features."""
     parts: dict[str, list[Any]] = {name: [] for part in PARTS_OF_TREES for name in part}
     for t in range(len(forests[0]["ages"])):
         forest = forests[t % len(forests)]
@@ -719,8 +721,8 @@ def assembled(forests: list[State]) -> State:
 
 
 def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
-    """A forest whose feature at place j is at place to[j] now, with as many features as this one; its leaves begin new
-    statistics."""
+    """A forest whose feature at position j is at position to[j] now, of as many features as ``shape`` has; its leaves
+    start new statistics."""
     n, room = len(forest["low"]), len(shape["low"])
     place = np.append(np.full(n, GONE, dtype=np.int32), [GONE, LEAF]).astype(np.int32)  # [-2] and [-1] stay
     place[: min(n, len(to))] = to[:n]
@@ -736,13 +738,13 @@ def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
 
 
 def _moments(numbers: Any) -> Moments:
-    """Of what ``NUMBERS`` names."""
+    """The moments in the values that ``NUMBERS`` names."""
     known, mean, variance, *_ = numbers
     return Moments(known, mean, variance, MEMORY)
 
 
 def _numbers(moments: Moments) -> tuple[float, ...]:
-    """The way back; a new block of values begins."""
+    """The inverse of ``_moments``; a new block of values begins."""
     known = float(round(moments.count)), moments.mean, moments.variance
     return *known, *[0.0] * (len(NUMBERS) - len(known))
 
@@ -752,7 +754,7 @@ def _deviation(target: Moments) -> float:
 
 
 def _halvings(samples: float, steps: int) -> float:
-    """What is left of sums over these samples after so many more: they are halved where 2 MEMORY are full."""
+    """The share of sums over these samples left after ``steps`` more: sums are halved at 2 MEMORY samples."""
     kept = 1.0
     while samples + steps > 2.0 * MEMORY:
         steps -= math.ceil(2.0 * MEMORY - samples)
@@ -761,9 +763,9 @@ def _halvings(samples: float, steps: int) -> float:
 
 
 def merged(shards: Shards) -> tuple[Any, float]:
-    """The mixture of all of them."""
+    """The merged mixture."""
     model = shards.new()
-    if issubclass(type(model), PredictiveClassifier):  # with a budget for each label, the room is that of all of them
+    if issubclass(type(model), PredictiveClassifier):  # the budget is per label: room for all of them
         while model._f.n_classes < shards.models[0]._f.n_classes:
             model._f.add_class()
     state, error = Merging(shards).state(model._f)

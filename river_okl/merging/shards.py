@@ -54,7 +54,7 @@ class Shards:
         return found
 
     def total(self, of: Callable[[Any], Any]) -> Any:
-        """Of what is counted along a stream: that of the start and what each has added."""
+        """The total of a count along the stream: that of the start plus what each has added."""
         first = of(self.start)
         sum_ = first + sum(e * (of(model) - first) for e, model in zip(self.evidence, self.models, strict=True))
         return round(sum_) if isinstance(first, int) else float(sum_)
@@ -64,12 +64,12 @@ class Shards:
         return sum(share * of(model) for share, model in zip(self.shares, self.models, strict=True))
 
     def of(self, part: Callable[[Any], Any]) -> Shards:
-        """The same of a part of each."""
+        """The shards of one part of each model."""
         weights = None if self.weights is None else list(self.weights)
         return Shards([part(model) for model in self.models], part(self.start), weights, self.budget)
 
     def new(self) -> Any:
-        """A model as they were before they learned, with the budget that was asked for."""
+        """A new model with their parameters, and with the requested budget."""
         model = self.models[0]
         own = "budget" in model._get_params()
         return model.clone({"budget": self.budget} if own and self.budget is not None else None)
@@ -105,7 +105,7 @@ def not_from_start(i: int, why: str) -> ValueError:
 
 
 def gathered(models: Iterable[Any], weights: Iterable[float] | None, budget: int | None, start: Any) -> Shards:
-    """Models that belong together, or an error that names what does not."""
+    """Models that can be merged, or an error that names what cannot."""
     found = [copy.deepcopy(model) for model in models]  # each between two samples, if other threads learn it meanwhile
     if not found:
         raise ValueError("there are no models to merge")
@@ -136,7 +136,7 @@ def _checked(weights: Iterable[float] | None, n: int) -> list[float] | None:
 
 
 def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
-    """Two objects of one class that were made alike, or an error that names the difference."""
+    """Check that two objects have the same class and parameters; the error names the difference."""
     if type(a) is not type(b):
         raise TypeError(f"{name_b} is {kind_of(b)} and {name_a} {kind_of(a)}; only models of one class merge")
     mine, other = _made_with(a), _made_with(b)
@@ -149,7 +149,7 @@ def check_same(a: Any, b: Any, name_a: str, name_b: str) -> None:
 
 
 def _made_with(thing: Any) -> dict[str, Any]:
-    """What has to be the same; parts are compared when they are merged."""
+    """What must be the same; parts are compared when they are merged."""
     if isinstance(thing, compose.Pipeline):
         return {"steps": list(thing.steps)}
     if isinstance(thing, compose.TransformerUnion):

@@ -17,12 +17,12 @@ Arrays = NDArray[np.float64]
 
 Positions = NDArray[np.int64]
 
-SPARSE_BELOW = 20  # a matrix with fewer than one in so many cells filled is sparse
+SPARSE_BELOW = 20  # a matrix is sparse if fewer than one cell in this many is filled
 BLOCK = 2**15  # numbers of a Gram matrix that are computed together
 
 
 class Means(Protocol):
-    """What a γ comes from that is left to the stream."""
+    """The means that determine a γ taken from the stream."""
 
     mean_distance: float
     mean_square: float
@@ -39,7 +39,7 @@ class Space:
 
     @classmethod
     def with_points(cls, points: list[dict[Hashable, float]], terms: Any) -> Space:
-        """That of points as the models give them."""
+        """The space of points in the form in which models store them."""
         names = {name: j for j, name in enumerate(dict.fromkeys(name for z in points for name in z))}
         where = np.array([(i, names[name]) for i, z in enumerate(points) for name in z], dtype=np.int64).reshape(-1, 2)
         values = np.array([value for z in points for value in z.values()], dtype=np.float64)
@@ -58,14 +58,14 @@ class Space:
     def sums(
         self, kernel: Means, weights: Arrays | None, rows: Positions, columns: Positions, coefficients: Arrays
     ) -> Arrays:
-        """The same times coefficients of those, without the matrix."""
+        """``gram`` times coefficients of those points, without storing the matrix."""
         found: Arrays = np.empty((len(rows), coefficients.shape[1]))
         for at, block in self.blocks(kernel, weights, rows, columns):
             found[at] = block @ coefficients
         return found
 
     def same(self, rows: Positions, columns: Positions) -> tuple[Positions, Positions]:
-        """Where these points are those."""
+        """Which pairs of these points and those are equal."""
         self.at[columns] = np.arange(len(columns))
         at = self.at[rows]
         self.at[columns] = -1
@@ -94,10 +94,10 @@ class Space:
 
 
 def joined(states: list[dict[str, Any]], at: dict[Hashable, int]) -> tuple[Any, list[Positions], Positions]:
-    """The points of several models as a matrix with these columns, where each has its own, and what equals what.
+    """The points of several models as a matrix with these columns, the rows of each model, and duplicates.
 
     Equal points are one row; a point that one model has twice has two, the n-th copy in one being the n-th in another.
-    What equals what: of every row the first with the same content.
+    Duplicates: for every row, the first one with the same content.
     """
     offsets = np.cumsum([0, *(len(state["birth"]) for state in states)])
     rows = [state["owners"] + offset for state, offset in zip(states, offsets, strict=False)]

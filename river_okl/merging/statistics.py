@@ -1,4 +1,4 @@
-"""What models count along a stream, of several streams together: means and variances, bandwidths, calibration."""
+"""Statistics along a stream, pooled over several streams: means and variances, bandwidths, calibration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from river_okl.merging.shards import Shards, not_from_start
 
 @dataclasses.dataclass
 class Moments:
-    """How many values, their mean and variance; after ``memory`` values older ones are forgotten exponentially."""
+    """Count, mean and variance of values; after ``memory`` of them older ones are forgotten exponentially."""
 
     count: float = 0.0
     mean: float = 0.0
@@ -21,7 +21,7 @@ class Moments:
     memory: float = math.inf
 
     def kept(self, k: float) -> float:
-        """How much of the mean is still that of these values after k more."""
+        """The weight that these values still have in the mean after k more."""
         if k <= 0.0:
             return 1.0
         if self.count <= 0.0:
@@ -32,7 +32,7 @@ class Moments:
         return share * (1.0 - 1.0 / self.memory) ** beyond if beyond > 0.0 else share
 
     def after(self, streams: list[tuple[float, Moments]]) -> Moments:
-        """What these values become when several streams went on from them: their ends, with a weight for each."""
+        """These moments continued by several streams, given their final moments, with a weight for each."""
         total = mean = square = 0.0
         centre = self.mean if self.count > 0.0 or not streams else streams[0][1].mean  # squares are taken from here
         for weight, end in streams:
@@ -61,7 +61,7 @@ COUNTED = ("seen", "sum_squares", "sum_distances")  # in the state of a kernel: 
 
 
 def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> dict[str, Any]:
-    """The state of a kernel whose bandwidth is taken from all streams together."""
+    """The state of a kernel whose bandwidth is estimated from all streams together."""
     states: list[dict[str, Any]] = [kernel_of(model).state() for model in shards.models]
     first: dict[str, Any] = kernel_of(shards.start).state()
     for i, state in enumerate(states):

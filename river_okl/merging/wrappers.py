@@ -1,4 +1,4 @@
-"""River's pipelines, unions and transformers around models: each merges by itself, counts as if of one stream."""
+"""River's pipelines, unions and transformers around models: each is merged on its own, as if from one stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Merge = Callable[[Shards], tuple[Any, float]]
 
 
 def merged(shards: Shards, merge: Merge) -> tuple[Any, float]:
-    """A pipeline or scaler of all of them; ``merge`` knows what to do with other models."""
+    """The merged pipeline or scaler; other models are left to ``merge``."""
     first = shards.models[0]
     if isinstance(first, compose.Pipeline):
         return _pipeline(shards, merge)
@@ -30,7 +30,7 @@ def merged(shards: Shards, merge: Merge) -> tuple[Any, float]:
         if type(first) is cls:
             return rule(shards), 0.0
     if isinstance(first, KernelEstimator):
-        raise TypeError(f"{type(first).__name__} does not merge: of river_okl, classifiers and regressors do")
+        raise TypeError(f"{type(first).__name__} does not merge: only classifiers and regressors of river_okl do")
     raise TypeError(
         f"{type(first).__name__} does not merge: it is neither a classifier or regressor of river_okl nor one of "
         f"River's Pipeline, TransformerUnion, TargetStandardScaler, {', '.join(cls.__name__ for cls in TRANSFORMERS)}"
@@ -91,7 +91,9 @@ def _joined(shards: Shards, of: Callable[[Any], Moments]) -> Moments:
 def _scaler(shards: Shards) -> preprocessing.StandardScaler:
     found: preprocessing.StandardScaler = copy.deepcopy(shards.models[0])
     if found.window_size is not None:
-        raise TypeError(f"StandardScaler(window_size={found.window_size}) does not merge: its window is of one stream")
+        raise TypeError(
+            f"StandardScaler(window_size={found.window_size}) does not merge: its window covers one stream only"
+        )
     for name in dict.fromkeys(name for scaler in shards.models for name in scaler.counts):
 
         def of(scaler: Any, name: Any = name) -> Moments:
@@ -106,7 +108,7 @@ def _scaler(shards: Shards) -> preprocessing.StandardScaler:
 
 
 def _unchanged(shards: Shards) -> Any:
-    """Of what learns nothing."""
+    """Transformers that learn nothing."""
     return copy.deepcopy(shards.models[0])
 
 
@@ -120,7 +122,7 @@ def _hasher(shards: Shards) -> Any:
 
 
 def _encoder(shards: Shards) -> Any:
-    """It knows every value that one of them has seen."""
+    """An encoder that knows every value any of them has seen."""
     found = copy.deepcopy(shards.models[0])
     if found.categories is None:
         for encoder in shards.models[1:]:
@@ -135,7 +137,7 @@ def _extremes(shards: Shards) -> Any:
     found = copy.deepcopy(shards.models[0])
     if found.window_size is not None:
         raise TypeError(
-            f"{type(found).__name__}(window_size={found.window_size}) does not merge: its window is of one stream"
+            f"{type(found).__name__}(window_size={found.window_size}) does not merge: its window covers one stream only"
         )
     for attribute, values in vars(found).items():
         if isinstance(values, dict):
@@ -172,7 +174,7 @@ def _groups(shards: Shards) -> Any:
 
 
 def _statistic(shards: Shards, owner: str) -> Any:
-    """One of River's statistics of all that they have seen."""
+    """One of River's statistics, of all values that any of them has seen."""
     found = copy.deepcopy(shards.models[0])
     if type(found) is stats.Mean:
         return _mean(shards, lambda mean: mean)
@@ -191,7 +193,7 @@ def _statistic(shards: Shards, owner: str) -> Any:
         for value in dict.fromkeys(value for each in shards.models for value in each.counts):
             found.counts[value] = shards.total(lambda each: each.counts.get(value, 0))  # noqa: B023
     elif type(found) is not Constant:
-        raise TypeError(f"{owner} with {kind_of(found)} does not merge: it is of one stream")
+        raise TypeError(f"{owner} with {kind_of(found)} does not merge: it describes one stream only")
     return found
 
 

@@ -1,12 +1,12 @@
-"""Resident memory over 10^6 samples, for every class in all its modes: flat, or something leaks.
+"""Resident memory over 10^6 samples, for every class in all its modes: it must not grow.
 
-Resident memory in MB. New features come and go all the time. Every 100 samples there are rejected ones: a NaN, a
-weight and a target or label that are none, a feature whose value and one whose name raises, and for classes with a
-loss a loss that raises. Every 2,000 samples there are a clone, a copy, a pickle and a checkpoint of the model, each
-dropped; a model without a bound is dropped itself every 1,000 and starts again. Where the samples take longer than
-the seconds (of the processor; a third of them for modes other than the defaults), fewer are run.
+Resident memory in MB. New features come and go all the time. Every 100 samples some are rejected: a NaN, an invalid
+weight, an invalid target or label, a feature whose value and one whose name raises, and for classes with a loss a loss
+that raises. Every 2,000 samples the model is cloned, copied, pickled and saved, and each result dropped; a model
+without a bound is itself dropped every 1,000 samples and starts again. If the samples take longer than the seconds (of
+processor time; a third of them for modes other than the defaults), fewer are run.
 
-What counts is the growth from the middle to the end, after a collection of garbage and `malloc_trim`: caches and the
+What counts is the growth from the middle to the end, after garbage collection and `malloc_trim`: caches and the
 allocator's pools are full by then, and 8 bytes lost per sample would be 4 MB.
 """
 

@@ -1,8 +1,8 @@
-"""River's meter over 10^6 samples of the mixtures: bounded in kB, and it stays where it is.
+"""River's meter over 10^6 samples of the mixtures: bounded in kB, and constant in the end.
 
-20 features, two labels or a target; the concept is a random tree of 64 leaves over all features, which is drawn anew
-every 150,000 samples, with a twentieth of the labels flipped. Each sample is predicted, then learned. kB by River's
-meter, and the growth of the resident memory in KB from 500,000 samples to the end.
+20 features, two labels or a target; the concept is a random tree of 64 leaves over all features, redrawn every 150,000
+samples, with 5 % of the labels flipped. Each sample is predicted, then learned. The table has kB by River's meter, and
+the growth of the resident memory in KB from 500,000 samples to the end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A long life of a posterior: 10^7 samples through Gaussian processes, mean and variance against extended precision.
 
-The target drifts.  Ten times in the run K is computed anew from the points, and mean and variance of probes from K, the
+The target drifts.  Ten times in the run K is recomputed from the points, and mean and variance of probes from K, the
 means μ and the covariance S at the points, in NumPy's longdouble.  For the mixtures, `_check`: every K⁻¹ against its K.
 """
 

@@ -1,19 +1,18 @@
 """A long life: 10^7 samples through every class with a bound, its scores compared with sums in extended precision.
 
-Every mode of every class that has a bound, with 30 support vectors and three features, on a million samples again and
-again, in which the target drifts. Where the samples take longer than the seconds (of the processor; a fifth of them
-for modes other than the defaults), fewer are run. Classes without a bound that average their past run for the seconds
-of a mode. Ten times in the run, in NumPy's longdouble:
+Every mode of every class that has a bound, with 30 support vectors and three features, on a million samples with a
+drifting target, repeated. If the samples take longer than the seconds (of processor time; a fifth of them for modes
+other than the defaults), fewer are run. Classes without a bound that average their past run for the seconds of a mode.
+Ten times in the run, in NumPy's longdouble:
 
-* the scores of fixed probes again from the public support vectors (FOGD: from its weights; POMDR: with the hints from
-  the samples of the stream itself; averages: from when each support vector came, or from a twin that does not
-  average);
-* the norm, and f at the support vectors where the expansion keeps that;
-* the inverse Gram times K, less the identity, and how far K d is from k for the probes, which is what algorithms use;
+* the scores of fixed probes, from the public support vectors (FOGD: from its weights; POMDR: with the hints from the
+  samples of the stream itself; averages: from the time of each support vector, or from a copy that does not average);
+* the norm, and f at the support vectors if the expansion stores it;
+* K⁻¹K - I, and K d - k for the probes, which is what the algorithms use;
 * the factor that all coefficients share, and `_check`, all of the core's invariants.
 
-The table has the worst of all. Errors of scores are absolute, and relative to Σ|α_i κ(z_i, x)|, those of ‖f‖² and of
-the kept f(z_i) relative in the same way; the scale is the range of the common factor of the coefficients.
+The table has the largest errors. Those of scores are absolute, and relative to Σ|α_i κ(z_i, x)|, those of ‖f‖² and of
+the stored f(z_i) relative in the same way; the scale is the range of the common factor of the coefficients.
 """
 
 from __future__ import annotations

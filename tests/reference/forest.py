@@ -87,12 +87,13 @@ class Forest:
     def layout(self, places, n_classes):
         head = 8 + (0 if self.regression else up(n_classes, LANES))
         each = 3 + BINS * (2 if self.regression else n_classes)
-        fit = max(0, self.bytes // (16 * self.n_trees) - head) // each // LANES * LANES
+        size = self.bytes * min(8, max(2, n_classes)) // 2
+        fit = max(0, size // (16 * self.n_trees) - head) // each // LANES * LANES
         if fit == 0:
             return places + 1, 0, 0
         group = max(self.one_in, -(-places // fit))
         m = up(-(-places // group), LANES)
-        return group, m, min(self.learning, self.bytes // (4 * up(head + each * m, 16) * self.n_trees)) if m else 0
+        return group, m, min(self.learning, size // (4 * up(head + each * m, 16) * self.n_trees)) if m else 0
 
     def relayout(self, places, n_classes):
         group, m, share = self.layout(places, n_classes)

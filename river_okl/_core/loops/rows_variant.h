@@ -250,19 +250,18 @@ static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
 static void NAME(common_row)(const Program *k, const double *row, int is_distance, const double *sq, vec xs,
                              Py_ssize_t n, double *out) {
     const vec weight = SET(k->terms[0].weight), gamma = SET(-k->factors[0].gamma), zero = SET(0.0), two = SET(2.0);
-    if (is_distance)
-        for (Py_ssize_t i = 0; i < n; i += W) *(vec *)(out + i) = weight * NAME(exp)(gamma * *(const vec *)(row + i));
-    else
-        for (Py_ssize_t i = 0; i < n; i += W) {
-            const vec distance = xs + *(const vec *)(sq + i) - two * *(const vec *)(row + i);
-            *(vec *)(out + i) = weight * NAME(exp)(gamma * AT_LEAST(distance, zero));
-        }
-    if (k->n_terms == 1) return;
-    const vec scale = SET(k->factors[1].gamma), coef0 = SET(k->factors[1].coef0), linear = SET(k->terms[1].weight);
+    const int two_terms = k->n_terms == 2;
+    const vec scale = SET(two_terms ? k->factors[1].gamma : 0.0), coef0 = SET(two_terms ? k->factors[1].coef0 : 0.0);
+    const vec linear = SET(two_terms ? k->terms[1].weight : 0.0);
     for (Py_ssize_t i = 0; i < n; i += W) {
-        vec dot = *(const vec *)(row + i);
-        if (is_distance) dot = SET(0.5) * (xs + *(const vec *)(sq + i) - dot);
-        *(vec *)(out + i) += linear * (scale * dot + coef0);
+        vec distance = *(const vec *)(row + i), dot = distance;
+        if (!is_distance)
+            distance = AT_LEAST(xs + *(const vec *)(sq + i) - two * dot, zero);
+        else if (two_terms)
+            dot = SET(0.5) * (xs + *(const vec *)(sq + i) - distance);
+        vec value = weight * NAME(exp)(gamma * distance);
+        if (two_terms) value += linear * (scale * dot + coef0);
+        *(vec *)(out + i) = value;
     }
 }
 

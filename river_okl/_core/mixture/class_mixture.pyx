@@ -19,7 +19,7 @@ cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or judged
 cdef double CONFIDENT = 0.7         # a label that had this probability was predicted confidently
 cdef double MOST_WEIGHT = 10.0      # of a sample, for the experts without a bound of their own and the mixture weights
-cdef double LATEST = 0.4            # of the points beside the dictionary are the latest samples
+cdef double LATEST = 0.4            # share of the points outside the dictionary that are for the latest samples
 FORESTS = (3, 1), (4, 2)            # trees, and of how many features one is a candidate
 cdef double newcomer = NEWCOMER
 cdef Py_ssize_t largest_budget = LARGEST_BUDGET
@@ -176,7 +176,7 @@ cdef class ClassMixture(Mixture):
         classes = state["n_classes"]
         if type(classes) is not int or not 2 <= classes <= 2**20:
             raise ValueError(f"a mixture of {classes!r} classes")
-        # so many numbers must have come before there is room for them
+        # the state must contain this many numbers before room for them is allocated
         if classes > 2 and len(state["linear"]["bias"]) != classes:
             raise ValueError(f"the experts of a mixture do not match its {classes} classes")
         if any([state[forest.name]["n_classes"] != classes for forest in self.forests]):

@@ -34,7 +34,7 @@ cdef class Ridge(Owner):
     """Bayesian linear regression, by recursive least squares: coefficients of at most ``most`` inputs and their
     covariance.
 
-    At first that is ``prior``; it grows by ``drift`` a step as long as it is smaller, so that it goes on learning.
+    That starts as ``prior`` and grows by ``drift`` a step while it is smaller, so that learning never stops.
     """
 
     def __init__(self, Py_ssize_t most, double prior, double drift):
@@ -93,7 +93,7 @@ cdef class Ridge(Owner):
         }
 
     def restore(self, dict state):
-        """Go on from a state, every number of which is checked: it may come from anywhere."""
+        """Restore a state. Every number is checked: the state may come from an untrusted file."""
         cdef Py_ssize_t i
         coef = checked_numbers("the coefficients of a linear regression", state["coef"], (self.room,))
         covariance = symmetric(state["covariance"], self.room) / self.prior

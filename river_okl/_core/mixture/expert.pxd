@@ -16,7 +16,7 @@ cdef struct Outcome:
 
 cdef class Expert(Owner):
     cdef readonly str name
-    cdef readonly Py_ssize_t rows       # its predictions: so many of the mixture's; 0: it only learns
+    cdef readonly Py_ssize_t rows       # how many of the mixture's predictions are its own; 0: it only learns
     cdef Py_ssize_t first               # of these
     cdef bint joins                     # whether it wants the sample that it has learned as a point
 

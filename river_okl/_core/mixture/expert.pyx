@@ -1,10 +1,10 @@
-"""What a mixture asks of an expert; an expert says only what differs from doing nothing.
+"""The interface of an expert; an expert overrides only what it needs.
 
 A new expert is a class with ``ask``, ``learn``, ``names``, ``state`` and ``restore`` in a file of its own, which a
-mixture lists among its experts.  How it merges is said in ``merging/mixture.py``, under its name.
+mixture lists among its experts.  ``merging/mixture.py`` has a method of its name that merges it.
 
-A step of the mixture is prepared, then committed: what ``reserve_...`` does may raise and changes no prediction; what
-is ``noexcept`` may not raise and finds all the room that it needs.
+A step of the mixture is prepared, then committed: ``reserve_...`` may raise and change no prediction; ``noexcept``
+methods may not raise and have all the room that they need.
 """
 
 
@@ -28,7 +28,7 @@ cdef class Expert(Owner):
         return 0
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
-        """Room for so many features, and for whatever else one sample may bring."""
+        """Room for features at this many places, and for anything else that a sample may add."""
         return 0
 
     cdef int reserve_class(self) except -1:

@@ -25,7 +25,7 @@ cdef class Mixture(Owner):
     cdef tuple holders                      # those that hold points, in the order in which they evict
     cdef readonly Py_ssize_t n_classes      # 1: a target
     cdef Py_ssize_t rows                    # predictions
-    cdef Py_ssize_t n_weighted              # the first so many of them have mixture weights
+    cdef Py_ssize_t n_weighted              # how many of them, the first ones, have mixture weights
     cdef double *log_weight                 # [n_weighted]
     cdef double *weight
     cdef double among[PROCESSES]            # weights of the processes among themselves
@@ -34,8 +34,8 @@ cdef class Mixture(Owner):
     cdef readonly int64_t seen
     cdef int64_t next_update
     cdef int updates
-    cdef int64_t early                      # before so many samples only bandwidths follow the stream, ...
-    cdef int64_t growth                     # ... then all does whenever the stream has grown by one part in so many
+    cdef int64_t early                      # before this many samples only bandwidths are updated, ...
+    cdef int64_t growth                     # ... then everything is, whenever the stream has grown by 1 / growth
 
     # for benchmarks.ablation alone; never pickled
     cdef readonly tuple silenced            # parts of names
@@ -43,7 +43,7 @@ cdef class Mixture(Owner):
     # scratch: the last sample; never pickled
     cdef Sample samples[2]
     cdef int last
-    cdef public bint memo                   # tests switch it off
+    cdef public bint memo                   # tests disable it
     cdef bint untidy                        # ``tidy`` is owed
     cdef bint fresh                         # the predictions are of that sample and today's model
     cdef Py_ssize_t encoded                 # items that the sample came with; centred features that it lacks follow

@@ -94,7 +94,7 @@ cdef class Mixture(Owner):
         free_sample(&self.samples[1])
 
     def __sizeof__(self):
-        # River's meter goes on to the parts by itself
+        # River's meter adds the parts itself
         return Owner.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
 
     def __reduce__(self):
@@ -104,7 +104,7 @@ cdef class Mixture(Owner):
         self.restore(state)
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
-        """Room for predictions of so many classes, also of an expert that begins with one of them."""
+        """Room for predictions of ``n_classes`` classes, also by experts that start with one of them."""
         cdef Py_ssize_t rows = sum([max(1, expert.rows) for expert in self.experts])
         self.p = self.doubles(self.p, 0, rows * n_classes)
         if self.log_weight == NULL:
@@ -262,7 +262,7 @@ cdef class Mixture(Owner):
             self.update()
 
     cdef int tidy(self) except -1:
-        """Drop features that are no longer needed.  If this raises, the next step does it first, or ``state``."""
+        """Drop features that are no longer needed.  If this raises, the next step or ``state`` repeats it."""
         self.points.forget_emptied()
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
@@ -569,7 +569,7 @@ cdef class Mixture(Owner):
         self.fresh = False
 
     cdef int divide(self, Py_ssize_t latest) except -1:
-        """So many of the points beside the dictionary are for the latest samples."""
+        """Reserve ``latest`` of the points outside the dictionary for the latest samples."""
         return self.neighbours.keep(latest)
 
     def permuted(self, list order):

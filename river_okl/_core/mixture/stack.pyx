@@ -40,7 +40,7 @@ cdef class Stack(Expert):
         self.restart()
 
     cdef int reserve_inputs(self, Py_ssize_t n) except -1:
-        """Room to restart with so many inputs."""
+        """Room to restart with ``n`` inputs."""
         self.next_n = n
         self.next_covariance = self.doubles(NULL, 0, n * n)
         self.next_numbers = self.doubles(NULL, 0, 5 * n)
@@ -92,7 +92,7 @@ cdef class Stack(Expert):
         else:
             self.learn_many(c, y.counts, own)
         for i in range(self.n):
-            self.covariance[i * self.n + i] += 1e-5  # so that it goes on learning
+            self.covariance[i * self.n + i] += 1e-5  # so that learning never stops
         return False
 
     cdef void ask_two(self, double *p, const double *weight) noexcept:

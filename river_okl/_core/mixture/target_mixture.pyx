@@ -1,5 +1,5 @@
-"""The mixture of ``OKLRegressor``: the Gaussian processes weighted by the density that they gave the target, and the
-combiner's regressions beside them."""
+"""The mixture of ``OKLRegressor``: the Gaussian processes, weighted by their likelihood of the target, and the
+combiner's regressions."""
 
 from libc.math cimport exp, fabs, fmax, fmin, isfinite, log, sqrt
 
@@ -19,7 +19,7 @@ from river_okl._core.scaler import NUMBERS
 
 cdef double DISCOUNT = 0.99
 # One tree has all of the forest's memory, as it needs more of it for a leaf; with two it learns Mv slower, and
-# elsewhere a second one adds nothing to the stack.
+# on other streams a second one adds nothing to the stack.
 cdef int TREES = 1
 
 
