@@ -17,6 +17,7 @@ from river.datasets import synth
 import river_okl
 from river_okl._core.mixture import processes
 from tests import streams
+from tests.reference.okl import EXPERTS
 
 
 def accuracy(model, stream):
@@ -169,7 +170,7 @@ def test_experts_and_weights():
     for x, y in datasets.Phishing().take(300):
         model.learn_one(x, y)
     assert sum(model.experts.values()) == pytest.approx(1.0)
-    assert len(model.experts) == 14 and "stack" in model.experts
+    assert len(model.experts) == EXPERTS + 1 and "stack" in model.experts
     assert {"forest(3 trees, all features)", "forest(4 trees, half of the features)"} < model.experts.keys()
     assert set(model.feature_weights) == set(x)
     assert all(
