@@ -71,6 +71,7 @@ class AVPClassifier(KernelClassifier):
 
     _multiclass = True
     _merging = {"_mistakes": "sum"}
+    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -96,10 +97,6 @@ class AVPClassifier(KernelClassifier):
         super().__init__(kernel, norm=radius < math.inf)
         self._t = 0
         self._mistakes = 0
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         margin = y * p
@@ -165,6 +162,7 @@ class AhpatronClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -190,10 +188,6 @@ class AhpatronClassifier(KernelClassifier):
         self._t = 0
         if not isinstance(learning_rate, optim.base.Scheduler):
             _check_aggressiveness(epsilon, self._rate())
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         margin = y * p

@@ -50,6 +50,7 @@ class ALMAClassifier(KernelClassifier):
 
     _multiclass = True
     _merging = {"_k": "sum"}
+    _mutable_attributes = {"alpha", "B", "C"}
 
     def __init__(self, kernel: Kernel | None = None, *, alpha: float = 0.9, B: float | None = None, C: float = 2**0.5):
         check_positive("alpha", alpha)
@@ -62,10 +63,6 @@ class ALMAClassifier(KernelClassifier):
         self.C = C
         super().__init__(kernel, norm=True)
         self._k = 1  # the number of the next update
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"alpha", "B", "C"}
 
     def _check_state(self) -> None:
         super()._check_state()

@@ -24,6 +24,8 @@ from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 class BOGD(KernelModel):
     """BOGD and BOGD++, for both tasks."""
 
+    _mutable_attributes = {"learning_rate", "l2", "max_coef"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -51,10 +53,6 @@ class BOGD(KernelModel):
         self._set_loss(loss)
         self._rng = check_seed(seed)
         self._t = 0
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate", "l2", "max_coef"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)

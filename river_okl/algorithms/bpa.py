@@ -34,6 +34,7 @@ class BPA(KernelModel):
     """Algorithm 1 for both tasks."""
 
     _merging = {"_neighbours": "new"}
+    _mutable_attributes = {"C"}
 
     def __init__(
         self,
@@ -54,10 +55,6 @@ class BPA(KernelModel):
             super().__init__(kernel, budget=budget)
         self._neighbours = _Neighbours() if maintenance == "nearest" else None
         self._t = 0
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"C"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)
@@ -255,6 +252,8 @@ class BPARegressor(BPA, KernelRegressor):
 
     """
 
+    _mutable_attributes = {"C", "eps"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -267,7 +266,3 @@ class BPARegressor(BPA, KernelRegressor):
         check_positive("eps", eps, zero=True)
         self.eps = eps
         super().__init__(kernel, budget=budget, C=C, maintenance=maintenance)
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"C", "eps"}

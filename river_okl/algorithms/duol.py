@@ -59,16 +59,14 @@ class DUOLClassifier(KernelClassifier):
 
     """
 
+    _mutable_attributes = {"C"}
+
     def __init__(self, kernel: Kernel | None = None, *, C: float = 1.0, rho: float = 0.0):
         check_positive("C", C)
         check_positive("rho", rho, zero=True)
         self.C = C
         self.rho = rho
         super().__init__(kernel, values=True)
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"C"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss = 1.0 - y * p
@@ -125,6 +123,8 @@ class BDUOLClassifier(KernelClassifier):
 
     """
 
+    _mutable_attributes = {"C"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -142,10 +142,6 @@ class BDUOLClassifier(KernelClassifier):
         self.rho = rho
         self.maintenance = maintenance
         super().__init__(kernel, budget=budget, values=True, inverse=maintenance in ("projection", "approximate"))
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"C"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss = 1.0 - y * p

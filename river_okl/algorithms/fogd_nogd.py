@@ -24,6 +24,7 @@ class FOGD(KernelModel):
     """Fourier online gradient descent for both tasks."""
 
     _make = FourierExpansion
+    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -44,10 +45,6 @@ class FOGD(KernelModel):
         self._set_loss(loss)
         self._t = 0
 
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate"}
-
     def _step(self, f: FourierExpansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
@@ -62,6 +59,7 @@ class NOGD(KernelModel):
     """Nyström online gradient descent for both tasks."""
 
     _merging = dict.fromkeys(("_basis", "_w", "_gammas"), "new")
+    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -87,10 +85,6 @@ class NOGD(KernelModel):
         self._w = np.zeros(0)
         self._gammas: tuple[float, ...] = ()  # of the kernel when the basis was made
         self._t = 0
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)

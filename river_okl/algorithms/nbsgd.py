@@ -257,6 +257,8 @@ def _swap_remove(keys: list[int], positions: dict[int, int], i: int) -> None:
 class NBSGD(SuffixAverage, SGD):
     """Algorithm 3."""
 
+    _mutable_attributes = {"beta"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -289,10 +291,6 @@ class NBSGD(SuffixAverage, SGD):
         if suffix:
             self._check_suffix()
             self._start_average()
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"beta"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if not self.suffix:

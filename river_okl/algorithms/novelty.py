@@ -77,6 +77,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     """
 
     _merging = {"_rho": "mean", "_weight": "sum"}
+    _mutable_attributes = {"nu", "learning_rate"}
 
     def __init__(
         self,
@@ -95,10 +96,6 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
         self._rho = 0.0
         self._t = 0
         self._weight = 0.0  # of the samples learned
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"nu", "learning_rate"}
 
     def _check_state(self) -> None:
         super()._check_state()

@@ -13,6 +13,8 @@ from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 class OGD(KernelModel):
     """NORMA for both tasks."""
 
+    _mutable_attributes = {"learning_rate", "l2"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -28,10 +30,6 @@ class OGD(KernelModel):
         super().__init__(kernel)
         self._set_loss(loss)
         self._t = 0
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate", "l2"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)

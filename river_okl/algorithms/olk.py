@@ -27,6 +27,8 @@ from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
 class OLK(KernelModel):
     """Algorithm 1 for both tasks."""
 
+    _mutable_attributes = {"learning_rate"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -45,10 +47,6 @@ class OLK(KernelModel):
         self._set_loss(loss)
         self._t = 0
 
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate"}
-
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
@@ -61,6 +59,8 @@ class OLK(KernelModel):
 
 class OLRU(KernelModel):
     """Algorithm 2 for both tasks."""
+
+    _mutable_attributes = {"learning_rate", "c"}
 
     def __init__(
         self,
@@ -89,10 +89,6 @@ class OLRU(KernelModel):
         self._rng = check_seed(seed)
         self._t = 0
 
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate", "c"}
-
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)
         self._t += 1
@@ -108,6 +104,8 @@ class OLRU(KernelModel):
 
 class OLRD(KernelModel):
     """Algorithm 3 for both tasks."""
+
+    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -143,10 +141,6 @@ class OLRD(KernelModel):
         self._set_loss(loss)
         self._rng = check_seed(seed)
         self._t = 0
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)

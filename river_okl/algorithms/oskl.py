@@ -59,6 +59,7 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
     _multiclass = True
 
     _default_loss = optim.losses.Log()
+    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -81,10 +82,6 @@ class OSKLClassifier(AveragedExpansion, KernelClassifier):
         self._set_loss(loss)
         self._rng = check_seed(seed)
         self._t = 0
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         g = w * self._derivative(y, p)

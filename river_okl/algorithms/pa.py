@@ -52,6 +52,7 @@ class KernelPAClassifier(KernelClassifier):
     """
 
     _multiclass = True
+    _mutable_attributes = {"C"}
 
     def __init__(self, kernel: Kernel | None = None, *, C: float = 1.0, mode: int = 1):
         check_positive("C", C)
@@ -59,10 +60,6 @@ class KernelPAClassifier(KernelClassifier):
         self.C = C
         self.mode = mode
         super().__init__(kernel)
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"C"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)
@@ -106,6 +103,8 @@ class KernelPARegressor(KernelRegressor):
 
     """
 
+    _mutable_attributes = {"C", "eps"}
+
     def __init__(self, kernel: Kernel | None = None, *, C: float = 1.0, mode: int = 1, eps: float = 0.1):
         check_positive("C", C)
         check_choice("mode", mode, (0, 1, 2))
@@ -115,10 +114,6 @@ class KernelPARegressor(KernelRegressor):
         self.eps = eps
         super().__init__(kernel)
         self._t = 0
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"C", "eps"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)

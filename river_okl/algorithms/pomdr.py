@@ -65,6 +65,7 @@ class POMDRClassifier(KernelClassifier):
 
     _alone = False
     _merging = {"_hints": "its predictions depend on the last samples of one stream"}
+    _mutable_attributes = {"radius"}
 
     def __init__(
         self,
@@ -94,10 +95,6 @@ class POMDRClassifier(KernelClassifier):
         self._sum_delta = 0.0
         self._halved = False
         self._projecting = True
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"radius"}
 
     def _check_state(self) -> None:
         super()._check_state()

@@ -65,6 +65,7 @@ class SkeGDClassifier(KernelClassifier):
 
     _multiclass = True
     _merging = {"_sketch": "its features are a random sketch of the points of one stream"}
+    _mutable_attributes = {"learning_rate"}
 
     def __init__(
         self,
@@ -92,10 +93,6 @@ class SkeGDClassifier(KernelClassifier):
         self._gammas: tuple[float, ...] = ()  # of the kernel when the basis was made
         self._t = 0
         self._errors = 0  # since the switch
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate"}
 
     @property
     def _sizes(self) -> tuple[int, int, int]:

@@ -18,6 +18,8 @@ from river_okl.model import KernelClassifier, KernelRegressor
 class SPA(AveragedExpansion):
     """Algorithm 1 for both tasks."""
 
+    _mutable_attributes = {"learning_rate", "alpha"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -44,10 +46,6 @@ class SPA(AveragedExpansion):
         super().__init__(kernel, n_outputs=2 if averaged else 1)
         self._rng = check_seed(seed)
         self._t = 0
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate", "alpha"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         loss, sign = self._suffer(y, p)
@@ -152,6 +150,8 @@ class SPARegressor(SPA, KernelRegressor):
 
     """
 
+    _mutable_attributes = {"learning_rate", "alpha", "eps"}
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -166,7 +166,3 @@ class SPARegressor(SPA, KernelRegressor):
         check_positive("eps", eps, zero=True)
         self.eps = eps
         super().__init__(kernel, learning_rate=learning_rate, alpha=alpha, beta=beta, averaged=averaged, seed=seed)
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"learning_rate", "alpha", "eps"}

@@ -84,6 +84,7 @@ class TVMClassifier(KernelClassifier):
 
     _multiclass = True
     _merging = dict.fromkeys(("_mass", "_births", "_gram", "_gammas", "_settled"), "new")
+    _mutable_attributes = {"buffer"}
 
     def __init__(
         self,
@@ -110,10 +111,6 @@ class TVMClassifier(KernelClassifier):
         self._gram = np.zeros((0, 0))  # K of the prototypes
         self._gammas: tuple[float, ...] = ()  # of the kernel when K was computed
         self._settled = True  # f is the solution for these prototypes; not if a step was interrupted
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return {"buffer"}
 
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         margin = y * (f.value() if self._settle() else p)  # if solved again, f has changed since p
