@@ -108,7 +108,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
       from 200 samples on, updated at least every 2,000 samples. A feature that separates the nearest points where the
       mixture was wrong (Relief) keeps a weight even if its slopes vanish.
     - Three of the trees split on any feature and four on half of them, drawn for each leaf; each tree weights a sample by a
-      draw from Poisson(6), and a tree whose error rises restarts. Together they take at most 1.3 MB with two labels
+      draw from Poisson(6), and a tree whose error rises restarts. Together they take at most .8 MB with two labels
       and 4 MB with many, for any number of features.
     - When a third label arrives, state carries over, except the stacked regression, which restarts.
     - The contribution of a support vector (`explain_one`) is its term in the weighted mean of the processes and the pool; the

@@ -64,10 +64,10 @@ class Tree:
 class Forest:
     """One kind of tree."""
 
-    def __init__(self, n_trees, one_in=1, size=19 << 14, regression=False, seed=1, learning=100, most_leaves=None):
+    def __init__(self, n_trees, one_in=1, size=15 << 14, regression=False, seed=1, learning=100, most_leaves=None):
         self.n_trees, self.one_in, self.bytes, self.regression, self.random = n_trees, one_in, size, regression, seed
         self.learning = learning
-        self.most_leaves = most_leaves or (500 if regression else 2000)
+        self.most_leaves = most_leaves or (500 if regression else 1000)
         self.n_classes = 1 if regression else 2
         self.places = self.seen = 0
         self.group, self.m, self.share = 1, 0, 0
@@ -87,7 +87,7 @@ class Forest:
     def layout(self, places, n_classes):
         head = 8 + (0 if self.regression else up(n_classes, LANES))
         each = 3 + BINS * (2 if self.regression else n_classes)
-        size = self.bytes * min(8, max(2, n_classes)) // 2
+        size = self.bytes * min(10, max(2, n_classes)) // 2
         fit = max(0, size // (16 * self.n_trees) - head) // each // LANES * LANES
         if fit == 0:
             return places + 1, 0, 0

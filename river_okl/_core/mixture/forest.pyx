@@ -60,12 +60,12 @@ cdef enum:
 
 
 cdef double RATE = 6.0                  # of the Poisson distribution
-cdef int32_t MOST_LEAVES = 2000         # of a tree of classes: fewer than 4,000 nodes
+cdef int32_t MOST_LEAVES = 1000         # of a tree of classes: fewer than 2,000 nodes; RandomTree has 400 in the end
 cdef int32_t MOST_TARGET_LEAVES = 500
 cdef Py_ssize_t COUNT_BYTES = 1 << 17   # of the counts of all leaves of a tree
 cdef Py_ssize_t LEARNING = 100          # leaves of a tree that have a block, at most
 # that add room; 7 on RandomTree (40,000 samples, 35 features): 62.5 % without the room of five more, 67.0 with it
-cdef Py_ssize_t MOST_CLASSES = 8
+cdef Py_ssize_t MOST_CLASSES = 10
 cdef Py_ssize_t ROOM = 4                # blocks of a tree that always fit: otherwise leaves have fewer candidates
 cdef float TEST_EVERY = 200.0           # of weight
 cdef double DELTA_LOG = math.log(1.0 / 0.01)
@@ -132,7 +132,7 @@ cdef class Forest(Expert):
     """
 
     def __cinit__(
-        self, int n_trees, *, Py_ssize_t one_in=1, Py_ssize_t bytes=19 << 14, bint regression=False, uint64_t seed=1
+        self, int n_trees, *, Py_ssize_t one_in=1, Py_ssize_t bytes=15 << 14, bint regression=False, uint64_t seed=1
     ):
         if not (0 < n_trees <= 1000 and 0 < one_in <= 1000 and 0 < bytes <= 1 << 40):
             raise ValueError(f"a forest of {n_trees} trees with one in {one_in} features and {bytes} bytes")
@@ -171,8 +171,8 @@ cdef class Forest(Expert):
         self.adopt()
 
     cdef int reserve_leaves(self, Tree *tree) except -1:
-        """Room for twice as many leaves, within the bound."""
-        cdef int32_t room = min(max(4, 2 * tree.room), self.most_leaves)
+        """Room for half as many leaves more, within the bound."""
+        cdef int32_t room = min(max(4, tree.room + tree.room // 2), self.most_leaves)
         if room <= tree.room:
             return 0
         tree.nodes = <Node *> self.resize(tree.nodes, max(0, 2 * tree.n_leaves - 1), 2 * room - 1, sizeof(Node))
