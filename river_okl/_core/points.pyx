@@ -71,7 +71,7 @@ cdef class Points(Owner):
         if most is not None and not 1 <= most <= MOST_POINTS:
             raise ValueError(f"most is {most!r}: it must be an integer from 1 to {MOST_POINTS:,}")
         if self.n_slots:
-            raise RuntimeError("Points are initialised once")
+            raise RuntimeError("Points can be initialised only once")
         self.most, self.single, self.item = most, single, 4 if single else 8
         self.limit = MOST_POINTS if most is None else most
 
@@ -207,7 +207,8 @@ cdef class Points(Owner):
             hint = "; give dict(x)" if hasattr(sample, "keys") else ""
             if hasattr(sample, "columns"):
                 hint = "; methods named ..._many take frames"
-            raise TypeError(f"a sample is a dict of features, not {shown(sample)}, a {type(sample).__name__}{hint}")
+            kind = type(sample).__name__
+            raise TypeError(f"a sample is a dict of features, not {shown(sample)} of type {kind}{hint}")
         x.size = i
         x.square = square
         return 0
@@ -322,7 +323,7 @@ cdef class Points(Owner):
         cdef Py_ssize_t i, size, posts = 0, rows = 0, before = self.n_emptied, slots
         cdef Feature *feature
         if self.n >= self.limit:
-            raise RuntimeError(f"there are {self.n} points already, the most that there may be")
+            raise RuntimeError(f"there are already {self.n} points, the maximum")
         if self.n == self.capacity:
             self.grow(self.next_capacity())
         self.refresh_slots(x)

@@ -95,7 +95,7 @@ cdef class Rows(Owner):
         similarity = self.kernel.self_similarity(x.square)
         if not fabs(similarity) <= LARGEST_SELF:
             raise ValueError(
-                f"the kernel of this sample with itself is {similarity:g}, more than {LARGEST_SELF:g}: scale the "
+                f"κ(x, x) of this sample is {similarity:g}, more than {LARGEST_SELF:g}: scale the "
                 f"features (preprocessing.StandardScaler); the largest is {max(sample.items(), key=_magnitude)}"
             )
         if self.has_sample and self.fresh and self.memo and same_sample(x, &self.samples[self.last]):

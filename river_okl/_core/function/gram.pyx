@@ -222,7 +222,7 @@ cdef class Gram(Owner):
         triangles = [checked_array(state, name, np.float64, n * (n + 1) // 2) for name in ("gram", "inverse")]
         gram = symmetric(triangles[0], n)
         if not np.allclose(gram.diagonal(), similarities, rtol=1e-9, atol=0.0):
-            raise ValueError("a Gram matrix that is not that of the points")
+            raise ValueError("the Gram matrix does not match the points")
         # no residual: dependent points have jitter
         check_inverse("an inverse Gram matrix", symmetric(triangles[1], n), gram)
         steps = checked_whole(state, "steps", 0, LARGEST_COUNT)

@@ -197,7 +197,7 @@ cdef class Posterior(Owner):
         [1, 0]."""
         cdef Py_ssize_t o, i, ld = self.basis.capacity
         if sorted(order) != list(range(max(2, self.columns))):
-            raise ValueError(f"{order} is no order of {max(2, self.columns)} classes")
+            raise ValueError(f"{order} is not a permutation of {max(2, self.columns)} classes")
         self.settle()
         if self.columns == 1:
             for i in range(self.learned.n if order[0] else 0):

@@ -304,8 +304,9 @@ cdef class Forest(Expert):
             (<Block *> (new.blocks + b * new.size)).tree = -1
             new.unowned[self.n_unowned] = <int32_t> b
             self.n_unowned += 1
-        memcpy(new.dense + 2 * new.places, self.low, min(self.places, new.places) * 4)
-        memcpy(new.dense + 3 * new.places, self.high, min(self.places, new.places) * 4)
+        if self.places:
+            memcpy(new.dense + 2 * new.places, self.low, min(self.places, new.places) * 4)
+            memcpy(new.dense + 3 * new.places, self.high, min(self.places, new.places) * 4)
         self.release(self.blocks)
         self.release(self.unowned)
         self.release(self.x)

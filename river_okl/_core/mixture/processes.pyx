@@ -171,7 +171,7 @@ cdef class Processes(Expert):
             self_similarity = kernel.self_similarity(self.distances.own[m])
             if not self_similarity <= LARGEST_SELF:
                 raise ValueError(
-                    f"the kernel of this sample with itself is more than {LARGEST_SELF:g}: scale the features"
+                    f"κ(x, x) of this sample is more than {LARGEST_SELF:g}: scale the features"
                 )
             if n:
                 loops.kernel_row(
@@ -260,7 +260,8 @@ cdef class Processes(Expert):
         cdef double *means = self.work + 2 * room
         cdef const int32_t *places = x.places
         cdef double *slope = self.slope
-        memset(slope, 0, self.columns * x.size * 8)
+        if x.size:
+            memset(slope, 0, self.columns * x.size * 8)
         for i in range(KERNELS):
             if weight[i * POSTERIORS] + weight[i * POSTERIORS + 1] < NEGLIGIBLE:
                 continue
