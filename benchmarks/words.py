@@ -1,7 +1,8 @@
 """Samples with strings and gaps: ``RIVER_DATA=... python -m benchmarks.words``.
 
 Adult, mushrooms and german credit ("?" is a gap) need the folder `words` of `RIVER_DATA`; Agrawal (its three categories
-as strings) and STAGGER are River's generators, seed 1. Test-then-train, at most 10,000 samples of each stream.
+as strings) and STAGGER are River's generators. Test-then-train, at most 10,000 samples of each stream; seed 1, and the
+order of the file. The last table is over eight seeds of each generator, or each file's order and seven random ones.
 
 `OKL` gets the raw dicts. `OKL, encoded` is the same class behind
 `(SelectType(str) | OneHotEncoder()) + SelectType(numbers)`, as is GaussianNB, which accepts no strings; the tree and
@@ -18,6 +19,7 @@ import functools
 import itertools
 import os
 import pathlib
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,18 +32,20 @@ from benchmarks import runner
 from river_okl import OKLClassifier
 
 Sample = tuple[dict[str, Any], Any]
-ROWS, SLOW_ROWS, TURN = 10_000, 5_000, 100
+ROWS, SLOW_ROWS, TURN, SEEDS = 10_000, 5_000, 100, 8
 LABELS = {"adult": "income", "mushrooms": "edibility", "german": "classification"}
 
 
-def of_file(name: str) -> Iterator[Sample]:
+def of_file(name: str, seed: int) -> Iterator[Sample]:
+    """In the order of the file for seed 1, otherwise in a random one."""
     path = pathlib.Path(os.environ.get("RIVER_DATA", "")) / "words" / f"{name}.csv"
     if not path.exists():
         return
     with open(path, newline="") as file:
-        for row in csv.DictReader(file):
-            label = row.pop(LABELS[name])
-            yield {key: value(text) for key, text in row.items()}, label
+        rows = list(csv.DictReader(file))
+    for row in rows if seed == 1 else random.Random(seed).sample(rows, len(rows)):
+        label = row.pop(LABELS[name])
+        yield {key: value(text) for key, text in row.items()}, label
 
 
 def value(text: str) -> Any:
@@ -58,21 +62,25 @@ def with_strings(generator: Any, *names: str) -> Iterator[Sample]:
         yield {k: f"{k} {v}" if k in names else v for k, v in x.items()}, y
 
 
-STREAMS: dict[str, Callable[[], Iterator[Sample]]] = {
+STREAMS: dict[str, Callable[[int], Iterator[Sample]]] = {  # by seed
     **{name: functools.partial(of_file, name) for name in LABELS},
     **{
-        f"Agrawal({i})": lambda i=i: with_strings(
-            synth.Agrawal(classification_function=i, seed=1), "elevel", "car", "zipcode"
+        f"Agrawal({i})": lambda seed, i=i: with_strings(
+            synth.Agrawal(classification_function=i, seed=seed), "elevel", "car", "zipcode"
         )
         for i in range(10)
     },
-    "STAGGER": lambda: with_strings(synth.STAGGER(seed=1), "size", "color", "shape"),
+    "STAGGER": lambda seed: with_strings(synth.STAGGER(seed=seed), "size", "color", "shape"),
 }
 
 
 @functools.cache
 def load(name: str) -> list[Sample]:
-    return list(itertools.islice(STREAMS[name](), ROWS))
+    return drawn(name, 1)
+
+
+def drawn(name: str, seed: int) -> list[Sample]:
+    return list(itertools.islice(STREAMS[name](seed), ROWS))
 
 
 def encoded(model: Any) -> Any:
@@ -114,12 +122,25 @@ def measured(name: str, models: Sequence[str]) -> tuple[dict[str, float], dict[s
     return accuracy, {model: 1e6 * statistics.median(turns[model]) for model in made}
 
 
+def differences(name: str) -> list[float]:
+    """By how many points OKL is more accurate than behind the encoder, for every seed."""
+    found = []
+    for seed in range(1, SEEDS + 1):
+        samples, right = drawn(name, seed), [0, 0]
+        for i, model in enumerate((OKLClassifier(), encoded(OKLClassifier()))):
+            for x, y in samples:
+                right[i] += model.predict_one(x) == y
+                model.learn_one(x, y)
+        found.append(100.0 * (right[0] - right[1]) / len(samples))
+    return found
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("words", __doc__.splitlines()[0])
     runner.choice(parser, "--streams", list(STREAMS))
     runner.choice(parser, "--models", list(MODELS))
     options = parser.parse_args(argv)
-    accuracies, times = [], []
+    accuracies, times, seeds = [], [], []
     for name in options.streams:
         if not load(name):
             print(f"{name}: not in RIVER_DATA", flush=True)
@@ -131,11 +152,20 @@ def main(argv: Sequence[str] | None = None) -> None:
         ratio = f"{took['OKL'] / took['OKL, encoded']:.2f}" if {"OKL", "OKL, encoded"} <= took.keys() else ""
         times.append([name, *(took.get(model) for model in options.models), ratio])
         print(name, accuracy, took, flush=True)
+        if ratio:
+            each = differences(name)
+            error = statistics.stdev(each) / len(each) ** 0.5
+            seeds.append(
+                [name, *(f"{value:+.2f}" for value in (statistics.fmean(each), min(each), max(each))), f"{error:.2f}"]
+            )
+            print(name, each, flush=True)
     report = runner.Report(options.output / "words.md", __doc__.splitlines()[0], __doc__.split("\n\n", 1)[1].strip())
     note = f"{runner.machine()} At {runner.commit()}."
     report.write("1. Accuracy, %", f"{runner.table(['stream', 'samples', *options.models], accuracies)}\n\n{note}")
     head = ["stream", *options.models, "OKL / encoded"]
     report.write("2. Time, µs a sample", f"{runner.table(head, times)}\n\n{note}")
+    head = ["stream", "mean", "smallest", "largest", "standard error of the mean"]
+    report.write(f"3. OKL less OKL, encoded: points, {SEEDS} seeds or orders", f"{runner.table(head, seeds)}\n\n{note}")
 
 
 if __name__ == "__main__":

@@ -253,14 +253,14 @@ def test_a_silenced_part_has_no_effect():
 
 
 def test_words(tmp_path, monkeypatch, capsys):
-    """A table of accuracies and one of times; streams without a file are left out."""
+    """Tables of accuracies, times and differences over seeds; streams without a file are left out."""
     monkeypatch.setattr(words, "ROWS", 300)
     monkeypatch.delenv("RIVER_DATA", raising=False)
     words.load.cache_clear()
     words.main(["--streams", "adult", "STAGGER", "Agrawal(2)", "--output", str(tmp_path)])
     text = (tmp_path / "words.md").read_text()
     assert "adult: not in RIVER_DATA" in capsys.readouterr().out
-    assert text.count("| STAGGER |") == text.count("| Agrawal(2) |") == 2 and "| adult |" not in text
+    assert text.count("| STAGGER |") == text.count("| Agrawal(2) |") == 3 and "| adult |" not in text
     words.load.cache_clear()
 
 
