@@ -276,6 +276,17 @@ cdef class Triangle(Owner):
         for j in range(i + 1, self.n):
             out[j] = self.numbers[j * self.capacity + i]
 
+    def diagonal(self):
+        """A copy of the diagonal."""
+        cdef Py_ssize_t i
+        cdef double[::1] view
+        self.settle()
+        out = np.empty(self.n)
+        view = out
+        for i in range(self.n):
+            view[i] = self.numbers[i * self.capacity + i]
+        return out
+
     def matrix(self):
         """A copy of the full matrix."""
         cdef Py_ssize_t i, j

@@ -205,7 +205,7 @@ cdef class Gram(Owner):
 
     cdef object diagonal(self):
         """The diagonal of K⁻¹: one over the δ² of every point given the others."""
-        return self.inverse.matrix().diagonal().copy()
+        return self.inverse.diagonal()
 
     cdef dict state(self):
         """All of it by name."""

@@ -7,7 +7,7 @@ cdef extern from "rows.h":
     enum: EXP_DISTANCE
     enum: DOT_POWER
     enum: TILE
-    enum: BLOCK
+    enum: SEGMENT
     enum: METRICS
 
     ctypedef struct Factor:

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 enum { EXP_SQUARED_DISTANCE = 0, EXP_DISTANCE = 1, DOT_POWER = 2 };
-enum { TILE = 4, BLOCK = 64, METRICS = 3 };
+enum { TILE = 4, SEGMENT = 64, METRICS = 3 };
 
 typedef struct { /* exp(-gamma |x-z|^2), exp(-gamma |x-z|) or (gamma x.z + coef0)^degree */
     int kind, degree;

@@ -351,16 +351,16 @@ static INLINE int NAME(is_among)(const Py_ssize_t *found, int count, Py_ssize_t 
 }
 
 /* The `count` points of the first n that are nearest to x: the smallest sq[i] - 2 x.z_i, which is |x-z|^2 less |x|^2;
- * the first of equal ones.  `lows` has room for a vector for every BLOCK points: the smallest distance in each lane.
- * The distances within a block are computed again if it has one of the nearest points. */
+ * the first of equal ones.  `lows` has room for a vector for every SEGMENT points: the smallest distance in each lane.
+ * The distances within a segment are computed again if it has one of the nearest points. */
 static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count,
                           Py_ssize_t *found) {
-    const Py_ssize_t blocks = (n + BLOCK - 1) / BLOCK;
+    const Py_ssize_t segments = (n + SEGMENT - 1) / SEGMENT;
     const vec two = SET(2.0);
-    for (Py_ssize_t b = 0; b < blocks; b++) {
-        const Py_ssize_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n / W * W;
+    for (Py_ssize_t b = 0; b < segments; b++) {
+        const Py_ssize_t end = (b + 1) * SEGMENT < n ? (b + 1) * SEGMENT : n / W * W;
         vec low = SET(INFINITY);
-        for (Py_ssize_t i = b * BLOCK; i < end; i += W) {
+        for (Py_ssize_t i = b * SEGMENT; i < end; i += W) {
             const vec v = *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
             const ivec less = LESS(v, low);
             low = AS_REAL((AS_INT(v) & less) | (AS_INT(low) & ~less));
@@ -368,13 +368,13 @@ static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, dou
         *(vec *)(lows + b * W) = low;
     }
     for (Py_ssize_t i = n / W * W; i < n; i++) { /* what fills no vector */
-        double *const lane = lows + (blocks - 1) * W + i % W;
+        double *const lane = lows + (segments - 1) * W + i % W;
         const double v = sq[i] - 2.0 * dot[i];
         *lane = v < *lane ? v : *lane;
     }
     for (int k = 0; k < count; k++) {
-        const Py_ssize_t best = NAME(least)(lows, blocks * W), start = best / W * BLOCK;
-        const Py_ssize_t end = start + BLOCK < n ? start + BLOCK : n;
+        const Py_ssize_t best = NAME(least)(lows, segments * W), start = best / W * SEGMENT;
+        const Py_ssize_t end = start + SEGMENT < n ? start + SEGMENT : n;
         const double low = lows[best];
         Py_ssize_t at = start;
         while (at < end - 1 && (sq[at] - 2.0 * dot[at] != low || NAME(is_among)(found, k, at))) at++;

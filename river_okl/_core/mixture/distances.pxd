@@ -18,7 +18,7 @@ cdef struct Dictionary:
 cdef class Distances(Owner):
     cdef readonly Points points
     cdef readonly Scaler scaler
-    cdef int first                  # the first of the metrics under which all points are measured
+    cdef int first                  # metrics before it measure only the dictionary
     # of features, by their place in the scaler
     cdef Py_ssize_t places          # allocated
     cdef double *weights[METRICS]   # w_j²
@@ -44,10 +44,10 @@ cdef class Distances(Owner):
     cdef double own[METRICS]        # ‖x‖²
     cdef const void **pointers      # dense rows, of doubles or of floats
     cdef double *numbers
-    cdef int64_t *order             # the place and the number of each dense feature of the sample
+    cdef int64_t *order             # sort keys: place and index of each dense feature of the sample
     cdef int32_t *dense_places
-    cdef int32_t *ranked_places     # what was ranked last
-    cdef int32_t *rank              # of each of them by its place
+    cdef int32_t *ranked_places     # those that ``rank`` belongs to
+    cdef int32_t *rank              # of each dense feature among them, by place
     cdef Py_ssize_t n_ranked
     cdef Py_ssize_t items_allocated
 

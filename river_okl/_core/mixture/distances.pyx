@@ -42,8 +42,8 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
 
 
 cdef class Distances(Owner):
-    """Weighted distances over points whose features a scaler counts; under metrics before ``first`` for the dictionary
-    alone."""
+    """Weighted distances to points whose features a scaler counts; under metrics before ``first`` only to those of the
+    dictionary."""
 
     def __init__(self, Points points, Scaler scaler, *, int first):
         self.points = points
@@ -86,7 +86,7 @@ cdef class Distances(Owner):
     cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1:
         """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places.
 
-        Under the first metrics, which no expert but the processes uses, for the points of the dictionary alone.
+        Metrics before ``first`` are used only by the processes, so only the points of the dictionary are measured.
         """
         cdef Points points = self.points
         cdef const int32_t *places = x.places

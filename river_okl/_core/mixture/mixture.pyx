@@ -68,9 +68,9 @@ cdef class Mixture(Owner):
     scale
         Whether features are scaled first.
     first_metric
-        Under earlier metrics nothing is measured but the dictionary.
+        Under metrics before this one, distances are computed only to the points of the dictionary.
     single
-        Whether scaled features are in single precision: points take half of the memory, and half of the time.
+        Whether scaled features are in single precision: half of the memory for points, and of the time to scan them.
     """
 
     # Making -----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ cdef class Neighbours(Expert):
     cdef double chance[NEAREST + 1]         # that a class with so many of the nearest is the right one
     cdef double count[NEAREST + 1]          # of the classes that this is known from
     # scratch: the last sample
-    cdef double *lows                       # the least squared distances of every BLOCK of points
+    cdef double *lows                       # the least squared distances of every SEGMENT of points
     cdef Py_ssize_t nearest[NEAREST]
     cdef Py_ssize_t found
 

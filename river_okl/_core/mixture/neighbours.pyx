@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from river_okl._core.loops cimport BLOCK
+from river_okl._core.loops cimport SEGMENT
 from river_okl._core.mixture.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.points cimport LANES, Feature, value_at
@@ -80,7 +80,7 @@ cdef class Neighbours(Expert):
     cdef int reserve_points(self) except -1:
         if self.points.capacity > self.capacity:
             self.target = self.doubles(self.target, self.capacity, self.points.capacity)
-            self.lows = self.doubles(self.lows, 0, (self.points.capacity + BLOCK - 1) // BLOCK * LANES)
+            self.lows = self.doubles(self.lows, 0, (self.points.capacity + SEGMENT - 1) // SEGMENT * LANES)
             self.place = <int32_t *> self.resize(self.place, self.capacity, self.points.capacity, 4)
             self.capacity = self.points.capacity
         return 0

@@ -22,12 +22,12 @@ from river_okl._core.simd cimport loops
 from river_okl._core.mixture.distances import POWERS
 from river_okl._core.states import check_positions, checked_numbers
 
-cdef double INFLUENCE = 1e-16       # on a margin of 1: a coefficient of less is rounding
+cdef double INFLUENCE = 1e-16       # smaller changes of a margin of 1 are lost in rounding
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
 
 SCALE, METRIC = 4.0, 1              # of its kernel; a second learner, of scale 15 without a metric, brought nothing
 cdef int metric = METRIC
-cdef Py_ssize_t MANY = 64           # columns: of more, most coefficients of a point are 0, and the others are listed
+cdef Py_ssize_t MANY = 64           # with more columns, each point lists its non-zero coefficients, which are few
 
 
 cdef class Pool(Expert):
@@ -60,7 +60,7 @@ cdef class Pool(Expert):
         return self.reserve_lists((self.n + 1) * columns if columns == MANY + 1 else columns)
 
     cdef int reserve_lists(self, Py_ssize_t more) except -1:
-        """Room for so many more coefficients; where there is none, gaps go."""
+        """Room for ``more`` listed coefficients; the lists are compacted if they must grow."""
         cdef Py_ssize_t i, room, used = 0
         cdef int32_t *which
         cdef double *amount
@@ -203,8 +203,8 @@ cdef class Pool(Expert):
         return best
 
     cdef void take_over(self, Py_ssize_t i) noexcept:
-        """The sample takes over the coefficients of point i that are not 0; those without influence end here, or in the
-        end each point would have one for each class."""
+        """The sample takes over the non-zero coefficients of point i.  Negligible ones are dropped; otherwise every
+        point would eventually have a coefficient for every class."""
         cdef Py_ssize_t k
         cdef double part
         for k in range(self.start[i], self.start[i] + self.count[i]):
@@ -226,7 +226,7 @@ cdef class Pool(Expert):
             self.coef[o][i] = self.score[o]
 
     cdef void enlist(self, Py_ssize_t i) noexcept:
-        """What is not 0 in ``score`` becomes the list of point i, for which there is room."""
+        """The non-zero numbers of ``score`` become the list of point i.  Requires ``reserve_lists``."""
         cdef Py_ssize_t o
         self.square[i], self.start[i] = 0.0, self.used
         for o in range(self.columns):
@@ -238,7 +238,7 @@ cdef class Pool(Expert):
         self.count[i] = self.used - self.start[i]
 
     cdef void stored(self, double target) noexcept:
-        self.absent[self.points.n - 1] = INFINITY  # its coefficients are 0, as those of all that the pool does not hold
+        self.absent[self.points.n - 1] = INFINITY  # its coefficients are 0: points outside the pool have no others
 
     cdef void dropped(self, Py_ssize_t i) noexcept:
         cdef Py_ssize_t o, k, last = self.points.n

@@ -137,7 +137,7 @@ cdef class Processes(Expert):
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef Dictionary dictionary(self) noexcept:
-        """Where ``Distances`` writes what it measures."""
+        """The dictionary, and where ``Distances`` writes its dot products."""
         cdef Dictionary found
         cdef int m
         found.n, found.position, found.member = self.n, self.position, self.member
