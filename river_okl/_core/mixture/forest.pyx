@@ -64,7 +64,7 @@ cdef int32_t MOST_LEAVES = 1000         # of a tree of classes: fewer than 2,000
 cdef int32_t MOST_TARGET_LEAVES = 500
 cdef Py_ssize_t COUNT_BYTES = 1 << 17   # of the counts of all leaves of a tree
 cdef Py_ssize_t LEARNING = 100          # leaves of a tree that have a block, at most
-# More classes than these add no memory.  RandomTree with 7 classes, 40,000 samples, 35 and 20 features: 65.5 and 81.4 %;
+# More classes than these add no memory.  RandomTree, 7 classes, 40,000 samples, 35 and 20 features: 65.5 and 81.4 %;
 # with the memory for two classes 59.5 and 77.9.
 cdef Py_ssize_t MOST_CLASSES = 10
 cdef Py_ssize_t ROOM = 4                # blocks of a tree that always fit: otherwise leaves have fewer candidates
