@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from river_okl._core.calibration cimport fit_inverse_temperature, softmax
+from river_okl._core.calibration cimport fit_earlier_inverse_temperature, fit_inverse_temperature, softmax
 from river_okl._core.memory cimport array_of
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport Sample
@@ -25,6 +25,7 @@ from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef double MEMORY = 1000.0         # values, after which a normal distribution forgets
 cdef double LEAST = 0.01            # of a variance; the prior is one value with the variance of scaled features, 1
+cdef double LEAST_TEMPERATURE = 0.01, MOST_TEMPERATURE = 2.0     # bounds of κ
 cdef double LARGEST_TERM = 50.0         # squared standard deviations: bound of one feature's term
 
 
@@ -32,7 +33,7 @@ cdef class Bayes(Expert):
     """Over the features that a scaler counts."""
 
     def __init__(self, Scaler scaler):
-        self.name = "bayes"
+        self.name, self.notes = "bayes", 1
         self.scaler = scaler
         self.inverse_temperature = self.curvature = 1.0
         self.reserve_classes(2)
@@ -128,14 +129,26 @@ cdef class Bayes(Expert):
         softmax(self.score, self.inverse_temperature, self.n_classes, p)
         return 0
 
+    cdef void note(self, double *out) noexcept:
+        out[0] = self.inverse_temperature
+
+    def check_notes(self, notes):
+        if not (0.99 * LEAST_TEMPERATURE <= notes.min() and notes.max() <= 1.01 * MOST_TEMPERATURE):
+            raise ValueError("the inverse temperature of naive Bayes is out of range")
+
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         cdef Py_ssize_t j, c = <Py_ssize_t> y.target, room = self.room
         cdef double gain, off
         cdef double *g
-        if self.rows:
+        if self.rows and y.late:
+            fit_earlier_inverse_temperature(
+                y.said[self.noted], y.said + self.first * self.n_classes, self.n_classes, c, LEAST_TEMPERATURE,
+                MOST_TEMPERATURE, &self.inverse_temperature, &self.curvature
+            )
+        elif self.rows:
             fit_inverse_temperature(
-                self.score, y.p + self.first * self.n_classes, self.n_classes, c, 0.01, 2.0, &self.inverse_temperature,
-                &self.curvature
+                self.score, y.p + self.first * self.n_classes, self.n_classes, c, LEAST_TEMPERATURE, MOST_TEMPERATURE,
+                &self.inverse_temperature, &self.curvature
             )
         self.counts[c] += y.counts
         if self.rows:

@@ -5,6 +5,10 @@ mixture lists among its experts.  ``merging/mixture.py`` has a method of its nam
 
 A step of the mixture is prepared, then committed: ``reserve_...`` may raise and change no prediction; ``noexcept``
 methods may not raise and have all the room that they need.
+
+Two things happen to a sample that is learned.  The expert learns from it as it is today, from the ``p`` that ``ask``
+has just written.  And the expert is graded: its weight, and whatever turns its scores into probabilities, depend on
+what it said when it was asked, ``said``, which is the same unless the label is ``late``.
 """
 
 
@@ -16,6 +20,9 @@ cdef class Expert(Owner):
     cdef int ask(self, const Sample *x, double *p) except -1:
         """Write the predictions for a sample: of each row the probabilities of every class, or one number."""
         return 0
+
+    cdef void note(self, double *out) noexcept:
+        """Write the ``notes`` about the sample that ``ask`` saw last."""
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Learn the sample that ``ask`` saw last; whether the expert wants it as a point."""
@@ -96,6 +103,9 @@ cdef class Expert(Owner):
 
         Points, scaler and distances have theirs already, and there are as many classes as there were.
         """
+
+    def check_notes(self, notes):
+        """Raise ValueError unless the rows of this array can be what ``note`` wrote."""
 
     def permuted(self, dict state, list order):
         """A state of this expert in which class c is what class order[c] was."""

@@ -17,7 +17,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport fit_inverse_temperature, softmax
+from river_okl._core.calibration cimport fit_earlier_inverse_temperature, fit_inverse_temperature, softmax
 from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.distances cimport Dictionary, Distances
@@ -39,6 +39,7 @@ cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
 cdef double OUTLYING = 5.0          # standard deviations by which one sample moves the running scale
+cdef double LEAST_TEMPERATURE = 1.0, MOST_TEMPERATURE = 50.0    # bounds of κ
 
 # Relative to κ(x, x): the jitter, and the smallest ALD residual of a sample that becomes a point.  Numeric targets can
 # separate points too close for labels to separate.
@@ -66,6 +67,7 @@ cdef class Processes(Expert):
         self.points = distances.points
         self.distances = distances
         self.most = most
+        self.notes = 0 if task == "regression" else PROCESSES
         self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
         self.jitter, self.novel = JITTER_AND_NOVELTY[task]
         self.bases = [Basis(most + 1, self.jitter) for _ in range(KERNELS)]
@@ -370,6 +372,15 @@ cdef class Processes(Expert):
                     a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
         return (a + b) + (c + d)
 
+    cdef void note(self, double *out) noexcept:
+        cdef Py_ssize_t e
+        for e in range(self.notes):
+            out[e] = self.inverse_temperature[e]
+
+    def check_notes(self, notes):
+        if not (0.99 * LEAST_TEMPERATURE <= notes.min() and notes.max() <= 1.01 * MOST_TEMPERATURE):
+            raise ValueError("the inverse temperature of a process is out of range")
+
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
         cdef Py_ssize_t i, e, c = 0 if self.regression else <Py_ssize_t> y.target
@@ -379,9 +390,15 @@ cdef class Processes(Expert):
         cdef const double *p = y.p + self.first * self.columns
         if self.columns > 1:
             for e in range(PROCESSES):
+                if y.late:
+                    fit_earlier_inverse_temperature(
+                        y.said[self.noted + e], y.said + (self.first + e) * self.columns, self.columns, c,
+                        LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
+                    )
+                    continue
                 fit_inverse_temperature(
-                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c, 1.0, 50.0,
-                    &self.inverse_temperature[e], &self.curvature[e]
+                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c,
+                    LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
                 )
         if self.n > 1 and (y.seen % SLOPE_EVERY == 0 or (self.regression and y.seen < SLOPES_AT_FIRST)):
             self.learn_slopes(x, y.among)

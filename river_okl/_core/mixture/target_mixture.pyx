@@ -32,9 +32,10 @@ cdef class TargetMixture(Mixture):
     cdef double spread                      # log of what the predicted standard deviation is multiplied by
     cdef double density[PROCESSES]          # of the last target
 
-    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
+    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True):
         Mixture.__init__(
-            self, terms, budget=budget, dictionary=dictionary, first_metric=NEIGHBOURS_METRIC, scale=scale
+            self, terms, budget=budget, dictionary=dictionary, first_metric=NEIGHBOURS_METRIC, pending=pending,
+            scale=scale
         )
         self.early, self.growth, self.n_classes = 60, 4, 1
         self.processes = Processes(self.distances, terms, dictionary, "regression")
@@ -45,6 +46,7 @@ cdef class TargetMixture(Mixture):
         self.holders = (self.processes, self.neighbours)
         self.reserve_predictions(1)
         self.number_predictions()
+        self.pending.clear(self.n_said)
         self.n_weighted = PROCESSES
         self.update_weights()
 
