@@ -15,7 +15,6 @@ from river_okl._core.mixture.processes import NEWCOMER
 LARGEST_BUDGET = 10_000_000         # points
 SINGLE_PRECISION = True             # of scaled features; the tests compare in double precision, too
 
-cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or judged
 cdef double CONFIDENT = 0.7         # a label that had this probability was predicted confidently
 cdef double MOST_WEIGHT = 10.0      # of a sample, for the experts without a bound of their own and the mixture weights
@@ -178,7 +177,7 @@ cdef class ClassMixture(Mixture):
         for e in range(PROCESSES):
             self.share[e // POSTERIORS] += self.among[e]
         for e in range(self.rows):
-            self.log_weight[e] = fmax(DISCOUNT, 1.0 - 1.0 / (y.late + 1.0)) * self.log_weight[e] + y.counts * log(
+            self.log_weight[e] = y.discount * self.log_weight[e] + y.counts * log(
                 fmin(fmax(y.said[e * self.n_classes + c], CLIP), 1.0 - CLIP)
             )
         if y.late:

@@ -8,6 +8,7 @@ cdef struct Outcome:
     double target               # of the sample: the number of its class, or a number in units of the deviation
     double w                    # its weight relative to those of the stream
     double counts               # the same, bounded, for what has no bound of its own
+    double discount             # of what was learned before about whom to trust
     bint confident              # whether the mixture predicted it confidently
     int64_t seen                # samples learned, with this one
     const double *p             # [rows, n_classes] the predictions of all experts

@@ -68,6 +68,7 @@ cdef class Mixture(Owner):
     cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept
     cdef void unit(self, double *mean, double *deviation) noexcept
     cdef void convert(self, double *said, double mean, double deviation) noexcept
+    cdef void conclude(self) noexcept
     cdef uint64_t identity(self) except? 0
     cdef int put_aside(self) except -1
     cdef int recall(self) except -1

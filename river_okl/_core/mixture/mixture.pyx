@@ -19,6 +19,9 @@ averaging of Raftery et al. (2010):
 
     log w_e ← DISCOUNT log w_e + log p_e(y | x)
 
+If a label came after n others, the discount is at least 1 - 1/n: what was best for a shorter while is not best any more
+when it is known.
+
 After 2, 3, 5, ... samples the bandwidths follow the stream.  After ``early`` samples, and then whenever the stream has
 grown by one part in ``growth``, but at least every ``LONGEST`` samples, the feature weights are learned from the slopes
 of the predictions, and the kernel with the lowest weight becomes a neighbour of the one with the highest.
@@ -52,6 +55,7 @@ cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef int64_t LONGEST = 2000
 cdef double FARTHEST_SINGLE = 1e6       # standard deviations: the square fits in single precision
 cdef double NO_WEIGHT = -1e6            # log-weight of a part that is left out
+cdef double DISCOUNT = 0.99             # of log-weights
 
 cdef enum:
     N_EARLY = 10
@@ -278,9 +282,10 @@ cdef class Mixture(Owner):
         self.distances.observe(x)
         self.seen += 1
         y.target = self.standardise(target)
-        y.late, y.said = 0, self.p
+        y.late, y.said, y.discount = 0, self.p, DISCOUNT
         if self.found >= 0:
             y.late = self.seen - self.pending.at(self.found).seen
+            y.discount = fmax(DISCOUNT, 1.0 - 1.0 / (y.late + 1.0))
             self.pending.read(self.found, self.said)
             self.convert(self.said, self.pending.at(self.found).mean, self.pending.at(self.found).deviation)
             y.said = self.said
@@ -337,6 +342,9 @@ cdef class Mixture(Owner):
     cdef void convert(self, double *said, double mean, double deviation) noexcept:
         """Opinions in that unit become ones in today's."""
 
+    cdef void conclude(self) noexcept:
+        """Write what the mixture makes of the predictions behind them, unless it is there."""
+
     cdef uint64_t identity(self) except? 0:
         """A hash of the last sample's content that depends neither on the order of the features, nor on what is known
         of them, nor on the process."""
@@ -367,6 +375,7 @@ cdef class Mixture(Owner):
                 self.pending.reserve()
                 for expert in self.experts:
                     (<Expert> expert).note(self.p + (<Expert> expert).noted)
+                self.conclude()
                 self.unit(&mean, &deviation)
                 self.pending.add(identity, self.seen, self.p, mean, deviation)
         self.asked = False
@@ -585,6 +594,7 @@ cdef class Mixture(Owner):
         names = [name for expert in self.experts if expert.rows for name in expert.names()]
         for e, name in enumerate(names):
             self.silent[e] = any([part in name for part in parts])
+        self.fresh = False
         self.update_weights()
 
     cdef bint skips(self, Expert expert) noexcept:

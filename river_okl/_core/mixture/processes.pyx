@@ -218,20 +218,21 @@ cdef class Processes(Expert):
             for r in range(self.n):
                 posterior.means[r] = ratio * posterior.means[r] + shift
 
-    cdef double judge(self, double target, const double *weight, int64_t seen, double *density) noexcept:
-        """The density of the target by every process; its squared residual over the variance, by these weights.
+    cdef double judge(
+        self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
+        double *density
+    ) noexcept:
+        """The density of the target by every process, which predicted this mean and, noise included, variance; its
+        squared residual over the variance, by these weights.
 
         The running scale of a process, by which its variance is multiplied, follows its residuals.
         """
         cdef Py_ssize_t e
-        cdef Posterior posterior
-        cdef double variance, residual, surprise = 0.0
+        cdef double residual, surprise = 0.0
         for e in range(PROCESSES):
-            posterior = self.posteriors[e]
-            variance = posterior.variance + self.noise[e % POSTERIORS]
-            residual = (target - posterior.mean[0]) * (target - posterior.mean[0]) / variance
+            residual = (target - mean[e]) * (target - mean[e]) / variance[e]
             surprise += weight[e] * residual / self.residual[e]
-            density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance) + 1e-6
+            density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance[e]) + 1e-6
             self.residual[e] += (
                 fmin(residual, OUTLYING * OUTLYING) - self.residual[e]
             ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
