@@ -24,7 +24,7 @@ from river_okl import kernels
 from river_okl._core.lock import Lock
 from river_okl.checkpoint import dumps
 from tests import streams
-from tests.discovery import CLASSES, decision, small, snapshot, task
+from tests.discovery import CLASSES, decision, knowledge, small, snapshot, task
 
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
 
@@ -251,7 +251,7 @@ def test_readers_see_consistent_states(cls, restless):
     for error in in_threads(4, work):
         if error is not None:
             raise error
-    assert snapshot(model) == snapshot(alone)
+    assert knowledge(model) == knowledge(alone)
 
 
 @each_class

@@ -171,6 +171,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
         found: list[float] = self._f.probabilities(x)
         return found
 
+    def _check_sample(self, x: Any) -> None:
+        self._f.check_sample(x)
+
     def _most_probable(self, x: Any) -> int:
         found: int = self._f.most_probable(x)
         return found

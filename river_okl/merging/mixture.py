@@ -13,6 +13,7 @@
                                 shard with the largest share
     linear, stack               averages, like the log-weights of the experts and the fits of probabilities
     combiner                    coefficients weighted by their precision; its stack restarts
+    pending                     is dropped: the merged mixture has said nothing yet
 
 An expert without points merges by the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a
 state for ``Mixture.restore``, which checks it.  Points are rows of one space with the points of all mixtures, equal
@@ -30,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.mixture.combiner import LINEAR, STACK
+from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.pool import METRIC, SCALE
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.sample import shown
@@ -683,6 +685,7 @@ class Merging:
                 self.seen + min(max(1, each.state["counts"][1] - each.seen) for _, each in self.movers),
                 max(each.state["counts"][2] for each in self.all),
             ),
+            "pending": without_opinions(self.first.state["pending"]),
         }, error
 
 

@@ -35,7 +35,6 @@ cdef class Mixture(Owner):
     cdef double share[KERNELS]              # of those, since kernels moved last
     cdef double[3] weights                  # of the samples: their number, mean and mean square
     cdef readonly int64_t seen
-    cdef bint labels_late                   # in the last clear case
     cdef int64_t next_update
     cdef int updates
     cdef int64_t early                      # before this many samples only bandwidths are updated, ...

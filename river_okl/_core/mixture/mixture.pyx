@@ -47,7 +47,8 @@ from river_okl._core.mixture.processes cimport POSTERIORS
 from river_okl._core.sample cimport free_sample, is_word, reserve_sample
 from river_okl._core.words cimport hash_of_name, hash_of_word
 
-from river_okl._core.states import LARGEST_COUNT, checked_flag, checked_numbers
+from river_okl._core.mixture.pending import without_opinions
+from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
 # products of a relative weight neither vanish nor overflow
@@ -99,7 +100,6 @@ cdef class Mixture(Owner):
         self.words = self.points.words = Words(self.scaler)
         self.distances = Distances(self.points, self.scaler, first=first_metric)
         self.pending = Pending(pending, 0)
-        self.labels_late = True  # until there is an answer to the first question
         self.next_update = EARLY[0]
 
     def __dealloc__(self):
@@ -235,6 +235,10 @@ cdef class Mixture(Owner):
                 if self.silenced:
                     self.hide(expert)
         return 0
+
+    def check_sample(self, sample):
+        """Raise if this sample is invalid; it is not a question."""
+        self.evaluate(sample)
 
     def learn(self, sample, double target, double w):
         """One sample: a class by its number, or a target."""
@@ -396,10 +400,10 @@ cdef class Mixture(Owner):
         identity = self.identity()
         found, today = self.pending.find(identity, self.seen), self.pending.find_asked(identity, self.seen)
         self.current = self.current or today >= 0
-        if found >= 0 and self.asked and self.labels_late:
+        if found >= 0 and self.asked and self.pending.late:
             self.put_aside()
             found = self.pending.find(identity, self.seen)
-        if found >= 0 and (self.labels_late or not self.current):
+        if found >= 0 and (self.pending.late or not self.current):
             self.found = found
         elif self.current:
             self.taken = today
@@ -413,10 +417,12 @@ cdef class Mixture(Owner):
 
     cdef void answered(self) noexcept:
         """The label of the last sample has come."""
-        if self.found >= 0 and not self.current:
-            self.labels_late = True
+        if self.pending.most == 0:
+            pass
+        elif self.found >= 0 and not self.current:
+            self.pending.late = True
         elif self.found < 0 and self.current:
-            self.labels_late = False
+            self.pending.late = False
         if self.taken >= 0:
             self.pending.take(self.taken)
         if self.pending.n:
@@ -655,7 +661,7 @@ cdef class Mixture(Owner):
             "shares": np.array([self.share[i] for i in range(KERNELS)]),
             "weights": np.array([self.weights[0], self.weights[1], self.weights[2]]),
             "counts": (self.seen, self.next_update, self.updates),
-            "pending": self.pending.state() | {"late": bool(self.labels_late)},
+            "pending": self.pending.state(),
         }
 
     def restore(self, dict state):
@@ -703,10 +709,8 @@ cdef class Mixture(Owner):
             self.share[i] = shares[i]
         self.weights[0], self.weights[1], self.weights[2] = of_samples
         self.seen, self.next_update, self.updates = seen, next_update, updates
-        pending = state["pending"]
-        self.check_said(pending["said"])
-        self.pending.restore(pending, seen)
-        self.labels_late = checked_flag("late", pending["late"])
+        self.check_said(state["pending"]["said"])
+        self.pending.restore(state["pending"], seen)
         self.update_weights()
         self.fresh = self.asked = False
 
@@ -727,7 +731,7 @@ cdef class Mixture(Owner):
         make, options, state = self.__reduce__()
         made = make(*options)
         experts = {expert.name: expert.permuted(state[expert.name], order) for expert in self.experts}
-        made.restore(state | experts | {"pending": made.state()["pending"]})
+        made.restore(state | experts | {"pending": without_opinions(state["pending"])})
         return made
 
 

@@ -16,6 +16,7 @@ cdef class Pending(Owner):
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t waiting    # of these, those whose label has not come
     cdef readonly Py_ssize_t capacity
+    cdef bint late                      # whether labels come late, as far as the last clear case shows
     cdef Py_ssize_t start               # of the rings:
     cdef Asked *asked                   # [capacity]
     cdef float *numbers                 # [capacity, length]

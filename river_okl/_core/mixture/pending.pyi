@@ -4,6 +4,8 @@ from typing import Any
 
 LARGEST_PENDING: int
 
+def without_opinions(state: dict[str, Any]) -> dict[str, Any]: ...
+
 class Pending:
     @property
     def most(self) -> int: ...

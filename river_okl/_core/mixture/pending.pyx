@@ -23,7 +23,7 @@ import numpy as np
 
 from river_okl._core.memory cimport Owner
 
-from river_okl._core.states import LARGEST_COUNT, checked_array
+from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag
 
 cdef Py_ssize_t LEAST_CAPACITY = 8
 cdef Py_ssize_t BYTES = 4096            # of a sample's opinions, on average, if there are as many as allowed
@@ -32,11 +32,17 @@ cdef double LARGEST_OPINION = 1e30      # its square fits in single precision, t
 LARGEST_PENDING = 1_000_000
 
 
+def without_opinions(state):
+    """A state of ``Pending`` without what was said, for mixtures that did not say it."""
+    return {name: True if name == "late" else part[:0] for name, part in state.items()}
+
+
 cdef class Pending(Owner):
     """Opinions of ``length`` numbers of at most ``most`` samples."""
 
     def __init__(self, Py_ssize_t most, Py_ssize_t length):
         self.most, self.length = most, length
+        self.late = True  # until the first label shows it
 
     def __len__(self):
         return self.n
@@ -223,6 +229,7 @@ cdef class Pending(Owner):
             "taken": np.array([self.at(i).taken for i in range(n)], dtype=np.bool_),
             "units": units,
             "said": said,
+            "late": bool(self.late),
         }
 
     def restore(self, dict state, int64_t seen):
@@ -243,6 +250,7 @@ cdef class Pending(Owner):
         waiting = list(zip(identities[~taken].tolist(), when[~taken].tolist()))
         if len({*waiting}) != len(waiting):
             raise ValueError("the same opinion occurs twice")
+        self.late = checked_flag("late", state["late"])
         self.clear(self.length)
         cdef const float[:, ::1] view = np.ascontiguousarray(said)
         for i in range(n):

@@ -181,7 +181,10 @@ cdef class Pool(Expert):
                 if o != c and score[o] > score[rival]:
                     rival = o
             margin = sqrt(0.5) * (score[c] - score[rival])
-        self.calibration.update(self.margin_said(y) if y.late else margin)
+        if not y.late:
+            self.calibration.update(margin)
+        elif self.columns == 1 or y.said[self.first * self.columns + c] > 0.0:  # the class was known
+            self.calibration.update(self.margin_said(y))
         memset(score, 0, self.columns * 8)
         if margin >= 1.0 or self.own <= 0.0:
             return False

@@ -120,7 +120,11 @@ cdef class TargetMixture(Mixture):
         return standing(&self.target, target)
 
     cdef void judge(self, Outcome *y) noexcept:
-        """A target is confidently predicted if its squared residual is at most the predicted variance."""
+        """A target is confidently predicted if its squared residual is at most the predicted variance.
+
+        The errors of late targets come in runs, as none of them was known when the others were asked: the spread
+        follows more slowly.
+        """
         cdef Py_ssize_t e
         cdef const double *own = y.said + self.rows
         cdef bint outside
@@ -130,7 +134,8 @@ cdef class TargetMixture(Mixture):
         for e in range(PROCESSES):
             self.share[e // POSTERIORS] += self.among[e]
         outside = fabs(y.target - own[MEAN]) > 1.6448536 * sqrt(own[VARIANCE]) * exp(self.spread)
-        self.spread = fmin(fmax(self.spread + 0.02 * y.counts * (<double> outside - 0.1), -3.0), 3.0)
+        self.spread += 0.02 / (1.0 + sqrt(<double> y.late)) * y.counts * (<double> outside - 0.1)
+        self.spread = fmin(fmax(self.spread, -3.0), 3.0)
         y.confident = self.processes.judge(
             y.target, self.weight, y.said, own + VARIANCES, self.seen, self.density
         ) <= 1.0
