@@ -15,12 +15,12 @@ import latex2mathml.converter
 from generated import INTERFACE, called, parameters, public, sections, signature, summary
 from mkdocs.structure.files import File, Files
 
+import river_okl
 from river_okl import distributed
 from river_okl.model import KernelEstimator
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = {
-    "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "benchmarks/README.md": "findings.md",
@@ -31,6 +31,8 @@ WARNING = re.compile(r"^> \[!WARNING\]\n> \*\*(.*?)\.?\*\*\n((?:> .*\n)+)", re.M
 ELSEWHERE = re.compile(  # in the repository alone
     r"!?\[([^\]]*)\]\((?:\.\./)?(?:examples|benchmarks|results|papers|CITATION|river_okl|tests)\b(?!\.md)[^)]*\)"
 )
+SESSION = re.compile(r"^( *)```python\n(?= *>>> )", re.M)
+PICTURE = re.compile(r"^!\[(.*?)\]\((\S+\.png)\)$", re.M)
 DRAWING = re.compile(r"^!\[.*?\]\((\S+\.svg)\)$", re.M)
 REFERENCE = re.compile(r"^\[\^(\d+)\]: ", re.M)
 
@@ -43,6 +45,7 @@ def on_config(config: Any) -> Any:
         for family, names in generated.families()
     ]
     config.nav.insert(3, {"API": index + pages})
+    config.site_name = f"river_okl {river_okl.__version__}"
     return config
 
 
@@ -61,6 +64,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links to pages of the site, and formulas that every browser shows without a script."""
     source, of_api = page.file.src_uri, page.file.src_uri.startswith("api/")
     markdown = DRAWING.sub(drawn, WARNING.sub(admonition, relinked(markdown)))
+    markdown = PICTURE.sub(r"<figure markdown>\n![\1](\2)\n<figcaption>\1</figcaption>\n</figure>", markdown)
+    markdown = SESSION.sub(r"\1```pycon\n", markdown)
     if source not in ("contributing.md", "changelog.md"):
         markdown = linked(markdown, "" if of_api else "api/", own=pathlib.PurePath(source).stem)
     markdown = MATH.sub(formulas, markdown)
@@ -96,6 +101,7 @@ def drawn(image: re.Match[str]) -> str:
 
 def relinked(text: str) -> str:
     """A page with links as they are on the site; what is not on the site is only named."""
+    text = text.replace("](../README.md)", "](index.md)").replace("](README.md)", "](index.md)")
     text = re.sub(r"\[`([\w.]+)`\]\(\.\./river_okl/[^)]*\)", api_link, text)
     for name, target in PAGES.items():
         text = re.sub(rf"\]\((?:\.\./)?{re.escape(name)}(#[^)]*)?\)", rf"]({target}\1)", text)
@@ -112,26 +118,26 @@ def api_link(match: re.Match[str]) -> str:
 
 
 def page(name: str) -> str:
-    """A class or function: summary, formulas, signature, parameters, members, notes, example, papers."""
+    """A class or function: summary, example, parameters, formulas, members, notes, papers."""
     value, rule = public()[name], next((text for names, text in rules().items() if name in names), "")
     module, found = ("river_okl.distributed" if name == "train" else "river_okl"), sections(value)
-    first, _, rest = found.pop("").partition("\n\n")
     out = [
         f"# {name}",
-        first,
-        rule,
-        rest,
+        found.pop(""),
         f"```python\nfrom {module} import {name}\n\n{broken(signature(name, value))}\n```",
     ]
+    if "Examples" in found:
+        out.append(f"## Example\n\n```python\n{found.pop('Examples')}\n```")
     if "Parameters" in found:
         out += ["## Parameters", parameters(value, found.pop("Parameters"))]
+    if rule:
+        out += ["## Update rule", rule]
     if inspect.isclass(value) and issubclass(value, KernelEstimator):
         out.append(members(value))
     elif inspect.isfunction(value) and name == "train":
         out += ["## Returns", summary(distributed.Result)]
     papers = found.pop("References", "")
-    for head, text in found.items():
-        out.append(f"## {head}\n\n" + (f"```python\n{text}\n```" if head == "Examples" else text))
+    out += [f"## {head}\n\n{text}" for head, text in found.items()]
     if papers:
         out.append(f"## References\n\n{REFERENCE.sub(lambda match: f'{match[1]}. ', papers)}")
     return "\n\n".join(out)

@@ -198,7 +198,7 @@ def test_a_page_of_the_api_has_signature_parameters_and_members(hooks, generated
             continue
         page = hooks.page(name)
         assert f"import {name}\n" in page
-        assert "## Examples" in page or name in ("distance", "load", "train")
+        assert "## Example\n" in page or name in ("distance", "load", "train")
         given = [each for each in inspect.signature(value).parameters if each not in ("args", "options")]
         assert re.findall(r"^\* \*\*(\w+)\*\* \(", page, re.M) == given, name
         assert set(re.findall(r"interface\.md#(\S+)\)", page)) <= anchors, name
