@@ -275,19 +275,19 @@ def test_accuracies_in_prose_match_the_leaderboard():
     accuracies, errors = readme.section(1), readme.section(4)
     hyperplane = accuracies["Hyperplane"]
     claims = [
-        ("README.md", "on Hyperplane River's `LogisticRegression` has {}", hyperplane["LogisticRegression"]),
+        ("README.md", "on Hyperplane River's `LogisticRegression` scores {}", hyperplane["LogisticRegression"]),
         ("README.md", "`OKLClassifier` {} %.\n* Samples", hyperplane["OKL"]),
-        ("docs/which-class.md", "has\n{} %, `OKLClassifier`", hyperplane["LogisticRegression"]),
+        ("docs/which-class.md", "scores\n{} %, `OKLClassifier`", hyperplane["LogisticRegression"]),
         ("docs/which-class.md", "`OKLClassifier` {} % ([leaderboard]", hyperplane["OKL"]),
         ("docs/which-class.md", "mean accuracy {} % on 17 streams", accuracies["mean"]["OKL"]),
         ("docs/which-class.md", "{} and 88.2 % on ImageSegments", accuracies["ImageSegments"]["OKL"]),
-        ("docs/which-class.md", "one has {} %", accuracies["elec2"]["NoChange"]),
+        ("docs/which-class.md", "one scores {} %", accuracies["elec2"]["NoChange"]),
         ("docs/which-class.md", "`PAClassifier` {} %", accuracies["elec2"]["PA"]),
         ("docs/which-class.md", "except `OKLClassifier` with {}.", accuracies["elec2"]["OKL"]),
         ("docs/which-class.md", "with an error of {},", errors["TrumpApproval"]["LinearRegression"]),
-        ("docs/drift.md", "last label has {} %", accuracies["elec2"]["NoChange"]),
-        ("docs/first-model.md", "regression has {} %", accuracies["Bananas"]["LogisticRegression"]),
-        ("docs/faq.md", "regression has {} %", accuracies["Bananas"]["LogisticRegression"]),
+        ("docs/drift.md", "last label scores {} %", accuracies["elec2"]["NoChange"]),
+        ("docs/first-model.md", "regression scores {} %", accuracies["Bananas"]["LogisticRegression"]),
+        ("docs/faq.md", "regression scores {} %", accuracies["Bananas"]["LogisticRegression"]),
     ]
     for path, sentence, number in claims:
         assert sentence.format(number) in text(HERE / path), (path, sentence.format(number))
