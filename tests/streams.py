@@ -88,7 +88,7 @@ def half_sparse(task, n=200, seed=6):
 
 
 def churning(task, n=200, seed=7):
-    """One to nine of twelve features in any order; some leave for a while, some for good, and others take their place."""
+    """One to nine of twelve features in any order; some leave for a while, some for good, and others join."""
     rng = random.Random(seed)
     names, stream = list(range(12)), []
     for _ in range(n):

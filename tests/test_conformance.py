@@ -229,7 +229,8 @@ def test_mixtures_resume_where_they_were(cls, labels, kind):
     """Words and gaps, a label that arrives late, and feature weights, which are learned from 200 samples on."""
     stream = getattr(streams, kind)(task(cls), 400)
     if cls in CLASSIFIERS.values():
-        stream = [(x, "c" if labels == 3 and t > 250 and t % 5 == 0 else "ab"[y > 0]) for t, (x, y) in enumerate(stream)]
+        third = set(range(250, 400, 5)) if labels == 3 else ()
+        stream = [(x, "c" if t in third else "ab"[y > 0]) for t, (x, y) in enumerate(stream)]
     elif labels == 3:
         stream = [(x, 1000.0 * y if t > 250 else y) for t, (x, y) in enumerate(stream)]
     resume_often(small(cls, budget=64), stream, outputs)
