@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.mixture.combiner import LINEAR, STACK
+from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
 from river_okl._core.mixture.pool import METRIC, SCALE
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.sample import shown
@@ -37,7 +37,6 @@ from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
-from river_okl.merging.expansions import pursued
 from river_okl.merging.gaussian import (
     Ends,
     Places,
@@ -47,10 +46,11 @@ from river_okl.merging.gaussian import (
     importance_of,
     inverse,
     packed,
+    spanning,
     stored,
     unpacked,
 )
-from river_okl.merging.shards import Shards, not_from_start
+from river_okl.merging.shards import Shards, average, not_from_start
 from river_okl.merging.spaces import Space, joined
 from river_okl.merging.statistics import Moments
 from river_okl.predictive import PredictiveClassifier
@@ -207,10 +207,8 @@ class Merging:
                     raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
-        """The average over the shards, clipped to their range: rounding must not take it beyond their bounds."""
-        found = [of(each) for _, each in self.movers]
-        total = sum(share * value for (share, _), value in zip(self.movers, found, strict=True))
-        return np.clip(total, np.min(found, axis=0), np.max(found, axis=0))
+        """The average over the shards."""
+        return average([share for share, _ in self.movers], [of(each) for _, each in self.movers])
 
     @property
     def ends(self) -> list[tuple[float, Mixed]]:
@@ -468,7 +466,7 @@ class Merging:
         K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
         repeated = weights.repeat(values[0].shape[1] // each, axis=1)
         scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1) + 1e-3)
-        picked = np.sort(pursued(lambda i: K[i], K.diagonal(), scaled, most))
+        picked = spanning(K, scaled, most)
         square = 0.0
         for k in range(n):
             K = self.gram(k, candidates, candidates)
@@ -512,7 +510,7 @@ class Merging:
             return each.state["pool"]["calibration"][name]
 
         found = {
-            name: float(sum(share * of(each, name) for share, each in self.movers))
+            name: float(self.mean(lambda each: of(each, name)))  # noqa: B023
             for name in ("slope", "curvature", "mean_square")
         }
         seen = of(self.start, "seen")
@@ -620,7 +618,9 @@ class Merging:
             "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
             "stack": self.stacked(),
             "log_weights": weights - weights.max(),
-            "residuals": self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]),
+            "residuals": np.maximum(
+                self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]), LEAST_RESIDUAL
+            ),
         }
 
     def regression(self, each: Mixed) -> tuple[Arrays, Arrays]:
