@@ -204,7 +204,9 @@ cdef class Frame:
         if len(names) != matrix.shape[1]:
             raise ValueError(f"{len(names)} names for {matrix.shape[1]} columns")
         if len(set(names)) != len(names):
-            raise ValueError(f"feature {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+            met = set()
+            twice = next(name for name in names if name in met or met.add(name))
+            raise ValueError(f"feature {shown(twice)} occurs twice")
         for i in range(size):
             if not fabs(numbers[i]) <= LARGEST:
                 reject(names[i % matrix.shape[1]], numbers[i], True)
