@@ -130,8 +130,8 @@ class Lines(Iterator[str]):
         self.row += len(line)
         if self.row > LONGEST:
             raise UsageError(
-                f"{self.name}, line {self.number}: more than {LONGEST:,} characters in one row; line ends may be missing, "
-                f"or a quotation mark unclosed"
+                f"{self.name}, line {self.number}: more than {LONGEST:,} characters in one row; line ends "
+                f"are missing, or a quotation mark is unclosed"
             )
         if "\0" in line:
             raise UsageError(f"{self.name}, line {self.number}: a NUL character: save the file as text in UTF-8")
