@@ -21,7 +21,7 @@ cdef Running running(numbers) except *
 
 
 cdef struct Feature:
-    PyObject *key               # borrowed from the index; NULL: the place is free
+    PyObject *key               # owned; NULL: the place is free
     int64_t first, last         # when it was first and last seen
     int64_t count               # samples with it
     Running values              # statistics of the values seen
