@@ -562,7 +562,7 @@ def test_an_extreme_weight_leaves_the_model_finite(w):
         (("neighbours", "chances", 0, 1), -1.0),
         (("distances", "evidence", 0, 0), math.inf),
         (("distances", "evidence", 0, 1), -1.0),
-        (("linear", "coef"), np.zeros((1, 2, 0))),
+        (("linear", "coef"), np.zeros((0, 4, 1))),
         (("linear", "bias", 0, 0), math.nan),
         (("bayes", "seen"), np.zeros((2, 3))),
         (("bayes", "seen", 0, 0), 1e9),

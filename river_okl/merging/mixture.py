@@ -569,12 +569,6 @@ class Merging:
             "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
         }
 
-    def linear(self, new: Any) -> State:
-        return {
-            "coef": self.mean(lambda each: self.along(2, each, each.state["linear"]["coef"])),
-            "bias": self.mean(lambda each: each.state["linear"]["bias"]),
-        }
-
     def stack(self, new: Any) -> State:
         return {name: self.mean(lambda each: each.state["stack"][name]) for name in self.first.state["stack"]}  # noqa: B023
 
