@@ -280,6 +280,12 @@ cdef class Points(Owner):
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
+    cdef Axis axis(self):
+        """The points, for a table's arrays."""
+        cdef Axis axis = Axis("point")
+        axis.watch(self, &self.n, &self.capacity)
+        return axis
+
     cdef Py_ssize_t padded(self) noexcept nogil:
         """n, up to whole vectors."""
         return (self.n + LANES - 1) // LANES * LANES

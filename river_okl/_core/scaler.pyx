@@ -181,6 +181,12 @@ cdef class Scaler:
     def __len__(self):
         return len(self.index)
 
+    cdef Axis axis(self):
+        """The places of features, for a table's arrays."""
+        cdef Axis axis = Axis("feature", least=8, eighths=8)
+        axis.watch(self, &self.size, &self.size)
+        return axis
+
     cdef int reserve(self, Py_ssize_t size) except -1:
         """Reserve room for this many items of a sample."""
         cdef Py_ssize_t allocated

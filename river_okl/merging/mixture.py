@@ -7,16 +7,16 @@
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
     pool                        a sum of expansions, Σ w_i f_i; the heaviest points are kept
     neighbours                  the latest samples of all; each point keeps its target, in the merged units
-    bayes                       as if counted along one stream of the average length
     forest, random_forest       one tree each from the shards in turn, those with the lowest errors first: trees that
                                 grew apart have no average, but their predictions do; a target's tree comes from the
                                 shard with the largest share
     linear, stack               averages, like the log-weights of the experts and the fits of probabilities
     combiner                    coefficients weighted by their precision; its stack restarts
 
-An expert without points merges by the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a
-state for ``Mixture.restore``, which checks it.  Points are rows of one space with the points of all mixtures, equal
-ones once; features are its columns, those of the merged mixture first.
+An expert's arrays merge by the words that they are declared with, and by ``merged`` of the expert; an older expert by
+the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a state for ``Mixture.restore``, which
+checks it.  Points are rows of one space with the points of all mixtures, equal ones once; features are its columns,
+those of the merged mixture first.
 """
 
 from __future__ import annotations
@@ -208,7 +208,29 @@ class Merging:
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
         """The average over the shards."""
-        return average([share for share, _ in self.movers], [of(each) for _, each in self.movers])
+        return self.averaged([of(each) for _, each in self.movers])
+
+    def averaged(self, found: Any) -> Any:
+        """The average of what the shards have."""
+        return average([share for share, _ in self.movers], found)
+
+    def each(self, expert: Any, name: str) -> Arrays:
+        """An array of an expert in every shard, its features at their positions in the merged mixture."""
+        (declared,) = (array for array in expert.arrays if array.name == name)
+        axes = [getattr(axis, "name", None) for axis in declared.axes]
+        found = [each.state[expert.name][name] for _, each in self.movers]
+        if "feature" in axes:
+            at = axes.index("feature")
+            found = [self.along(at, each, own) for (_, each), own in zip(self.movers, found, strict=True)]
+        return np.stack(found)
+
+    def arrays(self, expert: Any) -> State:
+        """What the arrays of an expert become that are declared to merge by a word."""
+        return {
+            array.name: WORDS[array.merge](self, self.each(expert, array.name))
+            for array in expert.arrays
+            if array.merge
+        }
 
     @property
     def ends(self) -> list[tuple[float, Mixed]]:
@@ -546,31 +568,6 @@ class Merging:
             "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
         }
 
-    def bayes(self, new: Any) -> State:
-        """The normal distributions of all streams together."""
-        own = np.stack([self.along(1, each, each.state["bayes"]["gaussians"]) for _, each in self.movers])
-        counts = np.array([share for share, _ in self.movers])[:, None, None] * own[..., 0]
-        count = np.minimum(counts.sum(axis=0), own[..., 0].max(axis=0))  # as in mean
-
-        def averaged(values: Arrays) -> Arrays:
-            total = (counts * values).sum(axis=0)
-            mean: Arrays = np.divide(total, count, out=np.zeros_like(total), where=count > 0.0)
-            return mean
-
-        mean = averaged(own[..., 1])
-        variance = averaged(own[..., 2] + (own[..., 1] - mean) ** 2)
-        return {
-            "gaussians": np.stack([count, mean, variance], axis=-1),
-            "counts": self.mean(lambda each: each.state["bayes"]["counts"]),
-            "fit": self.mean(lambda each: each.state["bayes"]["fit"]),
-        }
-
-    def linear(self, new: Any) -> State:
-        return {
-            "coef": self.mean(lambda each: self.along(2, each, each.state["linear"]["coef"])),
-            "bias": self.mean(lambda each: each.state["linear"]["bias"]),
-        }
-
     def stack(self, new: Any) -> State:
         return {name: self.mean(lambda each: each.state["stack"][name]) for name in self.first.state["stack"]}  # noqa: B023
 
@@ -664,7 +661,9 @@ class Merging:
         experts["neighbours"] = self.neighbours(rows, latest, f.neighbours.most)
         for expert in f.experts:
             if expert.name not in experts:
-                experts[expert.name] = getattr(self, expert.name)(expert)
+                experts[expert.name] = getattr(self, expert.name, expert.merged)(
+                    expert if hasattr(self, expert.name) else self
+                )
         if self.task == "regression":
             spread = float(self.mean(lambda each: each.state["target"][-1]))
             experts["target"] = *_numbers(self.target), spread
@@ -684,6 +683,9 @@ class Merging:
                 max(each.state["counts"][2] for each in self.all),
             ),
         }, error
+
+
+WORDS = {"mean": Merging.averaged}  # of declarations in ``_core/store/table.pyx``
 
 
 def solved(K: Arrays, b: Arrays) -> Arrays:
