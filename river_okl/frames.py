@@ -27,7 +27,7 @@ def learned(X: Any, y: Any, words: bool = False) -> tuple[Rows, list[Any]]:
     frame: Rows | None = _of_pandas(X, words)
     if frame is None:
         frame = _of_any(frame_of(X), words)
-    targets = y.to_list() if pandas and type(y) is pandas.Series else _targets(y)
+    targets = y.to_list() if pandas and type(y) is pandas.Series else targets_of(y)
     if len(targets) != len(frame):
         raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
     return frame, targets
@@ -44,7 +44,8 @@ def frame_of(X: Any) -> nw.DataFrame[Any]:
         ) from None
 
 
-def _targets(y: Any) -> list[Any]:
+def targets_of(y: Any) -> list[Any]:
+    """The targets of a mini-batch as a list."""
     if isinstance(y, list | tuple):
         return list(y)
     if isinstance(y, np.ndarray) and y.ndim == 1:

@@ -169,6 +169,9 @@ class KernelEstimator(base.Estimator):
     def _check_state(self) -> None:
         """Raise ValueError if attributes from a checkpoint are inconsistent."""
 
+    def _after_merging(self) -> None:
+        """Restore bounds between attributes that each merged by its own rule."""
+
     @locked
     def __getstate__(self) -> dict[str, Any]:
         # a copy: pickle and copy read the state later, part by part, while other threads learn

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.memory cimport Owner
 from river_okl._core.sample cimport Frame, Sample
+from river_okl._core.store.table cimport Axis
 from river_okl._core.words cimport Words
 
 cdef enum:
@@ -82,6 +83,7 @@ cdef class Points(Owner):
     cdef int refresh_slots(self, Sample *x) except -1
     cdef void date_slots(self, Sample *x) noexcept
     # Reading
+    cdef Axis axis(self)
     cdef Py_ssize_t padded(self) noexcept nogil
     cdef int check_position(self, Py_ssize_t i) except -1
     cdef int copy_point(self, Py_ssize_t p, Sample *x) except -1

@@ -66,12 +66,14 @@ def advice(name, value, bint in_frame):
             f"(compose.SelectType(int, float) | preprocessing.StandardScaler()) | model`, or "
             f"leave it out, `compose.Discard({name}) | model`{TAKES_IT}"
         )
-    for method in ("timestamp", "total_seconds", "toordinal"):  # dates, times and differences of them
-        if hasattr(value, method):
-            if in_frame:
-                return f"convert it: `X[{name}].astype('int64')` in pandas, `X[{name}].cast(int)` in polars"
-            return f"convert it: `value.{method}()`"
-    if kind in "mM":
+    if hasattr(value, "toordinal") or kind == "M":
+        return (
+            "encode dates, `river_okl.Dates(categories=False) | model`; OKLClassifier and OKLRegressor also take its "
+            "categories, `river_okl.Dates() | model`"
+        )
+    if hasattr(value, "total_seconds"):
+        return f"convert it: `X[{name}].dt.total_seconds()`" if in_frame else "convert it: `value.total_seconds()`"
+    if kind == "m":
         return "convert it: `value.astype(float)`"
     if isinstance(value, complex) or kind == "c":
         return "make a feature of each part: `{'real': value.real, 'imag': value.imag}`"
@@ -238,7 +240,9 @@ cdef class Frame:
         if len(names) != matrix.shape[1]:
             raise ValueError(f"{len(names)} names for {matrix.shape[1]} columns")
         if len(set(names)) != len(names):
-            raise ValueError(f"feature {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+            met = set()
+            twice = next(name for name in names if name in met or met.add(name))
+            raise ValueError(f"feature {shown(twice)} occurs twice")
         for i in range(size):
             if not fabs(numbers[i]) <= LARGEST:
                 reject(names[i % matrix.shape[1]], numbers[i], True)

@@ -2,6 +2,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.sample cimport Sample
+from river_okl._core.store.table cimport Axis
 
 
 cdef struct Running:
@@ -10,7 +11,8 @@ cdef struct Running:
     double mean, variance
     int64_t block               # numbers since the last check of the unit, and their statistics:
     double block_mean, block_square
-    int64_t run                 # length of the current run of outliers
+    int64_t run                 # of outliers: their number, and AGREEING - 1 for each that agrees with the one before
+    double outlier              # the last one
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil
@@ -45,6 +47,7 @@ cdef class Scaler:
     cdef int64_t stamp
     cdef Py_ssize_t size_before  # ``prepare``
 
+    cdef Axis axis(self)
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int find(self, const Sample *x) except -1
     cdef void set_key(self, Py_ssize_t i, PyObject *key) noexcept

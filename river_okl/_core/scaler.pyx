@@ -10,8 +10,9 @@ often it was present.  If ``BLOCK`` values together vary by less than ``UNIT`` o
 the unit has changed to a larger one: the statistics restart from these values.  They also restart if the ``FIRST``
 values after the initial ``KNOWN`` vary by less than ``FIRST_UNIT`` of the deviation: outliers among the initial values
 go undetected.  A value more than ``OUTLYING`` standard deviations from the mean counts as one at that distance and is
-scaled to it, so that a sensor's 9999 does no harm; after ``RUN`` such values in a row the level has changed, and they
-count as they are.
+scaled to it, so that a sensor's 9999 does no harm.  The third of three such values that agree (each is closer to the
+one before than ``NEAR`` of its distance from the mean), or the ``RUN``-th in a row, shows that the level has changed:
+from then on they count as they are.
 
 A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If it is absent from a
 sample, it has the scaled value of 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent
@@ -27,7 +28,7 @@ unreferenced ones are dropped, the longest unseen first.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport copysign, fmax, fmin, isfinite, sqrt
+from libc.math cimport copysign, fabs, fmax, fmin, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -49,6 +50,8 @@ cdef double FIRST_UNIT = 0.1
 cdef double OUTLYING = 5.0
 cdef int64_t KNOWN = 8              # before this many values none is an outlier
 cdef int64_t RUN = 10
+cdef int64_t AGREEING = 5            # outliers that one counts for if it agrees with the one before
+cdef double NEAR = 0.25
 cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
 cdef double FARTHEST = 3.0
@@ -57,7 +60,7 @@ cdef Py_ssize_t SPARE = 40
 cdef double INDICATOR = 1.0
 
 COLUMNS = ("place", "first", "last", "count", "centred")
-NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "run")
+NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "run", "outlier")
 
 
 cdef double held(double delta, int64_t count, double variance) noexcept nogil:
@@ -67,10 +70,20 @@ cdef double held(double delta, int64_t count, double variance) noexcept nogil:
     return copysign(OUTLYING * sqrt(variance), delta)
 
 
+cdef int64_t run_with(const Running *numbers, double value) noexcept nogil:
+    """The run of outliers once this value is counted."""
+    cdef double delta = value - numbers.mean
+    if held(delta, numbers.count, numbers.variance) == delta:
+        return 0
+    if numbers.run > 0 and fabs(value - numbers.outlier) <= NEAR * fabs(delta):
+        return numbers.run + AGREEING
+    return numbers.run + 1
+
+
 cdef double counted(const Running *numbers, double value) noexcept nogil:
     """The deviation from the mean with which a value is counted."""
     cdef double delta = value - numbers.mean
-    return delta if numbers.run >= RUN else held(delta, numbers.count, numbers.variance)
+    return delta if run_with(numbers, value) >= RUN else held(delta, numbers.count, numbers.variance)
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil:
@@ -85,10 +98,11 @@ cdef double standing(const Running *numbers, double value) noexcept nogil:
 cdef bint take_in(Running *numbers, double value) noexcept nogil:
     """Count a value; returns whether the statistics have restarted."""
     cdef bint again = False
-    cdef double gain, share, delta = value - numbers.mean
-    cdef bint outlying = held(delta, numbers.count, numbers.variance) != delta
+    cdef double gain, share, delta
+    cdef int64_t run = run_with(numbers, value)
     delta = counted(numbers, value)
-    numbers.run = numbers.run + 1 if outlying else 0
+    numbers.run = run
+    numbers.outlier = value if run else 0.0
     numbers.count += 1
     gain = 1.0 / <double> min(numbers.count, MEMORY)
     numbers.mean += delta * gain
@@ -117,26 +131,28 @@ cdef tuple numbers_of(const Running *numbers):
     """In the order of ``NUMBERS``, for ``running``."""
     return (
         numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square,
-        numbers.run
+        numbers.run, numbers.outlier
     )
 
 
 cdef Running running(numbers) except *:
     """From a state, after checking every number."""
     cdef Running made
-    known, mean, variance, block, block_mean, block_square, run = numbers
+    known, mean, variance, block, block_mean, block_square, run, outlier = numbers
     if not (
         0.0 <= known <= LARGEST_COUNT
         and 0.0 <= block < BLOCK
         and 0.0 <= run <= LARGEST_COUNT
         and abs(mean) <= LARGEST
         and abs(block_mean) <= LARGEST
+        and abs(outlier) <= LARGEST
         and 0.0 <= variance <= LARGEST * LARGEST
         and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST
     ):
         raise ValueError("the statistics of a scaler are out of range")
     made.count, made.mean, made.variance = <int64_t> known, mean, variance
-    made.block, made.block_mean, made.block_square, made.run = <int64_t> block, block_mean, block_square, <int64_t> run
+    made.block, made.block_mean, made.block_square = <int64_t> block, block_mean, block_square
+    made.run, made.outlier = <int64_t> run, outlier
     return made
 
 
@@ -164,6 +180,12 @@ cdef class Scaler:
 
     def __len__(self):
         return len(self.index)
+
+    cdef Axis axis(self):
+        """The places of features, for a table's arrays."""
+        cdef Axis axis = Axis("feature", least=8, eighths=8)
+        axis.watch(self, &self.size, &self.size)
+        return axis
 
     cdef int reserve(self, Py_ssize_t size) except -1:
         """Reserve room for this many items of a sample."""

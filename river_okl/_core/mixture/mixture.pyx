@@ -255,13 +255,13 @@ cdef class Mixture(Owner):
             self.reserve_places()
             if self.processes.n > 1:
                 self.processes.reserve_slopes(x.size)
-            if self.seen + 1 >= self.next_update:
-                self.processes.reserve_grams()
             if w > 0.0:
                 if self.points.n == self.points.capacity:
                     self.points.grow(self.points.next_capacity())
                 self.reserve_points()
                 self.points.prepare(x, x.scaled)
+            if self.seen + 1 >= self.next_update:
+                self.processes.reserve_grams()
             self.distances.prepare(x.size)
         except BaseException:
             self.scaler.withdraw(x, self.encoded)
