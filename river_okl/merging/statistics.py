@@ -99,8 +99,14 @@ def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> dict[str, 
     }
 
 
-def follow(shards: Shards, calibration_of: Callable[[Any], Any], into: Any) -> None:
-    """The fit of a calibration that has followed all streams."""
-    names = ("slope", "curvature", "mean_square")
-    fit = {name: float(shards.mean(lambda model: calibration_of(model).state()[name])) for name in names}  # noqa: B023
-    into.restore(fit | {"seen": shards.total(lambda model: calibration_of(model).seen)})
+def followed(shards: Shards, calibration_of: Callable[[Any], Any]) -> dict[str, Any]:
+    """The state of a calibration that has followed all streams."""
+    states: list[dict[str, Any]] = [calibration_of(model).state() for model in shards.models]
+
+    def mean(name: str) -> float:  # rounding must not take it beyond its bounds
+        found = [state[name] for state in states]
+        total: float = sum(float(share) * value for share, value in zip(shards.shares, found, strict=True))
+        return float(min(max(total, min(found)), max(found)))
+
+    seen = shards.total(lambda model: calibration_of(model).seen)
+    return {name: mean(name) for name in ("slope", "curvature", "mean_square")} | {"seen": seen}
