@@ -11,7 +11,8 @@ cdef struct Running:
     double mean, variance
     int64_t block               # numbers since the last check of the unit, and their statistics:
     double block_mean, block_square
-    int64_t run                 # length of the current run of outliers
+    int64_t run                 # of outliers: their number, and AGREEING - 1 for each that agrees with the one before
+    double outlier              # the last one
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil
@@ -21,7 +22,7 @@ cdef Running running(numbers) except *
 
 
 cdef struct Feature:
-    PyObject *key               # borrowed from the index; NULL: the place is free
+    PyObject *key               # owned; NULL: the place is free
     int64_t first, last         # when it was first and last seen
     int64_t count               # samples with it
     Running values              # statistics of the values seen

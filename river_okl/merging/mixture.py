@@ -26,14 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.mixture.combiner import LINEAR, STACK
+from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.sample import shown
 from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
-from river_okl.merging.expansions import pursued
 from river_okl.merging.gaussian import (
     Ends,
     Places,
@@ -43,10 +42,11 @@ from river_okl.merging.gaussian import (
     importance_of,
     inverse,
     packed,
+    spanning,
     stored,
     unpacked,
 )
-from river_okl.merging.shards import Shards, not_from_start
+from river_okl.merging.shards import Shards, average, not_from_start
 from river_okl.merging.spaces import Space, joined
 from river_okl.merging.statistics import Moments, followed
 from river_okl.predictive import PredictiveClassifier
@@ -204,13 +204,12 @@ class Merging:
                     raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
-        """The average over the shards, clipped to their range: rounding must not take it beyond their bounds."""
+        """The average over the shards."""
         return self.averaged([of(each) for _, each in self.movers])
 
     def averaged(self, found: Any) -> Any:
-        """The average of what the shards have, clipped to their range."""
-        total = sum(share * value for (share, _), value in zip(self.movers, found, strict=True))
-        return np.clip(total, np.min(found, axis=0), np.max(found, axis=0))
+        """The average of what the shards have."""
+        return average([share for share, _ in self.movers], found)
 
     def each(self, expert: Any, name: str) -> Arrays:
         """An array of an expert in every shard, its features at their positions in the merged mixture."""
@@ -501,7 +500,7 @@ class Merging:
         K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
         repeated = weights.repeat(values[0].shape[1] // each, axis=1)
         scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1) + 1e-3)
-        picked = np.sort(pursued(lambda i: K[i], K.diagonal(), scaled, most))
+        picked = spanning(K, scaled, most)
         square = 0.0
         for k in range(n):
             K = self.gram(k, candidates, candidates)
@@ -555,7 +554,9 @@ class Merging:
             "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
             "stack": self.stacked(),
             "log_weights": weights - weights.max(),
-            "residuals": self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]),
+            "residuals": np.maximum(
+                self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]), LEAST_RESIDUAL
+            ),
         }
 
     def regression(self, each: Mixed) -> tuple[Arrays, Arrays]:

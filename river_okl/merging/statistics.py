@@ -101,12 +101,6 @@ def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> dict[str, 
 
 def followed(shards: Shards, calibration_of: Callable[[Any], Any]) -> dict[str, Any]:
     """The state of a calibration that has followed all streams."""
-    states: list[dict[str, Any]] = [calibration_of(model).state() for model in shards.models]
-
-    def mean(name: str) -> float:  # rounding must not take it beyond its bounds
-        found = [state[name] for state in states]
-        total: float = sum(float(share) * value for share, value in zip(shards.shares, found, strict=True))
-        return float(min(max(total, min(found)), max(found)))
-
-    seen = shards.total(lambda model: calibration_of(model).seen)
-    return {name: mean(name) for name in ("slope", "curvature", "mean_square")} | {"seen": seen}
+    names = ("slope", "curvature", "mean_square")
+    fit = {name: float(shards.mean(lambda model: calibration_of(model).state()[name])) for name in names}  # noqa: B023
+    return fit | {"seen": shards.total(lambda model: calibration_of(model).seen)}

@@ -56,11 +56,18 @@ class Running:
     """Running mean and variance, which restart if 500 values, or the first 25 after eight, are in another unit."""
 
     def __init__(self):
-        self.values, self.block, self.run = [], [], 0
+        self.values, self.block, self.run, self.outlier = [], [], 0, 0.0
 
     def kept(self, value):
-        """The value as counted: after ten outliers in a row none is one."""
-        return value if self.run >= 10 else held(value, self.values)
+        """The value as counted: after ten outliers in a row, or three that agree, none is one."""
+        return value if self.run_with(value) >= 10 else held(value, self.values)
+
+    def run_with(self, value):
+        """How many outliers in a row, those that agree with the one before five more."""
+        if held(value, self.values) == value:
+            return 0
+        distance = abs(value - mean_and_variance(self.values)[0])
+        return self.run + 1 + 4 * (self.run > 0 and abs(value - self.outlier) <= 0.25 * distance)
 
     def moments(self, *more):
         values = [*self.values, *map(self.kept, more)]
@@ -75,8 +82,8 @@ class Running:
         return found if self.run >= 10 else clip(found, -5.0, 5.0)
 
     def add(self, value):
-        kept = self.kept(value)
-        self.run = self.run + 1 if held(value, self.values) != value else 0
+        kept, self.run = self.kept(value), self.run_with(value)
+        self.outlier = value
         self.values.append(kept)
         if len(self.values) <= 8:
             return False
