@@ -68,6 +68,7 @@ class Stream:
     size: int | None
     scaled: Scaled
     note: str = ""  # what was inferred from a file
+    binary: tuple[Any, ...] = ()  # the labels in a file that became False and True
 
 
 class Source:
@@ -350,6 +351,7 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
         size - targets.missing,
         scaled=n == len(numeric) or frozenset(header[i] for i, is_number in numeric.items() if is_number),
         note="; ".join(notes),
+        binary=targets.binary,
     )
 
 
@@ -472,7 +474,7 @@ def _read_libsvm(source: Source, task: str | None) -> Stream:
         size += 1
     found, read, _ = targets.read(f"{source.name}: the target")
     samples = Again(lambda: ((x, read(label)) for _, x, label in samples_as_written()))
-    return Stream(source.name, samples, found, size, scaled=False)
+    return Stream(source.name, samples, found, size, scaled=False, binary=targets.binary)
 
 
 # Targets ------------------------------------------------------------------------------------------
@@ -489,6 +491,7 @@ class _Targets:
     missing: int = 0  # rows without a target
     odd: dict[str, int] = dataclasses.field(default_factory=dict)  # missing only among numbers, and the line
     n_odd: int = 0
+    binary: tuple[Any, ...] = ()  # if there are two labels
 
     def see(self, line: int, text: str) -> None:
         if text in self.values:
@@ -539,6 +542,7 @@ class _Targets:
         if len(values) == 1:
             raise UsageError(f"{name} is {next(iter(self.values))} in every row: there is nothing to learn")
         if len(values) == 2:
+            self.binary = tuple(each if self.word else int(each) for each in values)
             return BINARY, lambda text: bool(read(text) == values[1]), has_label
         return MULTICLASS, read, has_label
 

@@ -20,7 +20,7 @@ from river_okl._core.function.frequencies import frequencies
 from river_okl.model import KernelEstimator
 from tests import reference, streams
 from tests.discovery import CLASSES, parameters, small, snapshot
-from tests.test_conformance import BAD_VALUES, EXTREMES, NONSENSE, NUMBERS, anew, size
+from tests.test_conformance import BAD_VALUES, EXTREMES, NONSENSE, NUMBERS, anew, resume_often, size
 
 UNSUPERVISED = {
     name: cls
@@ -111,6 +111,13 @@ def test_the_model_is_reproducible(cls, kind, tmp_path):
             each.learn_one(x)
     assert {snapshot(other) for other in others} == {snapshot(model)}
     assert snapshot(model.clone()) == fresh
+
+
+@each_class
+@pytest.mark.parametrize("kind", ["half_sparse", "churning"])
+def test_it_resumes_where_it_was(cls, kind):
+    stream = [(x,) for x, _ in getattr(streams, kind)(streams.CLASSIFICATION, 160)]
+    resume_often(small(cls, budget=40), stream, lambda model, x: repr(seen(model, x)))
 
 
 @each_class

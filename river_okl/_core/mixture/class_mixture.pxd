@@ -13,6 +13,6 @@ cdef class ClassMixture(Mixture):
     cdef readonly tuple forests
     cdef readonly Py_ssize_t each           # points that each class from the third on brings
     # scratch: the last sample
-    cdef double *mixed                      # [n_classes] its probabilities
+    cdef double *mixed                      # [n_classes] its probabilities, after those of the experts
 
     cdef void mix(self) noexcept

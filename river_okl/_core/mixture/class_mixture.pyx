@@ -15,7 +15,6 @@ from river_okl._core.mixture.processes import NEWCOMER
 LARGEST_BUDGET = 10_000_000         # points
 SINGLE_PRECISION = True             # of scaled features; the tests compare in double precision, too
 
-cdef double DISCOUNT = 0.99
 cdef double CLIP = 1e-4             # of probabilities of experts, before they are mixed or judged
 cdef double CONFIDENT = 0.7         # a label that had this probability was predicted confidently
 cdef double MOST_WEIGHT = 10.0      # of a sample, for the experts without a bound of their own and the mixture weights
@@ -35,11 +34,14 @@ cdef class ClassMixture(Mixture):
         dictionary does not grow.
     """
 
-    def __init__(self, tuple terms, Py_ssize_t each=0, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
+    def __init__(
+        self, tuple terms, Py_ssize_t each=0, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending,
+        bint scale=True
+    ):
         cdef Py_ssize_t i, beside = budget - dictionary, latest = <Py_ssize_t> (LATEST * beside), of_two
         Mixture.__init__(
-            self, terms, budget=budget, dictionary=dictionary, first_metric=POOL_METRIC, scale=scale,
-            single=scale and SINGLE_PRECISION
+            self, terms, budget=budget, dictionary=dictionary, first_metric=POOL_METRIC, pending=pending,
+            scale=scale, single=scale and SINGLE_PRECISION
         )
         self.early, self.growth, self.n_classes = 200, 2, 2
         self.each = each
@@ -58,6 +60,7 @@ cdef class ClassMixture(Mixture):
         self.reserve_predictions(2)
         self.stack.weight = self.weight
         self.number_predictions()
+        self.pending.clear(self.n_said)
         self.n_weighted = self.rows
         for forest in self.forests:
             self.log_weight[(<Forest> forest).first] = -newcomer
@@ -66,13 +69,21 @@ cdef class ClassMixture(Mixture):
     def __reduce__(self):
         make, options, state = Mixture.__reduce__(self)
         if self.each:  # the budget is that of two classes, and grows again with those of the state
-            kind, terms, _, dictionary, scale = options
-            options = kind, terms, 2 * self.each, dictionary, scale, self.each
+            kind, terms, _, *others = options
+            options = kind, terms, 2 * self.each, *others, self.each
         return make, options, state
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
-        self.mixed = self.doubles(self.mixed, 0, n_classes)
-        return Mixture.reserve_predictions(self, n_classes)
+        Mixture.reserve_predictions(self, n_classes)
+        self.mixed = self.p + self.rows * self.n_classes
+        return 0
+
+    cdef void number_predictions(self) noexcept:
+        Mixture.number_predictions(self)
+        self.mixed = self.p + self.rows * self.n_classes
+
+    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
+        return n_classes
 
     def add_class(self):
         """One more class.  With the third, each function of two classes becomes one for each of them."""
@@ -84,6 +95,10 @@ cdef class ClassMixture(Mixture):
         cdef Py_ssize_t limit = budget + more + 2
         # whatever may raise; no expert has another class yet
         most = limit  # as an object, which takes memory
+        if self.asked:
+            self.put_aside()
+        if self.n_classes > 2:
+            self.pending.reserve_wider(self.n_said + self.rows + 1)
         self.reserve_predictions(self.n_classes + 1)
         for expert in self.experts:
             (<Expert> expert).reserve_class()
@@ -97,11 +112,15 @@ cdef class ClassMixture(Mixture):
             self.points.most, self.points.limit = most, limit
             self.pool.most += more - latest
             self.neighbours.add_latest()
-        if self.n_classes == 3:  # naive Bayes begins to predict, and the stack restarts
+        if self.n_classes > 3:
+            self.pending.widen(self.rows + 1, self.n_classes - 1)
+            self.number_predictions()
+        else:  # naive Bayes begins to predict, and the stack restarts
             largest = self.log_weight[0]
             for e in range(1, self.stack.first):
                 largest = fmax(largest, self.log_weight[e])
             self.number_predictions()
+            self.pending.clear(self.n_said)
             self.n_weighted = self.rows
             self.log_weight[self.bayes.first] = self.log_weight[self.stack.first] = largest - newcomer
             if self.silenced:
@@ -136,12 +155,14 @@ cdef class ClassMixture(Mixture):
         """P(class | x) of every class."""
         cdef Py_ssize_t o
         self.evaluate(sample)
+        self.asked = True
         return [self.mixed[o] for o in range(self.n_classes)]
 
     def most_probable(self, sample):
         """The class of the largest probability; of two that are equal the second, of more the first."""
         cdef Py_ssize_t o, best = 0
         self.evaluate(sample)
+        self.asked = True
         if self.n_classes == 2:
             return 1 if self.mixed[1] >= self.mixed[0] else 0
         for o in range(1, self.n_classes):
@@ -152,13 +173,15 @@ cdef class ClassMixture(Mixture):
     cdef void judge(self, Outcome *y) noexcept:
         cdef Py_ssize_t e, c = <Py_ssize_t> y.target
         y.counts = fmin(y.w, MOST_WEIGHT)
-        y.confident = 1.0 - self.mixed[c] <= 1.0 - CONFIDENT
+        y.confident = 1.0 - y.said[self.rows * self.n_classes + c] <= 1.0 - CONFIDENT
         for e in range(PROCESSES):
             self.share[e // POSTERIORS] += self.among[e]
         for e in range(self.rows):
-            self.log_weight[e] = DISCOUNT * self.log_weight[e] + y.counts * log(
-                fmin(fmax(self.p[e * self.n_classes + c], CLIP), 1.0 - CLIP)
+            self.log_weight[e] = y.discount * self.log_weight[e] + y.counts * log(
+                fmin(fmax(y.said[e * self.n_classes + c], CLIP), 1.0 - CLIP)
             )
+        if y.late:
+            self.stack.ask_again(self.said)
         self.update_weights()
 
     @property
@@ -172,12 +195,18 @@ cdef class ClassMixture(Mixture):
         self.pool.most = self.budget - self.processes.most - latest
         return Mixture.divide(self, latest)
 
+    def check_said(self, said):
+        Mixture.check_said(self, said)
+        p = said[:, :(self.rows + 1) * self.n_classes]
+        if p.size and not (0.0 <= p.min() and p.max() <= 1.0):
+            raise ValueError("an opinion is not a probability")
+
     def restore(self, dict state):
         classes = state["n_classes"]
         if type(classes) is not int or not 2 <= classes <= 2**20:
             raise ValueError(f"a mixture of {classes!r} classes")
         # the state must contain this many numbers before room for them is allocated
-        if classes > 2 and len(state["linear"]["bias"]) != classes:
+        if len(state["bayes"]["counts"]) != classes:
             raise ValueError(f"the experts of a mixture do not match its {classes} classes")
         if any([state[forest.name]["n_classes"] != classes for forest in self.forests]):
             raise ValueError("the forests of a mixture do not match its classes")

@@ -21,6 +21,7 @@ cdef class Stack(Expert):
 
     cdef int reserve_inputs(self, Py_ssize_t n) except -1
     cdef void restart(self) noexcept
+    cdef void ask_again(self, double *p) noexcept
     cdef void ask_two(self, double *p, const double *weight) noexcept
     cdef void ask_many(self, double *p, const double *weight) noexcept
     cdef void learn_two(self, Py_ssize_t c, double counts, double own) noexcept
