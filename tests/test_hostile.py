@@ -156,6 +156,48 @@ def test_empty_samples(cls):
     learn_all(small(cls), [({}, y) for _, y in streams.dense(task(cls), 50)])
 
 
+@each_variant
+@pytest.mark.parametrize("budget", [1, 2, 3])
+def test_the_smallest_budgets(cls, options, budget):
+    """Samples that are constant, empty, repeated or orthogonal, and labels that arrive late."""
+    own = {} if any(isinstance(each, river_okl.PerClass) for each in options.values()) else {"budget": budget}
+    regression = issubclass(cls, base.Regressor)
+    kinds = {
+        "constant": lambda rng: {"a": 1.0},
+        "empty": lambda rng: {},
+        "zero": lambda rng: {"a": 0.0},
+        "repeated": lambda rng: {"a": float(rng.integers(2)), "b": 2.0},
+        "orthogonal": lambda rng: {int(rng.integers(20)): 1.0},
+        "ordinary": lambda rng: {"a": rng.normal(), "b": rng.normal()},
+    }
+    for seed in range(3):
+        rng = np.random.default_rng([seed, budget])
+        try:
+            model = small(cls, **options, **own, seed=seed)
+        except ValueError as error:
+            assert "budget" in str(error), "some need two points"
+            return
+        labels = (0.0, 1.0, 5.0) if regression else "abc" if model._multiclass else "ab"
+        for part in range(3):
+            kind = rng.choice(list(kinds))
+            for _ in range(rng.choice([1, 5, 50])):
+                y = labels[rng.integers(1 + min(part, len(labels) - 1))]
+                model.learn_one(kinds[kind](rng), y, w=float(rng.choice([1.0, 1.0, 0.0, 5.0])))
+        assert all(map(math.isfinite, scores(model, {"a": 1.0})))
+        river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("late", [{}, {"b": 1.0}])
+def test_a_sketch_without_features_goes_on(seed, late):
+    """Equal points with opposite signs in the sketch of SkeGD cancel, nothing or rounding is left."""
+    model = river_okl.SkeGDClassifier(budget=2 + seed % 2, seed=seed)
+    model.learn_stream([({"a": 1.0}, "a")] * 40 + [({"a": 1.0} | late, "ab"[i % 2]) for i in range(200)])
+    model.learn_stream([({"a": 1.0, "b": i % 3 / 7}, "abc"[i % 3]) for i in range(300)])
+    assert abs(model._f.columns).max() < 1e6
+    river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+
+
 @each_class
 def test_thousands_of_features(cls):
     model = small(cls)

@@ -100,7 +100,7 @@ def weights_of_classes(w: NDArray[np.float64], size: int, n_classes: int) -> NDA
 
     As in an expansion: one function for labels ±1 becomes F = ±f/√2, and a later class starts from 0.
     """
-    W = w.reshape(-1, size)
+    W = w.reshape(len(w) // max(1, size), size)  # a sketch of equal points may have no features
     if n_classes and len(W) == 1:
         W = np.sqrt(0.5) * np.concatenate([-W, W])
     missing = max(1, n_classes) - len(W)
