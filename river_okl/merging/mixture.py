@@ -69,6 +69,7 @@ PARTS_OF_TREES = (  # what a forest has for each tree, node, leaf, and leaf with
     ("learning", "errors", "counts"),
     ("heads", "seeds", "totals", "candidates", "statistics"),
 )
+LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
 LEAST_SHARE = 0.5  # of the largest: shards that learned less contribute no tree
 # Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
 # give up a kernel.
@@ -367,7 +368,9 @@ class Merging:
     def units(self, each: Mixed) -> tuple[float, float]:
         """Factor and offset that turn its standardised targets into those of the merged mixture."""
         deviation = _deviation(self.target)
-        return _deviation(each.target) / deviation, (each.target.mean - self.target.mean) / deviation
+        return min(_deviation(each.target) / deviation, LARGEST_RATIO), (
+            each.target.mean - self.target.mean
+        ) / deviation
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
