@@ -606,6 +606,8 @@ class Merging:
         if self.task == "regression":
             spread = float(self.mean(lambda each: each.state["target"][-1]))
             experts["target"] = *_numbers(self.target), spread
+        else:
+            experts["trust"] = self.mean(lambda each: each.state["trust"])
         return {
             "points": stored(self.points(self.rows), f.budget + 2),
             "scaler": self.scaler(),

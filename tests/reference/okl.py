@@ -443,6 +443,11 @@ class Neighbours:
             self.relief[name] = total + s, squares + s * s
 
 
+def trusted(trust, mixed, frequency):
+    """The log-linear pool of these probabilities and the frequencies of the classes."""
+    return special.softmax(trust * np.log(mixed) + (1.0 - trust) * np.log(frequency))
+
+
 def tempered(kappa, curvature, score, c, least, most):
     """A Newton step of κ in softmax(κ · score) for a sample of class c; classes unknown when it was asked have -inf."""
     score = np.array(score)
@@ -462,7 +467,7 @@ class Said:
         if twin.task == "regression":
             self.of_target(twin)
             return
-        self.p, self.mixed = twin.p, twin.mixed
+        self.p, self.mixed, self.frequency = twin.p, twin.mixed, twin.frequency()
         self.score = twin.firsts[0].score
         self.votes = twin.neighbours.votes if len(twin.neighbours.nearest) == 4 else None
         self.scores = []
@@ -482,7 +487,8 @@ class Said:
     def add_class(self):
         """Nobody said anything of it."""
         self.p = np.hstack([self.p, np.zeros((len(self.p), 1))])
-        self.mixed, self.score = np.append(self.mixed, 0.0), np.append(self.score, -np.inf)
+        self.mixed, self.frequency = np.append(self.mixed, 0.0), np.append(self.frequency, 0.0)
+        self.score = np.append(self.score, -np.inf)
         self.votes = self.votes if self.votes is None else [*self.votes, 0]
         self.scores = [np.append(score, -np.inf) for score in self.scores]
 
@@ -619,6 +625,7 @@ class OKL:
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.estimates = Estimates()
+        self.trust = self.trust_curvature = 1.0  # in the experts, if labels are late
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
         self.metrics_learned = lambda: None  # a comparison may replace them
 
@@ -707,6 +714,11 @@ class OKL:
         mixed = self.weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
         self.mixed = mixed / mixed.sum()
 
+    def frequency(self):
+        """Of the classes so far, in samples weighted like those of naive Bayes."""
+        counts = [sum(w for w, _, label in self.bayes.samples if label == c) + 0.5 for c in range(self.n_classes)]
+        return np.array(counts) / sum(counts)
+
     def centre(self):
         return self.target.moments()[0] if self.target.values else 0.0
 
@@ -724,7 +736,7 @@ class OKL:
         """Probabilities of the classes, or mean and standard deviation."""
         self.look(x)
         if self.task != "regression":
-            return self.mixed
+            return trusted(self.trust, self.mixed, self.frequency())
         mean, variance = self.estimates.mix(*self.mean_and_variance())
         return self.centre() + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
 
@@ -844,6 +856,13 @@ class OKL:
                 process.inverse_temperature, process.curvature = tempered(
                     process.inverse_temperature, process.curvature, score, y, 1.0, 50.0
                 )
+        if late and self.task != "regression" and said.mixed[y] > 0.0:
+            known = said.mixed > 0.0
+            off = np.log(said.mixed[known]) - np.log(said.frequency[known])
+            p, counts = trusted(self.trust, said.mixed[known], said.frequency[known]), min(w, 10.0)
+            self.trust_curvature += counts * (p @ off**2 - (p @ off) ** 2) - (self.trust_curvature - 1.0) / 10_000.0
+            own = math.log(said.mixed[y]) - math.log(said.frequency[y])
+            self.trust = clip(self.trust + counts * (own - p @ off) / self.trust_curvature, 0.0, 1.0)
         if self.stack is not None:
             if late:  # what the stack says today of what the others said then
                 others = said.p[:-1]
