@@ -16,7 +16,7 @@ from river import base
 
 import river_okl
 from tests import streams
-from tests.discovery import CLASSES, parameters, small, snapshot, task
+from tests.discovery import CLASSES, small, snapshot, task
 
 EVERY = {
     name: cls
