@@ -36,11 +36,12 @@ cdef class Detector(Owner):
     cdef readonly Window window             # of the largest of their levels
     cdef readonly Py_ssize_t budget
     cdef readonly int64_t seen
-    cdef double *radius                     # [capacity] of each point, when it was learned: log ‖x - x_20‖²
+    cdef double *radius                     # [capacity] r of each point
     cdef double *lows                       # scratch of the search
     cdef Py_ssize_t capacity
     cdef double tokens                      # alarms that may still be remembered
     cdef double crowd                       # share of alarms among recent samples
+    cdef double typical                     # mean of log d_20² over recent samples
     cdef double candidates, weight          # samples that were to become points, and their total weight
     cdef uint64_t random
     # scratch: the last sample; never pickled

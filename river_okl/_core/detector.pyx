@@ -1,7 +1,8 @@
 """How strange a sample is, among points that are a sample of the stream: the core of ``OKLDetector``.
 
 Four numbers say how far a sample x is from the points z_i, each at its own scale; m is the mean squared distance of two
-samples, d_k² the squared distance to the k-th nearest point, and r_i is log d_20² of point i when it was learned:
+samples, d_k² the squared distance to the k-th nearest point, and r_i is log d_20² of point i when it was learned, less
+its mean over the samples before (it falls as long as points are added):
 
     log d_10²
     -log mean_i exp(-16 ‖x - z_i‖² / m)     a wide kernel density
@@ -54,9 +55,10 @@ cdef double FARTHEST = 1e9          # mean squared distances
 cdef double TAIL = 0.1, TAIL_OF_SCORES = 0.01
 cdef Py_ssize_t LEAST_TAIL = 10
 cdef double STRANGE = 0.95, ALARM = 0.99
-cdef Py_ssize_t CALIBRATED = 100    # scores from which on the two mean something
-cdef double TOKENS = 10.0, RATE = 0.03, CROWD = 200.0
+cdef Py_ssize_t RANKED = 100, CALIBRATED = 500      # scores from which on STRANGE and ALARM mean something
+cdef double TOKENS = 10.0, RATE = 0.05, CROWD = 200.0
 cdef double MEMORY = 8192.0
+cdef double RECENT = 500.0          # samples that a typical radius is of
 cdef double FARTHEST_SINGLE = 1e6   # standard deviations: the square fits in single precision
 cdef double LEAST_ROOM = 16.0
 
@@ -255,7 +257,7 @@ cdef class Detector(Owner):
     cdef void judge(self) noexcept:
         """The numbers of the sample measured last, and their levels."""
         cdef Py_ssize_t i, n = self.points.n
-        cdef double own = self.distances.own[METRIC], mean = fmax(self.distances.mean_distance(METRIC), 1e-200)
+        cdef double own = self.distances.own[METRIC], mean = self.distances.mean_distance(METRIC) or 1.0
         cdef const double *square = self.distances.square[METRIC]
         cdef const double *dots = self.distances.dots[METRIC]
         cdef double[NEIGHBOURS] distance
@@ -283,6 +285,12 @@ cdef class Detector(Owner):
         self.evaluate(sample)
         return 1.0 - exp(-self.level)
 
+    def numbers(self, sample):
+        """How strange a sample is at every scale, and the largest level of these numbers."""
+        cdef Py_ssize_t i
+        self.evaluate(sample)
+        return [self.raw[i] for i in range(SCALES)] if self.points.n else [0.0] * SCALES, self.largest
+
     def explained(self, sample):
         """Feature -> mean squared difference to the nearest points, in squared standard deviations; the largest first."""
         cdef Py_ssize_t i
@@ -307,7 +315,7 @@ cdef class Detector(Owner):
         """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and no
         Python code runs in the middle of a change, so that no signal can interrupt it."""
         cdef bint calibrated = self.window.n >= CALIBRATED, alarm = calibrated and self.level > -log(1.0 - ALARM)
-        cdef bint strange = calibrated and self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
+        cdef bint strange = self.window.n >= RANKED and self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
         cdef double crowd = self.crowd, tokens = self.tokens
         cdef uint64_t random = self.random
         cdef Py_ssize_t victim = -1
@@ -386,12 +394,13 @@ cdef class Detector(Owner):
             for i in range(SCALES):
                 (<Window> self.windows[i]).add(self.raw[i])
             self.window.add(self.largest)
+            self.typical += (self.own_radius - self.typical) / fmin(self.window.n, RECENT)
         if joins:
             if victim >= 0:
                 self.drop(victim)
             self.points.write(x, x.scaled, self.distances.own[METRIC])
             self.distances.stored(x)
-            self.radius[self.points.n - 1] = self.own_radius
+            self.radius[self.points.n - 1] = self.own_radius - self.typical
 
     cdef void drop(self, Py_ssize_t i) noexcept:
         """Point i is gone, and the last one has its position."""
@@ -440,6 +449,7 @@ cdef class Detector(Owner):
             "random": self.random >> 32, "more_random": self.random & 0xffffffff,
             "tokens": self.tokens,
             "crowd": self.crowd,
+            "typical": self.typical,
             "candidates": self.candidates,
             "weight": self.weight,
         }
@@ -451,6 +461,7 @@ cdef class Detector(Owner):
         candidates = checked_float(state, "candidates", 0.0, seen + 1.0)
         weight = checked_float(state, "weight", 0.0, LARGEST_NUMBER)
         tokens, crowd = checked_float(state, "tokens", 0.0, TOKENS), checked_float(state, "crowd", 0.0, 1.0)
+        typical = checked_float(state, "typical", -LARGEST_NUMBER, LARGEST_NUMBER)
         high, low = (checked_whole(state, name, 0, 2**32 - 1) for name in ("random", "more_random"))
         scales, scores = state["scales"], state["scores"]
         if type(scales) is not list or len(scales) != SCALES:
@@ -471,7 +482,7 @@ cdef class Detector(Owner):
             fill(self.radius, radii, self.points.n)
         for window, numbers in zip((*self.windows, self.window), (*scales, scores)):
             window.restore(numbers)
-        self.seen, self.tokens, self.crowd = seen, tokens, crowd
+        self.seen, self.tokens, self.crowd, self.typical = seen, tokens, crowd, typical
         self.candidates, self.weight, self.random = candidates, weight, high << 32 | low
         self.fresh = False
 
