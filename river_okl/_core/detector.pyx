@@ -23,7 +23,7 @@ The points are a reservoir in which each of the last ``MEMORY`` candidates has a
 (Vitter 1985): a new point replaces one drawn at random.
 """
 
-from libc.math cimport INFINITY, exp, fmax, fmin, log
+from libc.math cimport exp, fmax, fmin, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcmp, memmove
 
@@ -54,13 +54,14 @@ cdef double EQUAL = 1e-5            # of the mean squared distance: closer point
 cdef double FARTHEST = 1e9          # mean squared distances
 cdef double TAIL = 0.1, TAIL_OF_SCORES = 0.01
 cdef Py_ssize_t LEAST_TAIL = 10
+cdef double EXPONENTIAL = 5.0       # mean excesses
+cdef double HIGHEST = 36.0          # level: the score is below 1
 cdef double STRANGE = 0.95, ALARM = 0.99
 cdef Py_ssize_t RANKED = 100, CALIBRATED = 500      # scores from which on STRANGE and ALARM mean something
 cdef double TOKENS = 10.0, RATE = 0.05, CROWD = 200.0
 cdef double MEMORY = 8192.0
 cdef double RECENT = 500.0          # samples that a typical radius is of
 cdef double FARTHEST_SINGLE = 1e6   # standard deviations: the square fits in single precision
-cdef double LEAST_ROOM = 16.0
 
 
 cdef class Window(Owner):
@@ -68,7 +69,7 @@ cdef class Window(Owner):
 
     The level of a value is -log(1 - p), where p is the share of the numbers that are smaller, equal ones counting half.
     Beyond the smallest number of the tail, u, it is the level of u plus (value - u) / mean excess over u: an exponential
-    tail, so that levels go on where numbers end.
+    tail, so that levels go on where numbers end.  Beyond ``EXPONENTIAL`` mean excesses they grow with the logarithm.
     """
 
     def __init__(self, Py_ssize_t most, double share):
@@ -106,17 +107,20 @@ cdef class Window(Owner):
 
     cdef double level(self, double value) noexcept nogil:
         cdef Py_ssize_t i, first, n = self.n
-        cdef double total = 0.0, u
+        cdef double total = 0.0, u, excess
         if n == 0:
             return 0.0
-        i = n - max(LEAST_TAIL, <Py_ssize_t> (self.share * n))
-        if i >= 0 and value > self.ordered[i]:
+        i = n - max(min(LEAST_TAIL, n // 2), <Py_ssize_t> (self.share * n))
+        if i < n and value > self.ordered[i]:
             u = self.ordered[i]
             first = self.below(u, True)
             for i in range(first, n):
                 total += self.ordered[i] - u
             if total > 0.0:
-                return log((n + 1.0) / (n - first + 1.0)) + (value - u) * (n - first) / total
+                excess = (value - u) * (n - first) / total
+                if excess > EXPONENTIAL:
+                    excess = EXPONENTIAL + log1p(excess - EXPONENTIAL)
+                return log((n + 1.0) / (n - first + 1.0)) + excess
         return -log(1.0 - 0.5 * (self.below(value, False) + self.below(value, True) + 1.0) / (n + 1.0))
 
     cdef void add(self, double value) noexcept nogil:
@@ -132,6 +136,10 @@ cdef class Window(Owner):
         self.ordered[i] = value
         self.latest[(self.start + self.n) % self.room] = value
         self.n += 1
+
+    def level_of(self, double value):
+        """The level of a value."""
+        return self.level(value)
 
     def state(self):
         """The numbers in the order of arrival."""
@@ -278,7 +286,7 @@ cdef class Detector(Owner):
         self.raw[3] = self.own_radius - LOCALITY * of_others
         for i in range(SCALES):
             self.largest = fmax(self.largest, (<Window> self.windows[i]).level(self.raw[i]))
-        self.level = self.window.level(self.largest)
+        self.level = fmin(self.window.level(self.largest), HIGHEST)
 
     def score(self, sample):
         """The share of recent samples that looked less strange; 0 before anything was learned."""
@@ -322,10 +330,10 @@ cdef class Detector(Owner):
         if w > 0.0:
             crowd += (alarm - crowd) / CROWD
             tokens = fmin(TOKENS, tokens + RATE)
+            if alarm and crowd <= 0.5:
+                learns = tokens >= 1.0
+                tokens -= learns
         moved = crowd > 0.5
-        if alarm and not moved:
-            learns = tokens >= 1.0
-            tokens -= learns
         if learns:
             joins = w > 0.0 and (moved or not strange)
             if joins:

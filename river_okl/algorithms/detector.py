@@ -37,6 +37,8 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
     - Samples with a score above 0.95 are not kept, and at most one in twenty of all samples may have a score above 0.99
       and still be counted in the ranks and the scaling, plus ten at once: so anomalies do not hide the next ones. If such
       samples are the majority for about 140 samples, the stream has moved, and the detector learns the new state.
+    - So a filter need not protect it, and must not: `anomaly.ThresholdFilter(OKLDetector(), threshold=0.99,
+      protect_anomaly_detector=False)`. If samples above a threshold were never learned, ranks would be among the others.
     - Each of the last 8,192 samples that may be kept has about the same chance to be, in proportion to its weight. A
       sample of weight 0 updates the scaling only.
     - Features are scaled as in `OKLClassifier`.
