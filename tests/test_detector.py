@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import pickle
 import random
@@ -64,13 +65,13 @@ def test_levels_rise_with_values():
     for _ in range(500):
         window.restore(np.array([round(rng.expovariate(1.0), 1)]))
     levels = [window.level_of(0.013 * i) for i in range(1000)]
-    assert all(a <= b + 1e-12 for a, b in zip(levels, levels[1:], strict=False)) and levels[-1] > 8.0
+    assert all(a <= b + 1e-12 for a, b in itertools.pairwise(levels)) and levels[-1] > 8.0
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates", "anomalies", "moved"])
 @pytest.mark.parametrize("budget", [2048, 40])
 def test_it_matches_its_reference(kind, budget):
-    """Numbers and scores at every step. Dot products are in single precision, so ranks are compared on equal numbers."""
+    """Numbers and scores at every step; dot products are in single precision, so ranks are of the model's numbers."""
     if kind in streams.KINDS:
         samples = xs(kind, 400 if kind == "dense" else 250)
     else:
@@ -156,9 +157,9 @@ def test_nothing_is_strange_before_anything_is_known():
 
 @pytest.mark.parametrize("spread", [0.0, 0.1])
 def test_bursts_do_not_hide_themselves(spread):
-    """A hundred equal anomalies, three times."""
-    rng, samples = random.Random(2), gauss(8000, d=6)
-    bursts = (3000, 5000, 7000)
+    """A hundred equal anomalies, three times, twice within the 4,096 scores that are remembered."""
+    rng, samples = random.Random(2), gauss(9000, d=6)
+    bursts = (3000, 5000, 8000)
     for start in bursts:
         for t in range(start, start + 100):
             samples[t] = {f"x{j}": 3.0 + spread * rng.gauss(0, 1) for j in range(6)}
@@ -269,19 +270,25 @@ def test_weight_0_updates_the_scaling_alone():
 # Together with River --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrapper", [anomaly.QuantileFilter, anomaly.ThresholdFilter])
-def test_it_works_in_rivers_filters(wrapper):
-    option = {"q": 0.97} if wrapper is anomaly.QuantileFilter else {"threshold": 0.985}
-    model = wrapper(river_okl.OKLDetector(seed=1), protect_anomaly_detector=False, **option)
-    rng, caught, alarms = random.Random(0), 0, 0
-    for t, x in enumerate(gauss(4000)):
+@pytest.mark.parametrize(
+    ("wrapper", "most"),
+    [
+        (lambda model: anomaly.QuantileFilter(model, q=0.98, protect_anomaly_detector=False), 0.03),
+        (lambda model: anomaly.QuantileFilter(model, q=0.98), 0.05),
+        (lambda model: anomaly.ThresholdFilter(model, threshold=0.99), 0.2),
+    ],
+)
+def test_it_works_in_rivers_filters(wrapper, most):
+    """By default they withhold from the detector what is above the threshold: its share grows, but stays bounded."""
+    model, rng, caught, alarms = wrapper(river_okl.OKLDetector(seed=1)), random.Random(0), [], []
+    for t, x in enumerate(gauss(8000)):
         strange = rng.random() < 0.01
         x = dict.fromkeys(x, 5.0) if strange else x
-        if t > 500 and model.classify(model.score_one(x)):
-            alarms += 1
-            caught += strange
+        alarm = model.classify(model.score_one(x))
+        if t > 500:
+            (caught if strange else alarms).append(alarm)
         model.learn_one(x)
-    assert caught >= 25 and caught / alarms > 0.3
+    assert np.mean(caught) > 0.9 and np.mean(alarms) < most
 
 
 def test_rivers_roc_auc():
@@ -289,7 +296,7 @@ def test_rivers_roc_auc():
     for x, strange in synth.AnomalySine(n_samples=3000, n_anomalies=100, seed=12345):
         metric.update(strange, model.score_one(x))
         model.learn_one(x)
-    assert metric.get() > 0.92
+    assert metric.get() > 0.9  # ten thresholds; 95 % with 50
 
 
 def test_a_scaler_before_it_changes_little():
@@ -401,3 +408,50 @@ def test_it_is_small_at_first():
         if t in (0, 99, 5999):
             sizes[t] = model._raw_memory_usage
     assert sizes[0] < 30_000 and sizes[99] < 80_000 and sizes[5999] < 1_000_000
+
+
+# Merging --------------------------------------------------------------------------------------------------------------
+
+
+def shards(stream, n, start=None):
+    models = [copy.deepcopy(start) if start else river_okl.OKLDetector(seed=i) for i in range(n)]
+    for i, model in enumerate(models):
+        scores(model, stream[i::n])
+        model.seed = None if start is None else start.seed
+    return models
+
+
+@pytest.mark.parametrize("with_start", [False, True])
+def test_a_merged_detector_knows_all_streams(with_start):
+    """Each shard saw one of three states only, after a common start in all of them."""
+    start = None
+    states = [gauss(1500, centre=8.0 * i, seed=i) for i in range(3)]
+    if with_start:
+        start = river_okl.OKLDetector(seed=1)
+        scores(start, [x for i in range(300) for x in (states[0][i], states[1][i], states[2][i])])
+    models = shards([x for triple in zip(*states, strict=True) for x in triple], 3, start)
+    merged = river_okl.merge(models, start=start)
+    merged._f._check()
+    assert merged._f.seen == 4500 + 900 * with_start and len(merged._f) <= 2048
+    assert pickle.dumps(merged) == pickle.dumps(river_okl.merge(models, start=start))
+    for i in range(3):
+        own = gauss(200, centre=8.0 * i, seed=10 + i)
+        assert np.mean([merged.score_one(x) > 0.99 for x in own]) < 0.1
+        assert with_start or np.mean([models[i - 1].score_one(x) > 0.99 for x in own]) > 0.9
+    assert merged.score_one({f"x{j}": 40.0 for j in range(4)}) > 0.999
+    later = scores(merged, [x for triple in zip(*states, strict=True) for x in triple])
+    assert np.mean(later > 0.99) < 0.03
+    assert checkpoint.loads(checkpoint.dumps(merged)).score_one(states[0][0]) == merged.score_one(states[0][0])
+
+
+def test_the_union_of_few_points_is_kept():
+    samples = [*orders(300)]
+    models = shards(samples, 2)
+    merged = river_okl.merge(models)
+    assert 297 <= len(merged._f) <= 300, "but for equal ones"
+    assert merged._f.state()["scores"].size == sum(model._f.state()["scores"].size for model in models)
+    assert merged._f.scaler.statistics()["amount"][0] == pytest.approx(np.mean([x["amount"] for x in samples]))
+    scores(merged, orders(300, seed=2))
+    merged._f._check()
+    with pytest.raises(TypeError, match="OKLDetector has no function to compare"):
+        river_okl.distance(*models)

@@ -17,7 +17,8 @@ A sample that learns itself would hide the next one like it.  So among samples w
     - those above ``STRANGE`` do not become points;
     - those above ``ALARM`` leave no trace at all, once ``TOKENS`` of them did, but for ``RATE`` of all samples;
 
-unless most of about ``CROWD`` recent samples are above ``ALARM``: then the stream has moved, and the new state is learned.
+unless most of about ``CROWD`` recent samples are above ``ALARM``: then the stream has moved, and its new state is
+learned.
 
 The points are a reservoir in which each of the last ``MEMORY`` candidates has about the same chance to be kept
 (Vitter 1985): a new point replaces one drawn at random.
@@ -55,9 +56,10 @@ cdef double FARTHEST = 1e9          # mean squared distances
 cdef double TAIL = 0.1, TAIL_OF_SCORES = 0.01
 cdef Py_ssize_t LEAST_TAIL = 10
 cdef double EXPONENTIAL = 5.0       # mean excesses
+cdef double SLACK = 0.5             # of a level
 cdef double HIGHEST = 36.0          # level: the score is below 1
 cdef double STRANGE = 0.95, ALARM = 0.99
-cdef Py_ssize_t RANKED = 100, CALIBRATED = 500      # scores from which on STRANGE and ALARM mean something
+cdef Py_ssize_t RANKED = 100, CALIBRATED = 500      # numbers from which on ranks, and ALARM, mean something
 cdef double TOKENS = 10.0, RATE = 0.05, CROWD = 200.0
 cdef double MEMORY = 8192.0
 cdef double RECENT = 500.0          # samples that a typical radius is of
@@ -68,8 +70,12 @@ cdef class Window(Owner):
     """The latest numbers of a kind, and how rare a value is among them.
 
     The level of a value is -log(1 - p), where p is the share of the numbers that are smaller, equal ones counting half.
-    Beyond the smallest number of the tail, u, it is the level of u plus (value - u) / mean excess over u: an exponential
-    tail, so that levels go on where numbers end.  Beyond ``EXPONENTIAL`` mean excesses they grow with the logarithm.
+    From ``RANKED`` numbers on it has an exponential tail, so that levels go on where numbers end: beyond the smallest
+    number of the tail, u, it is the level of u plus (value - u) / mean excess over u, and beyond ``EXPONENTIAL`` mean
+    excesses it grows with the logarithm.
+
+    It is at most ``SLACK`` above that of an exponential tail through the median and the ninth decile.  If high numbers
+    are never learned, as in River's filters, the window ends ever earlier, but these two quantiles hardly move.
     """
 
     def __init__(self, Py_ssize_t most, double share):
@@ -106,22 +112,22 @@ cdef class Window(Owner):
         return low
 
     cdef double level(self, double value) noexcept nogil:
-        cdef Py_ssize_t i, first, n = self.n
-        cdef double total = 0.0, u, excess
+        cdef Py_ssize_t i, n = self.n, tail = <Py_ssize_t> (self.share * n)
+        cdef double total = 0.0, level, low, high
         if n == 0:
             return 0.0
-        i = n - max(min(LEAST_TAIL, n // 2), <Py_ssize_t> (self.share * n))
-        if i < n and value > self.ordered[i]:
-            u = self.ordered[i]
-            first = self.below(u, True)
-            for i in range(first, n):
-                total += self.ordered[i] - u
-            if total > 0.0:
-                excess = (value - u) * (n - first) / total
-                if excess > EXPONENTIAL:
-                    excess = EXPONENTIAL + log1p(excess - EXPONENTIAL)
-                return log((n + 1.0) / (n - first + 1.0)) + excess
-        return -log(1.0 - 0.5 * (self.below(value, False) + self.below(value, True) + 1.0) / (n + 1.0))
+        level = -log(1.0 - 0.5 * (self.below(value, False) + self.below(value, True) + 1.0) / (n + 1.0))
+        if n < RANKED:
+            return level
+        low, high = self.ordered[n // 2], self.ordered[9 * n // 10]
+        if value <= high or high == low:
+            return level
+        tail = self.below(self.ordered[n - max(LEAST_TAIL, tail)], True)
+        if tail < n and value > self.ordered[tail - 1]:
+            for i in range(tail, n):
+                total += self.ordered[i] - self.ordered[tail - 1]
+            level = log((n + 1.0) / (n - tail + 1.0)) + bounded((value - self.ordered[tail - 1]) * (n - tail) / total)
+        return fmin(level, log(10.0) + SLACK + (value - high) / (high - low) * log(5.0))
 
     cdef void add(self, double value) noexcept nogil:
         """Remember a number; there is room for it, or the oldest one goes."""
@@ -286,10 +292,11 @@ cdef class Detector(Owner):
         self.raw[3] = self.own_radius - LOCALITY * of_others
         for i in range(SCALES):
             self.largest = fmax(self.largest, (<Window> self.windows[i]).level(self.raw[i]))
-        self.level = fmin(self.window.level(self.largest), HIGHEST)
+        if self.window.n >= RANKED:
+            self.level = fmin(self.window.level(self.largest), HIGHEST)
 
     def score(self, sample):
-        """The share of recent samples that looked less strange; 0 before anything was learned."""
+        """The share of recent samples that looked less strange; 0 before there are enough of them."""
         self.evaluate(sample)
         return 1.0 - exp(-self.level)
 
@@ -300,7 +307,7 @@ cdef class Detector(Owner):
         return [self.raw[i] for i in range(SCALES)] if self.points.n else [0.0] * SCALES, self.largest
 
     def explained(self, sample):
-        """Feature -> mean squared difference to the nearest points, in squared standard deviations; the largest first."""
+        """Feature -> mean squared difference to the nearest points, in squared standard deviations, largest first."""
         cdef Py_ssize_t i
         cdef Sample *x
         self.evaluate(sample)
@@ -323,7 +330,7 @@ cdef class Detector(Owner):
         """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and no
         Python code runs in the middle of a change, so that no signal can interrupt it."""
         cdef bint calibrated = self.window.n >= CALIBRATED, alarm = calibrated and self.level > -log(1.0 - ALARM)
-        cdef bint strange = self.window.n >= RANKED and self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
+        cdef bint strange = self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
         cdef double crowd = self.crowd, tokens = self.tokens
         cdef uint64_t random = self.random
         cdef Py_ssize_t victim = -1
@@ -464,7 +471,6 @@ cdef class Detector(Owner):
 
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
-        cdef Py_ssize_t i
         seen = checked_whole(state, "seen", 0, LARGEST_COUNT)
         candidates = checked_float(state, "candidates", 0.0, seen + 1.0)
         weight = checked_float(state, "weight", 0.0, LARGEST_NUMBER)
@@ -493,6 +499,11 @@ cdef class Detector(Owner):
         self.seen, self.tokens, self.crowd, self.typical = seen, tokens, crowd, typical
         self.candidates, self.weight, self.random = candidates, weight, high << 32 | low
         self.fresh = False
+
+
+cdef inline double bounded(double excess) noexcept nogil:
+    """How much a level rises over that of the start of a tail."""
+    return excess if excess <= EXPONENTIAL else EXPONENTIAL + log1p(excess - EXPONENTIAL)
 
 
 cdef double uniform(uint64_t *state) noexcept nogil:

@@ -56,7 +56,7 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
     ...     auc.update(y, model.score_one(x))
     ...     model.learn_one(x)
     >>> auc
-    ROCAUC: 97.47%
+    ROCAUC: 94.96%
 
     References
     ----------

@@ -23,15 +23,17 @@ class Window:
 
     def level(self, value):
         values, n = np.sort(self.values), len(self.values)
-        tail = max(min(10, n // 2), int(self.share * n))
-        if tail and value > values[n - tail]:
-            u = values[n - tail]
-            excess = values[values > u] - u
-            if len(excess):
-                beyond = (value - u) / excess.mean()
-                return math.log((n + 1) / (len(excess) + 1)) + (beyond if beyond < 5 else 5 + math.log1p(beyond - 5))
         p = (np.sum(values < value) + np.sum(values <= value) + 1) / 2 / (n + 1) if n else 0.0
-        return -math.log(1.0 - p)
+        level = -math.log(1.0 - p)
+        if n < 100 or not value > values[9 * n // 10] > values[n // 2]:
+            return level
+        low, high = values[n // 2], values[9 * n // 10]
+        u = values[n - max(10, int(self.share * n))]
+        excess = values[values > u] - u
+        if value > u and len(excess):
+            beyond = (value - u) / excess.mean()
+            level = math.log((n + 1) / (len(excess) + 1)) + (beyond if beyond < 5 else 5 + math.log1p(beyond - 5))
+        return min(level, math.log(10.0) + 0.5 + (value - high) / (high - low) * math.log(5.0))
 
     def add(self, value):
         self.values = [*self.values, value][-self.most :]
@@ -81,9 +83,9 @@ class Detector:
         """``z`` and ``numbers`` are of ``ask``; returns the largest level and the score."""
         known = bool(self.points)
         q = max([0.0, *(window.level(v) for window, v in zip(self.windows, numbers, strict=True))]) if known else 0.0
-        level = min(self.window.level(q), 36.0) if known else 0.0
         n = len(self.window.values)
-        alarm, strange = n >= 500 and level > math.log(100.0), n >= 100 and level > math.log(20.0)
+        level = min(self.window.level(q), 36.0) if n >= 100 else 0.0
+        alarm, strange = n >= 500 and level > math.log(100.0), level > math.log(20.0)
         learns = True
         if w > 0.0:
             self.crowd += (alarm - self.crowd) / 200.0
