@@ -1,7 +1,7 @@
 """Detectors: the points and the latest scores of all streams. Scaling and distances merge as in mixtures.
 
-Points are scaled: those of each detector move to the common scale. If they are too many, they are drawn: one of n in the
-reservoir of a stream stands for a share 1 / n of it, and one that several detectors have for the sum.
+Points are scaled: those of each detector move to the common scale. If they are too many, they are drawn: one of n in
+the reservoir of a stream stands for a share 1 / n of it, and one that several detectors have for the sum.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Detectors(Merging):
     """The parts of several detectors, and the state that they become."""
 
     space: Any
+    start: Any
     everyone: list[Any]
     movers: list[tuple[float, Any]]
 
@@ -73,12 +74,15 @@ class Detectors(Merging):
         self.weights = np.ones((len(self.at), METRICS))
         self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
 
-    def chosen(self, most: int) -> tuple[list[dict[Hashable, float]], Arrays]:
+    def drawn(self, most: int) -> tuple[list[dict[Hashable, float]], Arrays]:
         """The points and their radii."""
         union: dict[Any, Any] = {}
+        of_start = {frozenset(point.items()) for point in self.start.points}
         for share, each in self.movers:
             for point, radius in zip(each.points, each.state["radii"].tolist(), strict=True):
-                found = union.setdefault(frozenset(point.items()), [each, point, radius, 0.0])
+                key = frozenset(point.items())
+                owner = self.start if key in of_start else each  # whose scale it is on
+                found = union.setdefault(key, [owner, point, radius, 0.0])
                 found[3] += share / len(each.points)
         if len(union) > most:  # without replacement (Efraimidis and Spirakis 2006)
             rng = np.random.default_rng(self.first.state["more_random"])
@@ -127,7 +131,7 @@ class Detectors(Merging):
         return self.shards.total(lambda model: model._f.state()[name])
 
     def merged(self, most: int) -> State:
-        points, radii = self.chosen(most)
+        points, radii = self.drawn(most)
         X = np.zeros((len(points), len(self.at)))
         for i, point in enumerate(points):
             X[i, [self.at[name] for name in point]] = [*point.values()]
