@@ -34,7 +34,7 @@ PICTURES = {
     "features.png": "Feature weights on Agrawal, before and after a drift",
     "band.png": "The mean and the 90 % interval of OKLRegressor on a stream that changes",
 }
-FAMILIES = {  # of the index: the modules in river_okl.algorithms that implement them
+FAMILIES = {  # of the index: the modules that implement them
     "Start here": ["okl"],
     "Second order": ["sogp"],
     "Perceptrons": ["perceptron", "budget_perceptron", "forgetron", "projectron", "alma", "ahpatron"],
@@ -43,7 +43,7 @@ FAMILIES = {  # of the index: the modules in river_okl.algorithms that implement
     "Averaging, for stationary streams": ["spa", "oskl"],
     "Random and Nyström features": ["fogd_nogd", "skegd"],
     "Anomalies": ["detector", "novelty"],
-    "Transformers": ["features"],
+    "Transformers": ["features", "series"],
 }
 OTHERS = "Budgets, kernels, losses, data", "Functions"
 MODULES = {"kernels": "kernels.md", "losses": "kernels.md#losses", "datasets": "benchmarks.md#data-of-the-papers"}
@@ -98,11 +98,8 @@ def families() -> list[tuple[str, list[str]]]:
     of_module = {module: family for family, modules in FAMILIES.items() for module in modules}
     found: dict[str, list[str]] = {family: [] for family in (*FAMILIES, *OTHERS)}
     for name, value in public().items():
-        package, _, module = getattr(value, "__module__", "").rpartition(".")
-        if package == "river_okl.algorithms":
-            found[of_module[module]].append(name)
-        else:
-            found[OTHERS[inspect.isfunction(value)]].append(name)
+        module = getattr(value, "__module__", "").rpartition(".")[2]
+        found[of_module.get(module) or OTHERS[inspect.isfunction(value)]].append(name)
     return list(found.items())
 
 

@@ -400,6 +400,29 @@ def test_one_outlier_in_a_hundred_values(cls):
     assert fmean(clean[1000:]) > 0.95  # 0.5 and 0.0 without clipping of outliers
 
 
+@pytest.mark.parametrize(
+    ("values", "is_a_level"),
+    [
+        ([24.0, 24.5], False),
+        ([24.0, 24.5, 23.0], True),
+        ([24.0, 100.0, 24.0, 24.0, 100.0, 24.0], False),
+        ([24.0, 300.0, -90.0, 200.0], False),
+        ([150.0, 24.0, 24.5, 23.0], True),
+        ([24.0, 300.0] * 5, True),
+    ],
+    ids=["two", "three", "not in a row", "they disagree", "after another outlier", "ten"],
+)
+def test_outliers_that_agree_are_a_new_level(values, is_a_level):
+    rng, model = random.Random(6), river_okl.OKLRegressor()
+    for _ in range(300):
+        model.learn_one({"a": rng.gauss(100.0, 0.5)}, 0.0)
+    before = model._f.scaler.statistics()["a"][1]
+    for value in values:
+        model.learn_one({"a": value}, 0.0)
+    deviation = model._f.scaler.statistics()["a"][1]
+    assert deviation > 5.0 * before if is_a_level else deviation < 1.5 * before
+
+
 @pytest.mark.parametrize("first", range(8))
 @pytest.mark.parametrize("cls", [river_okl.OKLClassifier, river_okl.OKLRegressor])
 def test_an_outlier_among_the_first_values_is_soon_forgotten(cls, first):
@@ -557,17 +580,18 @@ def test_an_extreme_weight_leaves_the_model_finite(w):
         (("neighbours", "targets", 0), math.nan),
         (("neighbours", "targets", 0), 2.0),
         (("neighbours", "targets", 0), 0.5),
-        (("neighbours", "chances", 0, 0), 0.0),
-        (("neighbours", "chances", 4, 0), 1.5),
-        (("neighbours", "chances", 0, 1), -1.0),
+        (("neighbours", "chances", 0), 0.0),
+        (("neighbours", "chances", 4), 1.5),
+        (("neighbours", "counts", 0), -1.0),
         (("distances", "evidence", 0, 0), math.inf),
         (("distances", "evidence", 0, 1), -1.0),
-        (("linear", "coef"), np.zeros((1, 2, 0))),
+        (("linear", "coef"), np.zeros((0, 4, 1))),
         (("linear", "bias", 0, 0), math.nan),
-        (("bayes", "gaussians"), np.zeros((3, 2, 3))),
-        (("bayes", "gaussians", 0, 0, 0), 1e9),
-        (("bayes", "gaussians", 0, 0, 1), math.nan),
-        (("bayes", "gaussians", 0, 0, 2), -1.0),
+        (("bayes", "seen"), np.zeros((2, 3))),
+        (("bayes", "seen", 0, 0), 1e9),
+        (("bayes", "seen", 0, 0), -1.0),
+        (("bayes", "mean", 0, 0), math.nan),
+        (("bayes", "variance", 0, 0), -1.0),
         (("bayes", "counts", 0), -1.0),
         (("bayes", "fit", 0), 0.0),
         (("stack", "coefficients"), np.zeros(3)),

@@ -135,7 +135,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
         eta = min(w * eta, max(eta, 1.0))
         f.scale(1.0 - step)
         if p <= self._rho:
-            _learn(f, x, step, self.budget)
+            _learn(f, step, self.budget)
             self._rho -= eta * (1.0 - self.nu)
         else:
             self._rho += eta * self.nu
@@ -152,7 +152,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
             self.learn_one(x)
 
 
-def _learn(f: Expansion, x: Any, step: float, budget: int) -> None:
+def _learn(f: Expansion, step: float, budget: int) -> None:
     """f + step κ(x, ·), or its approximation without an additional support vector."""
     residual = f.project()
     if residual <= NEAR * f.self_similarity:
@@ -165,6 +165,7 @@ def _learn(f: Expansion, x: Any, step: float, budget: int) -> None:
         if step**2 * residual <= lost[r]:
             f.absorb(step)
         else:
+            x = f.sample()
             project_on_others(f, r)
             f.evaluate(x)
             f.add(step)
