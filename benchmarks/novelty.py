@@ -30,7 +30,7 @@ from benchmarks import runner, streams, timing
 from benchmarks.streams import Sample, rbf
 from river_okl import datasets
 
-SECONDS = 10  # slower detectors are stopped, and marked by a star
+SECONDS = 5  # slower detectors are stopped, and marked by a star
 FIRST = 500  # samples that do not count, or a quarter of a short stream
 
 
@@ -359,7 +359,7 @@ def turned(cache: runner.Cache, models: dict[str, Callable[[], Any]], rows: int)
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("novelty", __doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=4_000, help="of each stream")
+    parser.add_argument("--rows", type=int, default=3_000, help="of each stream")
     options = parser.parse_args(argv)
     cache, rows = runner.Cache(options.cache / "novelty.jsonl"), options.rows
     report = runner.Report(options.output / "novelty.md", "Novelty, features, quantiles", runner.machine())
