@@ -139,7 +139,10 @@ def compare_late(model, twin, stream, delay, column):
     "stream",
     [
         streams.dense(CLASSIFICATION, SHORT, seed=7),
-        [({**x, "t": t / SHORT}, y) for t, (x, y) in enumerate(with_gaps(streams.dense(CLASSIFICATION, SHORT, seed=3)))],
+        [
+            ({**x, "t": t / SHORT}, y)
+            for t, (x, y) in enumerate(with_gaps(streams.dense(CLASSIFICATION, SHORT, seed=3)))
+        ],
         [*of_three_then_four(streams.dense(REGRESSION, SHORT, seed=9))],
         [*of_eighty(streams.dense(REGRESSION, SHORT, seed=1))],
     ],
