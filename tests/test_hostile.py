@@ -22,11 +22,18 @@ import river_okl
 from river_okl import kernels
 from tests import streams
 from tests.core.expansions import Moody
-<<<<<<< HEAD
-from tests.discovery import CLASSES, EVERY_VARIANT, bounded, decision, knowledge, parameters, small, snapshot, task
-=======
-from tests.discovery import CLASSES, EVERY_VARIANT, MODES, bounded, decision, parameters, small, snapshot, task
->>>>>>> merge
+from tests.discovery import (
+    CLASSES,
+    EVERY_VARIANT,
+    MODES,
+    bounded,
+    decision,
+    knowledge,
+    parameters,
+    small,
+    snapshot,
+    task,
+)
 
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
 each_variant = pytest.mark.parametrize(

@@ -144,18 +144,11 @@ cdef Running running(numbers) except *:
         0.0 <= known <= LARGEST_COUNT
         and 0.0 <= block < BLOCK
         and 0.0 <= run <= LARGEST_COUNT
-<<<<<<< HEAD
-        and abs(mean) <= LARGEST
-        and abs(block_mean) <= LARGEST
-        and abs(outlier) <= LARGEST
-        and 0.0 <= variance <= LARGEST * LARGEST
-        and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST
-=======
         and abs(mean) <= LARGEST * ROUNDED
         and abs(block_mean) <= LARGEST * ROUNDED
+        and abs(outlier) <= LARGEST
         and 0.0 <= variance <= LARGEST * LARGEST * ROUNDED
         and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST * ROUNDED
->>>>>>> merge
     ):
         raise ValueError("the statistics of a scaler are out of range")
     made.count, made.mean, made.variance = <int64_t> known, mean, variance
