@@ -436,6 +436,29 @@ def test_threads_transform_and_learn_together():
     assert not errors and sum(group[0] for group in model._groups.values()) == 1200
 
 
+def test_a_sample_may_change_while_it_is_read():
+    class Emptying:
+        def __init__(self, x):
+            self.x = x
+
+        def __float__(self):
+            self.x.clear()
+            return 1.5
+
+        def __str__(self):
+            self.x.clear()
+            return "1.5"
+
+    model = Lags((1,), of=("a",))
+    for t in range(3):
+        x = {"t": t}
+        x["a"] = Emptying(x)
+        assert model.transform_one(x)["t"] == t
+        x["t"], x["a"] = t, Emptying(x)
+        model.learn_one(x, float(t))
+    assert model.transform_one({"t": 9, "a": 2.0}) == {"t": 9, "a": 2.0, "y_lag1": 2.0, "a_lag1": 1.5, "a_diff1": 0.5}
+
+
 def test_the_numbers_suit_models_of_river():
     model = Lags() | Dates(categories=False) | compose.Discard("sensor")
     model |= preprocessing.StandardScaler() | linear_model.LinearRegression()
