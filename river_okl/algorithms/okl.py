@@ -152,9 +152,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     _make = ClassMixture
 
-    def __init__(
-        self, kernel: Kernel | None = None, *, budget: Budget = 2048, scale: bool = True, pending: int = 1024
-    ):
+    def __init__(self, kernel: Kernel | None = None, *, budget: Budget = 2048, scale: bool = True, pending: int = 1024):
         if isinstance(budget, PerClass):
             points, each = 2 * budget.budget, budget.budget
         else:
