@@ -15,6 +15,7 @@ from river import base, compose
 
 from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.sample import shown
+from river_okl.algorithms.detector import OKLDetector
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import as_float, check_whole, kind_of
@@ -86,6 +87,11 @@ def n_samples(model: Any) -> int:
     if isinstance(model, KernelClassifier):
         return int(model._calibration.seen)
     return int(model._f.seen if hasattr(model._f, "seen") else model._t)
+
+
+def _points(model: Any) -> Any:
+    """What a model keeps of its samples."""
+    return model._f.state()["points"]["amounts"].tolist() if isinstance(model, OKLDetector) else model.support_vectors
 
 
 def _check_start(shards: Shards) -> None:
@@ -189,7 +195,7 @@ def _alike(a: Any, b: Any) -> bool:
 def aligned(shards: Shards) -> Shards:
     """The same with all labels at the same positions in all of them."""
     kind = type(shards.models[0])  # River's pipelines pass for instances of their last step
-    if issubclass(kind, SupervisedModel | KernelOneClassSVM):
+    if issubclass(kind, SupervisedModel | KernelOneClassSVM | OKLDetector):
         _check_start(shards)
     if not issubclass(kind, LabelModel):
         return shards

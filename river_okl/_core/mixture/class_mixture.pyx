@@ -13,7 +13,6 @@ from libc.math cimport fmax, fmin, log
 from river_okl._core.calibration cimport softmax
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.forest cimport Forest
-from river_okl._core.mixture.linear cimport LINEARS
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample
@@ -51,7 +50,7 @@ cdef class ClassMixture(Mixture):
         self, tuple terms, Py_ssize_t each=0, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending,
         bint scale=True
     ):
-        cdef Py_ssize_t i, beside = budget - dictionary, latest = <Py_ssize_t> (LATEST * beside), of_two
+        cdef Py_ssize_t i, beside = budget - dictionary, latest = <Py_ssize_t> (LATEST * beside)
         Mixture.__init__(
             self, terms, budget=budget, dictionary=dictionary, first_metric=POOL_METRIC, pending=pending,
             scale=scale, single=scale and SINGLE_PRECISION
@@ -64,11 +63,9 @@ cdef class ClassMixture(Mixture):
         self.neighbours = Neighbours(self.distances, latest, 2)
         self.forests = tuple([Forest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)])
         self.bayes = Bayes(self.scaler)
-        of_two = PROCESSES + 1 + LINEARS + 1 + len(FORESTS)
-        self.stack = Stack(of_two, of_two + 1)
-        self.experts = (
-            self.processes, self.pool, self.linear, self.neighbours, *self.forests, self.bayes, self.stack
-        )
+        others = self.processes, self.pool, self.linear, self.neighbours, *self.forests, self.bayes
+        self.stack = Stack(others)
+        self.experts = *others, self.stack
         self.holders = (self.pool, self.processes, self.neighbours)
         self.reserve_predictions(2)
         self.stack.weight = self.weight

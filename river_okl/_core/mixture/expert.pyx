@@ -33,7 +33,7 @@ cdef class Expert(Table):
 
     cdef int reserve_points(self) except -1:
         """Room for as many points as ``Points`` have room for."""
-        return 0
+        return self.reserve()
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
         """Room for features at this many places, and for anything else that a sample may add."""

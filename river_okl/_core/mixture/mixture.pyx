@@ -200,6 +200,10 @@ cdef class Mixture(Owner):
         x.size = size
         self.scaler.find(x)
         lacking = self.scaler.absent(x)
+        if lacking < 0:
+            raise RuntimeError("two features of this sample are equal, which were not before")
+        if self.scaler.size > self.distances.places:  # of a step that failed
+            self.reserve_places()
         self.lacking = lacking > 0
         reserve_sample(x, size + lacking)
         reserve_sample(&self.samples[1 - self.last], size + lacking)
@@ -209,7 +213,9 @@ cdef class Mixture(Owner):
         for i in range(size):
             self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
         if lacking:
+            self.scaler.reserve(size + lacking)
             self.complete(x)
+        self.points.check_distinct(x)
         if self.points.single:
             for i in range(x.size):
                 self.values[i] = <float> fmin(fmax(self.values[i], -FARTHEST_SINGLE), FARTHEST_SINGLE)
@@ -238,8 +244,9 @@ cdef class Mixture(Owner):
                     self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
                 x.numbers[x.size] = 0.0
                 self.values[x.size] = self.scaler.scaled_absence(place)
+                self.scaler.complete(x.size, place)
                 x.size += 1
-        return self.scaler.find(x)
+        return 0
 
     cdef int ask(self, const Sample *x) except -1:
         """All predictions, one expert after the other: a later one may use those of the earlier."""
@@ -273,6 +280,8 @@ cdef class Mixture(Owner):
         """Everything that may raise.  If it does, nothing has changed."""
         if self.untidy:
             self.tidy()
+            self.evaluate_encoded(x)  # features of x may have been forgotten
+            self.fresh = False
         self.scaler.prepare(x, self.encoded)
         try:
             self.words.reserve()

@@ -21,6 +21,9 @@ from river_okl._core.scaler import NUMBERS
 # One tree has all of the forest's memory, as it needs more of it for a leaf; with two it learns Mv slower, and
 # on other streams a second one adds nothing to the stack.
 cdef int TREES = 1
+# By which the unit of the target shrinks at once. It does so only if all targets were equal, so that what was learned is
+# 0, and residuals times its square stay finite.
+cdef double LARGEST_RATIO = 1e20
 
 cdef double LEAST_VARIANCE = 1e-12      # of opinions in another unit
 
@@ -114,7 +117,8 @@ cdef class TargetMixture(Mixture):
         cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
         cdef bint again = take_in(&self.target, target)
         if self.seen > 2 and not again:  # otherwise what was learned so far is not of this unit
-            ratio, shift = deviation / self.deviation(), (mean - self.target.mean) / self.deviation()
+            ratio = fmin(deviation / self.deviation(), LARGEST_RATIO)
+            shift = (mean - self.target.mean) / self.deviation()
             for expert in self.experts:
                 (<Expert> expert).rescale(ratio, shift)
         return standing(&self.target, target)
