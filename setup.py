@@ -45,7 +45,8 @@ DIRECTIVES = {
 LINK = []
 # For whoever looks for a bug in the core, as benchmarks/README.md shows: checks of every access to memory.
 if os.environ.get("RIVER_OKL_BUILD") == "sanitize":
-    FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-Wno-unused-function"]
+    # not optimised: that takes the compiler five times as long
+    FLAGS = ["-O0", "-g1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-Wno-unused-function"]
     LINK = ["-fsanitize=address,undefined"]
 elif os.environ.get("RIVER_OKL_BUILD") == "debug":
     FLAGS = ["-O0", "-g", "-UNDEBUG", "-Wno-unused-function"]
