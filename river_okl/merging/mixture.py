@@ -9,6 +9,7 @@
                                 grew apart have no average, but their predictions do; a target's tree comes from the
                                 shard with the largest share
     combiner                    coefficients weighted by their precision; its stack restarts
+    pending                     is dropped: the merged mixture has said nothing yet
 
 An expert's arrays merge by the words that they are declared with, and by ``merged`` of the expert; an older expert by
 the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a state for ``Mixture.restore``, which
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
+from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.sample import shown
 from river_okl._core.scaler import NUMBERS
@@ -67,6 +69,7 @@ PARTS_OF_TREES = (  # what a forest has for each tree, node, leaf, and leaf with
     ("learning", "errors", "counts"),
     ("heads", "seeds", "totals", "candidates", "statistics"),
 )
+LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
 LEAST_SHARE = 0.5  # of the largest: shards that learned less contribute no tree
 # Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
 # give up a kernel.
@@ -365,7 +368,9 @@ class Merging:
     def units(self, each: Mixed) -> tuple[float, float]:
         """Factor and offset that turn its standardised targets into those of the merged mixture."""
         deviation = _deviation(self.target)
-        return _deviation(each.target) / deviation, (each.target.mean - self.target.mean) / deviation
+        return min(_deviation(each.target) / deviation, LARGEST_RATIO), (
+            each.target.mean - self.target.mean
+        ) / deviation
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
@@ -601,6 +606,8 @@ class Merging:
         if self.task == "regression":
             spread = float(self.mean(lambda each: each.state["target"][-1]))
             experts["target"] = *_numbers(self.target), spread
+        else:
+            experts["trust"] = self.mean(lambda each: each.state["trust"])
         return {
             "points": stored(self.points(self.rows), f.budget + 2),
             "scaler": self.scaler(),
@@ -616,6 +623,7 @@ class Merging:
                 self.seen + min(max(1, each.state["counts"][1] - each.seen) for _, each in self.movers),
                 max(each.state["counts"][2] for each in self.all),
             ),
+            "pending": without_opinions(self.first.state["pending"]),
         }, error
 
 

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t
 from river_okl._core.calibration cimport Calibration
 from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.mixture.distances cimport Distances
-from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.points cimport Points
 
 
@@ -30,6 +30,7 @@ cdef class Pool(Expert):
     cdef double *score                  # [column]; once it is learned, the coefficients that x would have
 
     cdef int reserve_lists(self, Py_ssize_t more) except -1
+    cdef double margin_said(self, const Outcome *y) noexcept
     cdef void list_score(self, Py_ssize_t i) noexcept
     cdef void gather(self, Py_ssize_t i, double *out) noexcept
     cdef void take_over(self, Py_ssize_t i) noexcept
