@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import datetime
-import inspect
 import itertools
 import math
 import pickle
@@ -14,20 +13,14 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from river import base, checks, compose, evaluate, linear_model, metrics, preprocessing, stream
+from river import checks, compose, evaluate, linear_model, metrics, preprocessing, stream
 
 import river_okl
+import river_okl.series
 from river_okl import Dates, Lags, checkpoint
-from river_okl.model import KernelEstimator
 from river_okl.series import WEEKDAYS, identity, parsed
 
-SERIES = {
-    name: cls
-    for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name))
-    and issubclass(cls, base.Estimator)
-    and not issubclass(cls, KernelEstimator)
-}
+SERIES = {name: getattr(river_okl, name) for name in river_okl.__all__ if name in river_okl.series.__all__}
 NOON = datetime.datetime(2024, 2, 29, 12, 30)
 
 
