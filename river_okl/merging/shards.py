@@ -89,11 +89,6 @@ def n_samples(model: Any) -> int:
     return int(model._f.seen if hasattr(model._f, "seen") else model._t)
 
 
-def _points(model: Any) -> Any:
-    """What a model keeps of its samples."""
-    return model._f.state()["points"]["amounts"].tolist() if isinstance(model, OKLDetector) else model.support_vectors
-
-
 def _check_start(shards: Shards) -> None:
     """Shards have learned more samples than their start, or nothing since."""
     before = n_samples(shards.start)
@@ -107,6 +102,8 @@ def _check_start(shards: Shards) -> None:
 
 def _points(model: Any) -> list[dict[Hashable, float]]:
     """The points without their coefficients, which a sample of weight 0 changes through the bandwidth."""
+    if isinstance(model, OKLDetector):
+        return [model._f.points.point(i) for i in range(len(model._f))]
     return [z for z, _ in model.support_vectors]
 
 
