@@ -17,7 +17,7 @@ from river import anomaly, base, checks, datasets, linear_model, metrics, optim,
 import river_okl
 from river_okl import checkpoint, kernels
 from river_okl._core.function.frequencies import frequencies
-from river_okl.model import KernelEstimator
+from river_okl.model import CompiledModel
 from tests import reference, streams
 from tests.discovery import CLASSES, parameters, small, snapshot
 from tests.test_conformance import BAD_VALUES, EXTREMES, NONSENSE, NUMBERS, anew, resume_often, size
@@ -25,7 +25,7 @@ from tests.test_conformance import BAD_VALUES, EXTREMES, NONSENSE, NUMBERS, anew
 UNSUPERVISED = {
     name: cls
     for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, KernelEstimator) and name not in CLASSES
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, CompiledModel) and name not in CLASSES
 }
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in UNSUPERVISED.items()])
 each_kernel = pytest.mark.parametrize("cls", [c for c in UNSUPERVISED.values() if "kernel" in parameters(c)])

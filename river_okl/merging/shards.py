@@ -100,11 +100,10 @@ def _check_start(shards: Shards) -> None:
             raise not_from_start(i, f"both have learned {n:,} samples and are different")
 
 
-def _points(model: Any) -> list[Any]:
+def _points(model: Any) -> list[dict[Hashable, float]]:
     """The points without their coefficients, which a sample of weight 0 changes through the bandwidth."""
     if isinstance(model, OKLDetector):
-        found: list[Any] = model._f.state()["points"]["amounts"].tolist()
-        return found
+        return [model._f.points.point(i) for i in range(len(model._f))]
     return [z for z, _ in model.support_vectors]
 
 
