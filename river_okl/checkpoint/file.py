@@ -86,8 +86,8 @@ def _n_body(head: bytes) -> int:
         )
     if version != VERSION:
         raise CheckpointError(
-            f"format {version}, of an earlier version, and this river_okl ({river_okl.__version__}) reads format {VERSION} "
-            "alone: load it with the version that saved it"
+            f"format {version}, of an earlier version, and this river_okl ({river_okl.__version__}) reads format "
+            f"{VERSION} alone: load it with the version that saved it"
         )
     return int(n_document) + int(n_arrays)
 

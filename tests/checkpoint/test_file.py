@@ -154,7 +154,16 @@ ENDLESS = made("river_okl.kernels.Product", *[PAIR] * 30)
         ("one byte long", lambda data: data + b"\0", "damaged"),
         ("a changed byte", lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:], "checksum"),
         ("a changed head", lambda data: data[:29] + bytes([data[29] ^ 1]) + data[30:], "checksum"),
-        ("too new", lambda data: assembled(*pieces(data), version=VERSION + 1), f"format {VERSION + 1}.*reads format {VERSION}: upgrade"),
+        (
+            "too new",
+            lambda data: assembled(*pieces(data), version=VERSION + 1),
+            f"format {VERSION + 1}.*reads format {VERSION}: upgrade",
+        ),
+        (
+            "too old",
+            lambda data: assembled(*pieces(data), version=VERSION - 1),
+            f"format {VERSION - 1}.*reads format {VERSION} alone: load it with",
+        ),
         ("too old", lambda data: assembled(*pieces(data), version=0), "no format 0"),
         ("an unknown class", lambda data: edited(data, "class", "river_okl.DeepClassifier"), "DeepClassifier"),
         ("a class of another kind", lambda data: edited(data, "class", "river_okl.datasets"), "neither"),
