@@ -164,7 +164,7 @@ ENDLESS = made("river_okl.kernels.Product", *[PAIR] * 30)
             lambda data: assembled(*pieces(data), version=VERSION - 1),
             f"format {VERSION - 1}.*reads format {VERSION} alone: load it with",
         ),
-        ("too old", lambda data: assembled(*pieces(data), version=0), "no format 0"),
+        ("too old", lambda data: assembled(*pieces(data), version=0), f"format 0.*reads format {VERSION} alone"),
         ("an unknown class", lambda data: edited(data, "class", "river_okl.DeepClassifier"), "DeepClassifier"),
         ("a class of another kind", lambda data: edited(data, "class", "river_okl.datasets"), "neither"),
         ("another class", lambda data: edited(data, "class", "river_okl.OLRDRegressor"), "damaged or written by hand"),
