@@ -8,11 +8,12 @@
     pool                        a sum of expansions, Σ w_i f_i; the heaviest points are kept
     neighbours                  the latest samples of all; each point keeps its target, in the merged units
     bayes                       as if counted along one stream of the average length
-    forest, random_forest       one tree each from the shards in turn, those with the lowest errors first: trees that
-                                grew apart have no average, but their predictions do; a target's tree comes from the
-                                shard with the largest share
+    forest, random_forest,      one tree each from the shards in turn, those with the lowest errors first: trees that
+    difference                  grew apart have no average, but their predictions do; the last target is that of the
+                                shard with the most samples
     linear, stack               averages, like the log-weights of the experts and the fits of probabilities
     combiner                    coefficients weighted by their precision; its stack restarts
+    vote                        averages of losses; its regression restarts
 
 An expert without points merges by the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a
 state for ``Mixture.restore``, which checks it.  Points are rows of one space with the points of all mixtures, equal
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from river_okl._core.mixture.combiner import LINEAR, STACK
 from river_okl._core.mixture.pool import METRIC, SCALE
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
+from river_okl._core.mixture.vote import LARGEST_LOSS, LARGEST_SIZE, LEAST_SIZE
 from river_okl._core.sample import shown
 from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
@@ -72,6 +74,8 @@ PARTS_OF_TREES = (  # what a forest has for each tree, node, leaf, and leaf with
     ("heads", "seeds", "totals", "candidates", "statistics"),
 )
 LEAST_SHARE = 0.5  # of the largest: shards that learned less contribute no tree
+BINS = 16  # of a candidate in the statistics of a leaf, as in _core/loops/forest.h
+LARGEST_TARGET, LARGEST_ERRORS = 1e9, 1e30  # of a leaf
 STEPS = 12  # of conjugate gradients: 1 to 2 % of the contribution of the lightest points remains
 # Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
 # give up a kernel.
@@ -584,18 +588,58 @@ class Merging:
     def forest(self, new: Any) -> State:
         """Tree t from the t-th donor, in turn.
 
-        If features cannot keep their positions, trees start new statistics; if the targets of the first donor have a
-        very different unit, new trees are grown."""
-        shape = self.donors[0].state[new.name]
-        forests = [self.moved(each, new.name, shape) for each in self.donors]
-        forest = forests[0]
+        If features cannot keep their positions, trees start new statistics; if the targets of a donor have a very
+        different unit, it gives no tree, and without any other new trees are grown."""
+        donors, units = self.donors, np.array([1.0, 0.0])
         if self.task == "regression":
-            (ratio, shift), units = self.units(self.donors[0]), forest["units"]
-            forest["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
-            if not (1e-3 < ratio * units[0] < 1e3 and abs(ratio * units[1] + shift) < 1e3):
+            donors = [each for each in donors if _near(self.units_of_trees(each, new.name))]
+            if not donors:
                 found: State = new.state()
                 return found
+            units = self.units_of_trees(donors[0], new.name)
+        shape = donors[0].state[new.name]
+        forests = [self.moved(each, new.name, shape) for each in donors]
+        if self.task == "regression":
+            for each, forest in zip(donors, forests, strict=True):
+                scale, offset = self.units_of_trees(each, new.name)
+                forest |= in_units(forest, scale / units[0], (offset - units[1]) / units[0]) | {"units": units}
         return assembled(forests)
+
+    def units_of_trees(self, each: Mixed, name: str) -> Arrays:
+        """Factor and offset that turn what its trees have in their leaves into targets of the merged mixture, or into
+        differences between them."""
+        (ratio, shift), (scale, offset) = self.units(each), each.state[name]["units"].tolist()
+        return np.array([ratio * scale, ratio * offset + (shift if name == "forest" else 0.0)])
+
+    def difference(self, new: Any) -> State:
+        """Trees on differences like other trees; the last target is that of the shard with the most samples."""
+        _, last = max((each.seen, self.last_target(each)) for _, each in self.movers)  # of equals the larger one
+        change = self.changes(self.start).after(self.streams(self.changes))
+        return self.forest(new) | {"last": last, "change": _numbers(change)}
+
+    def last_target(self, each: Mixed) -> float:
+        """Its last target, in units of the merged mixture."""
+        (ratio, shift), last = self.units(each), float(each.state["difference"]["last"])
+        return min(max(ratio * last + shift, -LARGEST_TARGET), LARGEST_TARGET)
+
+    def vote(self, new: Any) -> State:
+        """Averages of what the opinions missed; the regression of what is left to correct restarts, like the stack."""
+        regressions = [each.state["vote"]["regression"] for _, each in self.movers]
+        return {
+            "regression": regressions[0] if len(regressions) == 1 else new.state()["regression"],
+            "sizes": np.clip(self.of_vote("sizes"), LEAST_SIZE, LARGEST_SIZE),
+            "losses": np.clip(self.of_vote("losses"), 0.0, LARGEST_LOSS),
+        }
+
+    def of_vote(self, name: str) -> Arrays:
+        """The average of errors, in units of the merged mixture."""
+        found: Arrays = self.mean(lambda each: self.units(each)[0] * each.state["vote"][name])
+        return found
+
+    def changes(self, each: Mixed) -> Moments:
+        """The statistics of the differences between its successive targets."""
+        moments, (ratio, _) = _moments(each.state["difference"]["change"]), self.units(each)
+        return Moments(moments.count, ratio * moments.mean, ratio**2 * moments.variance, MEMORY)
 
     def moved(self, each: Mixed, name: str, shape: State) -> State:
         """A forest whose features have their positions in the merged mixture, of as many features as ``shape`` has."""
@@ -718,6 +762,30 @@ def assembled(forests: list[State]) -> State:
         | {"low": np.min([forest["low"] for forest in forests], axis=0)}
         | {"high": np.max([forest["high"] for forest in forests], axis=0)}
     )
+
+
+def in_units(forest: State, factor: float, offset: float) -> State:
+    """What a forest has of targets, as of ones that are ``factor`` times as large and ``offset`` more."""
+    if (factor, offset) == (1.0, 0.0):
+        return {}
+    counts, heads, statistics = (forest[name].astype(np.float64) for name in ("counts", "heads", "statistics"))
+    m = forest["candidates"].shape[1]
+    counts[:, 1] = np.clip(factor * counts[:, 1] + offset, -LARGEST_TARGET, LARGEST_TARGET)
+    heads[:, 4] = factor * heads[:, 4] + offset * heads[:, 0]
+    bins = statistics[:, 2 * m :]  # weights and sums in turn, after the ranges
+    bins[:, 1 : 2 * BINS * m : 2] = factor * bins[:, 1 : 2 * BINS * m : 2] + offset * bins[:, : 2 * BINS * m : 2]
+    return {
+        "counts": counts.astype(np.float32),
+        "heads": heads.astype(np.float32),
+        "statistics": statistics.astype(np.float32),
+        "errors": np.minimum(factor**2 * forest["errors"].astype(np.float64), LARGEST_ERRORS).astype(np.float32),
+        "running": forest["running"] * [factor, factor, factor**2],
+    }
+
+
+def _near(units: Arrays) -> bool:
+    """Whether the units of trees are not too different."""
+    return bool(1e-3 < units[0] < 1e3 and abs(units[1]) < 1e3)
 
 
 def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:

@@ -81,6 +81,17 @@ class Running:
         found = (value - mean) / (math.sqrt(variance) or 1.0)
         return found if self.run >= 10 else clip(found, -5.0, 5.0)
 
+    def clipped(self, value):
+        """An added value, or if it is an outlier the closest one that is not."""
+        return value if self.run >= 10 else held(value, self.values)
+
+    def scaled(self, ratio):
+        """In another unit."""
+        made = Running()
+        made.values, made.block = [ratio * value for value in self.values], [ratio * value for value in self.block]
+        made.run, made.outlier = self.run, ratio * self.outlier
+        return made
+
     def add(self, value):
         kept, self.run = self.kept(value), self.run_with(value)
         self.outlier = value
@@ -311,6 +322,42 @@ class Estimates:
         self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
 
 
+class Vote:
+    """The last word: a vote by absolute errors between the mixture, its correction, l, the forest, and l + trees."""
+
+    def __init__(self):
+        self.regression, self.size, self.loss = Ridge(12, 0.1, 3e-5), np.ones(13), np.zeros(5)
+
+    @property
+    def weight(self):
+        weight = np.exp(-8.0 * (self.loss / max(self.loss.min(), 1e-300) - 1.0))
+        return weight / weight.sum()
+
+    def ask(self, opinions, anchor):
+        """Opinions: the processes', neighbours', forest's, l, l + trees', the linear regression's, the stack's."""
+        self.opinions, self.anchor = np.array(opinions), anchor
+        self.regression.ask(np.clip((self.opinions - anchor) / self.size[:12], -3.0, 3.0))
+        self.correction = anchor + self.size[12] * self.regression.m
+        self.mean = self.weight @ self.voters()
+
+    def voters(self):
+        return np.array([self.anchor, self.correction, self.opinions[8], self.opinions[7], self.opinions[9]])
+
+    def learn(self, y, w, most):
+        self.loss = 0.99 * self.loss + min(w, 1.0) * np.minimum(np.abs(y - self.voters()), 30.0 * self.size[12])
+        self.regression.ask(np.clip((self.opinions - self.anchor) / self.size[:12], -3.0, 3.0))
+        error = clip((y - self.correction) / self.size[12], -3.0, 3.0)
+        self.regression.learn(self.regression.m + error, 1.0 / min(w, 1.0))
+        errors = np.minimum(np.abs(y - np.append(self.opinions, self.correction)), 5.0 * self.size)
+        self.size = np.maximum(self.size + max(most, 0.01) * (errors - self.size), 1e-4)
+
+    def rescale(self, ratio, shift):
+        self.opinions = ratio * self.opinions + shift
+        self.anchor, self.correction = ratio * self.anchor + shift, ratio * self.correction + shift
+        self.mean = ratio * self.mean + shift
+        self.size, self.loss = np.maximum(ratio * self.size, 1e-4), ratio * self.loss
+
+
 class Linear:
     """Logistic regression by stochastic gradient descent."""
 
@@ -470,7 +517,8 @@ class Trees:
     """A forest of the core, over scaled features in order of first appearance, those of one sample by name."""
 
     def __init__(self, seed, n_trees, one_in, regression=False):
-        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression), {}
+        memory = {"bytes": n_trees * (15 << 14)} if regression else {}
+        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression, **memory), {}
 
     def items(self, x):
         places = [self.places.get(name, -1) for name in x]
@@ -560,7 +608,8 @@ class OKL:
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
         if task == "regression":
-            self.forests = [Trees(1, 1, 1, regression=True)]
+            self.forests = [Trees(1, 3, 1, regression=True), Trees(2, 1, 1, regression=True)]
+            self.vote, self.last, self.change = Vote(), 0.0, Running()
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.estimates = Estimates()
@@ -578,7 +627,8 @@ class OKL:
         if self.task != "regression":
             return self.weight
         processes, *others = self.estimates.weight
-        return np.append(processes * self.weight, others)
+        mixture, *rest = self.vote.weight
+        return np.append(mixture * np.append(processes * self.weight, others), rest)
 
     @property
     def among(self):
@@ -630,6 +680,10 @@ class OKL:
             nearest = [point.y for point in self.neighbours.nearest]
             means = [process.m[0] for process in self.processes]
             self.estimates.ask(self.x, means, np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x))
+            u, estimates = self.estimates.stack.u, self.estimates
+            differ = self.last + self.forests[1].ask(self.x)
+            opinions = [*u[:6], u[8], u[9], self.last, differ, estimates.linear.m, estimates.stack.m]
+            self.vote.ask(opinions, estimates.mix(*self.mean_and_variance())[0])
             return
         self.p = []
         for process in self.processes:
@@ -667,7 +721,7 @@ class OKL:
         self.look(x)
         if self.task != "regression":
             return self.mixed
-        mean, variance = self.estimates.mix(*self.mean_and_variance())
+        mean, variance = self.vote.mean, self.estimates.mix(*self.mean_and_variance())[1]
         centre = self.target.moments()[0] if self.target.values else 0.0
         return centre + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
 
@@ -704,12 +758,21 @@ class OKL:
                 point.y = ratio * point.y + shift
             self.estimates.rescale(ratio, shift)
             self.forests[0].forest.act("rescale", ratio, shift)
+            self.forests[1].forest.act("rescale", ratio, 0.0)
+            self.vote.rescale(ratio, shift)
+            self.last, self.change = ratio * self.last + shift, self.change.scaled(ratio)
+        self.exact = (y - mean) / self.deviation()
         return self.target.standing(y)
 
     def learn_experts(self, y, w):
         surprise = self.judge(y, w)
-        for trees in self.forests:
-            trees.learn(self.x, y, w)
+        targets = [y] * len(self.forests)
+        if self.task == "regression":
+            difference = self.exact - self.vote.opinions[8]
+            self.change.add(difference)
+            targets[1], self.last = self.change.clipped(difference), self.exact
+        for trees, target in zip(self.forests, targets, strict=True):
+            trees.learn(self.x, target, w)
         for linear in self.linears:
             linear.learn(y, w)
         if self.task != "regression":
@@ -760,9 +823,10 @@ class OKL:
         self.share += self.among.reshape(3, 2).sum(axis=1)
         if self.task == "regression":
             of_processes, variance = self.mean_and_variance()
-            mean, variance = self.estimates.mix(of_processes, variance)
+            mean, variance = self.vote.mean, self.estimates.mix(of_processes, variance)[1]
+            self.vote.learn(self.exact, w, 1.0 / (self.seen + 1))
             self.estimates.learn(y, of_processes, w, 1.0 / (self.seen + 1))
-            outside = abs(y - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
+            outside = abs(self.exact - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
             self.spread = clip(self.spread + 0.02 * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
             likelihood, surprise = [], 0.0
             for process, share in zip(self.processes, weight, strict=True):

@@ -50,7 +50,7 @@ cdef class Mixture(Owner):
     cdef bint lacking
     cdef double *values                     # [values_allocated] scaled
     cdef Py_ssize_t values_allocated
-    cdef double *p                          # [rows, n_classes]
+    cdef double *p                          # [rows, n_classes], then what the mixture makes of them
 
     # A sample
     cdef int evaluate(self, object sample) except -1
@@ -70,6 +70,7 @@ cdef class Mixture(Owner):
     cdef void drop_unheld(self, Py_ssize_t i) noexcept
     # Room
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
+    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept
     cdef void number_predictions(self) noexcept
     cdef int reserve_points(self) except -1
     cdef int reserve_places(self) except -1

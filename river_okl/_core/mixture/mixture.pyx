@@ -11,6 +11,8 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
     combiner.pyx       for a target: linear regressions on the features, and on the predictions of all others
+    difference.pyx     for a target: the last one, and trees on the difference to it
+    vote.pyx           for a target: the last word, by absolute errors
     distances.pyx      feature-weighted distances, the weights learned from the slopes of the predictions
 
 ``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task and weight them by the dynamic model
@@ -106,12 +108,16 @@ cdef class Mixture(Owner):
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         """Room for predictions of ``n_classes`` classes, also by experts that start with one of them."""
         cdef Py_ssize_t rows = sum([max(1, expert.rows) for expert in self.experts])
-        self.p = self.doubles(self.p, 0, rows * n_classes)
+        self.p = self.doubles(self.p, 0, rows * n_classes + self.own(n_classes))
         if self.log_weight == NULL:
             self.log_weight = self.doubles(NULL, 0, rows)
             self.weight = self.doubles(NULL, 0, rows)
             self.silent = <bint *> self.resize(NULL, 0, rows, sizeof(bint))
         self.fresh = False
+        return 0
+
+    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
+        """How many numbers the mixture makes of all predictions, by which it is judged; they follow these."""
         return 0
 
     cdef void number_predictions(self) noexcept:
