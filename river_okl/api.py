@@ -41,6 +41,7 @@ from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checkpoint import load, save
 from river_okl.checks import PerClass
 from river_okl.merging import distance, merge
+from river_okl.series import Dates, Lags
 
 __all__ = [
     "ALMAClassifier",
@@ -55,6 +56,7 @@ __all__ = [
     "BSGDRegressor",
     "BudgetPerceptronClassifier",
     "DUOLClassifier",
+    "Dates",
     "FOGDClassifier",
     "FOGDRegressor",
     "ForgetronClassifier",
@@ -64,6 +66,7 @@ __all__ = [
     "KernelPerceptronClassifier",
     "KernelSGDClassifier",
     "KernelSGDRegressor",
+    "Lags",
     "NBSGDClassifier",
     "NBSGDRegressor",
     "NOGDClassifier",

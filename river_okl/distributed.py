@@ -21,7 +21,7 @@ import math
 import os
 import pickle
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -41,6 +41,7 @@ WARM_UP = 1000  # samples that one worker learns first: all then start with the 
 RETRIES = 10  # of a task whose worker was lost
 
 Sample = tuple[dict[Hashable, Any], Any]
+Origin = tuple[int, int]  # of a sample: its shard and row
 Path = str | os.PathLike[str]
 
 
@@ -142,7 +143,8 @@ def train(
         True; a target with fractions or more than 20 different numbers needs a regressor), or a `ray.data.Dataset`. It
         is split among the workers.
     shards
-        Instead of ``data``: a list of such, one for each worker.
+        Instead of ``data``: a list of such, as many as workers. Every worker learns a mix of all, in proportion to
+        their lengths if all of these are known (lists and files).
     workers
         Number of workers. None: the number of shards, or of processors in Ray's cluster.
     every
@@ -169,6 +171,7 @@ def train(
     Notes
     -----
     - The first 1,000 samples are learned by one worker, so that all start from the same scales, bandwidths and points.
+    - Shards may differ, even have one label each. A single source is read in its order: shuffle data that are sorted.
     - Models are sent as checkpoints, which execute no code on load; samples are sent in chunks.
     - The result does not depend on the assignment of chunks to workers, nor on lost workers.
 
@@ -195,9 +198,11 @@ def train(
         ray.init(num_cpus=workers or (shards and len(shards)) or None, include_dashboard=False, logging_level="error")
     try:
         n = len(shards) if shards is not None else workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        sources = [samples(each, target, model) for each in (shards if shards is not None else [data])]
+        opened = [source(each, target, model) for each in (shards if shards is not None else [data])]
+        _check_labels(opened)
+        sources, sizes = [iter(each.samples) for each in opened], [each.size for each in opened]
         with threadpoolctl.threadpool_limits(1, "blas"):  # a merge's matrices are too small for threads
-            return rounds(model, sources, n, every, Workers(ray, n), checkpoint, progress)
+            return rounds(model, sources, n, every, Workers(ray, n), checkpoint, progress, sizes)
     finally:
         if own:
             ray.shutdown()
@@ -286,13 +291,14 @@ def rounds(
     engine: Engine,
     checkpoint: Path | None = None,
     progress: bool = False,
+    sizes: Sequence[int | None] = (),
 ) -> Result:
-    """Train in rounds; a single source is split among all workers, several have one worker each."""
+    """Train in rounds: each worker learns a mix of all sources, in proportion to their sizes if these are known."""
     merge([model, model], start=model)  # a model that does not merge raises before anything is learned
     record = Record(checkpoint)
     model, done = record.found(model)
     result = Result(model, done)
-    deal = _Dealer(sources, workers, every, record.entries[-1]["rows"] if record.entries else [], engine.send)
+    deal = _Dealer(sources, workers, every, record.entries[-1]["rows"] if record.entries else [], engine.send, sizes)
     start = checkpoints.dumps(model)
     regression = isinstance(model, base.Regressor)
     bar = Progress(None) if progress else None
@@ -304,10 +310,10 @@ def rounds(
             while hand.sent:
                 following = deal.next()  # while they learn
                 ends, error, sent = [], 0.0, len(start) * len(hand.sent)
-                for (shard, row), outcome in zip(hand.rows, engine.ends(), strict=True):
+                for origins, outcome in zip(hand.origins, engine.ends(), strict=True):
                     if outcome.bad is not None:
                         at, why = outcome.bad
-                        raise ShardError(shard, row + at, why, result)
+                        raise ShardError(*origins[at], why, result)
                     idle = time.perf_counter()
                     ends.append(checkpoints.loads(outcome.model))  # while others still learn
                     error += outcome.error
@@ -339,10 +345,11 @@ def rounds(
 
 
 class _Hand(NamedTuple):
-    """A round: its chunks and their origins, the sources' positions after it, and the error that truncated it."""
+    """A round: its chunks, shard and row of each of their samples, the sources' positions after it, and the error that
+    truncated it."""
 
     sent: list[Any]
-    rows: list[tuple[int, int]]
+    origins: list[list[Origin]]
     samples: int
     ends: list[int]
     error: tuple[int, int, Exception] | None
@@ -358,8 +365,10 @@ class _Dealer:
         every: int,
         learned: list[int],
         send: Callable[[list[Sample]], Any],
+        sizes: Sequence[int | None],
     ) -> None:
         self.sources = sources
+        self.sizes = sizes
         self.workers, self.every, self.send = workers, every, send
         self.warm = bool(learned)
         self.rows = list(learned) or [0] * len(sources)
@@ -368,40 +377,61 @@ class _Dealer:
             next(itertools.islice(source, n, n), None)
 
     def next(self) -> _Hand:
-        sent, starts, samples = [], [], 0
-        for i, chunk in self.chunks():
-            sent.append(self.send(chunk))
-            starts.append((i, self.rows[i]))
-            self.rows[i] += len(chunk)
+        sent, origins, samples = [], [], 0
+        for chunk in self.chunks():
+            sent.append(self.send([sample for _, sample in chunk]))
+            origins.append([origin for origin, _ in chunk])
             samples += len(chunk)
-        return _Hand(sent, starts, samples, list(self.rows), self.error)
+        return _Hand(sent, origins, samples, list(self.rows), self.error)
 
-    def chunks(self) -> Iterator[tuple[int, list[Sample]]]:
-        """The source and the samples of each worker."""
+    def chunks(self) -> Iterator[list[tuple[Origin, Sample]]]:
+        """The samples of each worker."""
         if not self.warm:
             self.warm = True
-            for i in range(len(self.sources)):
-                if chunk := self.read(i, WARM_UP):
-                    yield i, chunk
-                    return
-        if len(self.sources) > 1:
-            for i in range(len(self.sources)):
-                if chunk := self.read(i, self.every):
-                    yield i, chunk
-            return
-        hand = self.read(0, self.workers * self.every)
+            if chunk := self.mix(WARM_UP):
+                yield chunk
+                return
+        hand = self.mix(self.workers * self.every)
         n = max(math.ceil(len(hand) / self.every), min(self.workers, math.ceil(len(hand) / WARM_UP)))
         for k in range(n):  # the last samples are split evenly, too, if there are enough
-            yield 0, hand[len(hand) * k // n : len(hand) * (k + 1) // n]
+            yield hand[len(hand) * k // n : len(hand) * (k + 1) // n]
 
-    def read(self, i: int, most: int) -> list[Sample]:
+    def mix(self, most: int) -> list[tuple[Origin, Sample]]:
+        """At most so many samples of all sources, each source spread evenly: workers that saw one label each would not
+        merge into a model that separates them."""
+        mixed: list[tuple[Origin, Sample]] = []
+        while len(mixed) < most:
+            n = most - len(mixed)
+            chunks = self.parts(n, self.left()) or self.parts(n, [1] * len(self.sources))
+            if not chunks:
+                break
+            places = [(2 * k + 1) / len(chunk) for chunk in chunks for k in range(len(chunk))]
+            samples = list(itertools.chain(*chunks))
+            mixed += [samples[k] for k in sorted(range(len(samples)), key=places.__getitem__)]
+        return mixed
+
+    def left(self) -> list[int]:
+        """How many samples each source still has according to its size; 1 each if a size is unknown."""
+        if None in self.sizes or len(self.sizes) < len(self.sources):
+            return [1] * len(self.sources)
+        return [max(0, (size or 0) - row) for size, row in zip(self.sizes, self.rows, strict=True)]
+
+    def parts(self, most: int, left: list[int]) -> list[list[tuple[Origin, Sample]]]:
+        """So many samples, of the sources in these proportions."""
+        ends = [most * sum(left[:i]) // max(1, sum(left)) for i in range(len(left) + 1)]
+        found = [self.read(i, end - start) for i, (start, end) in enumerate(itertools.pairwise(ends))]
+        return [chunk for chunk in found if chunk]
+
+    def read(self, i: int, most: int) -> list[tuple[Origin, Sample]]:
         """Read this many samples, fewer if the source ends or a sample cannot be read, none after such an error."""
-        chunk: list[Sample] = []
+        chunk: list[tuple[Origin, Sample]] = []
         if self.error is None:
             try:
-                chunk.extend(itertools.islice(self.sources[i], most))
+                for sample in itertools.islice(self.sources[i], most):
+                    chunk.append(((i, self.rows[i]), sample))
+                    self.rows[i] += 1
             except Exception as error:  # reported with its own message
-                self.error = i, self.rows[i] + len(chunk), error
+                self.error = i, self.rows[i], error
         return chunk
 
 
@@ -452,8 +482,17 @@ def _extra(name: str) -> Any:
 # Data -----------------------------------------------------------------------------------------------------------------
 
 
-def samples(data: Any, target: str | None, model: Any) -> Iterator[Sample]:
-    """Pairs (x, y) from pairs, a file whose target suits the model, or a Ray dataset."""
+class Source(NamedTuple):
+    """Samples, how many there are if that is known, and the labels that became False and True."""
+
+    samples: Iterable[Sample]
+    size: int | None = None
+    binary: tuple[Any, ...] = ()
+    name: str = ""
+
+
+def source(data: Any, target: str | None, model: Any) -> Source:
+    """Pairs (x, y), a file whose target suits the model, or a Ray dataset."""
     if isinstance(data, str | os.PathLike):
         path, regression = os.fspath(data), isinstance(model, base.Regressor)
         stream = read_file(path, target, (), "regression" if regression else None)
@@ -462,14 +501,27 @@ def samples(data: Any, target: str | None, model: Any) -> Iterator[Sample]:
                 f"{path} needs a regressor: its target has fractions or more than {MOST_LABELS} different numbers; use "
                 f"{REGRESSOR}, or, if the numbers are names of classes, give pairs (x, y)"
             )
-        return iter(stream.samples)
+        return Source(stream.samples, stream.size, stream.binary, path)
     if hasattr(data, "iter_rows"):
         if target is None:
             raise ValueError("target is None; name the column of the dataset to predict")
-        return (
+        rows = (
             ({name: value for name, value in row.items() if name != target}, row[target]) for row in data.iter_rows()
         )
-    return iter(data)
+        return Source(rows)  # counting might compute a lazy dataset twice
+    return Source(data, len(data) if isinstance(data, Sized) else None)
+
+
+def _check_labels(sources: Sequence[Source]) -> None:
+    """Raise ValueError if different labels of several files would both become True."""
+    files = [each for each in sources if each.name]
+    for each in files:
+        if each.binary != files[0].binary:
+            told = [" and ".join(map(str, f.binary)) or "more than two" for f in (files[0], each)]
+            raise ValueError(
+                f"the labels are {told[0]} in {files[0].name} and {told[1]} in {each.name}: of two labels in a file "
+                f"the larger becomes True; give pairs (x, y)"
+            )
 
 
 # Predicting -----------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from scipy import special
 from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.function.protocol import learn_labels, learn_targets, observe_label
+from river_okl._core.function.protocol import learn_labels, learn_targets, observe_label, set_labels
 from river_okl._core.sample import Frame, plain
 from river_okl.checks import (
     LARGEST_TARGET,
@@ -168,6 +168,9 @@ class KernelEstimator(base.Estimator):
 
     def _check_state(self) -> None:
         """Raise ValueError if attributes from a checkpoint are inconsistent."""
+
+    def _after_merging(self) -> None:
+        """Restore bounds between attributes that each merged by its own rule."""
 
     @locked
     def __getstate__(self) -> dict[str, Any]:
@@ -340,7 +343,7 @@ class KernelModel(SupervisedModel):
         """The predicted value, for at most two classes."""
         value: float = self._f.evaluate(x, self._weights())
         for other, weights in self._others():
-            value += other.evaluate(x, weights)
+            value += other.evaluate(self._f.given, weights)
         return value
 
     def _decisions(self, frame: Frame) -> NDArray[np.float64]:
@@ -353,6 +356,7 @@ class KernelModel(SupervisedModel):
         contributions = [np.zeros((0, max(1, self._f.n_classes)))]
         for f, weights in self._summands():
             f.evaluate(x)
+            x = f.given
             if len(f):
                 columns = f.columns.reshape(len(f), max(1, f.n_classes), f.n_outputs)[:, :, : len(weights)]
                 contributions.append(columns @ np.array(weights) * f.row[:, None])
@@ -432,9 +436,11 @@ class KernelRegressor(KernelModel, TargetModel):
             if self._alone:
                 p = f.observe(x)
             else:
+                given: Any = x
                 for other, _ in self._others():
-                    other.observe(x)
-                p = f.observe(x)
+                    other.observe(given)
+                    given = other.given
+                p = f.observe(given)
             self._step(f, y, p, w)
         finally:
             lock.release()
@@ -482,18 +488,21 @@ class KernelClassifier(KernelModel, LabelModel):
         lock = f.lock
         try:
             lock.acquire()
+            given: Any = x
             try:
                 position = self._labels.positions[y]
             except (KeyError, TypeError):
                 position = self._learn_label(x, y)
+                given = f.given
             target = 1.0 if position or f.n_classes else -1.0
             if self._alone:
-                p = observe_label(f, self._calibration, x, position)
+                p = observe_label(f, self._calibration, given, position)
             else:
                 others = self._others()
                 for other, _ in others:
-                    other.observe(x)
-                p = f.observe(x, position if f.n_classes else -1)
+                    other.observe(given)
+                    given = other.given
+                p = f.observe(given, position if f.n_classes else -1)
                 value = f.value(self._weights())
                 for other, weights in others:
                     value += other.value(weights)
@@ -515,8 +524,10 @@ class KernelClassifier(KernelModel, LabelModel):
         labels, f = self._labels, self._f
         self._check_many([y])
         f.evaluate(x)
-        labels.add(y, f)
-        return labels.positions[y]
+        names, positions = labels.with_label(y)
+        position = positions[y]
+        set_labels(labels, names, positions, f)
+        return position
 
     def _scores(self, x: Any) -> list[float]:
         """The score of the positive label, or one for each class."""

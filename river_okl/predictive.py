@@ -126,7 +126,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
             except (KeyError, TypeError):
                 self._check_many([y])
                 self._probabilities(x)  # a rejected sample adds no label
-                learn_new_label(self._labels, *self._labels.with_label(y), self._f, x, y, w)
+                learn_new_label(self._labels, *self._labels.with_label(y), self._f, self._f.given, y, w)
             else:
                 self._f.learn(x, float(position), w)
 

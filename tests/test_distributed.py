@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
@@ -85,6 +86,73 @@ def test_one_source_per_worker():
     assert trained(model, data=[streams.dense("regression", 90)]).metric < 1.0
 
 
+LABELLED = {
+    "two": (river_okl.OKLClassifier, [(x, y) for x, y in streams.dense("classification", 1200)]),
+    "five": (
+        river_okl.OKLClassifier,
+        [(x, sum(x["x0"] > cut for cut in (-1, -0.4, 0.4, 1))) for x, _ in streams.dense("classification", 1200)],
+    ),
+    "number": (river_okl.OKLRegressor, streams.dense("regression", 1200)),
+}
+
+
+@pytest.mark.parametrize("sized", [True, False])
+@pytest.mark.parametrize("every", [100, 10_000])
+@pytest.mark.parametrize("kind", LABELLED)
+def test_shards_of_one_label_each(kind, every, sized):
+    """Sorted shards give a model about as accurate as mixed ones; with their sizes, whatever these are."""
+    cls, stream = LABELLED[kind]
+    train, test = stream[:900], stream[900:]
+    ordered = sorted(train, key=lambda sample: sample[1])
+    labels = sorted({y for _, y in train})
+    n = len(labels) if kind != "number" else 4
+    shards = [ordered[len(ordered) * i // n : len(ordered) * (i + 1) // n] for i in range(n)]
+    if kind != "number":
+        shards = [[sample for sample in train if sample[1] == label] for label in labels]
+        if not sized:
+            least = min(map(len, shards))
+            shards = [shard[:least] for shard in shards]
+    else:
+        shards = [sorted(shard, key=lambda sample: sample[0]["x3"]) for shard in shards]  # x3 is noise
+
+    def error(shards):
+        sizes = list(map(len, shards)) if sized else ()
+        model = trained(cls(), shards, workers=n, every=every, sizes=sizes).model
+        wrong = [(abs(model.predict_one(x) - y) if kind == "number" else model.predict_one(x) != y) for x, y in test]
+        return sum(wrong) / len(test)
+
+    mixed = [sample for turn in itertools.zip_longest(*shards) for sample in turn if sample is not None]
+    assert error(shards) < 1.15 * error([mixed[i::n] for i in range(n)]) + 0.02
+
+
+@pytest.mark.parametrize("sizes", [(1000, 0, 3), (0, 0, 0), (10, 10_000, 70), (150, 10, 240), (None, 5, 5), ()])
+def test_sizes_may_be_wrong(sizes, tmp_path):
+    """Every sample is learned once, and a model that resumes has the same bits."""
+
+    def interrupted(stream):
+        yield from stream[:100]
+        raise KeyboardInterrupt
+
+    shards = [STREAM[:150], STREAM[150:160], STREAM[160:]]
+    result = trained(data=shards, workers=3, sizes=sizes)
+    assert result.samples == result.model._t == 400
+    path = tmp_path / "model.okl"
+    first = trained(data=[*shards[:2], interrupted(shards[2])], workers=3, sizes=sizes, checkpoint=path)
+    assert 0 < first.samples < 400
+    again = trained(data=shards, workers=3, sizes=sizes, checkpoint=path)
+    assert checkpoint.dumps(again.model) == checkpoint.dumps(result.model)
+
+
+def test_files_must_agree_on_the_positive_label(tmp_path):
+    paths = [tmp_path / f"{i}.csv" for i in range(3)]
+    for path, labels in zip(paths, ("12", "23", "12"), strict=True):
+        path.write_text("a,y\n" + "".join(f"{i},{labels[i % 2]}\n" for i in range(9)))
+    opened = [distributed.source(path, None, river_okl.OKLClassifier()) for path in paths]
+    distributed._check_labels([opened[0], opened[2], distributed.Source(STREAM)])
+    with pytest.raises(ValueError, match=r"^the labels are 1 and 2 in \S*0.csv and 2 and 3 in \S*1.csv: of two labels"):
+        distributed._check_labels(opened)
+
+
 def test_resuming_from_a_checkpoint(tmp_path):
     class Stop(Exception):
         pass
@@ -152,17 +220,17 @@ def test_files_and_datasets(tmp_path):
     rows = [f"{x['x0']},{x['x1']},{'yes' if y > 0 else 'no'}" for x, y in STREAM]
     path.write_text("\n".join(["a,b,label", *rows]))
     model = river_okl.BPAClassifier()
-    assert trained(data=[distributed.samples(path, None, model)]).model._labels.names == [False, True]
+    assert trained(data=[distributed.source(path, None, model).samples]).model._labels.names == [False, True]
     with pytest.raises(ValueError, match="no column 'c'"):
-        distributed.samples(path, "c", model)
+        distributed.source(path, "c", model)
 
     class Dataset:
         def iter_rows(self):
             return ({**x, "y": y} for x, y in STREAM)
 
-    assert list(distributed.samples(Dataset(), "y", model)) == STREAM
+    assert list(distributed.source(Dataset(), "y", model).samples) == STREAM
     with pytest.raises(ValueError, match="target is None"):
-        distributed.samples(Dataset(), None, model)
+        distributed.source(Dataset(), None, model)
 
 
 def test_the_task_of_a_file_must_match_the_model(tmp_path):
@@ -172,15 +240,15 @@ def test_the_task_of_a_file_must_match_the_model(tmp_path):
     for values in ([f"{i}.5" for i in range(5)], [str(i) for i in range(30)]):
         path.write_text("\n".join(["a,y", *(f"{i},{value}" for i, value in enumerate(values))]))
         with pytest.raises(ValueError, match=rf"{path} needs a regressor.* than {files.MOST_LABELS} .*OKLRegressor"):
-            distributed.samples(path, None, classifier)
-        assert [y for _, y in distributed.samples(path, None, regressor)] == [float(value) for value in values]
+            distributed.source(path, None, classifier)
+        assert [y for _, y in distributed.source(path, None, regressor).samples] == [float(value) for value in values]
     path.write_text("a,y\n1,3\n2,4\n3,5\n4,3\n")  # few distinct integers suit both
-    assert [y for _, y in distributed.samples(path, None, classifier)] == [3, 4, 5, 3]
-    found = [y for _, y in distributed.samples(path, None, regressor)]
+    assert [y for _, y in distributed.source(path, None, classifier).samples] == [3, 4, 5, 3]
+    found = [y for _, y in distributed.source(path, None, regressor).samples]
     assert found == [3.0, 4.0, 5.0, 3.0] and {type(y) for y in found} == {float}
     path.write_text("a,y\n1,3\n2,low\n")
     with pytest.raises(ValueError, match=r"reg.csv: the target 'y' is 'low' in line 3: a regression needs numbers"):
-        distributed.samples(path, None, regressor)
+        distributed.source(path, None, regressor)
     with pytest.raises(distributed.ShardError, match=r"row 2: the label is 0.5, .*OKLRegressor"):
         trained(river_okl.OKLClassifier(), data=[[({"a": 1.0}, y) for y in (1.0, 0.0, 0.5)]])
 

@@ -17,14 +17,15 @@ from river import anomaly, base, checks, datasets, linear_model, metrics, optim,
 import river_okl
 from river_okl import checkpoint, kernels
 from river_okl._core.function.frequencies import frequencies
+from river_okl.model import KernelEstimator
 from tests import reference, streams
 from tests.discovery import CLASSES, parameters, small, snapshot
-from tests.test_conformance import BAD_VALUES, EXTREMES, NONSENSE, NUMBERS, anew, size
+from tests.test_conformance import BAD_VALUES, EXTREMES, NONSENSE, NUMBERS, anew, resume_often, size
 
 UNSUPERVISED = {
     name: cls
     for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Estimator) and name not in CLASSES
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, KernelEstimator) and name not in CLASSES
 }
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in UNSUPERVISED.items()])
 each_kind = pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates"])
@@ -110,6 +111,13 @@ def test_the_model_is_reproducible(cls, kind, tmp_path):
             each.learn_one(x)
     assert {snapshot(other) for other in others} == {snapshot(model)}
     assert snapshot(model.clone()) == fresh
+
+
+@each_class
+@pytest.mark.parametrize("kind", ["half_sparse", "churning"])
+def test_it_resumes_where_it_was(cls, kind):
+    stream = [(x,) for x, _ in getattr(streams, kind)(streams.CLASSIFICATION, 160)]
+    resume_often(small(cls, budget=40), stream, lambda model, x: repr(seen(model, x)))
 
 
 @each_class

@@ -205,6 +205,8 @@ def test_a_feature_named_like_an_indicator_is_distinct():
     assert model.feature_weights.keys() == {"colour=red", ("colour", "red"), "colour=blue"}
     model._f._check()
     assert named({("=", "a", None): 1.0, ("=", "a", "None"): 2.0}) == {"a=None": 1.0, ("a", "None"): 2.0}
+    given = {"a=x": 1.0, ("a", "x"): 2.0, ("=", "a", "x"): 3.0}  # no name is lost
+    assert named(given) == given
 
 
 @each_class

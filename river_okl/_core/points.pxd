@@ -3,7 +3,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.memory cimport Owner
-from river_okl._core.sample cimport Sample
+from river_okl._core.sample cimport Frame, Sample
+from river_okl._core.store.table cimport Axis
 from river_okl._core.words cimport Words
 
 cdef enum:
@@ -13,7 +14,7 @@ cdef enum:
 
 
 cdef struct Feature:
-    PyObject *key               # borrowed from the vocabulary; NULL: the slot is free
+    PyObject *key               # owned; NULL: the slot is free
     Py_ssize_t count            # points that have it
     void *dense                 # Z[j, :], of doubles or floats, or NULL for a posting list:
     int32_t *owners             # the points that have it, unordered
@@ -43,6 +44,7 @@ cdef class Points(Owner):
     cdef Owned *owned               # [capacity]
 
     cdef dict vocabulary            # feature name -> slot
+    cdef bint strings               # all names in it are strings: looking up a string runs no Python code
     cdef Words words                # None: samples have numbers only
     cdef Feature *features
     cdef Py_ssize_t n_features      # slots in use: the size of the vocabulary
@@ -62,12 +64,18 @@ cdef class Points(Owner):
 
     # Samples
     cdef int encode(self, object sample, Sample *x) except -1
+    cdef int start(self, Sample *x, Py_ssize_t size) except -1
+    cdef int encode_row(self, Frame frame, Sample *x) except -1
+    cdef bint encode_numbers(self, dict sample, Sample *x) except -1
+    cdef int encode_items(self, tuple items, Sample *x) except -1
+    cdef int encode_given(self, const Sample *given, Sample *x) except -1
     cdef int check_name(self, object name) except -1
     cdef Py_ssize_t encode_word(self, object name, object word, Py_ssize_t i, Sample *x) except -1
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1
     cdef int refresh_slots(self, Sample *x) except -1
     cdef void date_slots(self, Sample *x) noexcept
     # Reading
+    cdef Axis axis(self)
     cdef Py_ssize_t padded(self) noexcept nogil
     cdef int check_position(self, Py_ssize_t i) except -1
     cdef int copy_point(self, Py_ssize_t p, Sample *x) except -1

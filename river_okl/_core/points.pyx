@@ -24,10 +24,12 @@ likewise in the same step.
 """
 
 cimport cython
+from cpython.bool cimport PyBool_Check
 from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF
 from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -39,7 +41,7 @@ import numpy as np
 
 from river_okl._core.memory cimport Owner, aligned_resize, array_of, fill, okl_free
 from river_okl._core.sample cimport (
-    LARGEST, Frame, Sample, free_sample, is_word, missing, number, reserve_sample, same_name
+    LARGEST, Frame, Given, Sample, free_sample, is_word, items_of, missing, number, reserve_sample, same_name, set_key
 )
 
 from river_okl._core.invariants import assert_close
@@ -47,7 +49,13 @@ from river_okl._core.sample import plain, shown
 from river_okl._core.states import check_points
 
 cdef extern from "Python.h":
-    PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
+    PyObject *PyTuple_GET_ITEM(object items, Py_ssize_t i)  # borrowed
+    long long PyLong_AsLongLongAndOverflow(object whole, int *overflow)
+    bint is_string "PyUnicode_CheckExact"(PyObject *thing)
+    void Py_CLEAR(PyObject *thing)
+    bint Py_IS_TYPE(object thing, type kind)
+
+cdef type FLOAT64 = np.float64  # a float with methods of NumPy's: its number is read like that of any float
 
 
 @cython.final
@@ -66,6 +74,7 @@ cdef class Points(Owner):
         self.vocabulary = {}
         self.free_slots = []
         self.limit = MOST_POINTS
+        self.strings = True
 
     def __init__(self, most=None, *, bint single=False):
         if most is not None and not 1 <= most <= MOST_POINTS:
@@ -80,6 +89,7 @@ cdef class Points(Owner):
         for i in range(self.capacity):
             okl_free(self.owned[i].slots)
         for j in range(self.n_slots):
+            Py_CLEAR(self.features[j].key)
             okl_free(self.features[j].dense)
             okl_free(self.features[j].owners)
             okl_free(self.features[j].amounts)
@@ -101,14 +111,10 @@ cdef class Points(Owner):
     # Encoding ---------------------------------------------------------------------------------------------------------
 
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
-        """Item i of x has this key, which is another object than that of two samples ago."""
-        if same_name(x.keys[i], <PyObject *> key):
-            return 0
+        """Item i of x has this key, which is another than that of two samples ago."""
         slot = self.vocabulary.get(key)
-        Py_INCREF(key)
-        Py_XDECREF(x.keys[i])
-        x.keys[i] = <PyObject *> key
         x.slots[i] = -1 if slot is None else slot
+        set_key(x, i, <PyObject *> key)
         return 0
 
     cdef int refresh_slots(self, Sample *x) except -1:
@@ -125,8 +131,7 @@ cdef class Points(Owner):
         """The slots of x are of today's vocabulary; those guessed for a longer sample may not be."""
         cdef Py_ssize_t i
         for i in range(x.size, x.allocated):
-            Py_XDECREF(x.keys[i])
-            x.keys[i] = NULL
+            set_key(x, i, NULL)
         x.version = self.version
 
     cdef int check_name(self, object name) except -1:
@@ -140,7 +145,8 @@ cdef class Points(Owner):
         a feature, and NaN if numbers are known by this name (scaler.pyx)."""
         self.check_name(name)
         if self.words.knows(name):
-            self.look_up(x, i, name)
+            if not same_name(x.keys[i], <PyObject *> name):
+                self.look_up(x, i, name)
             x.numbers[i] = NAN
             i += 1
         key = self.words.find(name, word)
@@ -152,68 +158,133 @@ cdef class Points(Owner):
         return i
 
     cdef int encode(self, object sample, Sample *x) except -1:
-        """x is the items of a dict, or of a Frame's current row, with today's slots; if this raises, x is of no use.
+        """x is the items of a dict, of a Frame's current row or of a Given, with today's slots; if this raises, x is of no
+        use.
 
         x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots
-        are right.
+        are right.  A dict is read at one moment: a value's ``__float__``, a name's ``__hash__`` or another thread may
+        change it whenever Python code runs.
         """
-        cdef PyObject *key
-        cdef PyObject *value
-        cdef Py_ssize_t position = 0, i = 0, left = 0, size
-        cdef double v, square = 0.0
-        cdef Frame frame
-        cdef const double *numbers
         if self.words is not None:
             self.words.begin()
         if isinstance(sample, Frame):
-            frame = <Frame> sample
-            size = len(frame.names)
-            reserve_sample(x, size)
-            self.refresh_slots(x)
-            x.size = 0
-            numbers = &frame.matrix[frame.row, 0] if size else NULL
-            for i in range(size):
-                v = numbers[i]
-                if x.keys[i] != PyList_GET_ITEM(frame.names, i):
-                    self.check_name(frame.names[i])
-                    self.look_up(x, i, frame.names[i])
-                x.numbers[i] = v
-                square += v * v
-            i = size
-        elif isinstance(sample, dict):
-            size = len(<dict> sample)
-            reserve_sample(x, size if self.words is None else 2 * size)
-            self.refresh_slots(x)
-            x.size = 0
-            while left < size and PyDict_Next(<dict> sample, &position, &key, &value):
-                left += 1
-                if PyFloat_CheckExact(<object> value) and fabs(PyFloat_AS_DOUBLE(<object> value)) <= LARGEST:
-                    v = PyFloat_AS_DOUBLE(<object> value)
-                elif self.words is not None and isinstance(<object> value, str):
-                    i = self.encode_word(<object> key, str(<object> value), i, x)
-                    continue
-                elif self.words is not None and missing(<object> value):
-                    i = self.encode_word(<object> key, None, i, x)
-                    continue
-                else:
-                    v = number(<object> key, <object> value)
-                if x.keys[i] != key:
-                    self.check_name(<object> key)
-                    self.look_up(x, i, <object> key)
-                x.numbers[i] = v
-                square += v * v
-                i += 1
-        else:
-            hint = "; give dict(x)" if hasattr(sample, "keys") else ""
-            if hasattr(sample, "columns"):
-                hint = "; methods named ..._many take frames"
-            kind = type(sample).__name__
-            raise TypeError(f"a sample is a dict of features, not {shown(sample)} of type {kind}{hint}")
+            return self.encode_row(<Frame> sample, x)
+        if isinstance(sample, dict):
+            if not self.encode_numbers(<dict> sample, x):
+                self.encode_items(items_of(<dict> sample), x)
+            return 0
+        if isinstance(sample, Given):
+            return self.encode_given((<Given> sample).x, x)
+        hint = "; give dict(x)" if hasattr(sample, "keys") else ""
+        if hasattr(sample, "columns"):
+            hint = "; methods named ..._many take frames"
+        kind = type(sample).__name__
+        raise TypeError(f"a sample is a dict of features, not {shown(sample)} of type {kind}{hint}")
+
+    cdef int start(self, Sample *x, Py_ssize_t size) except -1:
+        """x becomes an empty sample with room for this many items."""
+        self.refresh_slots(x)
+        x.size = 0
+        x.square = 0.0
+        return reserve_sample(x, size)
+
+    cdef int encode_row(self, Frame frame, Sample *x) except -1:
+        cdef Py_ssize_t i, size = len(frame.names)
+        cdef const double *numbers = &frame.matrix[frame.row, 0] if size else NULL
+        cdef double square = 0.0
+        self.start(x, size)
+        for i in range(size):
+            if not same_name(x.keys[i], PyTuple_GET_ITEM(frame.names, i)):
+                self.check_name(frame.names[i])
+                self.look_up(x, i, frame.names[i])
+            x.numbers[i] = numbers[i]
+            square += numbers[i] * numbers[i]
+        x.size = size
+        x.square = square
+        return 0
+
+    cdef bint encode_numbers(self, dict sample, Sample *x) except -1:
+        """The usual dict, of numbers under known names or strings.  Returns False as soon as an item may run Python code:
+        until then none has, so that names and values are borrowed from the dict."""
+        cdef PyObject *key
+        cdef PyObject *value
+        cdef Py_ssize_t position = 0, i = 0, size
+        cdef int too_large
+        cdef double v, square = 0.0
+        self.start(x, len(sample))
+        size = len(sample)  # as it is after that
+        if size > x.allocated:
+            return False
+        while i < size and PyDict_Next(sample, &position, &key, &value):
+            if PyFloat_CheckExact(<object> value) or Py_IS_TYPE(<object> value, FLOAT64):
+                v = PyFloat_AS_DOUBLE(<object> value)
+                if not fabs(v) <= LARGEST:
+                    return False
+            elif PyLong_CheckExact(<object> value) or PyBool_Check(<object> value):
+                v = <double> PyLong_AsLongLongAndOverflow(<object> value, &too_large)
+                if too_large:
+                    return False
+            else:
+                return False
+            if not same_name(x.keys[i], key):
+                if not (self.strings and is_string(key) and (x.keys[i] == NULL or is_string(x.keys[i]))):
+                    return False
+                self.look_up(x, i, <object> key)
+            x.numbers[i] = v
+            square += v * v
+            i += 1
+        x.size = i
+        x.square = square
+        return True
+
+    cdef int encode_items(self, tuple items, Sample *x) except -1:
+        """Any names and values, which the tuple owns."""
+        cdef PyObject *name
+        cdef PyObject *value
+        cdef Py_ssize_t i = 0, j, size = len(items) // 2
+        cdef double v, square = 0.0
+        self.start(x, size if self.words is None else 2 * size)
+        for j in range(size):
+            name, value = PyTuple_GET_ITEM(items, 2 * j), PyTuple_GET_ITEM(items, 2 * j + 1)
+            if PyFloat_CheckExact(<object> value) and fabs(PyFloat_AS_DOUBLE(<object> value)) <= LARGEST:
+                v = PyFloat_AS_DOUBLE(<object> value)
+            elif self.words is not None and isinstance(<object> value, str):
+                i = self.encode_word(<object> name, str(<object> value), i, x)
+                continue
+            elif self.words is not None and missing(<object> value):
+                i = self.encode_word(<object> name, None, i, x)
+                continue
+            else:
+                v = number(<object> name, <object> value)
+            if not same_name(x.keys[i], name):
+                self.check_name(<object> name)
+                self.look_up(x, i, <object> name)
+            x.numbers[i] = v
+            square += v * v
+            i += 1
         x.size = i
         x.square = square
         return 0
 
+    cdef int encode_given(self, const Sample *given, Sample *x) except -1:
+        """A sample that other points have encoded."""
+        cdef Py_ssize_t i
+        self.start(x, given.size)
+        for i in range(given.size):
+            if not same_name(x.keys[i], given.keys[i]):
+                self.look_up(x, i, <object> given.keys[i])
+            x.numbers[i] = given.numbers[i]
+        x.size = given.size
+        x.square = given.square
+        return 0
+
     # Reading ----------------------------------------------------------------------------------------------------------
+
+    cdef Axis axis(self):
+        """The points, for a table's arrays."""
+        cdef Axis axis = Axis("point")
+        axis.watch(self, &self.n, &self.capacity)
+        return axis
 
     cdef Py_ssize_t padded(self) noexcept nogil:
         """n, up to whole vectors."""
@@ -245,10 +316,7 @@ cdef class Points(Owner):
         return 0
 
     cdef void append_item(self, Sample *x, int32_t slot, double value) noexcept:
-        cdef PyObject *key = self.features[slot].key
-        Py_INCREF(<object> key)
-        Py_XDECREF(x.keys[x.size])
-        x.keys[x.size] = key
+        set_key(x, x.size, self.features[slot].key)
         x.slots[x.size] = slot
         x.numbers[x.size] = value
         x.size += 1
@@ -449,7 +517,10 @@ cdef class Points(Owner):
         return 0
 
     cdef int occupy(self, int32_t slot, object key) except -1:
-        self.vocabulary[key] = slot
+        if self.vocabulary.setdefault(key, slot) != slot:
+            raise RuntimeError(f"feature {shown(key)} equals another one that it did not equal before")
+        self.strings = self.strings and type(key) is str
+        Py_INCREF(key)
         self.features[slot].key = <PyObject *> key
         self.features[slot].count = 0
         self.n_features += 1
@@ -546,15 +617,16 @@ cdef class Points(Owner):
         cdef Feature *feature = &self.features[slot]
         self.free_slots.append(slot)
         try:
-            del self.vocabulary[<object> feature.key]
+            if self.vocabulary.pop(<object> feature.key, None) != slot:  # its __hash__ or __eq__ has changed
+                self.vocabulary = {key: at for key, at in self.vocabulary.items() if at != slot}
         except BaseException:
             self.free_slots.pop()
             raise
-        feature.key = NULL
         if feature.dense != NULL:
             self.leave_dense(slot)
         self.n_features -= 1
         self.version += 1
+        Py_CLEAR(feature.key)
         return 0
 
     cdef void settle_sparse_squares(self) noexcept:
@@ -624,8 +696,8 @@ cdef class Points(Owner):
     cdef dict state(self):
         """What the points are, without scratch: features in order of slot, points as (feature, value) lists.
 
-        Every order in which numbers are summed is part of it (slots, posting lists of a support vector), so that what
-        is restored goes on bit for bit.
+        Every order in which numbers are summed is part of it (slots, posting lists, those of a support vector), so that
+        what is restored goes on bit for bit.
         """
         cdef Py_ssize_t i, j, k, at = 0, cells = 0
         cdef double amount
@@ -655,10 +727,9 @@ cdef class Points(Owner):
                         owners[at], amounts[at] = <int32_t> i, amount
                         at += 1
             else:
-                for i, value in sorted([(feature.owners[i], feature.amounts[i]) for i in range(feature.count)]):
-                    owners[at] = <int32_t> i
-                    amounts[at] = value
-                    at += 1
+                memcpy(&owners[at], feature.owners, feature.count * 4)
+                memcpy(&amounts[at], feature.amounts, feature.count * 8)
+                at += feature.count
             assert at - k == feature.count
         return {
             "names": names,

@@ -1,4 +1,5 @@
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from libc.stdint cimport int32_t
 
 cdef extern from *:
@@ -38,9 +39,25 @@ cdef struct Sample:
 
 
 cdef class Frame:
-    cdef readonly list names
+    cdef readonly tuple names
     cdef const double[:, ::1] matrix
     cdef Py_ssize_t row
+
+
+cdef class Given:
+    cdef object owner           # of x
+    cdef Sample *x
+
+
+cdef Given given_of(object owner, Sample *x)
+cdef tuple items_of(dict sample)
+
+cdef inline void set_key(Sample *x, Py_ssize_t i, PyObject *key) noexcept:
+    """Item i has this name, or none; the old one goes last, as its destructor may run Python code."""
+    cdef PyObject *old = x.keys[i]
+    Py_XINCREF(key)
+    x.keys[i] = key
+    Py_XDECREF(old)
 
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1

@@ -2,6 +2,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.sample cimport Sample
+from river_okl._core.store.table cimport Axis
 
 
 cdef struct Running:
@@ -23,7 +24,7 @@ cdef Running running(numbers) except *
 
 
 cdef struct Feature:
-    PyObject *key               # borrowed from the index; NULL: the place is free
+    PyObject *key               # owned; NULL: the place is free
     int64_t first, last         # when it was first and last seen
     int64_t count               # samples with it
     Running values              # statistics of the values seen
@@ -48,6 +49,7 @@ cdef class Scaler:
     cdef int64_t stamp
     cdef Py_ssize_t size_before  # ``prepare``
 
+    cdef Axis axis(self)
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int find(self, const Sample *x) except -1
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil

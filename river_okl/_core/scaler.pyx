@@ -37,7 +37,10 @@ import numpy as np
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, Sample, is_word
 
-from river_okl._core.sample import plain
+from river_okl._core.sample import plain, shown
+
+cdef extern from "Python.h":
+    void Py_CLEAR(PyObject *thing)
 
 cdef int64_t MEMORY = 10000
 cdef int64_t BLOCK = 500
@@ -184,7 +187,9 @@ cdef class Scaler:
     def __dealloc__(self):
         cdef Py_ssize_t i
         for i in range(self.items_allocated):
-            Py_XDECREF(self.keys[i])
+            Py_CLEAR(self.keys[i])
+        for i in range(self.size):
+            Py_CLEAR(self.features[i].key)
         okl_free(self.keys)
         okl_free(self.places)
         okl_free(self.features)
@@ -195,6 +200,12 @@ cdef class Scaler:
 
     def __len__(self):
         return len(self.index)
+
+    cdef Axis axis(self):
+        """The places of features, for a table's arrays."""
+        cdef Axis axis = Axis("feature", least=8, eighths=8)
+        axis.watch(self, &self.size, &self.size)
+        return axis
 
     cdef int reserve(self, Py_ssize_t size) except -1:
         """Reserve room for this many items of a sample."""
@@ -209,14 +220,16 @@ cdef class Scaler:
     cdef int find(self, const Sample *x) except -1:
         """Set places[i] to the place of item i, or -1 if its feature was never learned."""
         cdef Py_ssize_t i
+        cdef PyObject *old
         self.reserve(x.size)
         for i in range(x.size):
             if self.keys[i] != x.keys[i] or self.places[i] < 0:  # a new feature may have been learned since
                 place = self.index.get(<object> x.keys[i])
-                Py_INCREF(<object> x.keys[i])
-                Py_XDECREF(self.keys[i])
-                self.keys[i] = x.keys[i]
                 self.places[i] = -1 if place is None else place
+                old = self.keys[i]
+                Py_INCREF(<object> x.keys[i])
+                self.keys[i] = x.keys[i]
+                Py_XDECREF(old)
         return 0
 
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
@@ -289,6 +302,7 @@ cdef class Scaler:
                     self.places[i] = self.place_of(<object> x.keys[i])
                     feature = &self.features[self.places[i]]
                     memset(feature, 0, sizeof(Feature))
+                    Py_INCREF(<object> x.keys[i])
                     feature.key = x.keys[i]
                     feature.word = is_word(<object> x.keys[i])
                     self.marks[self.places[i]] = self.stamp
@@ -311,7 +325,7 @@ cdef class Scaler:
                 self.size_before = max(self.size_before, place + 1)
                 continue
             self.places[i] = -1
-            self.features[place].key = NULL
+            Py_CLEAR(self.features[place].key)
             if place < self.size_before:
                 self.free_places.append(place)
         self.size = self.size_before
@@ -359,7 +373,8 @@ cdef class Scaler:
             self.free_places.append(self.size)
             self.size += 1
         place = self.free_places[len(self.free_places) - 1]
-        self.index[key] = place
+        if self.index.setdefault(key, place) != place:
+            raise RuntimeError(f"feature {shown(key)} equals another one that it did not equal before")
         self.free_places.pop()
         return place
 
@@ -378,10 +393,9 @@ cdef class Scaler:
         self.index, self.free_places = kept, free
         for place in gone:
             self.n_centred -= self.features[place].centred
-            self.features[place].key = NULL
+            Py_CLEAR(self.features[place].key)
         for place in range(self.items_allocated):  # no guess may refer to a free place
-            Py_XDECREF(self.keys[place])
-            self.keys[place] = NULL
+            Py_CLEAR(self.keys[place])
         return gone
 
     def statistics(self):
@@ -443,6 +457,7 @@ cdef class Scaler:
         for i in range(n):
             self.index[names[i]] = int(place[i])
         for i, name in enumerate(self.index):
+            Py_INCREF(name)
             self.features[<Py_ssize_t> place[i]] = Feature(
                 <PyObject *> name, first[i], last[i], count[i], values[i], centred[i], is_word(name)
             )

@@ -45,14 +45,14 @@ cdef uint64_t mixed(uint64_t seed, str text) noexcept:
 def named(features):
     """A dict of features with words under readable names: ``colour=red``, and ``colour=None`` for a gap.
 
-    If that name is taken by a feature or another word, it is (name, word).
+    If that name is taken by a feature or another word, it is (name, word), or as a last resort the key itself.
     """
     found = {key: value for key, value in features.items() if not is_word(key)}
     if len(found) < len(features):
         for key, value in features.items():
             if is_word(key):
-                label = f"{key[1]}={key[2]}"
-                found[key[1:] if label in found else label] = value
+                names = f"{key[1]}={key[2]}", key[1:], key
+                found[next(name for name in names if name not in found)] = value
     return found
 
 

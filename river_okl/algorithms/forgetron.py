@@ -66,6 +66,9 @@ class ForgetronClassifier(KernelClassifier):
         if (abs(self._f.coefficients) > LARGEST_WEIGHT**2).any():  # shrunken sums of ±w
             raise ValueError("coefficients out of range")
 
+    def _after_merging(self) -> None:
+        self._damage = min(self._damage, SPENT * self._mistakes)  # each shard may have spent what the start had left
+
     def _step(self, f: Expansion, y: float, p: float, w: float) -> None:
         if y * p > 0.0 or w == 0.0:  # no mistake
             return

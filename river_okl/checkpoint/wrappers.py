@@ -9,6 +9,7 @@ written.  An object with an attribute that no spec names is rejected.
 from __future__ import annotations
 
 import collections
+import copy
 import math
 import numbers
 import random
@@ -24,6 +25,7 @@ from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Reader, Writer, is_name, require
 from river_okl.checks import kind_of
 from river_okl.model import KernelClassifier
+from river_okl.series import LONGEST, MOST_GROUPS, PLAIN, Dates, Lags, plain
 
 # Kinds of values --------------------------------------------------------------------------------------------------
 
@@ -282,6 +284,31 @@ def _check_groups(aggregate: Any) -> None:
     require(all(type(key) is tuple for key in aggregate._groups), "groups that are no tuples")
 
 
+def _check_lags(lags: Any) -> None:
+    """Histories of plain values, one for every series, and lags that were issued from such."""
+
+    def check(values: Any, kind: Any, n: int, longest: int) -> None:
+        require(type(values) is kind and n <= len(values) <= longest, "the lags of a series")
+        for value in values:
+            require(value is None or type(value) in (bool, str, float), f"{value!r:.100} as a lag")
+            plain("a lag", value)
+
+    n_series = len(lags._series)
+    require(len(lags._groups) <= MOST_GROUPS and len(lags._issued) <= lags.pending, "more lags than can be")
+    for key, group in lags._groups.items():
+        require(type(key) is tuple and len(key) <= 1 and all(type(k) in PLAIN for k in key), "a group")
+        require(type(group) is list and len(group) == 1 + n_series, "the series of a group")
+        _whole().into(group[0])
+        for history in group[1:]:
+            check(history, list, 0, max(lags.lags))
+        require(None not in group[1], "a target that is missing")
+    for identity, series in lags._issued.items():
+        _whole(0, 2**64 - 1).into(identity)
+        require(type(series) is tuple and len(series) == n_series, "the series of a sample")
+        for values in series:
+            check(values, tuple, len(lags.lags), len(lags.lags))
+
+
 def _check_ddm(detector: Any) -> None:
     require(0.0 <= detector._p._mean <= 1.0, "a rate of errors")
     none = [detector._p_min is None, detector._s_min is None, detector._ps_min == math.inf]
@@ -419,6 +446,19 @@ SPECS: dict[type, Spec] = {
         clones=True,
         absent=lambda model: () if model.train_in_background else ("bkg_model",),
     ),
+    Dates: Spec({"categories": FLAG, "strings": FLAG}, {}),
+    Lags: Spec(
+        {
+            "lags": Kind(lambda values: tuple(map(_whole(1, LONGEST).into, _of(tuple).into(values)))),
+            "of": _maybe(Kind(lambda names: tuple(map(NAME.into, _of(tuple).into(names))))),
+            "by": _maybe(NAME),
+            "differences": FLAG,
+            "pending": _whole(1),
+        },
+        {"_groups": _dict(_of(list)), "_issued": _dict(_of(tuple))},
+        ("_lock", "_series"),
+        check=_check_lags,
+    ),
     anomaly.ThresholdFilter: Spec(
         {"anomaly_detector": NOVELTY, "threshold": _number(), "protect_anomaly_detector": FLAG}, {}
     ),
@@ -436,7 +476,7 @@ SPECS: dict[type, Spec] = {
     ),
 }
 
-CLASSES = {f"river.{cls.__module__.split('.')[1]}.{cls.__name__}": cls for cls in SPECS}
+CLASSES = {f"{'.'.join(cls.__module__.split('.')[:2])}.{cls.__name__}": cls for cls in SPECS}
 
 
 class _StandIn:
@@ -450,6 +490,8 @@ def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
     """An object of a listed class."""
     cls = type(thing)
     spec = SPECS[cls]
+    if hasattr(thing, "_lock"):
+        thing = copy.deepcopy(thing)  # between two samples, if another thread learns it meanwhile
     state = {name: kind for name, kind in spec.state.items() if name not in spec.absent(thing)}
     if unknown := vars(thing).keys() - spec.parameters.keys() - spec.state.keys() - {*spec.made}:
         raise CheckpointError(

@@ -41,7 +41,7 @@ CANDIDATES = 2  # times the budget: the heaviest of the union, among which the p
 RULES: dict[str, Callable[[Shards, str], Any]] = {
     "sum": lambda shards, name: shards.total(lambda model: getattr(model, name)),
     "max": lambda shards, name: max(getattr(model, name) for model in shards.models),
-    "mean": lambda shards, name: shards.mean(lambda model: getattr(model, name)),
+    "mean": lambda shards, name: float(shards.mean(lambda model: getattr(model, name))),
     "first": lambda shards, name: copy.deepcopy(getattr(shards.models[0], name)),
     "new": lambda shards, name: getattr(shards.new(), name),  # computed from f when needed
 }
@@ -58,6 +58,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
             setattr(model, name, RULES[rule](shards, name))
         elif rule not in ("own", "parameters"):
             raise TypeError(f"{type(model).__name__} does not merge: {rule}")
+    model._after_merging()
     if isinstance(model, KernelClassifier):
         model._labels = Labels(shards.models[0]._labels.names)
         follow(shards, lambda each: each._calibration, model._calibration)
@@ -291,6 +292,8 @@ def distance(shards: Shards) -> float:
         return float(np.linalg.norm(a._f.columns - b._f.columns))
     parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in _summands(model)]
     points, columns = union([f for _, f, _ in parts])
+    if not points:
+        return 0.0
     total: Any = 0.0
     for (sign, f, weights), each in zip(parts, columns, strict=True):
         outputs = each.reshape(len(points), -1, f.n_outputs)[:, :, : len(weights)]

@@ -159,6 +159,13 @@ def heaviest(held: NDArray[np.int64], importance: Arrays, most: int) -> NDArray[
     return found
 
 
+def spanning(K: Arrays, values: Arrays, most: int) -> NDArray[np.int64]:
+    """The points, of which K is the Gram matrix, that explain most of these means; of a constant if all means are 0."""
+    if not values.any():
+        values = np.ones((len(K), 1))
+    return np.sort(np.array(pursued(lambda i: K[i], K.diagonal(), values, most), dtype=np.int64))
+
+
 # One process ----------------------------------------------------------------------------------------------------------
 
 
@@ -194,7 +201,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
             for share, basis, posterior in zip(shares, bases[1:], posteriors[1:], strict=True)
         )
         among = space.gram(means, None, candidates, candidates)
-        picked = np.sort(pursued(lambda i: among[i], among.diagonal(), values, model.budget))
+        picked = spanning(among, values, model.budget)
         rest = values - among[:, picked] @ np.linalg.solve(among[np.ix_(picked, picked)], values[picked])
         error = math.sqrt(max(0.0, float((rest * np.linalg.solve(among, values)).sum())))
         chosen = candidates[picked]

@@ -7,7 +7,6 @@
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
     pool                        a sum of expansions, Σ w_i f_i; the heaviest points are kept
     neighbours                  the latest samples of all; each point keeps its target, in the merged units
-    bayes                       as if counted along one stream of the average length
     forest, random_forest,      one tree each from the shards in turn, those with the lowest errors first: trees that
     difference                  grew apart have no average, but their predictions do; the last target is that of the
                                 shard with the most samples
@@ -15,9 +14,10 @@
     combiner                    coefficients weighted by their precision; its stack restarts
     vote                        averages of losses; its regression restarts
 
-An expert without points merges by the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a
-state for ``Mixture.restore``, which checks it.  Points are rows of one space with the points of all mixtures, equal
-ones once; features are its columns, those of the merged mixture first.
+An expert's arrays merge by the words that they are declared with, and by ``merged`` of the expert; an older expert by
+the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a state for ``Mixture.restore``, which
+checks it.  Points are rows of one space with the points of all mixtures, equal ones once; features are its columns,
+those of the merged mixture first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.mixture.combiner import LINEAR, STACK
+from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
 from river_okl._core.mixture.pool import METRIC, SCALE
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.mixture.vote import LARGEST_LOSS, LARGEST_SIZE, LEAST_SIZE
@@ -39,7 +39,6 @@ from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
-from river_okl.merging.expansions import pursued
 from river_okl.merging.gaussian import (
     Ends,
     Places,
@@ -49,10 +48,11 @@ from river_okl.merging.gaussian import (
     importance_of,
     inverse,
     packed,
+    spanning,
     stored,
     unpacked,
 )
-from river_okl.merging.shards import Shards, not_from_start
+from river_okl.merging.shards import Shards, average, not_from_start
 from river_okl.merging.spaces import Space, joined
 from river_okl.merging.statistics import Moments
 from river_okl.predictive import PredictiveClassifier
@@ -211,10 +211,30 @@ class Merging:
                     raise not_from_start(i, f"they did not see feature {shown(name)} in the same samples")
 
     def mean(self, of: Callable[[Mixed], Any]) -> Any:
-        """The average over the shards, clipped to their range: rounding must not take it beyond their bounds."""
-        found = [of(each) for _, each in self.movers]
-        total = sum(share * value for (share, _), value in zip(self.movers, found, strict=True))
-        return np.clip(total, np.min(found, axis=0), np.max(found, axis=0))
+        """The average over the shards."""
+        return self.averaged([of(each) for _, each in self.movers])
+
+    def averaged(self, found: Any) -> Any:
+        """The average of what the shards have."""
+        return average([share for share, _ in self.movers], found)
+
+    def each(self, expert: Any, name: str) -> Arrays:
+        """An array of an expert in every shard, its features at their positions in the merged mixture."""
+        (declared,) = (array for array in expert.arrays if array.name == name)
+        axes = [getattr(axis, "name", None) for axis in declared.axes]
+        found = [each.state[expert.name][name] for _, each in self.movers]
+        if "feature" in axes:
+            at = axes.index("feature")
+            found = [self.along(at, each, own) for (_, each), own in zip(self.movers, found, strict=True)]
+        return np.stack(found)
+
+    def arrays(self, expert: Any) -> State:
+        """What the arrays of an expert become that are declared to merge by a word."""
+        return {
+            array.name: WORDS[array.merge](self, self.each(expert, array.name))
+            for array in expert.arrays
+            if array.merge
+        }
 
     @property
     def ends(self) -> list[tuple[float, Mixed]]:
@@ -472,7 +492,7 @@ class Merging:
         K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
         repeated = weights.repeat(values[0].shape[1] // each, axis=1)
         scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1) + 1e-3)
-        picked = np.sort(pursued(lambda i: K[i], K.diagonal(), scaled, most))
+        picked = spanning(K, scaled, most)
         square = 0.0
         for k in range(n):
             K = self.gram(k, candidates, candidates)
@@ -516,7 +536,7 @@ class Merging:
             return each.state["pool"]["calibration"][name]
 
         found = {
-            name: float(sum(share * of(each, name) for share, each in self.movers))
+            name: float(self.mean(lambda each: of(each, name)))  # noqa: B023
             for name in ("slope", "curvature", "mean_square")
         }
         seen = of(self.start, "seen")
@@ -550,31 +570,6 @@ class Merging:
             "latest": latest,
             "targets": targets[rows],
             "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
-        }
-
-    def bayes(self, new: Any) -> State:
-        """The normal distributions of all streams together."""
-        own = np.stack([self.along(1, each, each.state["bayes"]["gaussians"]) for _, each in self.movers])
-        counts = np.array([share for share, _ in self.movers])[:, None, None] * own[..., 0]
-        count = np.minimum(counts.sum(axis=0), own[..., 0].max(axis=0))  # as in mean
-
-        def averaged(values: Arrays) -> Arrays:
-            total = (counts * values).sum(axis=0)
-            mean: Arrays = np.divide(total, count, out=np.zeros_like(total), where=count > 0.0)
-            return mean
-
-        mean = averaged(own[..., 1])
-        variance = averaged(own[..., 2] + (own[..., 1] - mean) ** 2)
-        return {
-            "gaussians": np.stack([count, mean, variance], axis=-1),
-            "counts": self.mean(lambda each: each.state["bayes"]["counts"]),
-            "fit": self.mean(lambda each: each.state["bayes"]["fit"]),
-        }
-
-    def linear(self, new: Any) -> State:
-        return {
-            "coef": self.mean(lambda each: self.along(2, each, each.state["linear"]["coef"])),
-            "bias": self.mean(lambda each: each.state["linear"]["bias"]),
         }
 
     def stack(self, new: Any) -> State:
@@ -664,7 +659,9 @@ class Merging:
             "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
             "stack": self.stacked(),
             "log_weights": weights - weights.max(),
-            "residuals": self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]),
+            "residuals": np.maximum(
+                self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]), LEAST_RESIDUAL
+            ),
         }
 
     def regression(self, each: Mixed) -> tuple[Arrays, Arrays]:
@@ -708,7 +705,9 @@ class Merging:
         experts["neighbours"] = self.neighbours(rows, latest, f.neighbours.most)
         for expert in f.experts:
             if expert.name not in experts:
-                experts[expert.name] = getattr(self, expert.name)(expert)
+                experts[expert.name] = getattr(self, expert.name, expert.merged)(
+                    expert if hasattr(self, expert.name) else self
+                )
         if self.task == "regression":
             spread = float(self.mean(lambda each: each.state["target"][-1]))
             experts["target"] = *_numbers(self.target), spread
@@ -728,6 +727,9 @@ class Merging:
                 max(each.state["counts"][2] for each in self.all),
             ),
         }, error
+
+
+WORDS = {"mean": Merging.averaged}  # of declarations in ``_core/store/table.pyx``
 
 
 def solved(K: Arrays, b: Arrays) -> Arrays:

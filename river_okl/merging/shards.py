@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import math
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ class Shards:
 
     def mean(self, of: Callable[[Any], Any]) -> Any:
         """The average of a number or an array."""
-        return sum(share * of(model) for share, model in zip(self.shares, self.models, strict=True))
+        return average(self.shares, [of(model) for model in self.models])
 
     def of(self, part: Callable[[Any], Any]) -> Shards:
         """The shards of one part of each model."""
@@ -73,6 +73,12 @@ class Shards:
         model = self.models[0]
         own = "budget" in model._get_params()
         return model.clone({"budget": self.budget} if own and self.budget is not None else None)
+
+
+def average(shares: Iterable[float], values: Sequence[Any]) -> Any:
+    """The weighted average, clipped to the range of the values: rounding must not take it beyond their bounds."""
+    total = sum(share * value for share, value in zip(shares, values, strict=True))
+    return np.clip(total, np.min(values, axis=0), np.max(values, axis=0))
 
 
 def n_samples(model: Any) -> int:
@@ -89,8 +95,13 @@ def _check_start(shards: Shards) -> None:
         n = n_samples(model)
         if n < before:
             raise not_from_start(i, f"start has learned {before:,} samples, models[{i}] {n:,}")
-        if n == before and model is not shards.start and model.support_vectors != shards.start.support_vectors:
+        if n == before and model is not shards.start and _points(model) != _points(shards.start):
             raise not_from_start(i, f"both have learned {n:,} samples and are different")
+
+
+def _points(model: Any) -> list[dict[Hashable, float]]:
+    """The points without their coefficients, which a sample of weight 0 changes through the bandwidth."""
+    return [z for z, _ in model.support_vectors]
 
 
 def not_from_start(i: int, why: str) -> ValueError:

@@ -13,6 +13,7 @@ from river_okl.checks import kind_of
 from river_okl.merging.shards import Shards, aligned, check_same
 from river_okl.merging.statistics import Moments
 from river_okl.model import KernelEstimator
+from river_okl.series import Dates, Lags
 
 Merge = Callable[[Shards], tuple[Any, float]]
 
@@ -173,6 +174,36 @@ def _groups(shards: Shards) -> Any:
     return found
 
 
+def _lags(shards: Shards) -> Lags:
+    """Each group's histories from the model that has learned most of its targets, and all samples without one."""
+    found: Lags = copy.deepcopy(shards.models[0])
+    begun = shards.start._groups
+
+    def learned(model: Lags, key: Any) -> int:
+        return int(model._groups[key][0] if key in model._groups else 0)
+
+    def weight(pair: tuple[float, Lags]) -> Any:  # equal ones are equal for any order
+        return pair[0] * (learned(pair[1], key) - (begun[key][0] if key in begun else 0)), repr(
+            pair[1]._groups.get(key)
+        )
+
+    found._groups.clear()
+    for key in sorted({key for model in shards.models for key in model._groups}, key=repr):
+        _, heaviest = max(zip(shards.evidence.tolist(), shards.models, strict=True), key=weight)
+        if key in heaviest._groups:
+            found._groups[key] = copy.deepcopy(heaviest._groups[key])
+            found._groups[key][0] = shards.total(lambda model: learned(model, key))  # noqa: B023
+    ages = {
+        (identity, lags): age
+        for model in shards.models
+        for age, (identity, lags) in enumerate(reversed(model._issued.items()))
+    }
+    newest = sorted(ages, key=lambda item: (-ages[item], repr(item)))[-found.pending :]
+    found._issued.clear()
+    found._issued.update(newest)
+    return found
+
+
 def _statistic(shards: Shards, owner: str) -> Any:
     """One of River's statistics, of all values that any of them has seen."""
     found = copy.deepcopy(shards.models[0])
@@ -203,7 +234,7 @@ def _mean(shards: Shards, of: Callable[[Any], stats.Mean]) -> stats.Mean:
 
 
 TRANSFORMERS: dict[Any, Callable[[Shards], Any]] = {
-    preprocessing.StandardScaler: _scaler,
+    **{preprocessing.StandardScaler: _scaler, Dates: _unchanged, Lags: _lags},
     **dict.fromkeys((preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler), _extremes),
     **{preprocessing.OneHotEncoder: _encoder, preprocessing.StatImputer: _imputer},
     **{feature_extraction.TargetAgg: _groups, preprocessing.FeatureHasher: _hasher},

@@ -142,6 +142,9 @@ WRAPPED = {
         + numbers()
         | rbp_regressor()
     ),
+    "Target lags": lambda: (
+        river_okl.Lags((1, 3), of=("a", "d"), by="c") | river_okl.Dates() | numbers() | rbp_regressor()
+    ),
     "AdaBoostClassifier": lambda: numbers() | ensemble.AdaBoostClassifier(rbp(), n_models=2, seed=1),
     "VotingClassifier": lambda: (
         numbers() | ensemble.VotingClassifier([rbp(), preprocessing.StandardScaler() | rbp(5)], use_probabilities=False)

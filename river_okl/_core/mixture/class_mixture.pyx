@@ -177,7 +177,7 @@ cdef class ClassMixture(Mixture):
         if type(classes) is not int or not 2 <= classes <= 2**20:
             raise ValueError(f"a mixture of {classes!r} classes")
         # the state must contain this many numbers before room for them is allocated
-        if classes > 2 and len(state["linear"]["bias"]) != classes:
+        if len(state["bayes"]["counts"]) != classes:
             raise ValueError(f"the experts of a mixture do not match its {classes} classes")
         if any([state[forest.name]["n_classes"] != classes for forest in self.forests]):
             raise ValueError("the forests of a mixture do not match its classes")

@@ -24,6 +24,8 @@ from river_okl._core.states import check_positive, checked_numbers, symmetric
 
 LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth a sample
 STACK = 0.03, 1e-4
+LEAST_RESIDUAL = 1e-4           # of a running squared residual
+cdef double least_residual = LEAST_RESIDUAL
 cdef double DISCOUNT = 0.99     # of log-weights and running residuals
 cdef double OUTLYING = 5.0      # standard deviations by which one sample moves a running residual
 # bound of an input: if features are not scaled, larger ones would cancel all digits of a covariance
@@ -183,7 +185,7 @@ cdef class Combiner(Expert):
             self.residual[i] += rate * (
                 fmin(off[i] * off[i], OUTLYING * OUTLYING * self.residual[i]) - self.residual[i]
             )
-            self.residual[i] = fmax(self.residual[i], 1e-4)
+            self.residual[i] = fmax(self.residual[i], least_residual)
             if self.silent[i]:
                 self.log_weight[i] = -1e6
         self.linear.learn(off[1], fmax(self.residual[1], 0.01) / w)
@@ -215,7 +217,7 @@ cdef class Combiner(Expert):
         self.stack.coef[PROCESSES + 1] = ratio * self.stack.coef[PROCESSES + 1] + shift * (1.0 - of_means)
         self.stack.mean = ratio * self.stack.mean + shift
         for i in range(ESTIMATES):
-            self.residual[i] = fmax(ratio * ratio * self.residual[i], 1e-4)
+            self.residual[i] = fmax(ratio * ratio * self.residual[i], least_residual)
 
     cdef void forget(self, list places) noexcept:
         cdef Py_ssize_t place
@@ -247,7 +249,7 @@ cdef class Combiner(Expert):
         cdef Py_ssize_t i
         weights, residuals = state["log_weights"], state["residuals"]
         checked_numbers("the weights of the estimates", weights, (ESTIMATES,), high=0.0)
-        checked_numbers("the residuals of the estimates", residuals, (ESTIMATES,), 1e-4)
+        checked_numbers("the residuals of the estimates", residuals, (ESTIMATES,), LEAST_RESIDUAL)
         self.linear.restore(state["linear"])
         self.stack.restore(state["stack"])
         for i in range(ESTIMATES):

@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 
-from river_okl._core.memory cimport Owner
 from river_okl._core.sample cimport Sample
+from river_okl._core.store.table cimport Axis, Classes, Table
 
 
 cdef struct Outcome:
@@ -15,11 +15,14 @@ cdef struct Outcome:
     const double *among         # weights of the processes among themselves
 
 
-cdef class Expert(Owner):
+cdef class Expert(Table):
     cdef readonly str name
     cdef readonly Py_ssize_t rows       # how many of the mixture's predictions are its own; 0: it only learns
     cdef Py_ssize_t first               # of these
     cdef bint joins                     # whether it wants the sample that it has learned as a point
+    # the axes of its arrays, those that it has
+    cdef Axis per_point, per_feature
+    cdef Classes per_class
 
     # A sample
     cdef int ask(self, const Sample *x, double *p) except -1

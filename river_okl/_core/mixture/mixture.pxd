@@ -54,6 +54,7 @@ cdef class Mixture(Owner):
 
     # A sample
     cdef int evaluate(self, object sample) except -1
+    cdef int evaluate_encoded(self, Sample *x) except -1
     cdef int complete(self, Sample *x) except -1
     cdef int ask(self, const Sample *x) except -1
     cdef int step(self, Sample *x, double target, double w) except -1

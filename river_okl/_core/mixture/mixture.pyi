@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from river_okl._core.lock import Lock
 from river_okl._core.mixture.processes import Processes
 from river_okl._core.points import Points
+from river_okl._core.sample import Given
 from river_okl._core.scaler import Scaler
 from river_okl._core.words import Words
 
 class Mixture:
+    @property
+    def given(self) -> Given: ...
     memo: bool
     distances: Any
     neighbours: Any

@@ -39,7 +39,7 @@ from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.distances cimport Dictionary
 from river_okl._core.mixture.processes cimport POSTERIORS
-from river_okl._core.sample cimport free_sample, reserve_sample
+from river_okl._core.sample cimport Given, free_sample, given_of, reserve_sample, same_name
 
 from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
@@ -147,8 +147,9 @@ cdef class Mixture(Owner):
         """Encode and scale a sample, and ask all experts, unless it is the last one, asked since the model changed."""
         cdef Sample *x = &self.samples[1 - self.last]
         cdef Sample *before = &self.samples[self.last]
-        cdef Dictionary dictionary
-        cdef Py_ssize_t i, size, lacking
+        cdef Py_ssize_t size
+        if isinstance(sample, Given):  # the last sample, which is not read once more
+            return 0 if self.fresh and self.memo else self.evaluate_encoded(before)
         self.points.encode(sample, x)
         size = x.size
         if (
@@ -167,11 +168,19 @@ cdef class Mixture(Owner):
         self.fresh = False
         self.last = 1 - self.last
         self.encoded = size
+        return self.evaluate_encoded(x)
+
+    cdef int evaluate_encoded(self, Sample *x) except -1:
+        """Scale the last sample, and ask all experts."""
+        cdef Dictionary dictionary
+        cdef Py_ssize_t i, size = self.encoded, lacking
+        self.fresh = False
+        x.size = size
         self.scaler.find(x)
         lacking = self.scaler.absent(x)
         self.lacking = lacking > 0
         reserve_sample(x, size + lacking)
-        reserve_sample(before, size + lacking)
+        reserve_sample(&self.samples[1 - self.last], size + lacking)
         if size + lacking > self.values_allocated:
             self.values_allocated = max(8, size + lacking, 2 * self.values_allocated)
             self.values = self.doubles(self.values, 0, self.values_allocated)
@@ -189,6 +198,11 @@ cdef class Mixture(Owner):
         self.fresh = True
         return 0
 
+    @property
+    def given(self):
+        """The last sample, in place of the dict that it was."""
+        return given_of(self, &self.samples[self.last])
+
     cdef int complete(self, Sample *x) except -1:
         """The centred features that a sample lacks follow its items."""
         cdef Py_ssize_t place
@@ -198,7 +212,8 @@ cdef class Mixture(Owner):
                 and self.scaler.features[place].centred
                 and self.scaler.marks[place] != self.scaler.stamp
             ):
-                self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
+                if not same_name(x.keys[x.size], self.scaler.features[place].key):
+                    self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
                 x.numbers[x.size] = 0.0
                 self.values[x.size] = self.scaler.scaled_absence(place)
                 x.size += 1
@@ -237,13 +252,13 @@ cdef class Mixture(Owner):
             self.reserve_places()
             if self.processes.n > 1:
                 self.processes.reserve_slopes(x.size)
-            if self.seen + 1 >= self.next_update:
-                self.processes.reserve_grams()
             if w > 0.0:
                 if self.points.n == self.points.capacity:
                     self.points.grow(self.points.next_capacity())
                 self.reserve_points()
                 self.points.prepare(x, x.scaled)
+            if self.seen + 1 >= self.next_update:
+                self.processes.reserve_grams()
             self.distances.prepare(x.size)
         except BaseException:
             self.scaler.withdraw(x, self.encoded)

@@ -73,6 +73,7 @@ cdef class Processes(Expert):
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept
     cdef Py_ssize_t least(self, const double *weight) noexcept
     # Kernels
+    cdef int reserve_dictionary(self, Py_ssize_t n) except -1
     cdef int reserve_grams(self) except -1
     cdef void free_grams(self) noexcept
     cdef void fill_grams(self, double **grams) noexcept

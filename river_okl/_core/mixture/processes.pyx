@@ -46,6 +46,7 @@ JITTER_AND_NOVELTY = {
     "binary": (JITTER, 1e-3),
     "regression": (1e-4, 3e-4),
 }
+cdef Py_ssize_t FIRST_ROOM = 8   # points of a dictionary, a multiple of the vector width
 LEAST_KEPT = 1e-3               # of what was learned under a kernel that has changed
 NEWCOMER = 2.0                  # by which the log-weight of a kernel that has moved starts lower
 cdef double least_kept = LEAST_KEPT, newcomer = NEWCOMER
@@ -68,7 +69,7 @@ cdef class Processes(Expert):
         self.most = most
         self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
         self.jitter, self.novel = JITTER_AND_NOVELTY[task]
-        self.bases = [Basis(most + 1, self.jitter) for _ in range(KERNELS)]
+        self.bases = [Basis(min(most + 1, FIRST_ROOM), self.jitter) for _ in range(KERNELS)]
         for i in range(KERNELS):
             self.scale[i], self.metric[i] = KERNELS_AT_FIRST[i]
             self.k[i] = self.doubles(NULL, 0, room)
@@ -101,6 +102,21 @@ cdef class Processes(Expert):
         if self.points.capacity > self.capacity:
             self.member = <int32_t *> self.resize(self.member, self.capacity, self.points.capacity, 4)
             self.capacity = self.points.capacity
+        return self.reserve_dictionary(min(self.n, self.most) + 1)
+
+    cdef int reserve_dictionary(self, Py_ssize_t n) except -1:
+        """Room for a dictionary of n points: their matrices are most of a small model."""
+        cdef Py_ssize_t room = FIRST_ROOM
+        while room < n:
+            room *= 2
+        room = min(room, (self.most + 8) // 8 * 8)
+        for basis in self.bases:
+            if (<Basis> basis).capacity < room:
+                self.free_grams()  # what a step left that could not be prepared
+                (<Basis> basis).reserve(room)
+        for posterior in self.posteriors:
+            if (<Posterior> posterior).learned.capacity < room:
+                (<Posterior> posterior).reserve(room)
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
@@ -287,7 +303,7 @@ cdef class Processes(Expert):
                     posterior = self.posteriors[i * POSTERIORS + b]
                     posterior.settle()
                     for r in range(n):
-                        means[r] += weight[i * POSTERIORS + b] * posterior.means[o * posterior.basis.capacity + r]
+                        means[r] += weight[i * POSTERIORS + b] * posterior.means[o * posterior.learned.capacity + r]
                 (<Basis> self.bases[i]).solve(means, self.alpha)
                 of_own = 0.0
                 for r in range(n):
@@ -651,7 +667,7 @@ cdef class Processes(Expert):
             posterior = self.posteriors[e]
             posterior.settle()
             for o in range(self.columns):
-                posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
+                posterior.basis.solve(posterior.means + o * posterior.learned.capacity, self.alpha)
                 for r in range(self.n):
                     out[self.position[r] * self.columns + o] += weight[e] * self.alpha[r] * (
                         self.k[e // POSTERIORS][r] if at_sample else 1.0
@@ -667,8 +683,8 @@ cdef class Processes(Expert):
             mass += weight[e]
             posterior.settle()
             for o in range(self.columns):
-                posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
-                total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.basis.capacity, self.n)
+                posterior.basis.solve(posterior.means + o * posterior.learned.capacity, self.alpha)
+                total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.learned.capacity, self.n)
         return fmax(0.0, total) / mass if mass > 0.0 else 0.0
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
@@ -735,6 +751,7 @@ cdef class Processes(Expert):
         ):
             raise ValueError("the posteriors of a mixture do not match its dictionary and its classes")
         self.reserve_points()
+        self.reserve_dictionary(n)
         for i in range(self.points.n):
             self.member[i] = -1
         self.n = n

@@ -1,0 +1,56 @@
+cimport cython
+
+from river_okl._core.memory cimport Owner
+
+cdef class Axis:
+    # What an array has one of each of.
+    cdef readonly str name          # "point", "feature" or "class"
+    cdef public Py_ssize_t n        # how many there are, unless another object counts them
+    cdef readonly Py_ssize_t room   # how many the arrays have room for
+    cdef Py_ssize_t least           # of this, if there is any
+    cdef Py_ssize_t eighths         # of it are added when it is full, if not more are needed
+    cdef object owner               # of what is counted elsewhere:
+    cdef const Py_ssize_t *length   # how many there are
+    cdef const Py_ssize_t *needed   # how many room is needed for
+
+    cdef void watch(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept
+
+
+@cython.final
+cdef class Classes(Axis):
+    cdef readonly double split      # 0: one of each class; else one for two classes together, and what it becomes
+
+    cdef Py_ssize_t after(self) noexcept
+
+
+@cython.final
+cdef class Array:
+    # A declaration.
+    cdef readonly str name          # in a state; None: it is derived from the others, or scratch
+    cdef readonly tuple axes
+    cdef readonly object dtype
+    cdef readonly double low, high
+    cdef readonly str merge
+    cdef bint scratch
+    cdef void **data                # the pointer of its owner
+    cdef void *next                 # the buffer that is to replace it
+    cdef Py_ssize_t item            # bytes
+    cdef char blank[8]              # of a new cell
+    cdef bint zero                  # it is 0
+
+    cdef bint around(self, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
+    cdef Py_ssize_t size(self) noexcept
+    cdef void clear(self, char *cells, Py_ssize_t n) noexcept
+    cdef object buffer(self)
+    cdef object cells(self)
+
+
+cdef class Table(Owner):
+    cdef readonly list arrays
+    cdef list axes
+
+    cpdef int reserve(self) except -1
+    cpdef int grow(self, Axis axis, Py_ssize_t n) except -1
+    cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept
+    cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept
+    cpdef void append_class(self, Classes axis) noexcept
