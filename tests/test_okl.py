@@ -146,6 +146,29 @@ def test_intervals_have_the_requested_coverage(stream, coverage):
     assert abs(inside / n - coverage) <= 0.02
 
 
+def test_intervals_of_bursts_hold_after_small_and_after_large_changes():
+    """A target whose noise comes in bursts: by the size of the last change, and at every coverage."""
+    rng, model, size, target, n = random.Random(3), river_okl.OKLRegressor(), 1.0, 0.0, 6000
+    coverages = (0.5, 0.8, 0.9, 0.95, 0.99)
+    inside, changes, change = [], [], 0.0
+    for t in range(n):
+        size *= rng.choice((0.8, 1.25)) if 0.05 < size < 20.0 else 20.0 ** (size < 1.0) / 20.0 ** (size > 1.0) * 1.1
+        x, before = {"a": rng.random()}, target
+        target = 0.99 * target + size * rng.gauss(0.0, 1.0)
+        bounds = [model.predict_interval_one(x, coverage) for coverage in coverages]
+        assert all(wide[0] < low and high < wide[1] for (low, high), wide in itertools.pairwise(bounds))
+        if t >= 1000:
+            inside.append([lower <= target <= upper for lower, upper in bounds])
+            changes.append(abs(change))
+        model.learn_one(x, target)
+        change = target - before
+    inside = np.array(inside)
+    assert np.abs(inside.mean(axis=0) - coverages).max() < 0.01
+    thirds = np.array_split(np.argsort(changes), 3)
+    assert np.abs([inside[third][:, 2].mean() - 0.9 for third in thirds]).max() < 0.03
+    assert np.abs([inside[third][:, 0].mean() - 0.5 for third in thirds]).max() < 0.06
+
+
 def test_intervals_match_the_predictive_distribution():
     model = river_okl.OKLRegressor(budget=20)
     assert model.predict_interval_one({"a": math.nan})[0] < 0.0  # as predict_one before the first sample

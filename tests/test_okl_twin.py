@@ -76,10 +76,14 @@ def compare(model, twin, stream, weights, column):
     for t, (x, y) in enumerate(stream):
         w = weights[t % len(weights)]
         predicted = model._prediction(x) if twin.task == "regression" else model._f.probabilities(x)
-        before = kernels_of(model)
+        coverage, before = (0.3, 0.5, 0.7, 0.93, 0.99, 0.999)[t % 6], kernels_of(model)
+        lower, upper = model.predict_interval_one(x, coverage) if twin.task == "regression" else (0.0, 0.0)
         model.learn_one(x, y, w)
         target = column(model, y)
         expected = twin.predict(x)
+        if twin.task == "regression":  # and its intervals, of which the deviation is one
+            width = 2.0 * twin.deviation() * twin.intervals.width(coverage)
+            assert upper - lower == pytest.approx(width, rel=1e-6, abs=1e-9 * abs(upper)), f"sample {t}"
         scale = twin.deviation() if twin.task == "regression" else 1.0
         np.testing.assert_allclose(
             predicted, expected, rtol=1e-7 * near, atol=1e-7 * near * scale, err_msg=f"sample {t}"

@@ -13,6 +13,7 @@
     linear, stack               averages, like the log-weights of the experts and the fits of probabilities
     combiner                    coefficients weighted by their precision; its stack restarts
     vote                        averages of losses; its regression restarts
+    intervals                   averages; the coefficients of the scale weighted by their precision
 
 An expert's arrays merge by the words that they are declared with, and by ``merged`` of the expert; an older expert by
 the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a state for ``Mixture.restore``, which
@@ -31,6 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
+from river_okl._core.mixture.intervals import LARGEST_SIZE as LARGEST_ERROR
+from river_okl._core.mixture.intervals import LEAST_SIZE as SMALLEST_ERROR
 from river_okl._core.mixture.pool import METRIC, SCALE
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.mixture.vote import LARGEST_LOSS, LARGEST_SIZE, LEAST_SIZE
@@ -116,7 +119,7 @@ class Mixed:
         ]
         weights = np.exp(self.state["log_weights"])
         self.mixture_weights: Arrays = weights / weights.sum()
-        self.target = _moments(self.state["target"][:-1]) if "target" in self.state else Moments()
+        self.target = _moments(self.state["target"]) if "target" in self.state else Moments()
         count, mean, square = self.state["weights"].tolist()
         self.sample_weights = Moments(count, mean, max(0.0, square - mean**2), MEMORY)
         self.seen = int(self.state["counts"][0])
@@ -626,6 +629,22 @@ class Merging:
             "losses": np.clip(self.of_vote("losses"), 0.0, LARGEST_LOSS),
         }
 
+    def intervals(self, new: Any) -> State:
+        """Averages of the factors and the sizes; the model of the scale by its precision, like a linear regression."""
+        sizes: Arrays = self.mean(lambda each: self.units(each)[0] * each.state["intervals"]["sizes"])
+        least = np.array([SMALLEST_ERROR, SMALLEST_ERROR, 0.0, 0.0])
+        n = len(self.first.state["intervals"]["scale"]["coef"])
+        found = []
+        for share, each in self.movers:
+            scale = each.state["intervals"]["scale"]
+            found.append((share, scale["coef"], unpacked(scale["covariance"], n)))
+        coef, covariance = weighted(found)
+        return {
+            "scale": {"coef": coef, "covariance": packed(covariance)},
+            "sizes": np.clip(sizes, least, LARGEST_ERROR),
+            "log_factors": self.mean(lambda each: each.state["intervals"]["log_factors"]),
+        }
+
     def of_vote(self, name: str) -> Arrays:
         """The average of errors, in units of the merged mixture."""
         found: Arrays = self.mean(lambda each: self.units(each)[0] * each.state["vote"][name])
@@ -650,13 +669,10 @@ class Merging:
 
     def combiner(self, new: Any) -> State:
         """The linear regression, coefficients weighted by their precision."""
-        regressions = [(share, *self.regression(each)) for share, each in self.movers]
-        precisions = [share * inverse(covariance) for share, _, covariance in regressions]
-        information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
-        covariance = inverse(np.sum(precisions, axis=0))
+        coef, covariance = weighted([(share, *self.regression(each)) for share, each in self.movers])
         weights: Arrays = self.mean(lambda each: each.state["combiner"]["log_weights"])
         return {
-            "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
+            "linear": {"coef": coef, "covariance": packed(covariance)},
             "stack": self.stacked(),
             "log_weights": weights - weights.max(),
             "residuals": np.maximum(
@@ -709,8 +725,7 @@ class Merging:
                     expert if hasattr(self, expert.name) else self
                 )
         if self.task == "regression":
-            spread = float(self.mean(lambda each: each.state["target"][-1]))
-            experts["target"] = *_numbers(self.target), spread
+            experts["target"] = _numbers(self.target)
         return {
             "points": stored(self.points(rows), f.budget + 2),
             "scaler": self.scaler(),
@@ -730,6 +745,14 @@ class Merging:
 
 
 WORDS = {"mean": Merging.averaged}  # of declarations in ``_core/store/table.pyx``
+
+
+def weighted(regressions: list[tuple[float, Arrays, Arrays]]) -> tuple[Arrays, Arrays]:
+    """The coefficients of linear regressions, given with their shares and covariances, by their precision."""
+    precisions = [share * inverse(covariance) for share, _, covariance in regressions]
+    information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
+    covariance = inverse(np.sum(precisions, axis=0))
+    return covariance @ information, covariance
 
 
 def solved(K: Arrays, b: Arrays) -> Arrays:

@@ -358,6 +358,54 @@ class Vote:
         self.size, self.loss = np.maximum(ratio * self.size, 1e-4), ratio * self.loss
 
 
+class Intervals:
+    """Half widths for five coverages: a learned scale times factors that follow the coverage of what was issued."""
+
+    coverages = np.array([0.5, 0.8, 0.9, 0.95, 0.99])
+
+    def __init__(self):
+        self.scale, self.log_factor = Ridge(4, 0.1, 4e-6), np.log(self.normal())
+        self.scale.beta[1] = 1.0
+        self.size = self.recent = self.mean_change = 1.0
+        self.change = 0.0
+
+    @classmethod
+    def normal(cls):
+        return special.ndtri(0.5 + 0.5 * cls.coverages)
+
+    def issue(self, deviation):
+        ratios = deviation / self.size, max(self.recent / self.size, 0.05), max(self.change / self.mean_change, 0.05)
+        self.scale.ask(np.clip([1.0, *np.log(np.maximum(ratios, 1e-300))], -3.0, 3.0))
+        self.issued = self.size * math.exp(clip(self.scale.m, -3.0, 3.0))
+        factors, ranks = self.log_factor.copy(), np.arange(5)
+        for i in ranks[1:]:
+            factors[i] = max(factors[i], factors[i - 1] + 1e-3)
+        self.half = self.issued * np.exp(factors)
+
+    def width(self, coverage):
+        """The half width, linear in normal deviations between the coverages, and beyond the last in proportion."""
+        z, normal = special.ndtri(0.5 + 0.5 * coverage), self.normal()
+        if z > normal[-1]:
+            return self.half[-1] * z / normal[-1]
+        return float(np.interp(z, [0.0, *normal], [0.0, *self.half]))
+
+    def learn(self, error, change, w, most):
+        ratio = min(error / self.issued, 5.0)
+        self.scale.ask(self.scale.u)
+        self.scale.learn(self.scale.m + ratio - 1.0, 1.0 / min(w, 1.0))
+        rate = min(w, 1.0) * max(0.02, 0.4 * math.sqrt(most))
+        self.log_factor = np.clip(self.log_factor + rate * ((error > self.half) - 1.0 + self.coverages), -10.0, 10.0)
+        error, self.change = min(error, 10.0 * self.size), min(abs(change), 10.0 * self.mean_change)
+        self.size = max(self.size + max(0.01, most) * (error - self.size), 1e-4)
+        self.recent += max(0.2, most) * (error - self.recent)
+        self.mean_change = max(self.mean_change + max(0.01, most) * (self.change - self.mean_change), 1e-4)
+
+    def rescale(self, ratio):
+        self.issued, self.half = ratio * self.issued, ratio * self.half
+        self.size, self.mean_change = max(ratio * self.size, 1e-4), max(ratio * self.mean_change, 1e-4)
+        self.recent, self.change = ratio * self.recent, ratio * self.change
+
+
 class Linear:
     """Logistic regression by stochastic gradient descent."""
 
@@ -609,9 +657,9 @@ class OKL:
         self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
         if task == "regression":
             self.forests = [Trees(1, 3, 1, regression=True), Trees(2, 1, 1, regression=True)]
-            self.vote, self.last, self.change = Vote(), 0.0, Running()
+            self.vote, self.last, self.change, self.intervals = Vote(), 0.0, Running(), Intervals()
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
-        self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
+        self.share, self.target = np.zeros(3), Running()
         self.estimates = Estimates()
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
         self.metrics_learned = lambda: None  # a comparison may replace them
@@ -683,7 +731,9 @@ class OKL:
             u, estimates = self.estimates.stack.u, self.estimates
             differ = self.last + self.forests[1].ask(self.x)
             opinions = [*u[:6], u[8], u[9], self.last, differ, estimates.linear.m, estimates.stack.m]
-            self.vote.ask(opinions, estimates.mix(*self.mean_and_variance())[0])
+            mean, variance = estimates.mix(*self.mean_and_variance())
+            self.vote.ask(opinions, mean)
+            self.intervals.issue(max(math.sqrt(variance), 1e-4))
             return
         self.p = []
         for process in self.processes:
@@ -721,9 +771,8 @@ class OKL:
         self.look(x)
         if self.task != "regression":
             return self.mixed
-        mean, variance = self.vote.mean, self.estimates.mix(*self.mean_and_variance())[1]
-        centre = self.target.moments()[0] if self.target.values else 0.0
-        return centre + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
+        centre, deviation = self.target.moments()[0] if self.target.values else 0.0, self.deviation()
+        return centre + deviation * self.vote.mean, deviation * self.intervals.width(0.9) / special.ndtri(0.95)
 
     # Learning
 
@@ -760,6 +809,7 @@ class OKL:
             self.forests[0].forest.act("rescale", ratio, shift)
             self.forests[1].forest.act("rescale", ratio, 0.0)
             self.vote.rescale(ratio, shift)
+            self.intervals.rescale(ratio)
             self.last, self.change = ratio * self.last + shift, self.change.scaled(ratio)
         self.exact = (y - mean) / self.deviation()
         return self.target.standing(y)
@@ -822,12 +872,11 @@ class OKL:
         weight = self.weight
         self.share += self.among.reshape(3, 2).sum(axis=1)
         if self.task == "regression":
-            of_processes, variance = self.mean_and_variance()
-            mean, variance = self.vote.mean, self.estimates.mix(of_processes, variance)[1]
-            self.vote.learn(self.exact, w, 1.0 / (self.seen + 1))
+            of_processes, _ = self.mean_and_variance()
+            most = 1.0 / (self.seen + 1)
+            self.intervals.learn(abs(self.exact - self.vote.mean), self.exact - self.last, w, most)
+            self.vote.learn(self.exact, w, most)
             self.estimates.learn(y, of_processes, w, 1.0 / (self.seen + 1))
-            outside = abs(self.exact - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
-            self.spread = clip(self.spread + 0.02 * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
             likelihood, surprise = [], 0.0
             for process, share in zip(self.processes, weight, strict=True):
                 variance = process.v + process.noise

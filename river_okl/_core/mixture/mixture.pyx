@@ -13,6 +13,7 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     combiner.pyx       for a target: linear regressions on the features, and on the predictions of all others
     difference.pyx     for a target: the last one, and trees on the difference to it
     vote.pyx           for a target: the last word, by absolute errors
+    intervals.pyx      for a target: prediction intervals
     distances.pyx      feature-weighted distances, the weights learned from the slopes of the predictions
 
 ``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task and weight them by the dynamic model

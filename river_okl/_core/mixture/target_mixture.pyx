@@ -1,12 +1,13 @@
 """The mixture of ``OKLRegressor``: the Gaussian processes, weighted by their likelihood of the target, the combiner's
 regressions, and a vote between these, the trees and the last target."""
 
-from libc.math cimport exp, fabs, fmax, fmin, isfinite, log, sqrt
+from libc.math cimport fmax, fmin, isfinite, log, sqrt
 
 from river_okl._core.mixture.combiner cimport Combiner
 from river_okl._core.mixture.difference cimport Difference
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.forest cimport Forest
+from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, ISSUED, Intervals
 from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
@@ -16,6 +17,7 @@ from river_okl._core.scaler cimport Running, numbers_of, running, standing, take
 
 import numpy as np
 
+from river_okl._core.mixture.intervals import KNOTS, NORMAL
 from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
 from river_okl._core.scaler import NUMBERS
 
@@ -24,12 +26,16 @@ cdef double DISCOUNT = 0.99
 cdef int TREES = 3
 cdef int TREES_OF_DIFFERENCES = 1
 cdef Py_ssize_t BYTES_OF_A_TREE = 15 << 14
+cdef double[COVERAGES] normal = NORMAL
+cdef Py_ssize_t AS_NORMAL = KNOTS.index(0.9)
 cdef double LARGEST_EXACT = 1e9         # of a target in units of its deviation
 
 cdef enum:
     MIXED = OPINIONS + 1                # the mixture's mean, after the predictions of the experts
-    VOTED = OPINIONS + 2                # the mean of the vote
-    N_OWN = 2
+    VOTED = OPINIONS + 2                # the mean of the vote, the first of the numbers that intervals are judged by
+    SCALE = VOTED + 1
+    HALVES = SCALE + 1 + CAUSES         # half widths of intervals
+    N_OWN = 1 + ISSUED
 
 
 cdef class TargetMixture(Mixture):
@@ -41,8 +47,7 @@ cdef class TargetMixture(Mixture):
     cdef readonly Vote vote
     cdef Running target                     # of the targets
     cdef double exact                       # the target that is being learned, in today's unit
-    cdef double variance                    # of the mixture at the last sample
-    cdef double spread                      # log of what the predicted standard deviation is multiplied by
+    cdef readonly Intervals intervals
     cdef double density[PROCESSES]          # of the last target
 
     def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
@@ -58,8 +63,9 @@ cdef class TargetMixture(Mixture):
         )
         self.combiner = Combiner(self.scaler, self.processes, self.neighbours)
         self.vote = Vote(PROCESSES + 1, PROCESSES + 2)
+        self.intervals = Intervals()
         self.experts = (
-            self.processes, self.neighbours, self.forest, self.difference, self.combiner, self.vote
+            self.processes, self.neighbours, self.forest, self.difference, self.combiner, self.vote, self.intervals
         )
         self.holders = (self.processes, self.neighbours)
         self.reserve_predictions(1)
@@ -72,9 +78,9 @@ cdef class TargetMixture(Mixture):
         Mixture.ask(self, x)
         self.processes.predict(self.weight, self.p + MIXED, &variance)
         self.combiner.mix(self.p + MIXED, &variance)
-        self.variance = variance
         self.vote.correct(self.p)
         self.p[VOTED] = self.vote.mean(self.p)
+        self.intervals.issue(sqrt(variance), self.p + VOTED)
         return 0
 
     cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
@@ -85,12 +91,28 @@ cdef class TargetMixture(Mixture):
         return sqrt(self.target.variance) if self.target.variance > 0.0 else 1.0
 
     def predict(self, sample):
-        """Mean and standard deviation of the target."""
+        """Mean of the target, and the standard deviation of the normal distribution with its 90 % interval."""
         self.evaluate(sample)
         return (
             self.target.mean + self.deviation() * self.p[VOTED],
-            self.deviation() * sqrt(self.variance) * exp(self.spread),
+            self.deviation() * self.p[HALVES + AS_NORMAL] / normal[AS_NORMAL],
         )
+
+    def interval(self, sample, double z):
+        """Mean of the target, and the half width of the interval that has the coverage of ``z`` standard deviations.
+
+        Between the coverages that are adapted, it is linear in ``z``.
+        """
+        cdef Py_ssize_t i = 0
+        cdef double left = 0.0, half = 0.0
+        self.evaluate(sample)
+        while i < COVERAGES - 1 and z > normal[i]:
+            left, half = normal[i], self.p[HALVES + i]
+            i += 1
+        if z > normal[i]:  # beyond the last one in proportion
+            left = half = 0.0
+        half += (z - left) * (self.p[HALVES + i] - half) / (normal[i] - left)
+        return self.target.mean + self.deviation() * self.p[VOTED], self.deviation() * half
 
     cdef double standardise(self, double target) noexcept:
         """The target in units that include it, into which the experts follow."""
@@ -101,27 +123,26 @@ cdef class TargetMixture(Mixture):
             ratio, shift = deviation / self.deviation(), (mean - self.target.mean) / self.deviation()
             for expert in self.experts:
                 (<Expert> expert).rescale(ratio, shift)
-            for i in range(self.rows + N_OWN):
+            for i in range(self.rows + 2):
                 self.p[i] = ratio * self.p[i] + shift
+            self.p[SCALE] *= ratio
+            for i in range(HALVES, HALVES + COVERAGES):
+                self.p[i] *= ratio
         self.exact = fmin(fmax((target - self.target.mean) / self.deviation(), -LARGEST_EXACT), LARGEST_EXACT)
         return standing(&self.target, target)
 
     cdef void judge(self, Outcome *y) noexcept:
         """A target is confidently predicted if its squared residual is at most the predicted variance."""
         cdef Py_ssize_t e
-        cdef double mean, of_processes, variance
-        cdef bint outside
+        cdef double of_processes, variance, most = 1.0 / (self.seen + 1)
         y.counts, y.exact = fmin(y.w, 1.0), self.exact
         for e in range(PROCESSES):
             self.share[e // POSTERIORS] += self.among[e]
         self.processes.predict(self.weight, &of_processes, &variance)
-        mean = of_processes
-        self.combiner.mix(&mean, &variance)
-        outside = fabs(y.exact - self.p[VOTED]) > 1.6448536 * sqrt(variance) * exp(self.spread)
-        self.spread = fmin(fmax(self.spread + 0.02 * y.counts * (<double> outside - 0.1), -3.0), 3.0)
+        self.intervals.judge(self.p + VOTED, y.exact, y.exact - self.difference.last, y.counts, most)
         y.confident = self.processes.judge(y.target, self.weight, self.seen, self.density) <= 1.0
-        self.vote.judge(self.p, y.exact, y.counts, 1.0 / (self.seen + 1))
-        self.combiner.judge(y.target, of_processes, y.w, y.counts, 1.0 / (self.seen + 1))
+        self.vote.judge(self.p, y.exact, y.counts, most)
+        self.combiner.judge(y.target, of_processes, y.w, y.counts, most)
         for e in range(PROCESSES):
             self.log_weight[e] = DISCOUNT * self.log_weight[e] + y.counts * log(self.density[e])
         self.update_weights()
@@ -158,17 +179,14 @@ cdef class TargetMixture(Mixture):
         return out * self.deviation()
 
     def state(self):
-        target = *[float(number) for number in numbers_of(&self.target)], self.spread
-        return Mixture.state(self) | {"target": target}
+        return Mixture.state(self) | {"target": tuple([float(number) for number in numbers_of(&self.target)])}
 
     def restore(self, dict state):
         if state["n_classes"] != 1:
             raise ValueError(f"a regression of {state['n_classes']!r} classes")
-        *numbers, spread = target = state["target"]
-        if len(target) != len(NUMBERS) + 1 or not all(type(number) is float and isfinite(number) for number in target):
+        target = state["target"]
+        if len(target) != len(NUMBERS) or not all(type(number) is float and isfinite(number) for number in target):
             raise ValueError("the target's scale is out of range")
-        if abs(spread) > 3.0:
-            raise ValueError("the target's spread is out of range")
-        found = running(numbers)
+        found = running(target)
         Mixture.restore(self, state)
-        self.target, self.spread = found, spread
+        self.target = found

@@ -1,0 +1,6 @@
+"""Types of the constants of intervals; the documentation is in intervals.pyx."""
+
+KNOTS: tuple[float, ...]
+NORMAL: tuple[float, ...]
+LEAST_SIZE: float
+LARGEST_SIZE: float
