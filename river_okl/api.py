@@ -38,7 +38,7 @@ from river_okl.algorithms.skegd import SkeGDClassifier
 from river_okl.algorithms.sogp import SOGPClassifier, SOGPRegressor
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.checkpoint import load, save
+from river_okl.checkpoint import dumps, load, loads, save
 from river_okl.checks import PerClass
 from river_okl.merging import distance, merge
 from river_okl.series import Dates, Lags
@@ -97,8 +97,10 @@ __all__ = [
     "TVMClassifier",
     "datasets",
     "distance",
+    "dumps",
     "kernels",
     "load",
+    "loads",
     "losses",
     "merge",
     "save",

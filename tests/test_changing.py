@@ -12,11 +12,11 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from river import anomaly, base
+from river import base
 
 import river_okl
 from tests import streams
-from tests.discovery import CLASSES, parameters, small, snapshot, task
+from tests.discovery import CLASSES, small, snapshot, task
 
 EVERY = {
     name: cls
@@ -346,7 +346,7 @@ def test_a_frame_may_change_while_it_is_read(cls, words):
         def act(X=X):
             for name in [*X.columns]:
                 X[name] = 7.0
-            X.drop(X.index[1:], inplace=True)
+            X.loc[0] = -1.0
 
         Trap.arm(act, at)
         model.learn_many(X, *y)
@@ -430,5 +430,3 @@ def test_another_thread_may_refill_a_sample(cls):
         thread.join()
         sys.setswitchinterval(interval)
     check(model)
-    if isinstance(model, anomaly.base.AnomalyDetector):
-        assert math.isfinite(model.score_one({"n1": 0.5}))

@@ -55,6 +55,9 @@ cdef extern from "Python.h":
     void Py_CLEAR(PyObject *thing)
     bint Py_IS_TYPE(object thing, type kind)
 
+cdef enum:
+    MANY = 16       # features that become dense at once, from which on they are taken out of posting lists together
+
 cdef type FLOAT64 = np.float64  # a float with methods of NumPy's: its number is read like that of any float
 
 
@@ -95,9 +98,12 @@ cdef class Points(Owner):
             okl_free(self.features[j].amounts)
         self.free_ready()
         okl_free(self.spare.slots)
+        okl_free(self.converted.slots)
+        okl_free(self.spots.slots)
 
     def __sizeof__(self):
-        cdef Py_ssize_t i, j, total = Owner.__sizeof__(self) + self.spare.allocated * 4
+        cdef Py_ssize_t i, j, total = Owner.__sizeof__(self)
+        total += (self.spare.allocated + self.converted.allocated + self.spots.allocated) * 4
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
         for j in range(self.n_slots):
@@ -112,18 +118,37 @@ cdef class Points(Owner):
 
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
         """Item i of x has this key, which is another than that of two samples ago."""
-        slot = self.vocabulary.get(key)
-        x.slots[i] = -1 if slot is None else slot
+        x.slots[i] = self.slot_of(key)
         set_key(x, i, <PyObject *> key)
         return 0
+
+    cdef int check_distinct(self, const Sample *x) except -1:
+        """No two items of x are the same feature, which names with an inconstant __eq__ might be."""
+        cdef Py_ssize_t i
+        self.turn += 1
+        for i in range(x.size):
+            if x.slots[i] >= 0:
+                if self.features[x.slots[i]].turn == self.turn:
+                    raise RuntimeError(f"feature {shown(<object> x.keys[i])} equals another one of the same sample")
+                self.features[x.slots[i]].turn = self.turn
+        return 0
+
+    cdef int32_t slot_of(self, object key) except -2:
+        """The slot of a feature, or -1."""
+        cdef int32_t slot
+        found = self.vocabulary.get(key)
+        if found is None:
+            return -1
+        slot = found
+        # the entry of a name whose hash had changed, so that it was not deleted, counts for nothing
+        return slot if slot < self.n_slots and self.features[slot].key != NULL else -1
 
     cdef int refresh_slots(self, Sample *x) except -1:
         """The vocabulary has changed since x was encoded."""
         cdef Py_ssize_t i
         if x.version != self.version:
             for i in range(x.size):
-                slot = self.vocabulary.get(<object> x.keys[i])
-                x.slots[i] = -1 if slot is None else slot
+                x.slots[i] = self.slot_of(<object> x.keys[i])
             self.date_slots(x)
         return 0
 
@@ -378,7 +403,9 @@ cdef class Points(Owner):
         """
         cdef Py_ssize_t before = self.n_emptied
         self.prepare(x, x.numbers)
-        self.n_emptied = before  # new features are about to have a point
+        while self.n_emptied > before:  # new features are about to have a point
+            self.n_emptied -= 1
+            self.features[self.emptied[self.n_emptied]].emptied = False
         self.write(x, x.numbers, x.square)
         return 0
 
@@ -395,6 +422,7 @@ cdef class Points(Owner):
         if self.n == self.capacity:
             self.grow(self.next_capacity())
         self.refresh_slots(x)
+        self.check_distinct(x)
         slots = self.n_slots
         try:
             for i in range(x.size):
@@ -402,7 +430,6 @@ cdef class Points(Owner):
                     continue
                 if x.slots[i] < 0:
                     x.slots[i] = self.new_slot(<object> x.keys[i])
-                    self.date_slots(x)
                 feature = &self.features[x.slots[i]]
                 if feature.dense != NULL:
                     posts += (feature.count - 3) * (2 * SPARSE_BELOW) < self.capacity
@@ -414,8 +441,13 @@ cdef class Points(Owner):
                     feature.owners = <int32_t *> aligned_resize(feature.owners, feature.count, size, 4)
                     feature.amounts = <double *> aligned_resize(feature.amounts, feature.count, size, 8)
                     feature.allocated = size
+            if x.version != self.version:
+                self.date_slots(x)
             self.reserve_ready(rows)
             self.reserve_posts(&self.spare, posts)
+            self.reserve_posts(&self.converted, rows if rows > MANY else 0)
+            self.reserve_posts(&self.spots, self.n_slots if rows > MANY else 0)
+            self.deferred = rows > MANY
         except BaseException:
             try:
                 self.forget_emptied(before)
@@ -438,6 +470,7 @@ cdef class Points(Owner):
 
     cdef void take_back_slots(self, Py_ssize_t n) noexcept:
         """Slots beyond so many, which are free, are none any more."""
+        cdef Py_ssize_t i, kept = 0
         cdef Feature *feature
         while self.n_slots > n and self.features[self.n_slots - 1].key == NULL:
             feature = &self.features[self.n_slots - 1]
@@ -445,7 +478,12 @@ cdef class Points(Owner):
             okl_free(feature.amounts)
             feature.owners, feature.amounts, feature.allocated = NULL, NULL, 0
             self.n_slots -= 1
-            self.free_slots.remove(self.n_slots)
+        for i in range(len(self.free_slots)):  # in place: this may not raise
+            if self.free_slots[i] < self.n_slots:
+                self.free_slots[kept] = self.free_slots[i]
+                kept += 1
+        while len(self.free_slots) > kept:
+            self.free_slots.pop()
 
     cdef void free_ready(self) noexcept:
         while self.n_ready:
@@ -462,7 +500,7 @@ cdef class Points(Owner):
             other = own[0]
             own[0] = self.spare
             self.spare = other
-        self.spare.size = own.size = 0
+        self.spare.size = self.converted.size = own.size = 0
         self.sparse_square[n] = 0.0
         for i in range(x.size):
             if values[i] == 0.0:
@@ -485,6 +523,7 @@ cdef class Points(Owner):
             own.slots[own.size] = x.slots[i]
             own.size += 1
         self.free_ready()
+        self.take_out_converted()
         self.square[n] = square
         self.birth[n] = self.born
         self.settle_sparse_squares()
@@ -543,7 +582,11 @@ cdef class Points(Owner):
         feature.dense = row
         for k in range(feature.count):
             set_value(feature.dense, feature.owners[k], self.single, feature.amounts[k])
-            take_out(&self.owned[feature.owners[k]], slot)
+            if not self.deferred:
+                take_out(&self.owned[feature.owners[k]], slot)
+        if self.deferred:
+            self.converted.slots[self.converted.size] = slot
+            self.converted.size += 1
         okl_free(feature.owners)
         okl_free(feature.amounts)
         feature.owners = NULL
@@ -553,6 +596,31 @@ cdef class Points(Owner):
         self.dense_slots[self.n_dense] = slot
         self.n_dense += 1
         self.sparse_square_stale = True
+
+    cdef void take_out_converted(self) noexcept:
+        """``take_out`` of all features that became dense, in that order, in linear time: one by one, of a point with many
+        posting lists, each would be searched for among all others."""
+        cdef Py_ssize_t p, j
+        cdef int32_t k
+        cdef int32_t *spots = self.spots.slots
+        cdef Owned *own
+        if self.converted.size == 0:
+            return
+        for p in range(self.n):
+            own = &self.owned[p]
+            for j in range(own.size):
+                if self.features[own.slots[j]].dense != NULL:
+                    break
+            else:
+                continue
+            for j in range(own.size):
+                spots[own.slots[j]] = <int32_t> j
+            for j in range(self.converted.size):
+                k = spots[self.converted.slots[j]]
+                if 0 <= k < own.size and own.slots[k] == self.converted.slots[j]:
+                    own.size -= 1
+                    own.slots[k] = own.slots[own.size]
+                    spots[own.slots[k]] = k
 
     cdef bint make_sparse(self, int32_t slot) noexcept:
         """The dense row of a feature that few points have any more becomes a posting list, with room for one more;
@@ -601,14 +669,14 @@ cdef class Points(Owner):
             slot = self.emptied[self.n_emptied - 1]
             if self.features[slot].key != NULL and self.features[slot].count == 0:
                 self.drop_feature(slot)
+            self.features[slot].emptied = False
             self.n_emptied -= 1
         return 0
 
     cdef void list_emptied(self, int32_t slot) noexcept:
-        cdef Py_ssize_t i
-        for i in range(self.n_emptied):
-            if self.emptied[i] == slot:
-                return
+        if self.features[slot].emptied:
+            return
+        self.features[slot].emptied = True
         self.emptied[self.n_emptied] = slot
         self.n_emptied += 1
 

@@ -20,7 +20,7 @@ import os
 import secrets
 import stat
 import struct
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from numpy.typing import NDArray
 
@@ -106,6 +106,25 @@ def read_file(name: str) -> bytes:
         head = file.read(HEADER.size)
         n_body = _n_body(head)
         return head + (file.read(n_body) if os.fstat(file.fileno()).st_size == HEADER.size + n_body else file.read())
+
+
+def read_all(file: IO[bytes], name: str) -> bytes:
+    """All bytes of an open file."""
+    data = file.read()
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"{name} is open as text; open it in binary mode, 'rb'")
+    return bytes(data)
+
+
+def write_all(data: bytes, file: IO[bytes]) -> None:
+    """All bytes to an open file, which may take some of them at a time."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            n = file.write(rest)
+        except TypeError:
+            raise TypeError(f"{file!r:.100} is open as text; open it in binary mode, 'wb'") from None
+        rest = rest[len(rest) if n is None else n :]
 
 
 def write_file(data: bytes, name: str) -> None:

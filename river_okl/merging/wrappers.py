@@ -161,7 +161,7 @@ def _imputer(shards: Shards) -> Any:
 
 
 def _groups(shards: Shards) -> Any:
-    """A TargetAgg."""
+    """An Agg or TargetAgg."""
     found = copy.deepcopy(shards.models[0])
     found._groups.clear()
 
@@ -170,7 +170,7 @@ def _groups(shards: Shards) -> Any:
 
     for key in dict.fromkeys(key for model in shards.models for key in model._groups):
         inner = Shards([of(model, key) for model in shards.models], of(shards.start, key), shards.weights, None)
-        found._groups[key] = _statistic(inner, "TargetAgg")
+        found._groups[key] = _statistic(inner, type(found).__name__)
     return found
 
 
@@ -237,7 +237,7 @@ TRANSFORMERS: dict[Any, Callable[[Shards], Any]] = {
     **{preprocessing.StandardScaler: _scaler, Dates: _unchanged, Lags: _lags},
     **dict.fromkeys((preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler), _extremes),
     **{preprocessing.OneHotEncoder: _encoder, preprocessing.StatImputer: _imputer},
-    **{feature_extraction.TargetAgg: _groups, preprocessing.FeatureHasher: _hasher},
+    **{feature_extraction.TargetAgg: _groups, feature_extraction.Agg: _groups, preprocessing.FeatureHasher: _hasher},
     **dict.fromkeys((compose.Select, compose.SelectType, compose.Discard, compose.Renamer), _unchanged),
     **dict.fromkeys((compose.Prefixer, compose.Suffixer, preprocessing.Normalizer), _unchanged),
     **dict.fromkeys((feature_extraction.PolynomialExtender, feature_extraction.BagOfWords), _unchanged),

@@ -167,7 +167,7 @@ ENDLESS = made("river_okl.kernels.Product", *[PAIR] * 30)
         ("an unknown parameter", lambda data: edited(data, "parameters", "depth", 3), "depth"),
         ("not a document", lambda data: assembled([1, 2], b""), "document"),
         ("NaN in JSON", lambda data: edited(data, "parameters", "c", math.nan), "NaN"),
-        ("no model", lambda data: assembled({**pieces(data)[0], "model": PAIR}, pieces(data)[1]), "contain a model"),
+        ("no model", lambda data: assembled({**pieces(data)[0], "model": PAIR}, pieces(data)[1]), "neither a model"),
         ("deep", lambda data: edited(data, "parameters", "c", json.loads("[" * 500 + "]" * 500)), "written by hand"),
     ],
 )  # fmt: skip

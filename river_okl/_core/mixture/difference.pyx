@@ -1,7 +1,8 @@
 """For targets in time: the last one, and regression trees on the difference to it.
 
 A target that is like the one before it is predicted by that one, and its change often depends on the features in boxes.
-Trees learn y - l, where l is the last target that was learned, and predict l plus what they expect of the difference.
+Trees learn y - l, where l is the last target that was learned when the sample was asked, and predict l plus what they
+expect of the difference.
 The statistics of the differences are their own, so that an outlier, which is two of them, does not split a leaf.
 """
 
@@ -30,7 +31,7 @@ cdef class Difference(Forest):
         return 0
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
-        cdef double difference = y.exact - y.p[self.first]
+        cdef double difference = y.exact - y.said[self.first]
         take_in(&self.change, difference)
         self.take_sample(x.places, x.scaled, x.size, clipped(&self.change, difference), y.counts)
         self.last = y.exact

@@ -1,10 +1,9 @@
 from river_okl._core.mixture.combiner cimport Ridge
-from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.mixture.expert cimport Expert, Outcome
 
 cdef enum:
     COVERAGES = 5
     CAUSES = 4                          # inputs of the scale: a constant, and what is known of the size of errors
-    ISSUED = 2 + CAUSES + COVERAGES     # numbers about a prediction: its mean, its scale, inputs, half widths
 
 
 cdef class Intervals(Expert):
@@ -14,4 +13,4 @@ cdef class Intervals(Expert):
     cdef double log_factor[COVERAGES]   # of half widths in units of the scale
 
     cdef void issue(self, double deviation, double *issued) noexcept
-    cdef void judge(self, const double *issued, double target, double change, double counts, double most) noexcept
+    cdef void judge(self, const Outcome *y, const double *issued, double change, double most) noexcept

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from river_okl._core.mixture.combiner cimport Ridge
-from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.mixture.expert cimport Expert, Outcome
 
 from river_okl._core.states import checked_numbers
 
@@ -29,7 +29,8 @@ cdef double AT_FIRST = 0.4
 cdef double SLOW = 0.01, FAST = 0.2
 cdef double OUTLYING = 10.0     # running errors by which one sample moves them
 cdef double MOST = 5.0          # scales, of an error for the model of the scale
-cdef double FARTHEST = 3.0      # logarithm of an input, and of the scale in running errors
+FARTHEST = 3.0                  # logarithm of an input, and of the scale in running errors
+cdef double farthest = FARTHEST
 cdef double LEAST_RATIO = 0.05  # of the latest errors to the running ones
 cdef double STEP = 1e-3         # by which, at least, a logarithm is larger than that of the next smaller coverage
 LEAST_SIZE, LARGEST_SIZE, LARGEST_LOG = 1e-4, 1e9, 10.0
@@ -60,23 +61,24 @@ cdef class Intervals(Expert):
         inputs[2] = log(fmax(self.recent / self.size, LEAST_RATIO))
         inputs[3] = log(fmax(self.change / self.mean_change, LEAST_RATIO))
         for i in range(CAUSES):
-            inputs[i] = fmin(fmax(inputs[i], -FARTHEST), FARTHEST)
+            inputs[i] = fmin(fmax(inputs[i], -farthest), farthest)
             self.scale.inputs[i] = inputs[i]
         self.scale.ask(CAUSES)
-        scale[0] = self.size * exp(fmin(fmax(self.scale.mean, -FARTHEST), FARTHEST))
+        scale[0] = self.size * exp(fmin(fmax(self.scale.mean, -farthest), farthest))
         last = -2.0 * largest_log
         for i in range(COVERAGES):
             last = fmax(self.log_factor[i], last + STEP)
             half[i] = scale[0] * exp(last)
 
-    cdef void judge(self, const double *issued, double target, double change, double counts, double most) noexcept:
+    cdef void judge(self, const Outcome *y, const double *issued, double change, double most) noexcept:
         """The factors, the model of the scale and running errors, given a target and its change to the last one.
 
-        Running errors follow at the rates SLOW and FAST, or faster at first: ``most``.
+        Running errors follow at the rates SLOW and FAST, or faster at first: ``most``.  The errors of late targets come
+        in runs, as none of them was known when the others were asked: the factors follow more slowly.
         """
         cdef Py_ssize_t i
-        cdef double error = fabs(target - issued[0]), ratio = fmin(error / issued[1], MOST)
-        cdef double rate = counts * fmax(RATE, AT_FIRST * sqrt(most))
+        cdef double error = fabs(y.exact - issued[0]), ratio = fmin(error / issued[1], MOST)
+        cdef double rate = y.counts * fmax(RATE, AT_FIRST * sqrt(most)) / (1.0 + sqrt(<double> y.late))
         cdef const double *half = issued + 2 + CAUSES
         for i in range(COVERAGES):
             self.log_factor[i] += rate * (<double> (error > half[i]) - (1.0 - coverages[i]))
@@ -84,7 +86,7 @@ cdef class Intervals(Expert):
         for i in range(CAUSES):
             self.scale.inputs[i] = issued[2 + i]
         self.scale.ask(CAUSES)
-        self.scale.learn(ratio - 1.0, 1.0 / counts)
+        self.scale.learn(ratio - 1.0, 1.0 / y.counts)
         error = fmin(error, OUTLYING * self.size)
         self.size = fmax(self.size + fmax(SLOW, most) * (error - self.size), least_size)
         self.recent += fmax(FAST, most) * (error - self.recent)

@@ -1,5 +1,5 @@
 from river_okl._core.mixture.combiner cimport Ridge
-from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.processes cimport PROCESSES
 
 cdef enum:
@@ -20,6 +20,6 @@ cdef class Vote(Expert):
     cdef void fill(self, const double *said) noexcept
     cdef void correct(self, double *said) noexcept
     cdef double mean(self, const double *said) noexcept
-    cdef void judge(self, const double *said, double target, double counts, double most) noexcept
+    cdef void judge(self, const Outcome *y, double most) noexcept
     cdef void weigh(self) noexcept
     cdef void explain_processes(self, const double *of_mixture, const double *of_stack, double *out) noexcept

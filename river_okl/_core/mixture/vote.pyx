@@ -3,7 +3,7 @@
 The mixture's weights follow squared residuals, by which a jump of the level decides for a hundred samples.  Absolute
 errors relative to the smallest don't:
 
-    w_e ∝ exp(-SHARPNESS (L_e / min L - 1)),    L_e ← DISCOUNT L_e + |y - m_e|
+    w_e ∝ exp(-SHARPNESS (L_e / min L - 1)),    L_e ← λ L_e + |y - m_e|
 
 The correction is a linear regression of the mixture's residual on how far every opinion is from the mixture, each in
 units of its own running error, so that one that is often far off has little influence.
@@ -14,12 +14,12 @@ from libc.math cimport exp, fabs, fmax, fmin
 import numpy as np
 
 from river_okl._core.mixture.combiner cimport Ridge
-from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.mixture.expert cimport Expert, Outcome
 
 from river_okl._core.states import checked_numbers
 
 cdef double SHARPNESS = 8.0
-cdef double DISCOUNT = 0.99
+cdef double DISCOUNT = 0.99         # of running errors
 cdef double OUTLYING = 30.0         # running errors: one sample adds no more to a loss
 cdef double FARTHEST = 3.0          # running errors, of an input of the correction and of its residual
 cdef double SPIKE = 5.0             # running errors by which one sample moves them
@@ -64,22 +64,23 @@ cdef class Vote(Expert):
             total += self.weight[e] * said[self.row[e]]
         return total
 
-    cdef void judge(self, const double *said, double target, double counts, double most) noexcept:
+    cdef void judge(self, const Outcome *y, double most) noexcept:
         """Losses and running errors, given a target; then a step of the regression.
 
         Running errors follow at the rate 1 - DISCOUNT, or faster at first: ``most``.
         """
         cdef Py_ssize_t i
+        cdef const double *said = y.said
         cdef double error, rate = fmax(most, 1.0 - DISCOUNT), bound = OUTLYING * self.size[OPINIONS]
         for i in range(VOTERS):
-            error = fmin(fabs(target - said[self.row[i]]), bound)
-            self.loss[i] = fmin(DISCOUNT * self.loss[i] + counts * error, largest_loss)
+            error = fmin(fabs(y.exact - said[self.row[i]]), bound)
+            self.loss[i] = fmin(y.discount * self.loss[i] + y.counts * error, largest_loss)
         self.weigh()
         self.fill(said)
-        error = (target - said[OPINIONS]) / self.size[OPINIONS]
-        self.regression.learn(fmin(fmax(error, -FARTHEST), FARTHEST), 1.0 / counts)
+        error = (y.exact - said[OPINIONS]) / self.size[OPINIONS]
+        self.regression.learn(fmin(fmax(error, -FARTHEST), FARTHEST), 1.0 / y.counts)
         for i in range(OPINIONS + 1):
-            error = fmin(fabs(target - said[i]), SPIKE * self.size[i])
+            error = fmin(fabs(y.exact - said[i]), SPIKE * self.size[i])
             self.size[i] = fmax(self.size[i] + rate * (error - self.size[i]), least_size)
 
     cdef void weigh(self) noexcept:
