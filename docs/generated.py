@@ -67,7 +67,11 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
         "predict_one predict_proba_one predict_many predict_proba_many decision_function_one",
     ),
     "regressor": ("Regressors", (KernelRegressor, TargetModel), "predict_one predict_many"),
-    "predictive": ("OKLRegressor and SOGPRegressor", (PredictiveRegressor,), "predict_one predict_interval_one"),
+    "predictive": (
+        "OKLRegressor and SOGPRegressor",
+        (PredictiveRegressor,),
+        "predict_one predict_interval_one predict_interval_many",
+    ),
     "every": ("Every class", (CompiledModel,), "clone mutate"),
     "all": ("Every class but OKLDetector", (KernelEstimator,), "n_support_vectors support_vectors norm kernel_in_use"),
     "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights kernel_in_use debug_one"),

@@ -120,4 +120,4 @@ def decision(model, x):
 def of_trees(model):
     """The memory of a mixture's trees: they grow, up to a bound tested in test_forest.py."""
     experts = getattr(getattr(model, "_f", None), "experts", ())
-    return sum(sys.getsizeof(expert) for expert in experts if "forest" in expert.name)
+    return sum(sys.getsizeof(expert) for expert in experts if "forest" in expert.name or expert.name == "difference")

@@ -168,6 +168,7 @@ QUESTIONS = {
     "mutate": lambda model: model.mutate({}),
     "n_support_vectors": lambda model: model.n_support_vectors,
     "norm": lambda model: model.norm,
+    "predict_interval_many": lambda model: repr(model.predict_interval_many(FRAME).to_dict("list")),
     "predict_interval_one": lambda model: repr(model.predict_interval_one(X)),
     "predict_many": lambda model: repr(model.predict_many(FRAME).tolist()),
     "predict_one": lambda model: repr(model.predict_one(X)),

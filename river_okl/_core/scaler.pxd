@@ -16,7 +16,9 @@ cdef struct Running:
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil
+cdef double clipped(const Running *numbers, double value) noexcept nogil
 cdef bint take_in(Running *numbers, double value) noexcept nogil
+cdef void scale_by(Running *numbers, double ratio) noexcept nogil
 cdef tuple numbers_of(const Running *numbers)
 cdef Running running(numbers) except *
 

@@ -96,6 +96,13 @@ cdef double standing(const Running *numbers, double value) noexcept nogil:
     return fmin(fmax(found, -most), most)
 
 
+cdef double clipped(const Running *numbers, double value) noexcept nogil:
+    """A counted value, or the closest one that is no outlier."""
+    return value if numbers.run >= RUN else numbers.mean + held(
+        value - numbers.mean, numbers.count, numbers.variance
+    )
+
+
 cdef bint take_in(Running *numbers, double value) noexcept nogil:
     """Count a value; returns whether the statistics have restarted."""
     cdef bint again = False
@@ -126,6 +133,19 @@ cdef bint take_in(Running *numbers, double value) noexcept nogil:
     if again or numbers.block == BLOCK:
         numbers.block, numbers.block_mean, numbers.block_square = 0, 0.0, 0.0
     return again
+
+
+cdef void scale_by(Running *numbers, double ratio) noexcept nogil:
+    """The unit has changed: values become ratio · value."""
+    numbers.mean = bounded(ratio * numbers.mean)
+    numbers.block_mean = bounded(ratio * numbers.block_mean)
+    numbers.outlier = bounded(ratio * numbers.outlier)
+    numbers.variance = bounded(ratio * ratio * numbers.variance)
+    numbers.block_square = bounded(ratio * ratio * numbers.block_square)
+
+
+cdef inline double bounded(double value) noexcept nogil:
+    return fmin(fmax(value, -LARGEST), LARGEST)
 
 
 cdef tuple numbers_of(const Running *numbers):

@@ -246,3 +246,7 @@ class OKLRegressor(OKL, PredictiveRegressor):
     def _prediction(self, x: Any) -> tuple[float, float]:
         mean, deviation = self._f.predict(x)
         return mean, deviation
+
+    def _half_width(self, x: Any, z: float) -> tuple[float, float]:
+        mean, half = self._f.interval(x, z)
+        return mean, half

@@ -5,10 +5,12 @@
     kernels                     the three with the highest weights; a mixture that lacks one continues from its best,
                                 as it does if a kernel moves
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
-    forest, random_forest       one tree each from the shards in turn, those with the lowest errors first: trees that
-                                grew apart have no average, but their predictions do; a target's tree comes from the
-                                shard with the largest share
+    forest, random_forest,      one tree each from the shards in turn, those with the lowest errors first: trees that
+    difference                  grew apart have no average, but their predictions do; the last target is that of the
+                                shard with the most samples
     combiner                    coefficients weighted by their precision; its stack restarts
+    vote                        averages of losses; its regression restarts
+    intervals                   averages; the coefficients of the scale weighted by their precision
     pending                     is dropped: the merged mixture has said nothing yet
 
 An expert's arrays merge by the words that they are declared with, and by ``merged`` of the expert; an older expert by
@@ -28,8 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
+from river_okl._core.mixture.intervals import LARGEST_SIZE as LARGEST_ERROR
+from river_okl._core.mixture.intervals import LEAST_SIZE as SMALLEST_ERROR
 from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
+from river_okl._core.mixture.vote import LARGEST_LOSS, LARGEST_SIZE, LEAST_SIZE
 from river_okl._core.sample import shown
 from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
@@ -71,6 +76,8 @@ PARTS_OF_TREES = (  # what a forest has for each tree, node, leaf, and leaf with
 )
 LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
 LEAST_SHARE = 0.5  # of the largest: shards that learned less contribute no tree
+BINS = 16  # of a candidate in the statistics of a leaf, as in _core/loops/forest.h
+LARGEST_TARGET, LARGEST_ERRORS = 1e9, 1e30  # of a leaf
 # Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
 # give up a kernel.
 LEAST_WEIGHT = 0.01
@@ -110,7 +117,7 @@ class Mixed:
         ]
         weights = np.exp(self.state["log_weights"])
         self.mixture_weights: Arrays = weights / weights.sum()
-        self.target = _moments(self.state["target"][:-1]) if "target" in self.state else Moments()
+        self.target = _moments(self.state["target"]) if "target" in self.state else Moments()
         count, mean, square = self.state["weights"].tolist()
         self.sample_weights = Moments(count, mean, max(0.0, square - mean**2), MEMORY)
         self.seen = int(self.state["counts"][0])
@@ -523,18 +530,74 @@ class Merging:
     def forest(self, new: Any) -> State:
         """Tree t from the t-th donor, in turn.
 
-        If features cannot keep their positions, trees start new statistics; if the targets of the first donor have a
-        very different unit, new trees are grown."""
-        shape = self.donors[0].state[new.name]
-        forests = [self.moved(each, new.name, shape) for each in self.donors]
-        forest = forests[0]
+        If features cannot keep their positions, trees start new statistics; if the targets of a donor have a very
+        different unit, it gives no tree, and without any other new trees are grown."""
+        donors, units = self.donors, np.array([1.0, 0.0])
         if self.task == "regression":
-            (ratio, shift), units = self.units(self.donors[0]), forest["units"]
-            forest["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
-            if not (1e-3 < ratio * units[0] < 1e3 and abs(ratio * units[1] + shift) < 1e3):
+            donors = [each for each in donors if _near(self.units_of_trees(each, new.name))]
+            if not donors:
                 found: State = new.state()
                 return found
+            units = self.units_of_trees(donors[0], new.name)
+        shape = donors[0].state[new.name]
+        forests = [self.moved(each, new.name, shape) for each in donors]
+        if self.task == "regression":
+            for each, forest in zip(donors, forests, strict=True):
+                scale, offset = self.units_of_trees(each, new.name)
+                forest |= in_units(forest, scale / units[0], (offset - units[1]) / units[0]) | {"units": units}
         return assembled(forests)
+
+    def units_of_trees(self, each: Mixed, name: str) -> Arrays:
+        """Factor and offset that turn what its trees have in their leaves into targets of the merged mixture, or into
+        differences between them."""
+        (ratio, shift), (scale, offset) = self.units(each), each.state[name]["units"].tolist()
+        return np.array([ratio * scale, ratio * offset + (shift if name == "forest" else 0.0)])
+
+    def difference(self, new: Any) -> State:
+        """Trees on differences like other trees; the last target is that of the shard with the most samples."""
+        _, last = max((each.seen, self.last_target(each)) for _, each in self.movers)  # of equals the larger one
+        change = self.changes(self.start).after(self.streams(self.changes))
+        return self.forest(new) | {"last": last, "change": _numbers(change)}
+
+    def last_target(self, each: Mixed) -> float:
+        """Its last target, in units of the merged mixture."""
+        (ratio, shift), last = self.units(each), float(each.state["difference"]["last"])
+        return min(max(ratio * last + shift, -LARGEST_TARGET), LARGEST_TARGET)
+
+    def vote(self, new: Any) -> State:
+        """Averages of what the opinions missed; the regression of what is left to correct restarts, like the stack."""
+        regressions = [each.state["vote"]["regression"] for _, each in self.movers]
+        return {
+            "regression": regressions[0] if len(regressions) == 1 else new.state()["regression"],
+            "sizes": np.clip(self.of_vote("sizes"), LEAST_SIZE, LARGEST_SIZE),
+            "losses": np.clip(self.of_vote("losses"), 0.0, LARGEST_LOSS),
+        }
+
+    def intervals(self, new: Any) -> State:
+        """Averages of the factors and the sizes; the model of the scale by its precision, like a linear regression."""
+        sizes: Arrays = self.mean(lambda each: self.units(each)[0] * each.state["intervals"]["sizes"])
+        least = np.array([SMALLEST_ERROR, SMALLEST_ERROR, 0.0, 0.0])
+        n = len(self.first.state["intervals"]["scale"]["coef"])
+        found = []
+        for share, each in self.movers:
+            scale = each.state["intervals"]["scale"]
+            found.append((share, scale["coef"], unpacked(scale["covariance"], n)))
+        coef, covariance = weighted(found)
+        return {
+            "scale": {"coef": coef, "covariance": packed(covariance)},
+            "sizes": np.clip(sizes, least, LARGEST_ERROR),
+            "log_factors": self.mean(lambda each: each.state["intervals"]["log_factors"]),
+        }
+
+    def of_vote(self, name: str) -> Arrays:
+        """The average of errors, in units of the merged mixture."""
+        found: Arrays = self.mean(lambda each: self.units(each)[0] * each.state["vote"][name])
+        return found
+
+    def changes(self, each: Mixed) -> Moments:
+        """The statistics of the differences between its successive targets."""
+        moments, (ratio, _) = _moments(each.state["difference"]["change"]), self.units(each)
+        return Moments(moments.count, ratio * moments.mean, ratio**2 * moments.variance, MEMORY)
 
     def moved(self, each: Mixed, name: str, shape: State) -> State:
         """A forest whose features have their positions in the merged mixture, of as many features as ``shape`` has."""
@@ -550,13 +613,10 @@ class Merging:
 
     def combiner(self, new: Any) -> State:
         """The linear regression, coefficients weighted by their precision."""
-        regressions = [(share, *self.regression(each)) for share, each in self.movers]
-        precisions = [share * inverse(covariance) for share, _, covariance in regressions]
-        information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
-        covariance = inverse(np.sum(precisions, axis=0))
+        coef, covariance = weighted([(share, *self.regression(each)) for share, each in self.movers])
         weights: Arrays = self.mean(lambda each: each.state["combiner"]["log_weights"])
         return {
-            "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
+            "linear": {"coef": coef, "covariance": packed(covariance)},
             "stack": self.stacked(),
             "log_weights": weights - weights.max(),
             "residuals": np.maximum(
@@ -604,8 +664,7 @@ class Merging:
                 rule = getattr(self, expert.name, None)
                 experts[expert.name] = rule(expert) if rule else expert.merged(self)
         if self.task == "regression":
-            spread = float(self.mean(lambda each: each.state["target"][-1]))
-            experts["target"] = *_numbers(self.target), spread
+            experts["target"] = _numbers(self.target)
         else:
             experts["trust"] = self.mean(lambda each: each.state["trust"])
         return {
@@ -630,6 +689,14 @@ class Merging:
 WORDS = {"mean": Merging.averaged}  # of declarations in ``_core/store/table.pyx``
 
 
+def weighted(regressions: list[tuple[float, Arrays, Arrays]]) -> tuple[Arrays, Arrays]:
+    """The coefficients of linear regressions, given with their shares and covariances, by their precision."""
+    precisions = [share * inverse(covariance) for share, _, covariance in regressions]
+    information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
+    covariance = inverse(np.sum(precisions, axis=0))
+    return covariance @ information, covariance
+
+
 def assembled(forests: list[State]) -> State:
     """Tree t comes from the t-th forest, in turn; all have the same number of features."""
     parts: dict[str, list[Any]] = {name: [] for part in PARTS_OF_TREES for name in part}
@@ -647,6 +714,30 @@ def assembled(forests: list[State]) -> State:
         | {"low": np.min([forest["low"] for forest in forests], axis=0)}
         | {"high": np.max([forest["high"] for forest in forests], axis=0)}
     )
+
+
+def in_units(forest: State, factor: float, offset: float) -> State:
+    """What a forest has of targets, as of ones that are ``factor`` times as large and ``offset`` more."""
+    if (factor, offset) == (1.0, 0.0):
+        return {}
+    counts, heads, statistics = (forest[name].astype(np.float64) for name in ("counts", "heads", "statistics"))
+    m = forest["candidates"].shape[1]
+    counts[:, 1] = np.clip(factor * counts[:, 1] + offset, -LARGEST_TARGET, LARGEST_TARGET)
+    heads[:, 4] = factor * heads[:, 4] + offset * heads[:, 0]
+    bins = statistics[:, 2 * m :]  # weights and sums in turn, after the ranges
+    bins[:, 1 : 2 * BINS * m : 2] = factor * bins[:, 1 : 2 * BINS * m : 2] + offset * bins[:, : 2 * BINS * m : 2]
+    return {
+        "counts": counts.astype(np.float32),
+        "heads": heads.astype(np.float32),
+        "statistics": statistics.astype(np.float32),
+        "errors": np.minimum(factor**2 * forest["errors"].astype(np.float64), LARGEST_ERRORS).astype(np.float32),
+        "running": forest["running"] * [factor, factor, factor**2],
+    }
+
+
+def _near(units: Arrays) -> bool:
+    """Whether the units of trees are not too different."""
+    return bool(1e-3 < units[0] < 1e3 and abs(units[1]) < 1e3)
 
 
 def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:

@@ -81,6 +81,17 @@ class Running:
         found = (value - mean) / (math.sqrt(variance) or 1.0)
         return found if self.run >= 10 else clip(found, -5.0, 5.0)
 
+    def clipped(self, value):
+        """An added value, or if it is an outlier the closest one that is not."""
+        return value if self.run >= 10 else held(value, self.values)
+
+    def scaled(self, ratio):
+        """In another unit."""
+        made = Running()
+        made.values, made.block = [ratio * value for value in self.values], [ratio * value for value in self.block]
+        made.run, made.outlier = self.run, ratio * self.outlier
+        return made
+
     def add(self, value):
         kept, self.run = self.kept(value), self.run_with(value)
         self.outlier = value
@@ -313,6 +324,93 @@ class Estimates:
         self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
 
 
+class Vote:
+    """The last word: a vote by absolute errors between the mixture, its correction, l, the forest, and l + trees."""
+
+    def __init__(self):
+        self.regression, self.size, self.loss = Ridge(12, 0.1, 3e-5), np.ones(13), np.zeros(5)
+
+    @property
+    def weight(self):
+        weight = np.exp(-8.0 * (self.loss / max(self.loss.min(), 1e-300) - 1.0))
+        return weight / weight.sum()
+
+    def ask(self, opinions, anchor):
+        """Opinions: the processes', neighbours', forest's, l, l + trees', the linear regression's, the stack's."""
+        self.opinions, self.anchor = np.array(opinions), anchor
+        self.regression.ask(np.clip((self.opinions - anchor) / self.size[:12], -3.0, 3.0))
+        self.correction = anchor + self.size[12] * self.regression.m
+        self.mean = self.weight @ self.voters(self)
+
+    @staticmethod
+    def voters(said):
+        return np.array([said.anchor, said.correction, said.opinions[8], said.opinions[7], said.opinions[9]])
+
+    def learn(self, y, w, most, said, discount):
+        errors = np.minimum(np.abs(y - self.voters(said)), 30.0 * self.size[12])
+        self.loss = discount * self.loss + min(w, 1.0) * errors
+        self.regression.ask(np.clip((said.opinions - said.anchor) / self.size[:12], -3.0, 3.0))
+        error = clip((y - said.correction) / self.size[12], -3.0, 3.0)
+        self.regression.learn(self.regression.m + error, 1.0 / min(w, 1.0))
+        errors = np.minimum(np.abs(y - np.append(said.opinions, said.correction)), 5.0 * self.size)
+        self.size = np.maximum(self.size + max(most, 0.01) * (errors - self.size), 1e-4)
+
+    def rescale(self, ratio, shift):
+        self.opinions = ratio * self.opinions + shift
+        self.anchor, self.correction = ratio * self.anchor + shift, ratio * self.correction + shift
+        self.mean = ratio * self.mean + shift
+        self.size, self.loss = np.maximum(ratio * self.size, 1e-4), ratio * self.loss
+
+
+class Intervals:
+    """Half widths for five coverages: a learned scale times factors that follow the coverage of what was issued."""
+
+    coverages = np.array([0.5, 0.8, 0.9, 0.95, 0.99])
+
+    def __init__(self):
+        self.scale, self.log_factor = Ridge(4, 0.1, 4e-6), np.log(self.normal())
+        self.scale.beta[1] = 1.0
+        self.size = self.recent = self.mean_change = 1.0
+        self.change = 0.0
+
+    @classmethod
+    def normal(cls):
+        return special.ndtri(0.5 + 0.5 * cls.coverages)
+
+    def issue(self, deviation):
+        ratios = deviation / self.size, max(self.recent / self.size, 0.05), max(self.change / self.mean_change, 0.05)
+        self.scale.ask(np.clip([1.0, *np.log(np.maximum(ratios, 1e-300))], -3.0, 3.0))
+        self.issued = self.size * math.exp(clip(self.scale.m, -3.0, 3.0))
+        factors, ranks = self.log_factor.copy(), np.arange(5)
+        for i in ranks[1:]:
+            factors[i] = max(factors[i], factors[i - 1] + 1e-3)
+        self.half = self.issued * np.exp(factors)
+
+    def width(self, coverage):
+        """The half width, linear in normal deviations between the coverages, and beyond the last in proportion."""
+        z, normal = special.ndtri(0.5 + 0.5 * coverage), self.normal()
+        if z > normal[-1]:
+            return self.half[-1] * z / normal[-1]
+        return float(np.interp(z, [0.0, *normal], [0.0, *self.half]))
+
+    def learn(self, y, change, w, most, said, late):
+        error = abs(y - said.mean)
+        ratio = min(error / said.scale, 5.0)
+        self.scale.ask(said.causes)
+        self.scale.learn(self.scale.m + ratio - 1.0, 1.0 / min(w, 1.0))
+        rate = min(w, 1.0) * max(0.02, 0.4 * math.sqrt(most)) / (1.0 + math.sqrt(late))
+        self.log_factor = np.clip(self.log_factor + rate * ((error > said.half) - 1.0 + self.coverages), -10.0, 10.0)
+        error, self.change = min(error, 10.0 * self.size), min(abs(change), 10.0 * self.mean_change)
+        self.size = max(self.size + max(0.01, most) * (error - self.size), 1e-4)
+        self.recent += max(0.2, most) * (error - self.recent)
+        self.mean_change = max(self.mean_change + max(0.01, most) * (self.change - self.mean_change), 1e-4)
+
+    def rescale(self, ratio):
+        self.issued, self.half = ratio * self.issued, ratio * self.half
+        self.size, self.mean_change = max(ratio * self.size, 1e-4), max(ratio * self.mean_change, 1e-4)
+        self.recent, self.change = ratio * self.recent, ratio * self.change
+
+
 class Linear:
     """Logistic regression by stochastic gradient descent."""
 
@@ -480,9 +578,11 @@ class Said:
         self.m = np.array([process.m[0] for process in twin.processes])
         self.v = np.array([process.v + process.noise for process in twin.processes])
         self.inputs = np.array(twin.estimates.stack.u)
-        of_processes, variance = twin.mean_and_variance()
+        of_processes, _ = twin.mean_and_variance()
         self.estimates = np.array([of_processes, twin.estimates.linear.m, twin.estimates.stack.m])
-        self.mean, self.variance = twin.estimates.mix(of_processes, variance)
+        vote, intervals = twin.vote, twin.intervals
+        self.opinions, self.anchor, self.correction, self.mean = vote.opinions, vote.anchor, vote.correction, vote.mean
+        self.scale, self.half, self.causes = intervals.issued, intervals.half, intervals.scale.u
 
     def add_class(self):
         """Nobody said anything of it."""
@@ -496,8 +596,9 @@ class Said:
         """The same in another unit of the target."""
         ratio, shift = self.unit[1] / deviation, (self.unit[0] - centre) / deviation
         self.unit = centre, deviation
-        self.m, self.estimates, self.mean = (ratio * m + shift for m in (self.m, self.estimates, self.mean))
-        self.v, self.variance = ratio**2 * self.v, ratio**2 * self.variance
+        for name in ("m", "estimates", "opinions", "anchor", "correction", "mean"):
+            setattr(self, name, ratio * getattr(self, name) + shift)
+        self.v, self.scale, self.half = ratio**2 * self.v, ratio * self.scale, ratio * self.half
         self.inputs = np.where(np.arange(10) == 7, 1.0, ratio * self.inputs + shift)
 
 
@@ -531,7 +632,8 @@ class Trees:
     """A forest of the core, over scaled features in order of first appearance, those of one sample by name."""
 
     def __init__(self, seed, n_trees, one_in, regression=False):
-        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression), {}
+        memory = {"bytes": n_trees * (15 << 14)} if regression else {}
+        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression, **memory), {}
 
     def items(self, x):
         places = [self.places.get(name, -1) for name in x]
@@ -621,9 +723,10 @@ class OKL:
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
         if task == "regression":
-            self.forests = [Trees(1, 1, 1, regression=True)]
+            self.forests = [Trees(1, 3, 1, regression=True), Trees(2, 1, 1, regression=True)]
+            self.vote, self.last, self.change, self.intervals = Vote(), 0.0, Running(), Intervals()
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
-        self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
+        self.share, self.target = np.zeros(3), Running()
         self.estimates = Estimates()
         self.trust = self.trust_curvature = 1.0  # in the experts, if labels are late
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
@@ -640,7 +743,8 @@ class OKL:
         if self.task != "regression":
             return self.weight
         processes, *others = self.estimates.weight
-        return np.append(processes * self.weight, others)
+        mixture, *rest = self.vote.weight
+        return np.append(mixture * np.append(processes * self.weight, others), rest)
 
     @property
     def among(self):
@@ -692,6 +796,12 @@ class OKL:
             nearest = [point.y for point in self.neighbours.nearest]
             means = [process.m[0] for process in self.processes]
             self.estimates.ask(self.x, means, np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x))
+            u, estimates = self.estimates.stack.u, self.estimates
+            differ = self.last + self.forests[1].ask(self.x)
+            opinions = [*u[:6], u[8], u[9], self.last, differ, estimates.linear.m, estimates.stack.m]
+            mean, variance = estimates.mix(*self.mean_and_variance())
+            self.vote.ask(opinions, mean)
+            self.intervals.issue(max(math.sqrt(variance), 1e-4))
             return
         self.p = []
         for process in self.processes:
@@ -737,8 +847,8 @@ class OKL:
         self.look(x)
         if self.task != "regression":
             return trusted(self.trust, self.mixed, self.frequency())
-        mean, variance = self.estimates.mix(*self.mean_and_variance())
-        return self.centre() + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
+        width = self.deviation() * self.intervals.width(0.9)
+        return self.centre() + self.deviation() * self.vote.mean, width / special.ndtri(0.95)
 
     # Learning
 
@@ -773,14 +883,23 @@ class OKL:
                 point.y = ratio * point.y + shift
             self.estimates.rescale(ratio, shift)
             self.forests[0].forest.act("rescale", ratio, shift)
+            self.forests[1].forest.act("rescale", ratio, 0.0)
+            self.vote.rescale(ratio, shift)
+            self.intervals.rescale(ratio)
+            self.last, self.change = ratio * self.last + shift, self.change.scaled(ratio)
+        self.exact = (y - mean) / self.deviation()
         return self.target.standing(y)
 
     def learn_experts(self, y, w, said):
         late = 0 if said is None else self.seen - said.seen
         said = said or Said(self)
-        surprise = self.judge(y, w, said, late)
-        for trees in self.forests:
-            trees.learn(self.x, y, w)
+        surprise, targets = self.judge(y, w, said, late), [y] * len(self.forests)
+        if self.task == "regression":
+            difference = self.exact - said.opinions[8]
+            self.change.add(difference)
+            targets[1], self.last = self.change.clipped(difference), self.exact
+        for trees, target in zip(self.forests, targets, strict=True):
+            trees.learn(self.x, target, w)
         for linear in self.linears:
             linear.learn(y, w)
         if self.task != "regression":
@@ -833,10 +952,10 @@ class OKL:
         if self.task == "regression":
             if late:
                 said.in_unit(self.centre(), self.deviation())
-            self.estimates.learn(y, said, w, 1.0 / (self.seen + 1), late, discount)
-            outside = abs(y - said.mean) > 1.6448536 * math.sqrt(said.variance) * math.exp(self.spread)
-            rate = 0.02 / (1.0 + math.sqrt(late))
-            self.spread = clip(self.spread + rate * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
+            most = 1.0 / (self.seen + 1)
+            self.intervals.learn(self.exact, self.exact - self.last, w, most, said, late)
+            self.vote.learn(self.exact, w, most, said, discount)
+            self.estimates.learn(y, said, w, most, late, discount)
             likelihood, surprise = [], 0.0
             for process, share, m, variance in zip(self.processes, weight, said.m, said.v, strict=True):
                 residual = (y - m) ** 2 / variance

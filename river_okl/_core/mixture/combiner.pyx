@@ -98,6 +98,8 @@ cdef class Ridge(Owner):
         """Restore a state. Every number is checked: the state may come from an untrusted file."""
         cdef Py_ssize_t i
         coef = checked_numbers("the coefficients of a linear regression", state["coef"], (self.room,))
+        size = self.room * (self.room + 1) // 2
+        checked_numbers("the covariance of a linear regression", state["covariance"], (size,))
         covariance = symmetric(state["covariance"], self.room) / self.prior
         if not covariance.diagonal().max() <= 1.0 + 2.0 * self.drift / self.prior:
             raise ValueError("a variance of a linear regression is out of range")
@@ -112,7 +114,7 @@ cdef class Combiner(Expert):
 
     def __init__(self, Scaler scaler, Processes processes, Neighbours neighbours):
         cdef Py_ssize_t i
-        self.name = "combiner"
+        self.name, self.rows = "combiner", 2
         self.scaler = scaler
         self.processes = processes
         self.neighbours = neighbours
@@ -126,10 +128,10 @@ cdef class Combiner(Expert):
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        """The linear estimate, and the stack's of all predictions, which precede ``p``."""
+        """The linear estimate, and the stack's of all predictions before its own."""
         cdef Py_ssize_t i, j
         cdef double *inputs = self.stack.inputs
-        p -= self.first
+        cdef const double *said = p - self.first
         memset(self.linear.inputs, 0, LINEAR_INPUTS * 8)
         self.linear.inputs[0] = 1.0
         for j in range(x.size):
@@ -137,11 +139,12 @@ cdef class Combiner(Expert):
                 self.linear.inputs[1 + x.places[j]] = fmin(fmax(x.scaled[j], -LARGEST), LARGEST)
         self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
         for i in range(PROCESSES):
-            inputs[i] = p[i]
+            inputs[i] = said[i]
         inputs[PROCESSES] = self.linear.mean
         inputs[PROCESSES + 1] = 1.0
-        inputs[PROCESSES + 2], inputs[PROCESSES + 3] = p[PROCESSES], p[PROCESSES + 1]
+        inputs[PROCESSES + 2], inputs[PROCESSES + 3] = said[PROCESSES], said[PROCESSES + 1]
         self.stack.ask(STACK_INPUTS)
+        p[0], p[1] = self.linear.mean, self.stack.mean
         return 0
 
     cdef void mix(self, double *mean, double *variance) noexcept:
@@ -231,6 +234,9 @@ cdef class Combiner(Expert):
         for place in places:
             if place < LINEAR_INPUTS - 1:
                 self.linear.reset(1 + place)
+
+    def names(self):
+        return ["linear", "stack"]
 
     def silence(self, parts):
         """For ``benchmarks.ablation``: these estimates have no weight from now on."""

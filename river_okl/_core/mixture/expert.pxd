@@ -6,6 +6,7 @@ from river_okl._core.store.table cimport Axis, Classes, Table
 
 cdef struct Outcome:
     double target               # of the sample: the number of its class, or a number in units of the deviation
+    double exact                # a number as it came, in these units; ``target`` may have been clipped as an outlier
     double w                    # its weight relative to those of the stream
     double counts               # the same, bounded, for what has no bound of its own
     double discount             # of what was learned before about whom to trust

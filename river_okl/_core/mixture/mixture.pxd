@@ -87,6 +87,7 @@ cdef class Mixture(Owner):
     cdef void drop_unheld(self, Py_ssize_t i) noexcept
     # Room
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
+    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept
     cdef void number_predictions(self) noexcept
     cdef int reserve_points(self) except -1
     cdef int reserve_places(self) except -1

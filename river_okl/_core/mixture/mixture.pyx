@@ -11,6 +11,9 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
     combiner.pyx       for a target: linear regressions on the features, and on the predictions of all others
+    difference.pyx     for a target: the last one, and trees on the difference to it
+    vote.pyx           for a target: the last word, by absolute errors
+    intervals.pyx      for a target: prediction intervals
     distances.pyx      feature-weighted distances, the weights learned from the slopes of the predictions
     pending.pyx        what was said of samples whose labels have not come yet
 
