@@ -26,8 +26,8 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 # the full level (with -O2 OKL takes 1.05 to 1.4 of the time), those without them the lowest, the rest -O2.
 LEVELS = {
     "-O3": {
-        "calibration", "class_mixture", "distances", "forest", "linear", "mixture", "neighbours", "pool", "posterior",
-        "process", "processes", "simd", "stack", "table",
+        "calibration", "class_mixture", "detector", "distances", "forest", "linear", "mixture", "neighbours", "pool",
+        "posterior", "process", "processes", "simd", "stack", "table",
     },
     "-O1": {
         SHARED, "choice", "expert", "fourier", "gram", "kernel", "lock", "memory",

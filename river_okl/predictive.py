@@ -110,6 +110,10 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         """The probability of every label by position; of two labels if there are fewer."""
         raise NotImplementedError
 
+    def _check_sample(self, x: Any) -> None:
+        """Raise if this sample is invalid."""
+        self._probabilities(x)
+
     def _most_probable(self, x: Any) -> int:
         """The position of the most probable label; the positive label wins a tie of two."""
         probabilities = self._probabilities(x)
@@ -125,7 +129,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
                 position = self._labels.positions[y]
             except (KeyError, TypeError):
                 self._check_many([y])
-                self._probabilities(x)  # a rejected sample adds no label
+                self._check_sample(x)  # a rejected sample adds no label
                 learn_new_label(self._labels, *self._labels.with_label(y), self._f, self._f.given, y, w)
             else:
                 self._f.learn(x, float(position), w)

@@ -17,7 +17,7 @@ from river_okl import checkpoint
 from river_okl._core.sample import stored
 from river_okl._core.words import MOST_WORDS, named
 from tests import streams
-from tests.discovery import CLASSES, of_trees, small, task
+from tests.discovery import CLASSES, knowledge, of_trees, small, task
 
 WORDS = {name: cls for name, cls in CLASSES.items() if cls._takes_words}
 NAN = math.nan
@@ -108,9 +108,9 @@ def test_strings_may_be_unknown_or_late(cls):
     model = cls()
     assert model.predict_one({"a": "new", "b": None}) in (None, 0.0)
     learn(model, samples(cls, 50))
-    before = snapshot(model)
+    before = knowledge(model)
     said(model, [{"a": "new", "b": None, "colour": "violet", "size": "large"}])
-    assert snapshot(model) == before, "a prediction counts no word"
+    assert knowledge(model) == before, "a prediction counts no word"
     late = [({**x, "late": "abc"[t % 3]}, y) for t, (x, y) in enumerate(samples(cls, 60, seed=2))]
     learn(model, late)
     assert {("late", word) for word in "abc"} <= words_of(model)
@@ -264,7 +264,7 @@ def test_frames_equal_the_loop_over_dicts(cls):
     for name, library, X in frames(xs):
         many = small(cls, budget=40)
         many.learn_many(X, library.Series(ys))
-        assert snapshot(many) == snapshot(one), name
+        assert knowledge(many) == knowledge(one), name
         assert list(many.predict_many(X)) == [one.predict_one(x) for x in xs], name
         if hasattr(many, "predict_proba_many"):
             found = many.predict_proba_many(X)

@@ -34,6 +34,7 @@ def shown(value):
 
 # The classes that take strings and gaps.
 TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
+TAKES_GAPS = ", which OKLClassifier and OKLRegressor take"
 
 
 def reject(key, value, bint in_frame=False):
@@ -89,8 +90,17 @@ def advice(name, value, bint in_frame):
     if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
         return "make a feature of each item: `dict(enumerate(value))`"
     if is_number(value):
-        return "replace it with the largest value that can occur, or leave it out" if is_infinite(value) else (
-            "divide it by a constant, or take its logarithm"
+        if not is_infinite(value):
+            return "divide it by a constant, or take its logarithm"
+        if in_frame:
+            column = f"polars.col({name}).replace([math.inf, -math.inf], None)"
+            gaps = f"`X.replace([math.inf, -math.inf], math.nan)` in pandas, `X.with_columns({column})` in polars"
+            return f"replace it with the largest value that can occur, or with a gap, {gaps}{TAKES_GAPS}"
+        left_out = "`{k: v for k, v in x.items() if v not in (math.inf, -math.inf)}`"
+        gaps = "`{k: None if v in (math.inf, -math.inf) else v for k, v in x.items()}`"
+        return (
+            f"leave it out, {left_out}, replace it with the largest value that can occur, or make it a gap, "
+            f"{gaps}{TAKES_GAPS}"
         )
     return "drop the column" if in_frame else f"leave it out: `compose.Discard({name}) | model`"
 

@@ -44,6 +44,7 @@ cdef extern from "Python.h":
 
 cdef int64_t MEMORY = 10000
 cdef int64_t BLOCK = 500
+cdef double ROUNDED = 1.0 + 1e-9     # running means of values at a bound may be rounded beyond it
 cdef double UNIT = 1e-2
 cdef int64_t FIRST = 25
 cdef double FIRST_UNIT = 0.1
@@ -143,11 +144,11 @@ cdef Running running(numbers) except *:
         0.0 <= known <= LARGEST_COUNT
         and 0.0 <= block < BLOCK
         and 0.0 <= run <= LARGEST_COUNT
-        and abs(mean) <= LARGEST
-        and abs(block_mean) <= LARGEST
+        and abs(mean) <= LARGEST * ROUNDED
+        and abs(block_mean) <= LARGEST * ROUNDED
         and abs(outlier) <= LARGEST
-        and 0.0 <= variance <= LARGEST * LARGEST
-        and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST
+        and 0.0 <= variance <= LARGEST * LARGEST * ROUNDED
+        and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST * ROUNDED
     ):
         raise ValueError("the statistics of a scaler are out of range")
     made.count, made.mean, made.variance = <int64_t> known, mean, variance

@@ -5,13 +5,11 @@
     kernels                     the three with the highest weights; a mixture that lacks one continues from its best,
                                 as it does if a kernel moves
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
-    pool                        a sum of expansions, Σ w_i f_i; the heaviest points are kept
-    neighbours                  the latest samples of all; each point keeps its target, in the merged units
     forest, random_forest       one tree each from the shards in turn, those with the lowest errors first: trees that
                                 grew apart have no average, but their predictions do; a target's tree comes from the
                                 shard with the largest share
-    linear, stack               averages, like the log-weights of the experts and the fits of probabilities
     combiner                    coefficients weighted by their precision; its stack restarts
+    pending                     is dropped: the merged mixture has said nothing yet
 
 An expert's arrays merge by the words that they are declared with, and by ``merged`` of the expert; an older expert by
 the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a state for ``Mixture.restore``, which
@@ -30,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
-from river_okl._core.mixture.pool import METRIC, SCALE
+from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.sample import shown
 from river_okl._core.scaler import NUMBERS
@@ -52,7 +50,7 @@ from river_okl.merging.gaussian import (
 )
 from river_okl.merging.shards import Shards, average, not_from_start
 from river_okl.merging.spaces import Space, joined
-from river_okl.merging.statistics import Moments
+from river_okl.merging.statistics import Moments, followed
 from river_okl.predictive import PredictiveClassifier
 
 MODELS = OKL
@@ -71,8 +69,8 @@ PARTS_OF_TREES = (  # what a forest has for each tree, node, leaf, and leaf with
     ("learning", "errors", "counts"),
     ("heads", "seeds", "totals", "candidates", "statistics"),
 )
+LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
 LEAST_SHARE = 0.5  # of the largest: shards that learned less contribute no tree
-STEPS = 12  # of conjugate gradients: 1 to 2 % of the contribution of the lightest points remains
 # Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
 # give up a kernel.
 LEAST_WEIGHT = 0.01
@@ -166,6 +164,8 @@ class Merging:
     """The parts of several mixtures, and the state that they become."""
 
     def __init__(self, shards: Shards) -> None:
+        self.shards = shards
+        self.rows: Rows = np.zeros(0, dtype=np.int64)  # the points of the merged mixture
         self.shares = shards.shares
         self.evidence = shards.evidence
         self.all = [Mixed(model) for model in shards.models]
@@ -216,21 +216,17 @@ class Merging:
 
     def each(self, expert: Any, name: str) -> Arrays:
         """An array of an expert in every shard, its features at their positions in the merged mixture."""
-        (declared,) = (array for array in expert.arrays if array.name == name)
-        axes = [getattr(axis, "name", None) for axis in declared.axes]
+        (axes,) = (axes for array, axes, _ in expert.arrays() if array == name)
+        kinds = [getattr(axis, "name", None) for axis in axes]
         found = [each.state[expert.name][name] for _, each in self.movers]
-        if "feature" in axes:
-            at = axes.index("feature")
+        if "feature" in kinds:
+            at = kinds.index("feature")
             found = [self.along(at, each, own) for (_, each), own in zip(self.movers, found, strict=True)]
         return np.stack(found)
 
     def arrays(self, expert: Any) -> State:
         """What the arrays of an expert become that are declared to merge by a word."""
-        return {
-            array.name: WORDS[array.merge](self, self.each(expert, array.name))
-            for array in expert.arrays
-            if array.merge
-        }
+        return {name: WORDS[word](self, self.each(expert, name)) for name, _, word in expert.arrays() if word}
 
     @property
     def ends(self) -> list[tuple[float, Mixed]]:
@@ -247,6 +243,21 @@ class Merging:
             owner[each.rows], place[each.rows] = i, np.arange(len(each.rows))
         pairs = zip(owner[rows].tolist(), place[rows].tolist(), strict=True)
         return [self.everyone[i].f.points.point(at) for i, at in pairs]
+
+    def positions(self, rows: list[int], *, equal: bool = False) -> dict[int, int]:
+        """The positions of these rows among the points of the merged mixture, which are added if they are not there.
+
+        With ``equal`` any point with the same content will do.
+        """
+        there = (self.content[self.rows] if equal else self.rows).tolist()
+        position = {row: i for i, row in enumerate(there)}
+        new = [row for row in rows if row not in position]
+        self.rows = np.concatenate([self.rows, np.array(new, dtype=np.int64)])
+        return position | {row: i for i, row in enumerate(new, start=len(there))}
+
+    def followed(self, of: Callable[[Any], Any]) -> State:
+        """The state of a calibration of the mixtures."""
+        return followed(self.shards, lambda model: of(model._f))
 
     # What was counted -------------------------------------------------------------------------------------------------
 
@@ -357,7 +368,9 @@ class Merging:
     def units(self, each: Mixed) -> tuple[float, float]:
         """Factor and offset that turn its standardised targets into those of the merged mixture."""
         deviation = _deviation(self.target)
-        return _deviation(each.target) / deviation, (each.target.mean - self.target.mean) / deviation
+        return min(_deviation(each.target) / deviation, LARGEST_RATIO), (
+            each.target.mean - self.target.mean
+        ) / deviation
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
@@ -404,6 +417,10 @@ class Merging:
         found: Arrays = self.mean(of)
         found -= found.max()
         return found
+
+    def kernel(self, scale: float, metric: int, means: Arrays) -> KernelChoice:
+        """A kernel with these means, for ``space``."""
+        return KernelChoice(scale, metric, *means.tolist())
 
     def gram(self, k: int, rows: Rows, columns: Rows) -> Arrays:
         kernel = self.kernels[k]
@@ -496,80 +513,7 @@ class Merging:
             square += float(repeated[k] @ np.maximum(0.0, (rest * np.linalg.solve(K, values[k])).sum(axis=0)))
         return candidates[picked], math.sqrt(square)
 
-    # The pool ---------------------------------------------------------------------------------------------------------
-
-    def pool(self, dictionary: Rows, most: int) -> tuple[Rows, State]:
-        """The dictionary followed by the heaviest points of Σ w_i f_i; the state of the pool."""
-        total = np.zeros((len(self.space), len(self.first.state["pool"]["coef"])))
-        held = np.zeros(len(self.space), dtype=np.bool_)
-        for share, each in self.movers:
-            own = self.content[each.rows[each.state["pool"]["points"]]]
-            np.add.at(total, own, share * each.state["pool"]["coef"].T)
-            held[own] = True
-        means = self.mean(lambda each: each.state["pool"]["means"])
-        staying = np.flatnonzero(held)
-        if len(staying) > most:
-            order = np.argsort(-(total[staying] ** 2).sum(axis=1).astype(np.float32), kind="stable")
-            staying, leaving = np.sort(staying[order[:most]]), np.sort(staying[order[most:]])
-            kernel, weights = KernelChoice(SCALE, METRIC, *means.tolist()), self.weights[:, METRIC]
-            K = self.space.gram(kernel, weights, staying, staying)
-            # the points that stay take over the function of those that leave
-            total[staying] += solved(K, self.space.sums(kernel, weights, staying, leaving, total[leaving]))
-        position = {row: i for i, row in enumerate(self.content[dictionary].tolist())}
-        rows = [*dictionary.tolist(), *(row for row in staying.tolist() if row not in position)]
-        position.update((row, i) for i, row in enumerate(rows) if i >= len(dictionary))
-        places = np.array([position[row] for row in staying.tolist()], dtype=np.int32)
-        order = np.argsort(places, kind="stable")
-        return np.array(rows, dtype=np.int64), {
-            "points": places[order],
-            "coef": np.ascontiguousarray(total[staying[order]].T),
-            "means": means,
-            "calibration": self.calibration(),
-        }
-
-    def calibration(self) -> State:
-        def of(each: Mixed, name: str) -> Any:
-            return each.state["pool"]["calibration"][name]
-
-        found = {
-            name: float(self.mean(lambda each: of(each, name)))  # noqa: B023
-            for name in ("slope", "curvature", "mean_square")
-        }
-        seen = of(self.start, "seen")
-        return found | {"seen": round(seen + sum(e * (of(each, "seen") - seen) for e, each in self.ends))}
-
-    # Neighbours, naive Bayes, linear models ---------------------------------------------------------------------------
-
-    def latest(self, rows: Rows, most: int) -> tuple[Rows, NDArray[np.int32]]:
-        """The latest samples of all, in order of arrival; those that are not among these points follow them."""
-        ages: dict[int, int] = {}
-        for _, each in self.movers:
-            own = each.rows[each.state["neighbours"]["latest"]][::-1].tolist()
-            ages |= {row: min(age, ages.get(row, age)) for age, row in enumerate(own)}
-        sums = self.space.X.sum(axis=1)  # ties of age: independent of the order of the models
-        chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:most][::-1]
-        rows = np.append(rows, sorted({*chosen} - {*rows.tolist()})).astype(np.int64)
-        position = {row: i for i, row in enumerate(rows.tolist())}
-        return rows, np.array([position[row] for row in chosen], dtype=np.int32)
-
-    def neighbours(self, rows: Rows, latest: NDArray[np.int32], most: int) -> State:
-        """The latest samples, the targets of these points, and the calibration of the votes."""
-        targets = np.zeros(len(self.space))
-        for each in self.everyone:
-            own = each.state["neighbours"]["targets"]
-            if self.task == "regression":
-                ratio, shift = self.units(each)
-                own = ratio * own + shift
-            targets[each.rows] = own
-        return {
-            "most": most,
-            "latest": latest,
-            "targets": targets[rows],
-            "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
-        }
-
-    def stack(self, new: Any) -> State:
-        return {name: self.mean(lambda each: each.state["stack"][name]) for name in self.first.state["stack"]}  # noqa: B023
+    # Trees ------------------------------------------------------------------------------------------------------------
 
     def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
         """Values of a mixture for its features along this axis, at their positions in the merged one."""
@@ -646,32 +590,29 @@ class Merging:
 
     def state(self, f: Any) -> tuple[State, float]:
         """The merged state for a mixture with the capacity of this one, and the error of its processes."""
-        rows, bases, posteriors, error = self.dictionary(f.processes.most)
+        self.rows, bases, posteriors, error = self.dictionary(f.processes.most)
         processes = {
-            "points": np.arange(len(rows), dtype=np.int32),
+            "points": np.arange(len(self.rows), dtype=np.int32),
             "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
             "fits": self.mean(lambda each: self.of_processes(each, each.processes["fits"])),
             "bases": bases,
             "posteriors": posteriors,
         }
         experts: State = {"processes": processes}
-        if self.task != "regression":
-            rows, experts["pool"] = self.pool(rows, f.pool.most)
-        rows, latest = self.latest(rows, f.neighbours.most)
-        experts["neighbours"] = self.neighbours(rows, latest, f.neighbours.most)
         for expert in f.experts:
             if expert.name not in experts:
-                experts[expert.name] = getattr(self, expert.name, expert.merged)(
-                    expert if hasattr(self, expert.name) else self
-                )
+                rule = getattr(self, expert.name, None)
+                experts[expert.name] = rule(expert) if rule else expert.merged(self)
         if self.task == "regression":
             spread = float(self.mean(lambda each: each.state["target"][-1]))
             experts["target"] = *_numbers(self.target), spread
+        else:
+            experts["trust"] = self.mean(lambda each: each.state["trust"])
         return {
-            "points": stored(self.points(rows), f.budget + 2),
+            "points": stored(self.points(self.rows), f.budget + 2),
             "scaler": self.scaler(),
             "words": self.words(),
-            "distances": self.distances(rows),
+            "distances": self.distances(self.rows),
             **experts,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
@@ -682,25 +623,11 @@ class Merging:
                 self.seen + min(max(1, each.state["counts"][1] - each.seen) for _, each in self.movers),
                 max(each.state["counts"][2] for each in self.all),
             ),
+            "pending": without_opinions(self.first.state["pending"]),
         }, error
 
 
 WORDS = {"mean": Merging.averaged}  # of declarations in ``_core/store/table.pyx``
-
-
-def solved(K: Arrays, b: Arrays) -> Arrays:
-    """K⁻¹ b by ``STEPS`` conjugate gradients, for every column of b at once."""
-    x, r = np.zeros_like(b), b.copy()
-    p, square = r.copy(), (r * r).sum(axis=0)
-    for _ in range(STEPS):
-        Kp = K @ p
-        curvature = (p * Kp).sum(axis=0)
-        step = np.where(curvature > 0.0, square / np.where(curvature > 0.0, curvature, 1.0), 0.0)
-        x += step * p
-        r -= step * Kp
-        before, square = square, (r * r).sum(axis=0)
-        p = r + np.where(before > 0.0, square / np.where(before > 0.0, before, 1.0), 0.0) * p
-    return x
 
 
 def assembled(forests: list[State]) -> State:

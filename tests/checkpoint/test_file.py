@@ -154,7 +154,7 @@ ENDLESS = made("river_okl.kernels.Product", *[PAIR] * 30)
         ("one byte long", lambda data: data + b"\0", "damaged"),
         ("a changed byte", lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:], "checksum"),
         ("a changed head", lambda data: data[:29] + bytes([data[29] ^ 1]) + data[30:], "checksum"),
-        ("too new", lambda data: assembled(*pieces(data), version=VERSION + 1), "format 2.*reads format 1: upgrade"),
+        ("too new", lambda data: assembled(*pieces(data), version=VERSION + 1), f"format {VERSION + 1}.*reads format {VERSION}: upgrade"),
         ("too old", lambda data: assembled(*pieces(data), version=0), "no format 0"),
         ("an unknown class", lambda data: edited(data, "class", "river_okl.DeepClassifier"), "DeepClassifier"),
         ("a class of another kind", lambda data: edited(data, "class", "river_okl.datasets"), "neither"),
@@ -167,7 +167,7 @@ ENDLESS = made("river_okl.kernels.Product", *[PAIR] * 30)
         ("an unknown parameter", lambda data: edited(data, "parameters", "depth", 3), "depth"),
         ("not a document", lambda data: assembled([1, 2], b""), "document"),
         ("NaN in JSON", lambda data: edited(data, "parameters", "c", math.nan), "NaN"),
-        ("no model", lambda data: assembled({**pieces(data)[0], "model": PAIR}, pieces(data)[1]), "contain a model"),
+        ("no model", lambda data: assembled({**pieces(data)[0], "model": PAIR}, pieces(data)[1]), "neither a model"),
         ("deep", lambda data: edited(data, "parameters", "c", json.loads("[" * 500 + "]" * 500)), "written by hand"),
     ],
 )  # fmt: skip

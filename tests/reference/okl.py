@@ -286,14 +286,16 @@ class Estimates:
         together = self.weight @ means
         return together, self.weight @ ([variance, *self.residual[1:]] + (means - together) ** 2)
 
-    def learn(self, y, mean, w, most):
+    def learn(self, y, said, w, most, late, discount):
         counts = min(w, 1.0)
-        squares = (y - np.array([mean, self.linear.m, self.stack.m])) ** 2
+        squares = (y - said.estimates) ** 2
         likelihood = np.exp(-0.5 * squares / self.residual) / np.sqrt(self.residual) + 1e-6
-        self.log_weight = 0.99 * self.log_weight + counts * np.log(likelihood)
+        self.log_weight = discount * self.log_weight + counts * np.log(likelihood)
         self.log_weight -= self.log_weight.max()
         held = np.minimum(squares, 25.0 * self.residual)
         self.residual = np.maximum(self.residual + max(most, 0.01) * (held - self.residual), 1e-4)
+        if late:
+            self.stack.ask(said.inputs)
         self.linear.learn(y, max(self.residual[1], 0.01) / w)
         self.stack.learn(y, max(self.residual[2], 0.003) / counts)
 
@@ -375,6 +377,13 @@ class First:
             return np.array([1.0 - p, p])
         return special.softmax(math.sqrt(0.5) * factor * self.score)
 
+    def grade(self, c, score):
+        """Update the calibration with the score that was given when the sample was asked."""
+        if len(score) == 1:
+            self.calibration.update((2.0 * c - 1.0) * score[0])
+        elif np.isfinite(score[c]):
+            self.calibration.update(math.sqrt(0.5) * (score[c] - np.delete(score, c).max()))
+
     def learn(self, c, w):
         """PA-I with C = w; ``step`` has the coefficients of the sample; returns whether it is needed."""
         direction = np.zeros(len(self.score))
@@ -384,7 +393,6 @@ class First:
             rival = max((o for o in range(len(direction)) if o != c), key=lambda o: self.score[o])
             direction[c], direction[rival] = math.sqrt(0.5), -math.sqrt(0.5)
         margin = direction @ self.score
-        self.calibration.update(margin)
         needed = margin < 1.0 and self.kernel.own > 0.0
         self.step = (min(w, (1.0 - margin) / self.kernel.own) if needed else 0.0) * direction
         return needed
@@ -418,9 +426,10 @@ class Neighbours:
         p = np.array([self.chance[v] for v in self.votes])
         return p / p.sum()
 
-    def learn(self, c, w):
-        if len(self.nearest) == 4:
-            for o, v in enumerate(self.votes):
+    def learn(self, c, w, votes):
+        """``votes`` were those when the sample was asked, if there were four neighbours."""
+        if votes is not None:
+            for o, v in enumerate(votes):
                 self.count[v] = min(self.count[v] + min(w, 10.0), 1000.0)
                 self.chance[v] += ((o == c) - self.chance[v]) * min(w, 10.0) / self.count[v]
                 self.chance[v] = max(self.chance[v], 1e-6)
@@ -432,6 +441,64 @@ class Neighbours:
             s = 4.0 * np.cov(differences, distances, bias=True)[0, 1]
             total, squares = self.relief.get(name, (0.0, 0.0))
             self.relief[name] = total + s, squares + s * s
+
+
+def trusted(trust, mixed, frequency):
+    """The log-linear pool of these probabilities and the frequencies of the classes."""
+    return special.softmax(trust * np.log(mixed) + (1.0 - trust) * np.log(frequency))
+
+
+def tempered(kappa, curvature, score, c, least, most):
+    """A Newton step of κ in softmax(κ · score) for a sample of class c; classes unknown when it was asked have -inf."""
+    score = np.array(score)
+    if not np.isfinite(score[c]):
+        return kappa, curvature
+    score = score[c] - score[np.isfinite(score)]
+    p = special.softmax(-kappa * score)
+    curvature = 0.995 * curvature + max(p @ score**2 - (p @ score) ** 2, 0.0) + 0.005
+    return clip(kappa + p @ score / curvature, least, most), curvature
+
+
+class Said:
+    """What was said of a sample when it was asked: by a classification ..."""
+
+    def __init__(self, twin):
+        self.seen = twin.seen
+        if twin.task == "regression":
+            self.of_target(twin)
+            return
+        self.p, self.mixed, self.frequency = twin.p, twin.mixed, twin.frequency()
+        self.score = twin.firsts[0].score
+        self.votes = twin.neighbours.votes if len(twin.neighbours.nearest) == 4 else None
+        self.scores = []
+        if twin.task == "multiclass":
+            self.scores = [*(process.m for process in twin.processes), np.array(twin.bayes.score)]
+
+    def of_target(self, twin):
+        """... and by a regression."""
+        self.unit = twin.centre(), twin.deviation()
+        self.m = np.array([process.m[0] for process in twin.processes])
+        self.v = np.array([process.v + process.noise for process in twin.processes])
+        self.inputs = np.array(twin.estimates.stack.u)
+        of_processes, variance = twin.mean_and_variance()
+        self.estimates = np.array([of_processes, twin.estimates.linear.m, twin.estimates.stack.m])
+        self.mean, self.variance = twin.estimates.mix(of_processes, variance)
+
+    def add_class(self):
+        """Nobody said anything of it."""
+        self.p = np.hstack([self.p, np.zeros((len(self.p), 1))])
+        self.mixed, self.frequency = np.append(self.mixed, 0.0), np.append(self.frequency, 0.0)
+        self.score = np.append(self.score, -np.inf)
+        self.votes = self.votes if self.votes is None else [*self.votes, 0]
+        self.scores = [np.append(score, -np.inf) for score in self.scores]
+
+    def in_unit(self, centre, deviation):
+        """The same in another unit of the target."""
+        ratio, shift = self.unit[1] / deviation, (self.unit[0] - centre) / deviation
+        self.unit = centre, deviation
+        self.m, self.estimates, self.mean = (ratio * m + shift for m in (self.m, self.estimates, self.mean))
+        self.v, self.variance = ratio**2 * self.v, ratio**2 * self.variance
+        self.inputs = np.where(np.arange(10) == 7, 1.0, ratio * self.inputs + shift)
 
 
 class Bayes:
@@ -454,13 +521,7 @@ class Bayes:
                 variance = max((sum(weights) * spread + 1.0) / (sum(weights) + 1.0), 0.01)
                 score -= 0.5 * (math.log(variance) + min((value - mean) ** 2 / variance, 50.0))
             self.score.append(score)
-        self.p = special.softmax(self.kappa * np.array(self.score))
-        return self.p
-
-    def fit_inverse_temperature(self, c):
-        off = self.score[c] - np.array(self.score)
-        self.curvature = 0.995 * self.curvature + max(self.p @ off**2 - (self.p @ off) ** 2, 0.0) + 0.005
-        self.kappa = clip(self.kappa + self.p @ off / self.curvature, 0.01, 2.0)
+        return special.softmax(self.kappa * np.array(self.score))
 
     def learn(self, x, c, w):
         self.samples.append((min(w, 10.0), x, c))
@@ -564,6 +625,7 @@ class OKL:
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
         self.estimates = Estimates()
+        self.trust = self.trust_curvature = 1.0  # in the experts, if labels are late
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
         self.metrics_learned = lambda: None  # a comparison may replace them
 
@@ -652,6 +714,14 @@ class OKL:
         mixed = self.weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
         self.mixed = mixed / mixed.sum()
 
+    def frequency(self):
+        """Of the classes so far, in samples weighted like those of naive Bayes."""
+        counts = [sum(w for w, _, label in self.bayes.samples if label == c) + 0.5 for c in range(self.n_classes)]
+        return np.array(counts) / sum(counts)
+
+    def centre(self):
+        return self.target.moments()[0] if self.target.values else 0.0
+
     def deviation(self):
         variance = self.target.moments()[1] if self.target.values else 0.0
         return math.sqrt(variance) if variance > 0.0 else 1.0
@@ -666,15 +736,14 @@ class OKL:
         """Probabilities of the classes, or mean and standard deviation."""
         self.look(x)
         if self.task != "regression":
-            return self.mixed
+            return trusted(self.trust, self.mixed, self.frequency())
         mean, variance = self.estimates.mix(*self.mean_and_variance())
-        centre = self.target.moments()[0] if self.target.values else 0.0
-        return centre + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
+        return self.centre() + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
 
     # Learning
 
-    def learn(self, x, y, w=1.0):
-        """Learn the sample last given to ``predict``."""
+    def learn(self, x, y, w=1.0, said=None):
+        """Learn the sample last given to ``predict``; if its label is late, by what was ``said`` of it."""
         self.scaler.learn(x)
         self.estimates.register(self.x)
         self.samples.append(self.x)
@@ -688,7 +757,7 @@ class OKL:
                 else 1.0
             )
             self.sample_weights.append(w)
-            self.learn_experts(y, relative)
+            self.learn_experts(y, relative, said)
         if self.seen >= self.next_update:
             self.update()
 
@@ -706,14 +775,17 @@ class OKL:
             self.forests[0].forest.act("rescale", ratio, shift)
         return self.target.standing(y)
 
-    def learn_experts(self, y, w):
-        surprise = self.judge(y, w)
+    def learn_experts(self, y, w, said):
+        late = 0 if said is None else self.seen - said.seen
+        said = said or Said(self)
+        surprise = self.judge(y, w, said, late)
         for trees in self.forests:
             trees.learn(self.x, y, w)
         for linear in self.linears:
             linear.learn(y, w)
         if self.task != "regression":
-            self.neighbours.learn(y, w)
+            self.neighbours.learn(y, w, said.votes)
+            self.firsts[0].grade(y, said.score)
             self.bayes.learn(self.x, y, w)
         confident = surprise <= (1.0 if self.task == "regression" else 0.3)
         if not confident and len(self.neighbours.nearest) == 4:
@@ -754,20 +826,20 @@ class OKL:
         if needed or point in self.dictionary or point in self.latest:
             self.points.append(point)
 
-    def judge(self, y, w):
-        """Update the mixture weights; returns how surprising y is."""
-        weight = self.weight
+    def judge(self, y, w, said, late):
+        """Update the mixture weights by what was said when the sample was asked; returns how surprising y is."""
+        weight, discount = self.weight, max(0.99, 1.0 - 1.0 / (late + 1.0))
         self.share += self.among.reshape(3, 2).sum(axis=1)
         if self.task == "regression":
-            of_processes, variance = self.mean_and_variance()
-            mean, variance = self.estimates.mix(of_processes, variance)
-            self.estimates.learn(y, of_processes, w, 1.0 / (self.seen + 1))
-            outside = abs(y - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
-            self.spread = clip(self.spread + 0.02 * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
+            if late:
+                said.in_unit(self.centre(), self.deviation())
+            self.estimates.learn(y, said, w, 1.0 / (self.seen + 1), late, discount)
+            outside = abs(y - said.mean) > 1.6448536 * math.sqrt(said.variance) * math.exp(self.spread)
+            rate = 0.02 / (1.0 + math.sqrt(late))
+            self.spread = clip(self.spread + rate * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
             likelihood, surprise = [], 0.0
-            for process, share in zip(self.processes, weight, strict=True):
-                variance = process.v + process.noise
-                residual = (y - process.m[0]) ** 2 / variance
+            for process, share, m, variance in zip(self.processes, weight, said.m, said.v, strict=True):
+                residual = (y - m) ** 2 / variance
                 surprise += share * residual / process.residual
                 likelihood.append(
                     math.exp(-0.5 * residual / process.residual) / math.sqrt(process.residual * variance) + 1e-6
@@ -775,19 +847,29 @@ class OKL:
                 gain = max(1.0 / (self.seen + 1), 0.01)
                 process.residual = max(process.residual + gain * (min(residual, 25.0) - process.residual), 1e-4)
         else:
-            likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
+            likelihood, surprise = np.clip(said.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - said.mixed[y]
         if self.task == "multiclass":
-            self.bayes.fit_inverse_temperature(y)
-            for process, p in zip(self.processes, self.p, strict=False):
-                mean = p @ process.m
-                process.curvature = 0.995 * process.curvature + max(p @ process.m**2 - mean**2, 0.0) + 0.005
-                process.inverse_temperature = clip(
-                    process.inverse_temperature + (process.m[y] - mean) / process.curvature, 1.0, 50.0
+            self.bayes.kappa, self.bayes.curvature = tempered(
+                self.bayes.kappa, self.bayes.curvature, said.scores[-1], y, 0.01, 2.0
+            )
+            for process, score in zip(self.processes, said.scores, strict=False):
+                process.inverse_temperature, process.curvature = tempered(
+                    process.inverse_temperature, process.curvature, score, y, 1.0, 50.0
                 )
+        if late and self.task != "regression" and said.mixed[y] > 0.0:
+            known = said.mixed > 0.0
+            off = np.log(said.mixed[known]) - np.log(said.frequency[known])
+            p, counts = trusted(self.trust, said.mixed[known], said.frequency[known]), min(w, 10.0)
+            self.trust_curvature += counts * (p @ off**2 - (p @ off) ** 2) - (self.trust_curvature - 1.0) / 10_000.0
+            own = math.log(said.mixed[y]) - math.log(said.frequency[y])
+            self.trust = clip(self.trust + counts * (own - p @ off) / self.trust_curvature, 0.0, 1.0)
         if self.stack is not None:
+            if late:  # what the stack says today of what the others said then
+                others = said.p[:-1]
+                self.stack.ask(others[:, 1] if self.task == "binary" else others, self.weight[:-1])
             self.stack.learn(y, w)
         most = 1.0 if self.task == "regression" else 10.0
-        self.log_weight = 0.99 * self.log_weight + min(w, most) * np.log(likelihood)
+        self.log_weight = discount * self.log_weight + min(w, most) * np.log(likelihood)
         self.log_weight -= self.log_weight.max()
         return surprise
 

@@ -135,9 +135,11 @@ cdef class Coefficients(Owner):
             self.coef[o][last] = 0.0
 
     cdef bint fold(self, Py_ssize_t n) noexcept:
-        """Multiply the coefficients by the scale if it is out of range; returns whether it was."""
+        """Multiply the coefficients by the scale if it is out of range; returns whether it was.
+
+        At 1e-100 a coefficient of 1e10 would be stored as 1e110, and its square times that of a feature overflow."""
         cdef Py_ssize_t i, o
-        if 1e-100 < fabs(self.scale) < 1e100:
+        if 1e-50 < fabs(self.scale) < 1e50:
             return False
         for o in range(self.n_columns):
             for i in range(n):

@@ -26,7 +26,7 @@ LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients,
 STACK = 0.03, 1e-4
 LEAST_RESIDUAL = 1e-4           # of a running squared residual
 cdef double least_residual = LEAST_RESIDUAL
-cdef double DISCOUNT = 0.99     # of log-weights and running residuals
+cdef double DISCOUNT = 0.99     # of running residuals
 cdef double OUTLYING = 5.0      # standard deviations by which one sample moves a running residual
 # bound of an input: if features are not scaled, larger ones would cancel all digits of a covariance
 cdef double LARGEST = 1e6
@@ -163,20 +163,23 @@ cdef class Combiner(Expert):
         for e in range(PROCESSES):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
-    cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept:
+    cdef void judge(self, const Outcome *y, const double *estimates, double most) noexcept:
         """Weights of the estimates given a target, then a step of both regressions.  Running residuals follow at the
         rate 1 - DISCOUNT, or faster at first: ``most``.
 
-        ``w`` is the weight of the sample, ``counts`` a bounded one for what combines estimates that learn ``w``
+        ``y.w`` is the weight of the sample, ``y.counts`` a bounded one for what combines estimates that learn ``w``
         themselves: if it counted ``w`` once more, their mean would overshoot the target, or jump to the estimate that
         happened to be closest.
+
+        If the label is late the stack learns from the predictions that were made for the sample, by what it makes of
+        them today; the linear estimate has today's features.
         """
         cdef double[ESTIMATES] off
         cdef double rate = fmax(most, 1.0 - DISCOUNT)
         cdef Py_ssize_t i
-        off[0], off[1], off[2] = target - of_processes, target - self.linear.mean, target - self.stack.mean
         for i in range(ESTIMATES):
-            self.log_weight[i] = DISCOUNT * self.log_weight[i] + counts * log(
+            off[i] = y.target - estimates[i]
+            self.log_weight[i] = y.discount * self.log_weight[i] + y.counts * log(
                 exp(-0.5 * off[i] * off[i] / self.residual[i]) / sqrt(self.residual[i]) + 1e-6
             )
             self.residual[i] += rate * (
@@ -185,8 +188,15 @@ cdef class Combiner(Expert):
             self.residual[i] = fmax(self.residual[i], least_residual)
             if self.silent[i]:
                 self.log_weight[i] = -1e6
-        self.linear.learn(off[1], fmax(self.residual[1], 0.01) / w)
-        self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
+        if y.late:
+            for i in range(PROCESSES):
+                self.stack.inputs[i] = y.said[i]
+            self.stack.inputs[PROCESSES] = estimates[1]
+            self.stack.inputs[PROCESSES + 2] = y.said[PROCESSES]
+            self.stack.inputs[PROCESSES + 3] = y.said[PROCESSES + 1]
+            self.stack.ask(STACK_INPUTS)
+        self.linear.learn(y.target - self.linear.mean, fmax(self.residual[1], 0.01) / y.w)
+        self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:

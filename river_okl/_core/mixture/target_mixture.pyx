@@ -3,7 +3,8 @@ combiner's regressions."""
 
 from libc.math cimport exp, fabs, fmax, fmin, isfinite, log, sqrt
 
-from river_okl._core.mixture.combiner cimport Combiner
+from river_okl._core.gaussian.posterior cimport Posterior
+from river_okl._core.mixture.combiner cimport ESTIMATES, Combiner
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.forest cimport Forest
 from river_okl._core.mixture.mixture cimport Mixture
@@ -17,10 +18,21 @@ import numpy as np
 from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
 from river_okl._core.scaler import NUMBERS
 
-cdef double DISCOUNT = 0.99
 # One tree has all of the forest's memory, as it needs more of it for a leaf; with two it learns Mv slower, and
 # on other streams a second one adds nothing to the stack.
 cdef int TREES = 1
+# By which the unit of the target shrinks at once. It does so only if all targets were equal, so that what was learned is
+# 0, and residuals times its square stay finite.
+cdef double LARGEST_RATIO = 1e20
+
+cdef double LEAST_VARIANCE = 1e-12      # of opinions in another unit
+
+cdef enum:                              # what the mixture makes of the predictions:
+    ESTIMATED                           # the combiner's estimates
+    MEAN = ESTIMATED + ESTIMATES        # its own mean and variance, without ``spread``
+    VARIANCE
+    VARIANCES                           # of the processes, noise included
+    OWN = VARIANCES + PROCESSES
 
 
 cdef class TargetMixture(Mixture):
@@ -32,9 +44,10 @@ cdef class TargetMixture(Mixture):
     cdef double spread                      # log of what the predicted standard deviation is multiplied by
     cdef double density[PROCESSES]          # of the last target
 
-    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, bint scale=True):
+    def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True):
         Mixture.__init__(
-            self, terms, budget=budget, dictionary=dictionary, first_metric=NEIGHBOURS_METRIC, scale=scale
+            self, terms, budget=budget, dictionary=dictionary, first_metric=NEIGHBOURS_METRIC, pending=pending,
+            scale=scale
         )
         self.early, self.growth, self.n_classes = 60, 4, 1
         self.processes = Processes(self.distances, terms, dictionary, "regression")
@@ -45,12 +58,46 @@ cdef class TargetMixture(Mixture):
         self.holders = (self.processes, self.neighbours)
         self.reserve_predictions(1)
         self.number_predictions()
+        self.pending.clear(self.n_said)
         self.n_weighted = PROCESSES
         self.update_weights()
 
     cdef int ask(self, const Sample *x) except -1:
         Mixture.ask(self, x)
         return self.combiner.ask(x, self.p + self.combiner.first)
+
+    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
+        return OWN
+
+    cdef void conclude(self) noexcept:
+        """In today's units."""
+        cdef double *own = self.p + self.rows
+        cdef Py_ssize_t e
+        for e in range(PROCESSES):
+            self.p[e] = (<Posterior> self.processes.posteriors[e]).mean[0]
+            own[VARIANCES + e] = (
+                (<Posterior> self.processes.posteriors[e]).variance + self.processes.noise[e % POSTERIORS]
+            )
+        self.processes.predict(self.weight, own + MEAN, own + VARIANCE)
+        own[ESTIMATED] = own[MEAN]
+        own[ESTIMATED + 1], own[ESTIMATED + 2] = self.combiner.linear.mean, self.combiner.stack.mean
+        self.combiner.mix(own + MEAN, own + VARIANCE)
+
+    cdef void unit(self, double *mean, double *deviation) noexcept:
+        mean[0], deviation[0] = self.target.mean, self.deviation()
+
+    cdef void convert(self, double *said, double mean, double deviation) noexcept:
+        cdef double ratio = deviation / self.deviation(), shift = (mean - self.target.mean) / self.deviation()
+        cdef Py_ssize_t i
+        for i in range(self.rows + VARIANCE):
+            said[i] = ratio * said[i] + shift
+        for i in range(self.rows + VARIANCE, self.rows + OWN):
+            said[i] = fmax(ratio * ratio * said[i], LEAST_VARIANCE)
+
+    def check_said(self, said):
+        Mixture.check_said(self, said)
+        if said.size and not said[:, self.rows + VARIANCE:self.rows + OWN].min() >= 0.0:
+            raise ValueError("an opinion has a negative variance")
 
     cdef double deviation(self) noexcept:
         """Standard deviation of the targets."""
@@ -60,6 +107,7 @@ cdef class TargetMixture(Mixture):
         """Mean and standard deviation of the target."""
         cdef double mean = 0.0, variance = 0.0
         self.evaluate(sample)
+        self.asked = True
         self.processes.predict(self.weight, &mean, &variance)
         self.combiner.mix(&mean, &variance)
         return self.target.mean + self.deviation() * mean, self.deviation() * sqrt(variance) * exp(self.spread)
@@ -69,28 +117,35 @@ cdef class TargetMixture(Mixture):
         cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
         cdef bint again = take_in(&self.target, target)
         if self.seen > 2 and not again:  # otherwise what was learned so far is not of this unit
-            ratio, shift = deviation / self.deviation(), (mean - self.target.mean) / self.deviation()
+            ratio = fmin(deviation / self.deviation(), LARGEST_RATIO)
+            shift = (mean - self.target.mean) / self.deviation()
             for expert in self.experts:
                 (<Expert> expert).rescale(ratio, shift)
         return standing(&self.target, target)
 
     cdef void judge(self, Outcome *y) noexcept:
-        """A target is confidently predicted if its squared residual is at most the predicted variance."""
+        """A target is confidently predicted if its squared residual is at most the predicted variance.
+
+        The errors of late targets come in runs, as none of them was known when the others were asked: the spread
+        follows more slowly.
+        """
         cdef Py_ssize_t e
-        cdef double mean, of_processes, variance
+        cdef const double *own = y.said + self.rows
         cdef bint outside
+        if not y.late:
+            self.conclude()
         y.counts = fmin(y.w, 1.0)
         for e in range(PROCESSES):
             self.share[e // POSTERIORS] += self.among[e]
-        self.processes.predict(self.weight, &of_processes, &variance)
-        mean = of_processes
-        self.combiner.mix(&mean, &variance)
-        outside = fabs(y.target - mean) > 1.6448536 * sqrt(variance) * exp(self.spread)
-        self.spread = fmin(fmax(self.spread + 0.02 * y.counts * (<double> outside - 0.1), -3.0), 3.0)
-        y.confident = self.processes.judge(y.target, self.weight, self.seen, self.density) <= 1.0
-        self.combiner.judge(y.target, of_processes, y.w, y.counts, 1.0 / (self.seen + 1))
+        outside = fabs(y.target - own[MEAN]) > 1.6448536 * sqrt(own[VARIANCE]) * exp(self.spread)
+        self.spread += 0.02 / (1.0 + sqrt(<double> y.late)) * y.counts * (<double> outside - 0.1)
+        self.spread = fmin(fmax(self.spread, -3.0), 3.0)
+        y.confident = self.processes.judge(
+            y.target, self.weight, y.said, own + VARIANCES, self.seen, self.density
+        ) <= 1.0
+        self.combiner.judge(y, own + ESTIMATED, 1.0 / (self.seen + 1))
         for e in range(PROCESSES):
-            self.log_weight[e] = DISCOUNT * self.log_weight[e] + y.counts * log(self.density[e])
+            self.log_weight[e] = y.discount * self.log_weight[e] + y.counts * log(self.density[e])
         self.update_weights()
 
     @property
