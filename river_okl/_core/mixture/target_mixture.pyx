@@ -21,8 +21,8 @@ cdef double DISCOUNT = 0.99
 # One tree has all of the forest's memory, as it needs more of it for a leaf; with two it learns Mv slower, and
 # on other streams a second one adds nothing to the stack.
 cdef int TREES = 1
-# By which the unit of the target shrinks at once. It does so only if all targets were equal, so that what was learned is
-# 0, and residuals times its square stay finite.
+# By which the unit of the target shrinks at once. It does so only if all targets were equal: what was learned is 0, and
+# residuals times its square stay finite.
 cdef double LARGEST_RATIO = 1e20
 
 
