@@ -245,6 +245,12 @@ static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
     return NAME(exp)(SET(-f->gamma) * distance);
 }
 
+/* x.z from |x|^2 + |z|^2 and |x-z|^2: 0 where it is lost in their rounding, as that of a long and a short vector may be. */
+static INLINE vec NAME(dot_of)(vec squares, vec distance) {
+    const vec dot = SET(0.5) * (squares - distance), noise = SET(1e-13) * squares;
+    return AS_REAL(AS_INT(dot) & (LESS(noise, dot) | LESS(dot, -noise)));
+}
+
 /* `kernel_row` of the commonest kernels, a Gaussian with or without a linear one: the same numbers without a choice for
  * every vector. */
 static void NAME(common_row)(const Program *k, const double *row, int is_distance, const double *sq, vec xs,
@@ -258,7 +264,7 @@ static void NAME(common_row)(const Program *k, const double *row, int is_distanc
         if (!is_distance)
             distance = AT_LEAST(xs + *(const vec *)(sq + i) - two * dot, zero);
         else if (two_terms)
-            dot = SET(0.5) * (xs + *(const vec *)(sq + i) - distance);
+            dot = NAME(dot_of)(xs + *(const vec *)(sq + i), distance);
         vec value = weight * NAME(exp)(gamma * distance);
         if (two_terms) value += linear * (scale * dot + coef0);
         *(vec *)(out + i) = value;
@@ -282,7 +288,7 @@ static void NAME(kernel_row)(const Program *k, const double *row, int is_distanc
         const vec s = *(const vec *)(sq + i);
         vec dot = *(const vec *)(row + i), distance = dot;
         if (is_distance)
-            dot = SET(0.5) * (xs + s - distance);
+            dot = NAME(dot_of)(xs + s, distance);
         else
             distance = AT_LEAST(xs + s - SET(2.0) * dot, SET(0.0));
         const Factor *f = k->factors;
