@@ -368,7 +368,7 @@ cdef class Posterior(Owner):
 
     cdef void restart(self) noexcept nogil:
         """The posterior at the points is the prior: nothing is known."""
-        cdef Py_ssize_t ld = self.basis.capacity
+        cdef Py_ssize_t ld = self.learned.capacity
         memset(self.means, 0, self.columns * ld * 8)
         memset(self.learned.numbers, 0, ld * ld * 8)
         self.learned.weight = 0.0
