@@ -1,7 +1,12 @@
-"""The pictures of README.md and docs/: `python -m benchmarks.untuned --only pictures`."""
+"""The pictures of README.md and docs/: `python -m benchmarks.untuned --only pictures`.
+
+Those of the tutorials are drawn from what the page's own code has computed; `python -m benchmarks.figures` draws only
+them.
+"""
 
 from __future__ import annotations
 
+import doctest
 import itertools
 import math
 import pathlib
@@ -11,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from matplotlib.dates import num2date
 from matplotlib.figure import Figure
 from river import datasets, preprocessing
 from river.datasets import synth
@@ -98,6 +104,119 @@ def band() -> None:
     figure.savefig(DOCS / "band.png", dpi=110)
 
 
+# Tutorials ------------------------------------------------------------------------------------------
+
+
+def session(page: str) -> dict[str, Any]:
+    """What the code of a page of docs/ defines, once it has run."""
+    names: dict[str, Any] = {}
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for example in doctest.DocTestParser().get_examples(text):
+        if not example.source.startswith("folder.cleanup"):
+            exec(compile(example.source, page, "single"), names)
+    return names
+
+
+def panel(width: float, height: float, **options: Any) -> Any:
+    """Axes without a frame, of a figure of this size in inches."""
+    ax = Figure(figsize=(width, height), layout="constrained").add_subplot()
+    ax.set(**options)
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def intervals() -> None:
+    """Five days of WaterFlow around a small incident: flow, prediction and 90 % interval."""
+    found = session("tutorial-regression.md")
+    first = found["incidents"][2][0]
+    near = [hour for hour in found["settled"] if -72 <= (hour[0] - first) / found["HOUR"] <= 60]
+    times, flow, _, mean, lower, upper = zip(*near, strict=True)
+    ax = panel(7, 3.2, ylabel="flow, l/s")
+    ax.fill_between(times, lower, upper, color=plot.COLORS[5], alpha=0.4, label="90 % interval")
+    ax.plot(times, mean, color=plot.COLORS[0], linewidth=1.2, label="prediction")
+    inside = [low <= y <= high for y, low, high in zip(flow, lower, upper, strict=True)]
+    for kind, color, label in ((True, "black", "flow"), (False, plot.COLORS[1], "flow outside the interval")):
+        those = [(t, y) for t, y, of in zip(times, flow, inside, strict=True) if of == kind]
+        ax.scatter(*zip(*those, strict=True), s=10, color=color, zorder=3, linewidths=0, label=label)
+    ax.xaxis.set_major_formatter(lambda day, _: f"{num2date(day):%d %b}")
+    ax.legend(fontsize="small", frameon=False)
+    ax.figure.savefig(DOCS / "interval.png", dpi=110)
+
+
+def alarms() -> None:
+    """Faults of each day, and how many of them the two models catch."""
+    found = session("tutorial-alarms.md")
+    ours, others = found["days"], found["others"]
+    at = np.arange(1, len(ours))
+    ax = panel(7, 3.2, xlabel="day", ylabel="faults", xticks=range(2, len(ours) + 1, 2))
+    ax.bar(at + 1, [day[2] for day in ours[1:]], width=0.85, color="lightgray", label="all")
+    ax.bar(at + 0.8, [day[1] for day in ours[1:]], width=0.35, color=plot.COLORS[1], label="caught by OKLClassifier")
+    ax.bar(at + 1.2, [day[1] for day in others[1:]], width=0.35, color=plot.COLORS[0], label="by logistic regression")
+    ax.axvline(10.5, color="gray", linestyle="--")
+    ax.legend(fontsize="small", frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 1.17))
+    ax.figure.savefig(DOCS / "alarms.png", dpi=110)
+
+
+def learned() -> None:
+    """The feature weights of the tutorial's model, indicators of strings and gaps apart."""
+    found = session("tutorial.md")
+    largest = found["weights"][:14][::-1]
+    ax = panel(7, 3.6, xlabel="weight in the distance between samples; 1 on average")
+    colors = [plot.COLORS[0 if "=" in str(name) else 2] for name, _ in largest]
+    ax.barh([str(name) for name, _ in largest], [weight for _, weight in largest], color=colors)
+    ax.tick_params(labelsize="small")
+    ax.figure.savefig(DOCS / "learned.png", dpi=110)
+
+
+def change() -> None:
+    """Accuracy of the last 300 samples along SEA, whose concept changes after 2,000."""
+    found = session("drift.md")
+    ax = panel(7, 3, xlabel="samples", ylabel="accuracy of the last 300, %")
+    models = {
+        "OKLClassifier": river_okl.OKLClassifier(),
+        "BOGDClassifier, decays": river_okl.BOGDClassifier(l2=0.01, learning_rate=0.1, seed=1),
+        "SPAClassifier, averages": river_okl.SPAClassifier(seed=1),
+    }
+    for (name, model), color in zip(models.items(), plot.COLORS[1::-1] + plot.COLORS[2:3], strict=True):
+        model, hits = preprocessing.StandardScaler() | model, []
+        for x, y in found["sea"]():
+            hits.append(model.predict_one(x) == y)
+            model.learn_one(x, y)
+        means = np.convolve(hits, np.full(300, 1 / 3), "valid")
+        ax.plot(np.arange(300, len(hits) + 1), means, color=color, label=name)
+    ax.axvline(2_000, color="gray", linestyle="--")
+    ax.legend(fontsize="small", frameon=False)
+    ax.figure.savefig(DOCS / "drift.png", dpi=110)
+
+
+def reliability() -> None:
+    """How often a label comes that was predicted with a probability, on Phishing."""
+    ax = panel(4.2, 3.6, xlabel="predicted probability", ylabel="frequency of the label")
+    ax.plot([0, 1], [0, 1], color="gray", linestyle="--")
+    models = {
+        "OKLClassifier": river_okl.OKLClassifier(),
+        "AhpatronClassifier": preprocessing.StandardScaler() | river_okl.AhpatronClassifier(),
+    }
+    for (name, model), color in zip(models.items(), plot.COLORS[1::-1], strict=True):
+        said = []
+        for x, y in datasets.Phishing():
+            said.append((model.predict_proba_one(x).get(True, 0.5), y))
+            model.learn_one(x, y)
+        blocks = [block for block in np.array_split(np.array(sorted(said)), 12) if len(block)]
+        ax.plot([b[:, 0].mean() for b in blocks], [b[:, 1].mean() for b in blocks], "o-", color=color, label=name)
+    ax.legend(fontsize="small", frameon=False)
+    ax.figure.savefig(DOCS / "reliability.png", dpi=110)
+
+
+def pages() -> None:
+    for picture in (intervals, alarms, learned, change, reliability):
+        picture()
+
+
+# The leaderboard ------------------------------------------------------------------------------------
+
+
 def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
     """Mean accuracy against the geometric mean of µs/sample, over the streams measured for all models."""
     classified = {name for (name, _), row in found.items() if "accuracy" in row}
@@ -127,3 +246,8 @@ def draw(found: dict[tuple[str, str], Any], timed: dict[str, Any] | None, elec2:
     features()
     band()
     surface()
+    pages()
+
+
+if __name__ == "__main__":
+    pages()

@@ -11,6 +11,7 @@ The map of the house::
     predictive.py   models that predict a distribution: Gaussian processes, single and mixed
     labels.py       which label is positive, and which values are invalid labels
     frames.py       dataframes in and out
+    series.py       transformers: dates, lags of targets that may come late
     checks.py       validation of parameters (budgets and learning rates among them), weights and targets
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses
@@ -34,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 import river_okl._core  # noqa: F401  (raises with instructions if it is not compiled)
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 if TYPE_CHECKING:
     from river_okl.api import *  # noqa: F403

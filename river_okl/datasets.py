@@ -410,11 +410,15 @@ class LIBSVM(_TextDataset):
 
 
 class FeatureNumbers(dict[str, int]):
-    """The features of an arbitrary libsvm file: any integer ≥ 0."""
+    """The features of an arbitrary libsvm file: any integer ≥ 0. The latest are kept, parsed."""
+
+    MOST = 2**20
 
     def __missing__(self, text: str) -> int:
         if not (text.isascii() and text.isdecimal()):
             raise KeyError(text)
+        if len(self) >= self.MOST:
+            self.clear()
         return self.setdefault(text, int(text))
 
 

@@ -6,6 +6,7 @@ A file is read twice: first to validate it and infer column types and task, then
 from __future__ import annotations
 
 import bz2
+import collections
 import contextlib
 import csv
 import dataclasses
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from river_okl import datasets, labels
+from river_okl._core.sample import shown
 
 Sample = tuple[dict[Any, Any], Any]
 Scaled = bool | frozenset[Any]  # whether to scale features, or which; scaling would make one-hot features 0
@@ -36,6 +38,7 @@ MOST_LABELS = 20  # distinct numbers in the target's column; more mean regressio
 SEPARATORS = ",;\t|"
 FIRST_LINES = 50  # from which the separator and the header are inferred
 MOST_NAMES = 30  # columns that an error lists
+LONGEST = 2**25  # characters of a row: a compressed file of 200 kB can hold a line of 200 MB
 GAPS = ("", "na", "nan", "?")  # missing values, in lower case
 GAPS_AMONG_NUMBERS = (*GAPS, "-", "n/a", "none", "null")  # in numeric columns; in string columns the others are strings
 PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
@@ -96,6 +99,10 @@ class Source:
         self.copy.seek(0)
         return open(os.dup(self.copy.fileno()), encoding="utf-8-sig", newline="")
 
+    def lines(self, file: TextIO) -> Lines:
+        """The lines of the opened file, with errors for those that no text file has."""
+        return Lines(file, self.name)
+
     @contextlib.contextmanager
     def errors_named(self) -> Iterator[None]:
         """Add the name of the file to decoding and decompression errors."""
@@ -105,6 +112,31 @@ class Source:
             raise UsageError(f"{self.name} is not in UTF-8: {error}") from None
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
             raise UsageError(f"{self.name} is damaged: {error}") from None
+
+
+class Lines(Iterator[str]):
+    """Lines of bounded length. A reader of rows sets ``row`` to 0 after each, as quoted fields may have many lines."""
+
+    def __init__(self, file: TextIO, name: str):
+        self.file = file
+        self.name = name
+        self.number = 0  # of the last line
+        self.row = 0  # characters since the last row
+
+    def __next__(self) -> str:
+        line = self.file.readline(LONGEST + 1)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        self.row += len(line)
+        if self.row > LONGEST:
+            raise UsageError(
+                f"{self.name}, line {self.number}: more than {LONGEST:,} characters in one row; line ends "
+                f"are missing, or a quotation mark is unclosed"
+            )
+        if "\0" in line:
+            raise UsageError(f"{self.name}, line {self.number}: a NUL character: save the file as text in UTF-8")
+        return line
 
 
 def _unpacker(file: BinaryIO) -> Callable[..., Any] | None:
@@ -129,7 +161,7 @@ def read_file(text: str, target: str | None, drop: Iterable[str], task: str | No
     source = Source(text)
     with source.errors_named():
         with source.open() as file:
-            lines = list(itertools.islice((line for line in file if line.strip()), FIRST_LINES))
+            lines = list(itertools.islice((line for line in _each(source.lines(file)) if line.strip()), FIRST_LINES))
         if not lines:
             raise UsageError(f"{source.name} is empty")
         if not _is_libsvm(lines):
@@ -140,6 +172,13 @@ def read_file(text: str, target: str | None, drop: Iterable[str], task: str | No
                 f"drop is for CSV files"
             )
         return _read_libsvm(source, task)
+
+
+def _each(lines: Lines) -> Iterator[str]:
+    """Lines that are rows."""
+    for line in lines:
+        lines.row = 0
+        yield line
 
 
 def _is_libsvm(lines: list[str]) -> bool:
@@ -168,16 +207,22 @@ class _Table(NamedTuple):
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows, each with the number of its last line."""
         with self.source.open() as file:
-            reader = csv.reader(file, delimiter=self.separator, skipinitialspace=True)
-            line = 0  # where the last row ended
+            lines = self.source.lines(file)
+            reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=True)
+            line, is_header = 0, self.has_header  # where the last row ended
             try:
-                for i, row in enumerate(row for row in reader if row):
-                    line = reader.line_num
-                    if i == 0 and self.has_header:
+                for row in reader:
+                    before, line, lines.row = line, reader.line_num, 0
+                    if not row:
+                        continue
+                    if is_header:
+                        is_header = False
                         continue
                     if len(row) != len(self.header):
                         there = f"{'the header' if self.has_header else 'the first row'} has {len(self.header)}"
-                        raise UsageError(f"{self.source.name}, line {line}: {len(row)} fields, but {there}")
+                        where = f"line {line}" if line == before + 1 else f"lines {before + 1} to {line}"
+                        quotes = "" if line == before + 1 else "; a quotation mark may be unclosed"
+                        raise UsageError(f"{self.source.name}, {where}: {len(row)} fields, but {there}{quotes}")
                     yield line, row
             except csv.Error as error:
                 raise self.error(line, reader.line_num, error) from None
@@ -185,7 +230,7 @@ class _Table(NamedTuple):
     def error(self, begin: int, end: int, error: csv.Error) -> UsageError:
         """The error of a row between two lines; for a field that is too long it names the column."""
         with self.source.open() as file:
-            lines = list(itertools.islice(file, begin, end))
+            lines = list(itertools.islice(_each(self.source.lines(file)), begin, end))
         longest = csv.field_size_limit(2**31 - 1)
         try:
             cells = next(csv.reader(lines, delimiter=self.separator, skipinitialspace=True), [])
@@ -246,16 +291,14 @@ def _find_columns(source: Source, lines: list[str], target: str | None, drop: se
     target = header[-1] if target is None else target
     if target in drop:
         raise UsageError(f"{target!r} is the target; --drop is for other columns")
-    for name in header:
-        if header.count(name) > 1 and name not in drop:
-            raise UsageError(
-                f"{source.name} has {header.count(name)} columns {name!r}: rename them, or --drop them all"
-            )
+    for name, count in collections.Counter(header).items():
+        if count > 1 and name not in drop:
+            raise UsageError(f"{source.name} has {count} columns {shown(name)}: rename them, or --drop them all")
     at = header.index(target)
     features = [i for i, name in enumerate(header) if i != at and name not in drop]
     if not features:
         hint = "; fields may be separated by , ; | or tabs" if len(header) == 1 else ""
-        raise UsageError(f"{source.name} has no column besides the target {target!r}{hint}")
+        raise UsageError(f"{source.name} has no column besides the target {shown(target)}{hint}")
     return _Table(source, separator, header, has_header, features, at)
 
 
@@ -280,15 +323,15 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
         raise UsageError(f"{source.name} has a header and no rows")
     for i, column in columns.items():
         if column.is_number and column.infinite:
-            raise UsageError(
-                "{}, line {}: {!r} in column {!r} is not finite".format(source.name, *column.infinite, header[i])
-            )
+            line, cell = column.infinite
+            raise UsageError(f"{source.name}, line {line}: {shown(cell)} in column {shown(header[i])} is not finite")
         if column.commas and not column.numeric and table.separator != ",":
             raise UsageError(
                 f"{source.name}: the numbers in column {header[i]!r} have decimal commas; use decimal points"
             )
     found, label, has_label = targets.read(f"{source.name}: the target {header[at]!r}")
     numeric = {i: columns[i].is_number for i in table.features}
+    _check_names(source, [header[i] for i in numeric], [header[i] for i, is_number in numeric.items() if not is_number])
     n = sum(numeric.values())
     counts = {
         "missing values": sum(columns[i].gaps for i, is_number in numeric.items() if is_number),
@@ -310,6 +353,18 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
         note="; ".join(notes),
         binary=targets.binary,
     )
+
+
+def _check_names(source: Source, names: list[str], strings: list[str]) -> None:
+    """The string x of column a becomes the feature "a=x", which must be no other column's."""
+    encoded = {f"{name}=" for name in strings}
+    for name in names:
+        for end in re.finditer("=", name):
+            if name[: end.end()] in encoded:
+                raise UsageError(
+                    f"{source.name}: strings in column {shown(name[: end.start()])} become features such as "
+                    f"{shown(name)}, which is a column, too: rename one, or --drop it"
+                )
 
 
 @dataclasses.dataclass
@@ -397,7 +452,7 @@ def _read_libsvm(source: Source, task: str | None) -> Stream:
 
     def samples_as_written() -> Iterator[tuple[int, dict[int, float], str]]:
         with source.open() as file:
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(_each(source.lines(file)), start=1):
                 line = line.partition("#")[0]
                 if not line.strip():
                     continue
@@ -472,7 +527,7 @@ class _Targets:
         if not self.values:
             raise UsageError(f"{name} is missing in every row")
         if self.task == "regression" and self.word:
-            raise UsageError(f"{name} is {self.word[1]!r} in line {self.word[0]}: a regression needs numbers")
+            raise UsageError(f"{name} is {shown(self.word[1])} in line {self.word[0]}: a regression needs numbers")
         if self.task == "classification" and self.fraction and not self.word:
             line, text = self.fraction
             raise UsageError(f"{name} is {text} in line {line}, a number with a fraction: use --task regression")

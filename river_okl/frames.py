@@ -27,7 +27,7 @@ def learned(X: Any, y: Any, words: bool = False) -> tuple[Rows, list[Any]]:
     frame: Rows | None = _of_pandas(X, words)
     if frame is None:
         frame = _of_any(frame_of(X), words)
-    targets = y.to_list() if pandas and type(y) is pandas.Series else _targets(y)
+    targets = y.to_list() if pandas and type(y) is pandas.Series else targets_of(y)
     if len(targets) != len(frame):
         raise ValueError(f"{len(targets)} targets for {len(frame)} rows")
     return frame, targets
@@ -44,7 +44,8 @@ def frame_of(X: Any) -> nw.DataFrame[Any]:
         ) from None
 
 
-def _targets(y: Any) -> list[Any]:
+def targets_of(y: Any) -> list[Any]:
+    """The targets of a mini-batch as a list."""
     if isinstance(y, list | tuple):
         return list(y)
     if isinstance(y, np.ndarray) and y.ndim == 1:
@@ -66,7 +67,7 @@ def _of_pandas(X: Any, words: bool) -> Frame | None:
         return None
     if not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in set(X.dtypes)):
         return None
-    matrix = np.ascontiguousarray(X.to_numpy(np.float64))
+    matrix = np.array(X.to_numpy(np.float64), order="C")  # a copy: what was checked is what is learned
     return None if words and np.isnan(matrix).any() else Frame(X.columns.to_list(), matrix)
 
 
@@ -81,30 +82,33 @@ def _of_any(frame: nw.DataFrame[Any], words: bool) -> Rows:
     """Column by column, for any library."""
     schema = frame.schema
     if all((dtype.is_numeric() or dtype == nw.Boolean) and dtype not in NOT_NUMPYS for dtype in schema.values()):
-        matrix = np.ascontiguousarray(to_numpy(frame))
+        matrix = np.array(to_numpy(frame), order="C")
         if not words or (matrix.dtype.kind in "biuf" and not np.isnan(matrix).any()):
             return Frame(list(schema), matrix)
     if words:
+        lists = [column.to_list() for column in frame.iter_columns()]  # before any value runs code of its own
         columns = [
-            [value if isinstance(value, str) or missing(value) else _number(name, value) for value in column.to_list()]
-            for name, column in zip(schema, frame.iter_columns(), strict=True)
+            [value if isinstance(value, str) or missing(value) else _number(name, value) for value in values]
+            for name, values in zip(schema, lists, strict=True)
         ]
         return [dict(zip(schema, row, strict=True)) for row in zip(*columns, strict=True)]
     matrix = np.empty(frame.shape)
-    for j, (name, column) in enumerate(zip(schema, frame.iter_columns(), strict=True)):
-        matrix[:, j] = _numbers(name, column)
+    read = [_read(name, column) for name, column in zip(schema, frame.iter_columns(), strict=True)]
+    for j, (name, values) in enumerate(zip(schema, read, strict=True)):
+        matrix[:, j] = [_number(name, value) for value in values] if isinstance(values, list) else values
     return Frame(list(schema), matrix)
 
 
-def _numbers(name: Any, column: Any) -> Any:
+def _read(name: Any, column: Any) -> Any:
+    """A copy of a column, before any value runs code of its own: an array of numbers, or a list."""
     if column.dtype in CATEGORIES:  # the order of their codes is arbitrary
         todo = advice(shown(name), "a category", True)
         raise TypeError(f"feature {shown(name)} is a column of categories: kernels need numbers; {todo}")
     if column.dtype not in NOT_NUMPYS:
         array = column.to_numpy()
         if array.dtype.kind in "biuf":
-            return array
-    return [_number(name, value) for value in column.to_list()]
+            return array.copy()
+    return column.to_list()
 
 
 def _number(name: Any, value: Any) -> float:

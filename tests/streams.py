@@ -76,4 +76,44 @@ def unit(task, n=200, seed=5, d=3):
     return stream
 
 
+def half_sparse(task, n=200, seed=6):
+    """Two dense features and five of sixty."""
+    rng = random.Random(seed)
+    stream = []
+    for _ in range(n):
+        x = {name: rng.gauss(0, 1) for name in ("a", "b")}
+        x |= {("s", i): rng.gauss(0, 1) for i in rng.sample(range(60), 5)}
+        stream.append((x, _target(task, rng, math.sin(2 * x["a"]) + x["b"] * (sum(x.values()) - x["a"] - x["b"]))))
+    return stream
+
+
+def churning(task, n=200, seed=7):
+    """One to nine of twelve features in any order; some leave for a while, some for good, and others join."""
+    rng = random.Random(seed)
+    names, stream = list(range(12)), []
+    for _ in range(n):
+        if rng.random() < 0.2:
+            names[rng.randrange(12)] = max(names) + 1 if rng.random() < 0.5 else rng.randrange(max(names))
+        x = {f"f{i}": rng.gauss(0, 1) for i in rng.sample(names, rng.randint(1, 9))}
+        stream.append((x, _target(task, rng, 2 * math.sin(sum(x.values())))))
+    return stream
+
+
+def wordy(task, n=200, seed=8):
+    """Numbers, strings, gaps in both, and names that have either."""
+    rng = random.Random(seed)
+    stream = []
+    for _ in range(n):
+        size, colour = rng.gauss(0, 1), rng.choice("pqrs")
+        x = {
+            "size": size if rng.random() < 0.8 else None,
+            "colour": colour if rng.random() < 0.9 else None,
+            "user": f"user {int(200 * rng.random() ** 3)}",
+        }
+        if rng.random() < 0.5:
+            x["s", rng.randrange(20)] = rng.choice((rng.gauss(0, 1), "word", None, math.nan))
+        stream.append((x, _target(task, rng, size + (colour == "p"))))
+    return stream
+
+
 KINDS = {"dense": dense, "sparse": sparse, "emerging": emerging, "duplicates": duplicates, "unit": unit}

@@ -12,6 +12,7 @@ import pytest
 from river import compose, preprocessing, stats
 
 import river_okl
+from river_okl.series import is_date
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -52,6 +53,7 @@ def okl_takes(text, stream):
 
 def names_of(value, x):
     return {
+        "river_okl": river_okl,
         "compose": compose,
         "preprocessing": preprocessing,
         "stats": stats,
@@ -155,15 +157,48 @@ OTHERS = {
 def test_non_numbers_are_converted_or_left_out(value):
     stream = [({"a": 1.0, "b": value}, True), ({"a": 2.0, "b": value}, False)]
     _, codes = rejection(stream)
-    assert len(codes) == 1
+    assert len(codes) == (2 if is_date(value) else 1)
     follow(codes[0], value, stream)
+
+
+DATES = [value for value in OTHERS.values() if is_date(value)]
+
+
+@pytest.mark.parametrize("okl", [river_okl.OKLClassifier, river_okl.OKLRegressor])
+@pytest.mark.parametrize("value", DATES, ids=repr)
+def test_okl_says_how_to_encode_dates(okl, value):
+    stream = [({"a": 1.0, "b": value, "c": "red"}, 1.0), ({"a": 2.0, "b": value, "c": None}, 0.0)]
+    message = f"feature 'b' is {value!r}, a {type(value).__name__}: "
+    fitted = learn(okl(), [({"a": 1.0}, 1.0), ({"a": 2.0}, 0.0)])
+    for call in (lambda: fitted.learn_one(*stream[0]), lambda: fitted.predict_one(stream[0][0])):
+        with pytest.raises(TypeError, match=re.escape(message)) as error:
+            call()
+        _, (_, for_okl) = advised(error)
+    assert "OKLClassifier and OKLRegressor also take its categories" in str(error.value)
+    learn(eval(for_okl, names_of(value, {}) | {"model": okl()}), stream)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, decimal.Decimal("inf")], ids=repr)
 def test_infinity_is_left_out_or_replaced(value):
-    text, codes = rejection([({"a": 1.0, "b": value}, True)])
-    assert "largest value that can occur, or leave it out" in text and not codes
+    stream = [({"a": 1.0, "b": value, "c": "x"}, True)]
+    text, (left_out, gaps) = rejection([({"a": 1.0, "b": value}, True)])
+    assert "replace it with the largest value that can occur" in text
     learn(model(), [({"a": 1.0, "b": max(-1e6, min(float(value), 1e6))}, True), ({"a": 1.0}, False)])
+    names = names_of(value, stream[0][0]) | {"math": math}
+    assert eval(left_out, names) == {"a": 1.0, "c": "x"}
+    assert eval(gaps, names) == {"a": 1.0, "b": None, "c": "x"}
+    assert "which OKLClassifier and OKLRegressor take" in text
+    learn(river_okl.OKLClassifier(), [(eval(gaps, names), True), ({"a": 1.0, "b": 2.0, "c": "y"}, False)])
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_infinity_in_a_frame(library):
+    X, y = library.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, math.inf, -math.inf]}), [True, False, True]
+    for one in (model(), river_okl.OKLClassifier()):
+        with pytest.raises(ValueError, match=r"^feature 'b' is inf.*or with a gap") as error:
+            one.learn_many(X, y)
+    _, codes = advised(error)
+    river_okl.OKLClassifier().learn_many(eval(codes[library is pl], {"X": X, "math": math, "polars": pl}), y)
 
 
 @pytest.mark.parametrize("value", [1e51, 1e300, 10**400], ids=["1e51", "1e300", "10**400"])
@@ -190,7 +225,7 @@ COLUMNS = {
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_frames(name, library):
-    """Each library has its own piece of code, pandas first."""
+    """Each library has its own piece of code, pandas first, if they differ."""
     values = COLUMNS[name]
     if name == "categories":
         values = library.Series(["red", "blue", "red"], dtype="category" if library is pd else pl.Categorical)
@@ -198,8 +233,12 @@ def test_frames(name, library):
     with pytest.raises((TypeError, ValueError), match=r"^feature 'b' is .*kernels need") as error:
         model().learn_many(X, y)
     _, codes = advised(error)
-    assert len(codes) == 2
-    found = eval(codes[library is pl], {"X": X, "pandas": pd, "int": int, "float": float})
+    assert len(codes) == (1 if name == "spans" else 2)
+    if name == "dates":
+        eval(codes[0], names_of(None, {})).learn_many(X, y)
+        eval(codes[1], names_of(None, {}) | {"model": river_okl.OKLClassifier()}).learn_many(X, y)
+        return
+    found = eval(codes[library is pl and len(codes) == 2], {"X": X, "pandas": pd, "int": int, "float": float})
     if isinstance(found, library.Series):
         found = X.assign(b=found) if library is pd else X.with_columns(b=found)
     one = model()

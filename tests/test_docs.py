@@ -5,7 +5,7 @@ The doctests of the pages are run by pytest itself (pyproject.toml).
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import inspect
 import json
 import os
@@ -153,28 +153,52 @@ def test_an_example_runs_in_its_own_process(tmp_path):
 def hooks():
     for name in ("mkdocs", "latex2mathml"):
         pytest.importorskip(name, reason="the site's tools are not installed: pip install 'river_okl[docs]'")
-    spec = importlib.util.spec_from_file_location("hooks", HERE / "docs" / "hooks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return imported("hooks")
 
 
-def test_the_index_of_the_api_has_every_public_name_once(hooks):
-    listed = re.findall(r"^\* \[`(?:distributed\.)?(\w+)`\]\((\S+)\): (.+)$", hooks.index(), re.M)
+@pytest.fixture(scope="module")
+def generated():
+    return imported("generated")
+
+
+def imported(name):
+    """A module of docs/, as mkdocs imports its hooks: what lies beside them can be imported, too."""
+    sys.path.insert(0, str(HERE / "docs"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(HERE / "docs"))
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_what_is_generated_is_up_to_date(path, generated):
+    """A reader of the repository sees the tables that a reader of the site sees."""
+    assert generated.filled(text(path)) == text(path), "python docs/generated.py"
+    assert not re.findall(r"^<!-- \w+ -->\n+<!-- /", text(path), re.M), "an empty section"
+    assert set(re.findall(r"^<!-- (\w+) -->$", text(path), re.M)) <= {*generated.MAKERS}
+
+
+def test_what_is_generated_is_on_a_page(generated):
+    pages = "".join(text(path) for path in PAGES)
+    assert [name for name in generated.MAKERS if f"<!-- {name} -->\n" not in pages] == []
+
+
+def test_the_index_of_the_api_has_every_public_name_once(generated):
+    listed = re.findall(r"^\* \[`(?:distributed\.)?(\w+)`\]\((\S+)\): (.+)$", generated.index(), re.M)
     assert sorted(name for name, _, _ in listed) == sorted([*river_okl.api.__all__, "train"])
     for name, target, line in listed:
-        assert target == f"{name}.md" or (HERE / "docs" / "api" / target.partition("#")[0]).resolve().is_file()
+        assert (HERE / "docs" / target.partition("#")[0]).resolve().is_file()
         assert 20 < len(line) < 200, f"{name} is described in a line"
 
 
-def test_a_page_of_the_api_has_signature_parameters_and_members(hooks):
-    anchors = set(re.findall(r"\{ #(\S+) \}", hooks.interface()))
-    for name, value in hooks.public().items():
-        if not hooks.paged(name):
+def test_a_page_of_the_api_has_signature_parameters_and_members(hooks, generated):
+    anchors = set(re.findall(r'<a id="(\S+)">', generated.interface()))
+    for name, value in generated.public().items():
+        if not generated.paged(name):
             continue
         page = hooks.page(name)
         assert f"import {name}\n" in page
-        assert "## Examples" in page or name in ("distance", "load", "train")
+        assert "## Example\n" in page or name in ("distance", "load", "train")
         given = [each for each in inspect.signature(value).parameters if each not in ("args", "options")]
         assert re.findall(r"^\* \*\*(\w+)\*\* \(", page, re.M) == given, name
         assert set(re.findall(r"interface\.md#(\S+)\)", page)) <= anchors, name
@@ -251,19 +275,19 @@ def test_accuracies_in_prose_match_the_leaderboard():
     accuracies, errors = readme.section(1), readme.section(4)
     hyperplane = accuracies["Hyperplane"]
     claims = [
-        ("README.md", "on Hyperplane River's `LogisticRegression` has {}", hyperplane["LogisticRegression"]),
+        ("README.md", "on Hyperplane River's `LogisticRegression` scores {}", hyperplane["LogisticRegression"]),
         ("README.md", "`OKLClassifier` {} %.\n* Samples", hyperplane["OKL"]),
-        ("docs/which-class.md", "has\n{} %, `OKLClassifier`", hyperplane["LogisticRegression"]),
+        ("docs/which-class.md", "scores\n{} %, `OKLClassifier`", hyperplane["LogisticRegression"]),
         ("docs/which-class.md", "`OKLClassifier` {} % ([leaderboard]", hyperplane["OKL"]),
         ("docs/which-class.md", "mean accuracy {} % on 17 streams", accuracies["mean"]["OKL"]),
         ("docs/which-class.md", "{} and 88.2 % on ImageSegments", accuracies["ImageSegments"]["OKL"]),
-        ("docs/which-class.md", "one has {} %", accuracies["elec2"]["NoChange"]),
+        ("docs/which-class.md", "one scores {} %", accuracies["elec2"]["NoChange"]),
         ("docs/which-class.md", "`PAClassifier` {} %", accuracies["elec2"]["PA"]),
         ("docs/which-class.md", "except `OKLClassifier` with {}.", accuracies["elec2"]["OKL"]),
         ("docs/which-class.md", "with an error of {},", errors["TrumpApproval"]["LinearRegression"]),
-        ("docs/drift.md", "last label has {} %", accuracies["elec2"]["NoChange"]),
-        ("docs/first-model.md", "regression has {} %", accuracies["Bananas"]["LogisticRegression"]),
-        ("docs/faq.md", "regression has {} %", accuracies["Bananas"]["LogisticRegression"]),
+        ("docs/drift.md", "last label scores {} %", accuracies["elec2"]["NoChange"]),
+        ("docs/first-model.md", "regression scores {} %", accuracies["Bananas"]["LogisticRegression"]),
+        ("docs/faq.md", "regression scores {} %", accuracies["Bananas"]["LogisticRegression"]),
     ]
     for path, sentence, number in claims:
         assert sentence.format(number) in text(HERE / path), (path, sentence.format(number))

@@ -12,6 +12,7 @@ import random
 import re
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 from river import datasets, linear_model, preprocessing
@@ -340,6 +341,53 @@ def test_errors_for_non_numeric_data_name_the_feature(capsys, data, feature):
     assert complaint(capsys, "--data", data, "OKLRegressor").startswith(f"feature {feature} is ")
 
 
+def test_names_of_encoded_strings_that_only_look_alike(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,a=x,y\n1,1,0\n2,2,1\n")
+    assert read(path)[1][0] == ({"a": 1.0, "a=x": 1.0}, False)  # no strings
+    path.write_text("a,aa=x,y\nx,1,0\nx,2,1\n")
+    assert read(path)[1][0] == ({"a=x": 1.0, "aa=x": 1.0}, False)
+    path.write_text("a,a=x,y\nx,1,0\nz,2,1\n")
+    assert read(path, drop=["a"])[1][0] == ({"a=x": 1.0}, False)
+
+
+@pytest.mark.parametrize(
+    ("begin", "again"), [("a,b\n1,1\n2,0\n", "x"), ("a,b\n1,1\n2,0\n", '"x\n",'), ("", "x"), ("1 1:2\n", " 2:1")]
+)
+def test_a_row_is_bounded(capsys, tmp_path, monkeypatch, begin, again):
+    """A compressed file of 200 kB can hold a line of 200 MB."""
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress((begin + again * 100_000 + "\n").encode()))
+    monkeypatch.setattr(files, "LONGEST", 10_000)
+    tracemalloc.start()
+    try:
+        said = complaint(capsys, "--data", str(path), "RBPClassifier")
+        assert tracemalloc.get_traced_memory()[1] < 5e6  # modules are imported
+    finally:
+        tracemalloc.stop()
+    assert re.match(rf"{re.escape(str(path))}, line \d+: more than 10,000 characters in one row", said)
+
+
+def test_columns_are_not_compared_with_all_others(monkeypatch):
+    """20,000 took seconds."""
+    compared = []
+
+    class Name(str):
+        __hash__ = str.__hash__
+
+        def strip(self):
+            return self
+
+        def __eq__(self, other):
+            compared.append(other)
+            return str(self) == str(other)
+
+    names = [Name(f"x{i}") for i in range(300)]
+    monkeypatch.setattr(files, "_parsed", lambda lines, separator: [names, ["1"] * 300])
+    table = files._find_columns(files.Source("a.csv"), [], None, set())
+    assert table.header == names and len(compared) < 5 * 300
+
+
 def test_csv_target_by_name_and_inferred_task(tmp_path):
     path = tmp_path / "a.csv"
     rows = "".join(f"{i},{i % 2},{i % 3},{i / 7}\n" for i in range(30))
@@ -654,6 +702,16 @@ def test_usage_errors_are_one_line(capsys, args, expected):
         (f"a,b\n1,2\n{'x' * 140000},1\n", [], "line 3: the field in column 'a' has more than 131,072 characters"),
         (f'a,b\n1,"2\n{"x,y" * 70000}\n', [], "line 2: the field in column 'b' has more than 131,072 characters; a q"),
         (f"{'x' * 140000},b\n1,2\n", [], "line 1: the field in column 1 has more"),
+        ("a,a=x,y\nx,1,0\nz,2,1\n", [], "strings in column 'a' become features such as 'a=x', which is a column, too"),
+        (
+            "a,a=b,y\nb=c,c,0\nz,k,1\n",
+            [],
+            "strings in column 'a' become features such as 'a=b', which is a column, too",
+        ),
+        ('a,b\n1,1\n"2,0\n3,1\n', [], "lines 3 to 4: 1 fields, but the header has 2; a quotation mark may be unclosed"),
+        ("a,b\n1,1\n2\0,0\n", [], "line 3: a NUL character: save the file as text in UTF-8"),
+        ("1 1:2\n0 1:\0\n", [], "line 2: a NUL character"),
+        (f"a,b\n1,1\n{'9' * 500},0\n", [], "999... in column 'a' is not finite"),
         ("-1\n1 1:2\n0 1:x\n", [], "line 3: '1:x' is not a feature, a colon and a number"),
         ("a,b\n1,2\n2,2\n", [], "the target 'b' is 2 in every row"),
         ("a,b\n", [], "has a header and no rows"),

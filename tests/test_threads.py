@@ -9,6 +9,7 @@ import contextlib
 import copy
 import inspect
 import multiprocessing
+import os
 import signal
 import sys
 import threading
@@ -17,12 +18,13 @@ import types
 
 import pandas as pd
 import pytest
-from river import base, preprocessing
+from river import optim, preprocessing
 
 import river_okl
 from river_okl import kernels
 from river_okl._core.lock import Lock
 from river_okl.checkpoint import dumps
+from river_okl.model import KernelEstimator
 from tests import streams
 from tests.discovery import CLASSES, decision, small, snapshot, task
 
@@ -151,7 +153,7 @@ FRAME = pd.DataFrame([{"x0": 0.3, "x1": -0.2}, {"x0": -1.0, "x1": 0.5}])
 EVERY_CLASS = {
     name: cls
     for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Estimator)
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, KernelEstimator)
 }
 
 # Arguments for each public name of a model; results are compared by repr or bytes.
@@ -166,6 +168,7 @@ QUESTIONS = {
     "mutate": lambda model: model.mutate({}),
     "n_support_vectors": lambda model: model.n_support_vectors,
     "norm": lambda model: model.norm,
+    "predict_interval_many": lambda model: repr(model.predict_interval_many(FRAME).to_dict("list")),
     "predict_interval_one": lambda model: repr(model.predict_interval_one(X)),
     "predict_many": lambda model: repr(model.predict_many(FRAME).tolist()),
     "predict_one": lambda model: repr(model.predict_one(X)),
@@ -221,13 +224,13 @@ def test_readers_see_consistent_states(cls, restless):
     stream = streams.emerging(task(cls), 40)
     if getattr(small(cls), "_multiclass", False):
         stream = [(x, t % 7 if t < 30 else y) for t, (x, y) in enumerate(stream)]
-    alone, between = small(cls), []
+    alone, between = small(cls, pending=0), []  # opinions that wait for labels are part of a checkpoint
     asked = questions(cls)
     between.append({name: ask(alone) for name, ask in asked.items()})
     for x, y in stream:
         learn(alone, x, y)
         between.append({name: ask(alone) for name, ask in asked.items()})
-    model, done = small(cls), threading.Event()
+    model, done = small(cls, pending=0), threading.Event()
 
     def work(i):
         if i == 0:
@@ -354,3 +357,243 @@ def test_a_signal_interrupts_a_waiting_thread():
         thread.join()
     with lock:
         pass
+
+
+# Forks ----------------------------------------------------------------------------------------------------------------
+
+FREE, GONE, FAILED = 0, 3, 4
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+ignore_warning = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+def exit_with(work):
+    """End this process with what work() comes to: it ends, a thread of the parent was using the model, or it fails."""
+    code = FAILED
+    try:
+        work()
+        code = FREE
+    except RuntimeError as error:
+        code = GONE if "forked while another thread" in str(error) else FAILED
+    finally:
+        os._exit(code)
+
+
+def fate_of(child):
+    """The exit code of a process; one that waits for ever is killed."""
+    deadline = time.monotonic() + 60.0
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    raise AssertionError("the child waits for ever")
+
+
+def forked(work):
+    """``exit_with`` of a child."""
+    child = os.fork()
+    if child == 0:
+        exit_with(work)
+    return fate_of(child)
+
+
+def use(lock, n=200):
+    for _ in range(n):
+        with lock:
+            pass
+
+
+@contextlib.contextmanager
+def beside(*works):
+    """Threads that work until the end of the block; each calls work(stop) with an event."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=work, args=(stop,)) for work in works]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+@contextlib.contextmanager
+def held(lock):
+    """Another thread holds the lock, and a third waits for it."""
+    holds = threading.Event()
+
+    def hold(stop):
+        with lock:
+            holds.set()
+            stop.wait()
+
+    def wait(stop):
+        holds.wait()
+        use(lock, 1)
+
+    with beside(hold, wait):
+        holds.wait()
+        time.sleep(0.01)  # for the third to wait; otherwise the test is a weaker one
+        yield
+
+
+@forks
+@ignore_warning
+def test_a_lock_that_was_held_raises_in_a_child():
+    """Always, in every thread, and in its children, whoever waited for it."""
+
+    def rejected(lock):
+        for _ in range(3):
+            with pytest.raises(RuntimeError, match="load it from a checkpoint"):
+                use(lock)
+            lock.release()  # of no effect
+
+    def in_child(lock):
+        rejected(lock)
+        for error in in_threads(8, lambda i: rejected(lock)):  # one may have the number of the thread that is gone
+            assert error is None
+        assert forked(lambda: rejected(lock)) == FREE
+        assert forked(lambda: use(lock)) == GONE
+
+    lock = Lock()
+    with held(lock):
+        assert forked(lambda: in_child(lock)) == FREE
+    use(lock)
+
+
+@forks
+@ignore_warning
+def test_the_thread_that_forks_keeps_its_lock():
+    lock = Lock()
+
+    def in_child():
+        waits = threading.Event()
+        thread = threading.Thread(target=lambda: (waits.set(), use(lock)))
+        thread.start()
+        waits.wait()
+        lock.release()
+        use(lock)
+        thread.join()
+
+    with lock, beside(lambda stop: use(lock, 1), lambda stop: use(lock, 1)):
+        for _ in range(5):
+            assert forked(in_child) == FREE
+        lock.release()  # the others are waiting for it
+    use(lock)
+
+
+@forks
+@ignore_warning
+def test_no_child_waits_for_threads_of_its_parent(restless):
+    """A fork at any moment of an acquisition, of a release, of a wait."""
+    lock = Lock()
+
+    def work(stop):
+        while not stop.is_set():
+            with lock:
+                sum(range(100))
+
+    def in_child():
+        use(lock)
+        for error in in_threads(3, lambda i: use(lock)):
+            if error is not None:
+                raise error
+
+    with beside(work, work, work):
+        fates = [forked(in_child) for _ in range(60)]
+    assert {*fates} <= {FREE, GONE}
+
+
+@forks
+@ignore_warning
+def test_a_signal_handler_may_fork_while_its_thread_waits():
+    """Whoever holds the lock is gone in the child."""
+    lock, parent, children = Lock(), os.getpid(), []
+
+    def fork(*_):
+        children.append(os.fork())
+
+    def hold(stop):
+        with lock:
+            holds.set()
+            while not children:
+                time.sleep(1e-3)
+
+    holds = threading.Event()
+    before = signal.signal(signal.SIGALRM, fork)
+    try:
+        with beside(hold):
+            holds.wait()
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            try:
+                use(lock, 1)
+            except RuntimeError:
+                if os.getpid() == parent:
+                    raise
+                os._exit(GONE)
+            if os.getpid() != parent:
+                os._exit(FREE)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert fate_of(children[0]) == GONE
+    use(lock)
+
+
+@forks
+@ignore_warning
+@pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor", "BOGDClassifier", "SOGPRegressor", "FOGDClassifier"])
+def test_a_child_has_a_model_between_two_samples_or_an_error(name, restless):
+    """Forks beside a thread that learns and one that predicts."""
+    cls = getattr(river_okl, name)
+    model, stream = small(cls), streams.emerging(task(cls), 60)
+    model.learn_stream(stream[:20])
+
+    def learn_all(stop):
+        while not stop.is_set():
+            model.learn_stream(stream)
+
+    def predict_all(stop):
+        while not stop.is_set():
+            for x, _ in stream:
+                model.predict_one(x)
+
+    def in_child():
+        model.predict_one(stream[0][0])
+        for f in vars(model).values():
+            if hasattr(f, "_check"):
+                f._check()
+        model.learn_stream(stream)
+        assert dumps(model)
+
+    with beside(learn_all, predict_all):
+        fates = [forked(in_child) for _ in range(12)]
+    assert {*fates} <= {FREE, GONE}
+    assert forked(in_child) == FREE
+
+
+@forks
+@ignore_warning
+def test_a_loss_may_fork():
+    """The step goes on in both processes."""
+    children, parent = [], os.getpid()
+
+    class Forking(optim.losses.Squared):
+        def gradient(self, y_true, y_pred):
+            if len(children) == 0 and os.getpid() == parent:
+                children.append(os.fork())
+            return super().gradient(y_true, y_pred)
+
+    model = river_okl.BOGDRegressor(loss=Forking(), budget=8)
+    stream = streams.dense("regression", 30)
+    try:
+        model.learn_stream(stream)
+    except BaseException:
+        if os.getpid() != parent:
+            os._exit(FAILED)
+        raise
+    if os.getpid() != parent:
+        exit_with(lambda: model.learn_stream(stream))
+    assert fate_of(children[0]) == FREE

@@ -9,9 +9,13 @@ cdef class Lock:
     cdef bint woken, reserved
     cdef bint compiled              # the owner is compiled code, which always releases it
     cdef long generation            # value of ``forks`` when it was acquired
+    cdef long forks                 # value of ``forks`` for which the gate and those who wait are right
     cdef PyThread_type_lock gate
 
     cpdef int acquire(self) except -1
     cpdef int release(self) except -1
+    cdef int make_gate(self) except -1
     cdef int wait(self, unsigned long me) except -1
+    cdef bint take(self, unsigned long me) noexcept
+    cdef int settle_forks(self) except -1
     cdef void wake(self) noexcept

@@ -9,6 +9,11 @@ several times as much, and steps of a model take microseconds.  It differs from 
   ``TURNS`` such calls it must queue; handing over at each call would cost a context switch per sample.
 - ``release`` does nothing in a thread that does not hold it.  So ``try: lock.acquire() ... finally: lock.release()`` is
   safe against a signal between any two bytecodes, unlike ``acquire`` before ``try``, at half the cost of ``with``.
+
+A forked process has one thread, the one that called ``fork``.  What others were doing with a lock is in its copy
+nevertheless: they wait, or hold it, for ever.  The first slow call after a fork forgets those that waited; if one held
+the lock, the model may be in the middle of a step, and every call raises.  The thread that forked may hold it: a user's
+loss may fork, and the step goes on in both processes.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -26,18 +31,26 @@ cdef extern from "pythread.h":
 cdef enum:
     TURNS = 32
 
+cdef unsigned long GONE = <unsigned long> -1    # PYTHREAD_INVALID_THREAD_ID: the owner is a thread of the parent
+
 OUTSIDE = ("learn_stream", "learn_many", "_learn_rows")  # methods that acquire the lock for each sample
 
-cdef long forks = 0     # number of forks between the first process and this one
+cdef long forks = 0                 # number of forks between the first process and this one
+cdef unsigned long survivor = 0     # the thread that called the last of them
+process = os.getpid()
 
 
-def _forked():
-    global forks
-    forks += 1
+def _notice_fork():
+    """Count a fork, if this process is a new one."""
+    global forks, survivor, process
+    if process != os.getpid():
+        process = os.getpid()
+        survivor = PyThread_get_thread_ident()
+        forks += 1
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_notice_fork)
 
 
 def _is_inside(lock, frame):
@@ -57,14 +70,20 @@ cdef class Lock:
     """A lock that knows its thread; see the head of this file."""
 
     def __cinit__(self):
-        self.gate = PyThread_allocate_lock()
-        if self.gate == NULL:
-            raise MemoryError()
-        PyThread_acquire_lock(self.gate, 1)
+        self.make_gate()
 
     def __dealloc__(self):
         if self.gate != NULL:
             PyThread_free_lock(self.gate)
+
+    cdef int make_gate(self) except -1:
+        """A closed gate, for threads of this process."""
+        cdef PyThread_type_lock gate = PyThread_allocate_lock()
+        if gate == NULL:
+            raise MemoryError()
+        PyThread_acquire_lock(gate, 1)
+        self.gate, self.forks = gate, forks
+        return 0
 
     cpdef int acquire(self) except -1:
         """Acquire the lock for the calling thread."""
@@ -84,7 +103,7 @@ cdef class Lock:
             return 0
         self.owner = 0
         self.compiled = False
-        if self.waiting:
+        if self.waiting and self.forks == forks:
             if not self.woken:
                 self.barged = 0
                 self.wake()
@@ -96,6 +115,8 @@ cdef class Lock:
 
     cdef int wait(self, unsigned long me) except -1:
         cdef int status
+        cdef long before
+        self.settle_forks()
         if self.owner == me:
             if not self.compiled and not _is_inside(self, sys._getframe()):
                 self.rejected = 0  # an exception was injected where ``release`` would have been called
@@ -105,28 +126,52 @@ cdef class Lock:
                 "this model is in the middle of a call of this thread: a feature name's __hash__ or __eq__, a loss or "
                 "a signal handler may not call it"
             )
-        if self.owner and self.generation != forks:
-            raise RuntimeError(
-                "this process was forked while another thread was using the model: load it from a checkpoint"
-            )
+        if self.take(me):
+            return 0
         self.waiting += 1
+        before = self.forks
         try:
             while True:
                 with nogil:
                     status = PyThread_acquire_lock_timed(self.gate, -1, 1)
                 if status == PY_LOCK_INTR:
                     PyErr_CheckSignals()
+                    _notice_fork()
+                    if before != forks:  # a signal handler has forked: nobody will open the gate of the parent
+                        return self.wait(me)
                     continue
                 self.woken = False
                 if self.owner == 0:
                     self.reserved = False
-                    self.owner = me
-                    self.generation = forks
+                    self.take(me)
                     return 0
         finally:
-            self.waiting -= 1
-            if self.owner != me and self.waiting == 0:  # interrupted, and no thread is waiting
-                self.reserved = False
+            if before == self.forks:
+                self.waiting -= 1
+                if self.owner != me and self.waiting == 0:  # interrupted, and no thread is waiting
+                    self.reserved = False
+
+    cdef bint take(self, unsigned long me) noexcept:
+        """Acquire the lock if it is free."""
+        if self.owner or self.reserved:
+            return False
+        self.owner = me
+        self.generation = forks
+        return True
+
+    cdef int settle_forks(self) except -1:
+        """Forget the threads of the parent; raise if one of them held the lock."""
+        _notice_fork()
+        if self.forks != forks:
+            self.make_gate()  # the old one is not freed, which a thread may have been changing
+            self.waiting, self.barged, self.woken, self.reserved = 0, 0, False, False
+            if self.owner and self.generation != forks and self.owner != survivor:
+                self.owner = GONE
+        if self.owner == GONE:
+            raise RuntimeError(
+                "this process was forked while another thread was using the model: load it from a checkpoint"
+            )
+        return 0
 
     cdef void wake(self) noexcept:
         """Wake one waiting thread."""

@@ -3,7 +3,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.memory cimport Owner
-from river_okl._core.sample cimport Sample
+from river_okl._core.sample cimport Frame, Sample
+from river_okl._core.store.table cimport Axis
 from river_okl._core.words cimport Words
 
 cdef enum:
@@ -13,13 +14,15 @@ cdef enum:
 
 
 cdef struct Feature:
-    PyObject *key               # borrowed from the vocabulary; NULL: the slot is free
+    PyObject *key               # owned; NULL: the slot is free
     Py_ssize_t count            # points that have it
     void *dense                 # Z[j, :], of doubles or floats, or NULL for a posting list:
     int32_t *owners             # the points that have it, unordered
     double *amounts             # and their values
     Py_ssize_t allocated
     Py_ssize_t rank             # position in the list of dense features, for its removal
+    bint emptied                # it is listed among the features that no point has
+    Py_ssize_t turn             # of the last sample that was checked to have it once
 
 
 cdef struct Owned:
@@ -43,6 +46,7 @@ cdef class Points(Owner):
     cdef Owned *owned               # [capacity]
 
     cdef dict vocabulary            # feature name -> slot
+    cdef bint strings               # all names in it are strings: looking up a string runs no Python code
     cdef Words words                # None: samples have numbers only
     cdef Feature *features
     cdef Py_ssize_t n_features      # slots in use: the size of the vocabulary
@@ -57,17 +61,29 @@ cdef class Points(Owner):
     cdef void **ready               # rows for features that may become dense
     cdef Py_ssize_t n_ready, ready_allocated
     cdef Owned spare                # for its posting lists
+    cdef Owned converted            # features that become dense with it, if they are many
+    cdef Owned spots                # [n_slots] where a point's posting lists stand, while those are taken out
+    cdef Py_ssize_t turn            # number of samples that were checked
+    cdef bint deferred              # ``converted`` is in use
     cdef bint postponed             # a row stayed dense because there was no memory for its posting list
     cdef Py_ssize_t version         # number of changes of the vocabulary
 
     # Samples
     cdef int encode(self, object sample, Sample *x) except -1
+    cdef int start(self, Sample *x, Py_ssize_t size) except -1
+    cdef int encode_row(self, Frame frame, Sample *x) except -1
+    cdef bint encode_numbers(self, dict sample, Sample *x) except -1
+    cdef int encode_items(self, tuple items, Sample *x) except -1
+    cdef int encode_given(self, const Sample *given, Sample *x) except -1
     cdef int check_name(self, object name) except -1
     cdef Py_ssize_t encode_word(self, object name, object word, Py_ssize_t i, Sample *x) except -1
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1
+    cdef int check_distinct(self, const Sample *x) except -1
+    cdef int32_t slot_of(self, object key) except -2
     cdef int refresh_slots(self, Sample *x) except -1
     cdef void date_slots(self, Sample *x) noexcept
     # Reading
+    cdef Axis axis(self)
     cdef Py_ssize_t padded(self) noexcept nogil
     cdef int check_position(self, Py_ssize_t i) except -1
     cdef int copy_point(self, Py_ssize_t p, Sample *x) except -1
@@ -91,6 +107,7 @@ cdef class Points(Owner):
     cdef void take_back_slots(self, Py_ssize_t n) noexcept
     cdef int reserve_posts(self, Owned *own, Py_ssize_t size) except -1
     cdef void make_dense(self, int32_t slot, void *row) noexcept
+    cdef void take_out_converted(self) noexcept
     cdef bint make_sparse(self, int32_t slot) noexcept
     cdef void leave_dense(self, int32_t slot) noexcept
     cdef int drop_feature(self, int32_t slot) except -1

@@ -24,10 +24,12 @@ likewise in the same step.
 """
 
 cimport cython
+from cpython.bool cimport PyBool_Check
 from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF
 from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -39,7 +41,8 @@ import numpy as np
 
 from river_okl._core.memory cimport Owner, aligned_resize, array_of, fill, okl_free
 from river_okl._core.sample cimport (
-    LARGEST, Frame, Sample, free_sample, is_word, missing, number, reserve_sample, same_name
+    LARGEST, Frame, Given, Sample, free_sample, is_long, is_word, items_of, missing, number, reserve_sample, same_name,
+    set_key, stored
 )
 
 from river_okl._core.invariants import assert_close
@@ -47,7 +50,17 @@ from river_okl._core.sample import plain, shown
 from river_okl._core.states import check_points
 
 cdef extern from "Python.h":
-    PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
+    PyObject *PyTuple_GET_ITEM(object items, Py_ssize_t i)  # borrowed
+    long long PyLong_AsLongLongAndOverflow(object whole, int *overflow)
+    str PyUnicode_FromObject(object text)  # not a subclass
+    bint is_string "PyUnicode_CheckExact"(PyObject *thing)
+    void Py_CLEAR(PyObject *thing)
+    bint Py_IS_TYPE(object thing, type kind)
+
+cdef enum:
+    MANY = 16       # features that become dense at once, from which on they are taken out of posting lists together
+
+cdef type FLOAT64 = np.float64  # a float with methods of NumPy's: its number is read like that of any float
 
 
 @cython.final
@@ -66,6 +79,7 @@ cdef class Points(Owner):
         self.vocabulary = {}
         self.free_slots = []
         self.limit = MOST_POINTS
+        self.strings = True
 
     def __init__(self, most=None, *, bint single=False):
         if most is not None and not 1 <= most <= MOST_POINTS:
@@ -80,14 +94,18 @@ cdef class Points(Owner):
         for i in range(self.capacity):
             okl_free(self.owned[i].slots)
         for j in range(self.n_slots):
+            Py_CLEAR(self.features[j].key)
             okl_free(self.features[j].dense)
             okl_free(self.features[j].owners)
             okl_free(self.features[j].amounts)
         self.free_ready()
         okl_free(self.spare.slots)
+        okl_free(self.converted.slots)
+        okl_free(self.spots.slots)
 
     def __sizeof__(self):
-        cdef Py_ssize_t i, j, total = Owner.__sizeof__(self) + self.spare.allocated * 4
+        cdef Py_ssize_t i, j, total = Owner.__sizeof__(self)
+        total += (self.spare.allocated + self.converted.allocated + self.spots.allocated) * 4
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
         for j in range(self.n_slots):
@@ -101,23 +119,38 @@ cdef class Points(Owner):
     # Encoding ---------------------------------------------------------------------------------------------------------
 
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
-        """Item i of x has this key, which is another object than that of two samples ago."""
-        if same_name(x.keys[i], <PyObject *> key):
-            return 0
-        slot = self.vocabulary.get(key)
-        Py_INCREF(key)
-        Py_XDECREF(x.keys[i])
-        x.keys[i] = <PyObject *> key
-        x.slots[i] = -1 if slot is None else slot
+        """Item i of x has this key, which is another than that of two samples ago."""
+        x.slots[i] = self.slot_of(key)
+        set_key(x, i, <PyObject *> key)
         return 0
+
+    cdef int check_distinct(self, const Sample *x) except -1:
+        """No two items of x are the same feature, which names with an inconstant __eq__ might be."""
+        cdef Py_ssize_t i
+        self.turn += 1
+        for i in range(x.size):
+            if x.slots[i] >= 0:
+                if self.features[x.slots[i]].turn == self.turn:
+                    raise RuntimeError(f"feature {shown(<object> x.keys[i])} equals another one of the same sample")
+                self.features[x.slots[i]].turn = self.turn
+        return 0
+
+    cdef int32_t slot_of(self, object key) except -2:
+        """The slot of a feature, or -1."""
+        cdef int32_t slot
+        found = self.vocabulary.get(key)
+        if found is None:
+            return -1
+        slot = found
+        # the entry of a name whose hash had changed, so that it was not deleted, counts for nothing
+        return slot if slot < self.n_slots and self.features[slot].key != NULL else -1
 
     cdef int refresh_slots(self, Sample *x) except -1:
         """The vocabulary has changed since x was encoded."""
         cdef Py_ssize_t i
         if x.version != self.version:
             for i in range(x.size):
-                slot = self.vocabulary.get(<object> x.keys[i])
-                x.slots[i] = -1 if slot is None else slot
+                x.slots[i] = self.slot_of(<object> x.keys[i])
             self.date_slots(x)
         return 0
 
@@ -125,8 +158,7 @@ cdef class Points(Owner):
         """The slots of x are of today's vocabulary; those guessed for a longer sample may not be."""
         cdef Py_ssize_t i
         for i in range(x.size, x.allocated):
-            Py_XDECREF(x.keys[i])
-            x.keys[i] = NULL
+            set_key(x, i, NULL)
         x.version = self.version
 
     cdef int check_name(self, object name) except -1:
@@ -140,7 +172,8 @@ cdef class Points(Owner):
         a feature, and NaN if numbers are known by this name (scaler.pyx)."""
         self.check_name(name)
         if self.words.knows(name):
-            self.look_up(x, i, name)
+            if not same_name(x.keys[i], <PyObject *> name):
+                self.look_up(x, i, name)
             x.numbers[i] = NAN
             i += 1
         key = self.words.find(name, word)
@@ -152,68 +185,139 @@ cdef class Points(Owner):
         return i
 
     cdef int encode(self, object sample, Sample *x) except -1:
-        """x is the items of a dict, or of a Frame's current row, with today's slots; if this raises, x is of no use.
+        """x is the items of a dict, of a Frame's current row or of a Given, with today's slots; if this raises, x is
+        of no use.
 
         x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots
-        are right.
+        are right.  A dict is read at one moment: a value's ``__float__``, a name's ``__hash__`` or another thread may
+        change it whenever Python code runs.
         """
-        cdef PyObject *key
-        cdef PyObject *value
-        cdef Py_ssize_t position = 0, i = 0, left = 0, size
-        cdef double v, square = 0.0
-        cdef Frame frame
-        cdef const double *numbers
         if self.words is not None:
             self.words.begin()
         if isinstance(sample, Frame):
-            frame = <Frame> sample
-            size = len(frame.names)
-            reserve_sample(x, size)
-            self.refresh_slots(x)
-            x.size = 0
-            numbers = &frame.matrix[frame.row, 0] if size else NULL
-            for i in range(size):
-                v = numbers[i]
-                if x.keys[i] != PyList_GET_ITEM(frame.names, i):
-                    self.check_name(frame.names[i])
-                    self.look_up(x, i, frame.names[i])
-                x.numbers[i] = v
-                square += v * v
-            i = size
-        elif isinstance(sample, dict):
-            size = len(<dict> sample)
-            reserve_sample(x, size if self.words is None else 2 * size)
-            self.refresh_slots(x)
-            x.size = 0
-            while left < size and PyDict_Next(<dict> sample, &position, &key, &value):
-                left += 1
-                if PyFloat_CheckExact(<object> value) and fabs(PyFloat_AS_DOUBLE(<object> value)) <= LARGEST:
-                    v = PyFloat_AS_DOUBLE(<object> value)
-                elif self.words is not None and isinstance(<object> value, str):
-                    i = self.encode_word(<object> key, str(<object> value), i, x)
-                    continue
-                elif self.words is not None and missing(<object> value):
-                    i = self.encode_word(<object> key, None, i, x)
-                    continue
-                else:
-                    v = number(<object> key, <object> value)
-                if x.keys[i] != key:
-                    self.check_name(<object> key)
-                    self.look_up(x, i, <object> key)
-                x.numbers[i] = v
-                square += v * v
-                i += 1
-        else:
-            hint = "; give dict(x)" if hasattr(sample, "keys") else ""
-            if hasattr(sample, "columns"):
-                hint = "; methods named ..._many take frames"
-            kind = type(sample).__name__
-            raise TypeError(f"a sample is a dict of features, not {shown(sample)} of type {kind}{hint}")
+            return self.encode_row(<Frame> sample, x)
+        if isinstance(sample, dict):
+            if not self.encode_numbers(<dict> sample, x):
+                self.encode_items(items_of(<dict> sample), x)
+            return 0
+        if isinstance(sample, Given):
+            return self.encode_given((<Given> sample).x, x)
+        hint = "; give dict(x)" if hasattr(sample, "keys") else ""
+        if hasattr(sample, "columns"):
+            hint = "; methods named ..._many take frames"
+        kind = type(sample).__name__
+        raise TypeError(f"a sample is a dict of features, not {shown(sample)} of type {kind}{hint}")
+
+    cdef int start(self, Sample *x, Py_ssize_t size) except -1:
+        """x becomes an empty sample with room for this many items."""
+        self.refresh_slots(x)
+        x.size = 0
+        x.square = 0.0
+        return reserve_sample(x, size)
+
+    cdef int encode_row(self, Frame frame, Sample *x) except -1:
+        cdef Py_ssize_t i, size = len(frame.names)
+        cdef const double *numbers = &frame.matrix[frame.row, 0] if size else NULL
+        cdef double square = 0.0
+        self.start(x, size)
+        for i in range(size):
+            if not same_name(x.keys[i], PyTuple_GET_ITEM(frame.names, i)):
+                self.check_name(frame.names[i])
+                self.look_up(x, i, frame.names[i])
+            x.numbers[i] = numbers[i]
+            square += numbers[i] * numbers[i]
+        x.size = size
+        x.square = square
+        return 0
+
+    cdef bint encode_numbers(self, dict sample, Sample *x) except -1:
+        """The usual dict, of numbers under known names or strings.  Returns False as soon as an item may run Python
+        code: until then none has, so that names and values are borrowed from the dict."""
+        cdef PyObject *key
+        cdef PyObject *value
+        cdef Py_ssize_t position = 0, i = 0, size
+        cdef int too_large
+        cdef double v, square = 0.0
+        self.start(x, len(sample))
+        size = len(sample)  # as it is after that
+        if size > x.allocated:
+            return False
+        while i < size and PyDict_Next(sample, &position, &key, &value):
+            if PyFloat_CheckExact(<object> value) or Py_IS_TYPE(<object> value, FLOAT64):
+                v = PyFloat_AS_DOUBLE(<object> value)
+                if not fabs(v) <= LARGEST:
+                    return False
+            elif PyLong_CheckExact(<object> value) or PyBool_Check(<object> value):
+                v = <double> PyLong_AsLongLongAndOverflow(<object> value, &too_large)
+                if too_large:
+                    return False
+            else:
+                return False
+            if not same_name(x.keys[i], key):
+                if not (self.strings and is_string(key) and (x.keys[i] == NULL or is_string(x.keys[i]))):
+                    return False
+                if is_long(<object> key):
+                    return False
+                self.look_up(x, i, <object> key)
+            x.numbers[i] = v
+            square += v * v
+            i += 1
+        x.size = i
+        x.square = square
+        return True
+
+    cdef int encode_items(self, tuple items, Sample *x) except -1:
+        """Any names and values, which the tuple owns."""
+        cdef PyObject *name
+        cdef PyObject *value
+        cdef Py_ssize_t i = 0, j, size = len(items) // 2
+        cdef double v, square = 0.0
+        self.start(x, size if self.words is None else 2 * size)
+        for j in range(size):
+            name = PyTuple_GET_ITEM(items, 2 * j)
+            value = PyTuple_GET_ITEM(items, 2 * j + 1)
+            if not same_name(x.keys[i], name) and is_long(<object> name):
+                short = stored(<object> name)
+                name = <PyObject *> short
+            if PyFloat_CheckExact(<object> value) and fabs(PyFloat_AS_DOUBLE(<object> value)) <= LARGEST:
+                v = PyFloat_AS_DOUBLE(<object> value)
+            elif self.words is not None and isinstance(<object> value, str):
+                i = self.encode_word(<object> name, stored(PyUnicode_FromObject(str(<object> value))), i, x)
+                continue
+            elif self.words is not None and missing(<object> value):
+                i = self.encode_word(<object> name, None, i, x)
+                continue
+            else:
+                v = number(<object> name, <object> value)
+            if not same_name(x.keys[i], name):
+                self.check_name(<object> name)
+                self.look_up(x, i, <object> name)
+            x.numbers[i] = v
+            square += v * v
+            i += 1
         x.size = i
         x.square = square
         return 0
 
+    cdef int encode_given(self, const Sample *given, Sample *x) except -1:
+        """A sample that other points have encoded."""
+        cdef Py_ssize_t i
+        self.start(x, given.size)
+        for i in range(given.size):
+            if not same_name(x.keys[i], given.keys[i]):
+                self.look_up(x, i, <object> given.keys[i])
+            x.numbers[i] = given.numbers[i]
+        x.size = given.size
+        x.square = given.square
+        return 0
+
     # Reading ----------------------------------------------------------------------------------------------------------
+
+    cdef Axis axis(self):
+        """The points, for a table's arrays."""
+        cdef Axis axis = Axis("point")
+        axis.watch(self, &self.n, &self.capacity)
+        return axis
 
     cdef Py_ssize_t padded(self) noexcept nogil:
         """n, up to whole vectors."""
@@ -245,10 +349,7 @@ cdef class Points(Owner):
         return 0
 
     cdef void append_item(self, Sample *x, int32_t slot, double value) noexcept:
-        cdef PyObject *key = self.features[slot].key
-        Py_INCREF(<object> key)
-        Py_XDECREF(x.keys[x.size])
-        x.keys[x.size] = key
+        set_key(x, x.size, self.features[slot].key)
         x.slots[x.size] = slot
         x.numbers[x.size] = value
         x.size += 1
@@ -310,7 +411,9 @@ cdef class Points(Owner):
         """
         cdef Py_ssize_t before = self.n_emptied
         self.prepare(x, x.numbers)
-        self.n_emptied = before  # new features are about to have a point
+        while self.n_emptied > before:  # new features are about to have a point
+            self.n_emptied -= 1
+            self.features[self.emptied[self.n_emptied]].emptied = False
         self.write(x, x.numbers, x.square)
         return 0
 
@@ -327,6 +430,7 @@ cdef class Points(Owner):
         if self.n == self.capacity:
             self.grow(self.next_capacity())
         self.refresh_slots(x)
+        self.check_distinct(x)
         slots = self.n_slots
         try:
             for i in range(x.size):
@@ -334,7 +438,6 @@ cdef class Points(Owner):
                     continue
                 if x.slots[i] < 0:
                     x.slots[i] = self.new_slot(<object> x.keys[i])
-                    self.date_slots(x)
                 feature = &self.features[x.slots[i]]
                 if feature.dense != NULL:
                     posts += (feature.count - 3) * (2 * SPARSE_BELOW) < self.capacity
@@ -346,8 +449,13 @@ cdef class Points(Owner):
                     feature.owners = <int32_t *> aligned_resize(feature.owners, feature.count, size, 4)
                     feature.amounts = <double *> aligned_resize(feature.amounts, feature.count, size, 8)
                     feature.allocated = size
+            if x.version != self.version:
+                self.date_slots(x)
             self.reserve_ready(rows)
             self.reserve_posts(&self.spare, posts)
+            self.reserve_posts(&self.converted, rows if rows > MANY else 0)
+            self.reserve_posts(&self.spots, self.n_slots if rows > MANY else 0)
+            self.deferred = rows > MANY
         except BaseException:
             try:
                 self.forget_emptied(before)
@@ -370,6 +478,7 @@ cdef class Points(Owner):
 
     cdef void take_back_slots(self, Py_ssize_t n) noexcept:
         """Slots beyond so many, which are free, are none any more."""
+        cdef Py_ssize_t i, kept = 0
         cdef Feature *feature
         while self.n_slots > n and self.features[self.n_slots - 1].key == NULL:
             feature = &self.features[self.n_slots - 1]
@@ -377,7 +486,12 @@ cdef class Points(Owner):
             okl_free(feature.amounts)
             feature.owners, feature.amounts, feature.allocated = NULL, NULL, 0
             self.n_slots -= 1
-            self.free_slots.remove(self.n_slots)
+        for i in range(len(self.free_slots)):  # in place: this may not raise
+            if self.free_slots[i] < self.n_slots:
+                self.free_slots[kept] = self.free_slots[i]
+                kept += 1
+        while len(self.free_slots) > kept:
+            self.free_slots.pop()
 
     cdef void free_ready(self) noexcept:
         while self.n_ready:
@@ -394,7 +508,7 @@ cdef class Points(Owner):
             other = own[0]
             own[0] = self.spare
             self.spare = other
-        self.spare.size = own.size = 0
+        self.spare.size = self.converted.size = own.size = 0
         self.sparse_square[n] = 0.0
         for i in range(x.size):
             if values[i] == 0.0:
@@ -417,6 +531,7 @@ cdef class Points(Owner):
             own.slots[own.size] = x.slots[i]
             own.size += 1
         self.free_ready()
+        self.take_out_converted()
         self.square[n] = square
         self.birth[n] = self.born
         self.settle_sparse_squares()
@@ -449,7 +564,10 @@ cdef class Points(Owner):
         return 0
 
     cdef int occupy(self, int32_t slot, object key) except -1:
-        self.vocabulary[key] = slot
+        if self.vocabulary.setdefault(key, slot) != slot:
+            raise RuntimeError(f"feature {shown(key)} equals another one that it did not equal before")
+        self.strings = self.strings and type(key) is str
+        Py_INCREF(key)
         self.features[slot].key = <PyObject *> key
         self.features[slot].count = 0
         self.n_features += 1
@@ -472,7 +590,11 @@ cdef class Points(Owner):
         feature.dense = row
         for k in range(feature.count):
             set_value(feature.dense, feature.owners[k], self.single, feature.amounts[k])
-            take_out(&self.owned[feature.owners[k]], slot)
+            if not self.deferred:
+                take_out(&self.owned[feature.owners[k]], slot)
+        if self.deferred:
+            self.converted.slots[self.converted.size] = slot
+            self.converted.size += 1
         okl_free(feature.owners)
         okl_free(feature.amounts)
         feature.owners = NULL
@@ -482,6 +604,31 @@ cdef class Points(Owner):
         self.dense_slots[self.n_dense] = slot
         self.n_dense += 1
         self.sparse_square_stale = True
+
+    cdef void take_out_converted(self) noexcept:
+        """``take_out`` of all features that became dense, in that order, in linear time: one by one, of a point with
+        many posting lists, each would be searched for among all others."""
+        cdef Py_ssize_t p, j
+        cdef int32_t k
+        cdef int32_t *spots = self.spots.slots
+        cdef Owned *own
+        if self.converted.size == 0:
+            return
+        for p in range(self.n):
+            own = &self.owned[p]
+            for j in range(own.size):
+                if self.features[own.slots[j]].dense != NULL:
+                    break
+            else:
+                continue
+            for j in range(own.size):
+                spots[own.slots[j]] = <int32_t> j
+            for j in range(self.converted.size):
+                k = spots[self.converted.slots[j]]
+                if 0 <= k < own.size and own.slots[k] == self.converted.slots[j]:
+                    own.size -= 1
+                    own.slots[k] = own.slots[own.size]
+                    spots[own.slots[k]] = k
 
     cdef bint make_sparse(self, int32_t slot) noexcept:
         """The dense row of a feature that few points have any more becomes a posting list, with room for one more;
@@ -530,14 +677,14 @@ cdef class Points(Owner):
             slot = self.emptied[self.n_emptied - 1]
             if self.features[slot].key != NULL and self.features[slot].count == 0:
                 self.drop_feature(slot)
+            self.features[slot].emptied = False
             self.n_emptied -= 1
         return 0
 
     cdef void list_emptied(self, int32_t slot) noexcept:
-        cdef Py_ssize_t i
-        for i in range(self.n_emptied):
-            if self.emptied[i] == slot:
-                return
+        if self.features[slot].emptied:
+            return
+        self.features[slot].emptied = True
         self.emptied[self.n_emptied] = slot
         self.n_emptied += 1
 
@@ -546,15 +693,16 @@ cdef class Points(Owner):
         cdef Feature *feature = &self.features[slot]
         self.free_slots.append(slot)
         try:
-            del self.vocabulary[<object> feature.key]
+            if self.vocabulary.pop(<object> feature.key, None) != slot:  # its __hash__ or __eq__ has changed
+                self.vocabulary = {key: at for key, at in self.vocabulary.items() if at != slot}
         except BaseException:
             self.free_slots.pop()
             raise
-        feature.key = NULL
         if feature.dense != NULL:
             self.leave_dense(slot)
         self.n_features -= 1
         self.version += 1
+        Py_CLEAR(feature.key)
         return 0
 
     cdef void settle_sparse_squares(self) noexcept:
@@ -624,8 +772,8 @@ cdef class Points(Owner):
     cdef dict state(self):
         """What the points are, without scratch: features in order of slot, points as (feature, value) lists.
 
-        Every order in which numbers are summed is part of it (slots, posting lists of a support vector), so that what
-        is restored goes on bit for bit.
+        Every order in which numbers are summed is part of it (slots, posting lists, those of a support vector), so that
+        what is restored goes on bit for bit.
         """
         cdef Py_ssize_t i, j, k, at = 0, cells = 0
         cdef double amount
@@ -655,10 +803,9 @@ cdef class Points(Owner):
                         owners[at], amounts[at] = <int32_t> i, amount
                         at += 1
             else:
-                for i, value in sorted([(feature.owners[i], feature.amounts[i]) for i in range(feature.count)]):
-                    owners[at] = <int32_t> i
-                    amounts[at] = value
-                    at += 1
+                memcpy(&owners[at], feature.owners, feature.count * 4)
+                memcpy(&amounts[at], feature.amounts, feature.count * 8)
+                at += feature.count
             assert at - k == feature.count
         return {
             "names": names,

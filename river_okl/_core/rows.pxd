@@ -5,7 +5,7 @@ from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport TILE
 from river_okl._core.memory cimport Owner
 from river_okl._core.points cimport Points
-from river_okl._core.sample cimport Frame, Sample
+from river_okl._core.sample cimport Frame, Given, Sample
 
 
 cdef struct Tile:
@@ -40,6 +40,9 @@ cdef class Rows(Owner):
     cdef int reserve_items(self, Py_ssize_t size) except -1
     # The last sample
     cdef bint look(self, object sample) except -1
+    cdef bint look_again(self) except -1
+    cdef Given given(self)
+    cdef double similarity_of(self, const Sample *x) except? -1.0
     cdef Sample *seen(self) except NULL
     cdef void added(self) noexcept
     cdef void dropped(self, Py_ssize_t p) noexcept

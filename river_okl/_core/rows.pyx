@@ -28,10 +28,13 @@ from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
 from river_okl._core.memory cimport Owner, array_of
 from river_okl._core.points cimport LANES, Feature, Points, find, scatter
-from river_okl._core.sample cimport LARGEST_SELF, Frame, Sample, free_sample, same_sample, size_of_sample, take_row
+from river_okl._core.sample cimport (
+    LARGEST_SELF, Frame, Given, Sample, free_sample, given_of, same_sample, size_of_sample, take_row
+)
 from river_okl._core.simd cimport linalg, loops
 
 from river_okl._core.invariants import assert_close
+from river_okl._core.sample import shown
 from river_okl._core.states import checked_numbers
 
 cdef enum:
@@ -91,13 +94,10 @@ cdef class Rows(Owner):
         """
         cdef Sample *x = &self.samples[1 - self.last]
         cdef double similarity
+        if isinstance(sample, Given) and (<Given> sample).owner is self:
+            return self.look_again()
         self.points.encode(sample, x)
-        similarity = self.kernel.self_similarity(x.square)
-        if not fabs(similarity) <= LARGEST_SELF:
-            raise ValueError(
-                f"κ(x, x) of this sample is {similarity:g}, more than {LARGEST_SELF:g}: scale the "
-                f"features (preprocessing.StandardScaler); the largest is {max(sample.items(), key=_magnitude)}"
-            )
+        similarity = self.similarity_of(x)
         if self.has_sample and self.fresh and self.memo and same_sample(x, &self.samples[self.last]):
             return False
         self.reserve_items(x.size)
@@ -111,6 +111,38 @@ cdef class Rows(Owner):
             self.compute(x, self.row)
         self.has_sample = self.fresh = True
         return True
+
+    cdef bint look_again(self) except -1:
+        """``look`` at the last sample, which is not read once more."""
+        cdef Sample *x = self.seen()
+        if self.fresh and self.memo:
+            return False
+        self.self_similarity = self.similarity_of(x)
+        self.points.refresh_slots(x)
+        self.reserve_items(x.size)
+        if self.points.n:
+            self.compute(x, self.row)
+        self.fresh = True
+        return True
+
+    cdef Given given(self):
+        """The last sample, in place of the dict that it was."""
+        return given_of(self, self.seen())
+
+    cdef double similarity_of(self, const Sample *x) except? -1.0:
+        """κ(x, x), if it is in range."""
+        cdef double similarity = self.kernel.self_similarity(x.square)
+        cdef Py_ssize_t i, largest = 0
+        if not fabs(similarity) <= LARGEST_SELF:
+            for i in range(x.size):
+                if fabs(x.numbers[i]) > fabs(x.numbers[largest]):
+                    largest = i
+            of = f"; the largest is {shown((<object> x.keys[largest], x.numbers[largest]))}" if x.size else ""
+            raise ValueError(
+                f"κ(x, x) of this sample is {similarity:g}, more than {LARGEST_SELF:g}: scale the "
+                f"features (preprocessing.StandardScaler){of}"
+            )
+        return similarity
 
     cdef Sample *seen(self) except NULL:
         """The last sample."""
@@ -447,7 +479,3 @@ cdef class Rows(Owner):
         assert_close(self.gram(), gram, **close)
         assert_close(self.similarities(), np.diag(gram), **close)
         return gram, slack
-
-
-def _magnitude(item):
-    return abs(float(item[1]))

@@ -1,4 +1,5 @@
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from libc.stdint cimport int32_t
 
 cdef extern from *:
@@ -38,9 +39,25 @@ cdef struct Sample:
 
 
 cdef class Frame:
-    cdef readonly list names
+    cdef readonly tuple names
     cdef const double[:, ::1] matrix
     cdef Py_ssize_t row
+
+
+cdef class Given:
+    cdef object owner           # of x
+    cdef Sample *x
+
+
+cdef Given given_of(object owner, Sample *x)
+cdef tuple items_of(dict sample)
+
+cdef inline void set_key(Sample *x, Py_ssize_t i, PyObject *key) noexcept:
+    """Item i has this name, or none; the old one goes last, as its destructor may run Python code."""
+    cdef PyObject *old = x.keys[i]
+    Py_XINCREF(key)
+    x.keys[i] = key
+    Py_XDECREF(old)
 
 
 cdef int reserve_sample(Sample *x, Py_ssize_t size) except -1
@@ -49,6 +66,8 @@ cdef size_t size_of_sample(const Sample *x) noexcept
 cdef void set_square(Sample *x) noexcept nogil
 cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil
+cdef bint is_long(object name)
+cpdef object stored(object name)
 cpdef double number(object key, object value) except? -1.0
 cpdef object missing(object value)
 cdef bint is_word(object key)

@@ -1,8 +1,10 @@
 """Input: checks of feature values, encoded samples, and rows of a dataframe as samples without dicts."""
 
+from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_XDECREF
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 from libc.string cimport memcmp
@@ -10,6 +12,15 @@ from libc.string cimport memcmp
 from river_okl._core.memory cimport aligned_resize, okl_free
 
 import sys
+from hashlib import blake2b
+
+cdef extern from "Python.h":
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    Py_ssize_t PyBytes_GET_SIZE(object text)
+
+cdef enum:
+    LONGEST = 200       # characters of a name or string that is stored as it is
+    STARTING = 100      # of a longer one so many are stored, and a digest
 
 
 def shown(value):
@@ -23,6 +34,7 @@ def shown(value):
 
 # The classes that take strings and gaps.
 TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
+TAKES_GAPS = ", which OKLClassifier and OKLRegressor take"
 
 
 def reject(key, value, bint in_frame=False):
@@ -64,20 +76,31 @@ def advice(name, value, bint in_frame):
             f"(compose.SelectType(int, float) | preprocessing.StandardScaler()) | model`, or "
             f"leave it out, `compose.Discard({name}) | model`{TAKES_IT}"
         )
-    for method in ("timestamp", "total_seconds", "toordinal"):  # dates, times and differences of them
-        if hasattr(value, method):
-            if in_frame:
-                return f"convert it: `X[{name}].astype('int64')` in pandas, `X[{name}].cast(int)` in polars"
-            return f"convert it: `value.{method}()`"
-    if kind in "mM":
+    if hasattr(value, "toordinal") or kind == "M":
+        return (
+            "encode dates, `river_okl.Dates(categories=False) | model`; OKLClassifier and OKLRegressor also take its "
+            "categories, `river_okl.Dates() | model`"
+        )
+    if hasattr(value, "total_seconds"):
+        return f"convert it: `X[{name}].dt.total_seconds()`" if in_frame else "convert it: `value.total_seconds()`"
+    if kind == "m":
         return "convert it: `value.astype(float)`"
     if isinstance(value, complex) or kind == "c":
         return "make a feature of each part: `{'real': value.real, 'imag': value.imag}`"
     if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
         return "make a feature of each item: `dict(enumerate(value))`"
     if is_number(value):
-        return "replace it with the largest value that can occur, or leave it out" if is_infinite(value) else (
-            "divide it by a constant, or take its logarithm"
+        if not is_infinite(value):
+            return "divide it by a constant, or take its logarithm"
+        if in_frame:
+            column = f"polars.col({name}).replace([math.inf, -math.inf], None)"
+            gaps = f"`X.replace([math.inf, -math.inf], math.nan)` in pandas, `X.with_columns({column})` in polars"
+            return f"replace it with the largest value that can occur, or with a gap, {gaps}{TAKES_GAPS}"
+        left_out = "`{k: v for k, v in x.items() if v not in (math.inf, -math.inf)}`"
+        gaps = "`{k: None if v in (math.inf, -math.inf) else v for k, v in x.items()}`"
+        return (
+            f"leave it out, {left_out}, replace it with the largest value that can occur, or make it a gap, "
+            f"{gaps}{TAKES_GAPS}"
         )
     return "drop the column" if in_frame else f"leave it out: `compose.Discard({name}) | model`"
 
@@ -149,12 +172,71 @@ cdef void free_sample(Sample *x) noexcept:
     """Free what a sample owns."""
     cdef Py_ssize_t i
     for i in range(x.allocated):
-        Py_XDECREF(x.keys[i])
+        set_key(x, i, NULL)
     okl_free(x.keys)
     okl_free(x.slots)
     okl_free(x.numbers)
     x.size = x.allocated = 0
     x.keys, x.slots, x.numbers = NULL, NULL, NULL
+
+
+cdef tuple items_of(dict sample):
+    """The names and values of a dict, one after the other, at one moment: no Python code runs while they are copied."""
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef Py_ssize_t position = 0, i = 0, size = -1
+    cdef tuple items = ()
+    while size != len(sample):
+        size = len(sample)
+        items = PyTuple_New(2 * size)  # the garbage collector may run here, and destructors that change the dict
+    while i < size and PyDict_Next(sample, &position, &key, &value):
+        Py_INCREF(<object> key)
+        PyTuple_SET_ITEM(items, 2 * i, <object> key)
+        Py_INCREF(<object> value)
+        PyTuple_SET_ITEM(items, 2 * i + 1, <object> value)
+        i += 1
+    return items
+
+
+cdef bint is_long(object name):
+    """Whether a name or string is shortened before it is stored.  Runs no Python code of the name."""
+    if isinstance(name, str):
+        return PyUnicode_GET_LENGTH(name) > LONGEST
+    if isinstance(name, bytes):
+        return PyBytes_GET_SIZE(name) > LONGEST
+    if type(name) is tuple:
+        for part in <tuple> name:
+            if is_long(part):
+                return True
+    return False
+
+
+cpdef object stored(object name):
+    """What is kept of a name or string: itself, or of a long one its start and a digest of it all, so that the memory of
+    a model does not depend on the length of its strings."""
+    if not is_long(name):
+        return name
+    if isinstance(name, str):
+        text = str.encode(name, "utf-8", "surrogatepass")
+        return f"{str.__getitem__(name, slice(STARTING))}…{blake2b(text, digest_size=16).hexdigest()}"
+    if isinstance(name, bytes):
+        digest = blake2b(name, digest_size=16).hexdigest().encode()
+        return bytes.__getitem__(name, slice(STARTING)) + b"..." + digest
+    return tuple([stored(part) for part in name])
+
+
+cdef class Given:
+    """The last sample of a model's function: ``evaluate`` accepts it in place of the dict that it was read from.
+
+    A dict is read once for each step: its values may change whenever Python code runs, in this thread or another.
+    Valid until the next sample.
+    """
+
+
+cdef Given given_of(object owner, Sample *x):
+    cdef Given found = Given()
+    found.owner, found.x = owner, x
+    return found
 
 
 cdef size_t size_of_sample(const Sample *x) noexcept:
@@ -198,17 +280,19 @@ cdef class Frame:
     ``frame[i]`` is the same object for every i, set to row i, so that a mini-batch never builds dicts.
     """
 
-    def __init__(self, list names, const double[:, ::1] matrix):
+    def __cinit__(self, list names, const double[:, ::1] matrix):
         cdef Py_ssize_t i, size = matrix.shape[0] * matrix.shape[1]
         cdef const double *numbers = &matrix[0, 0] if size else NULL
         if len(names) != matrix.shape[1]:
             raise ValueError(f"{len(names)} names for {matrix.shape[1]} columns")
         if len(set(names)) != len(names):
-            raise ValueError(f"feature {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+            met = set()
+            twice = next(name for name in names if name in met or met.add(name))
+            raise ValueError(f"feature {shown(twice)} occurs twice")
         for i in range(size):
             if not fabs(numbers[i]) <= LARGEST:
                 reject(names[i % matrix.shape[1]], numbers[i], True)
-        self.names = names
+        self.names = tuple([stored(name) for name in names])
         self.matrix = matrix
 
     def __len__(self):

@@ -2,6 +2,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.sample cimport Sample
+from river_okl._core.store.table cimport Axis
 
 
 cdef struct Running:
@@ -10,17 +11,20 @@ cdef struct Running:
     double mean, variance
     int64_t block               # numbers since the last check of the unit, and their statistics:
     double block_mean, block_square
-    int64_t run                 # length of the current run of outliers
+    int64_t run                 # of outliers: their number, and AGREEING - 1 for each that agrees with the one before
+    double outlier              # the last one
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil
+cdef double clipped(const Running *numbers, double value) noexcept nogil
 cdef bint take_in(Running *numbers, double value) noexcept nogil
+cdef void scale_by(Running *numbers, double ratio) noexcept nogil
 cdef tuple numbers_of(const Running *numbers)
 cdef Running running(numbers) except *
 
 
 cdef struct Feature:
-    PyObject *key               # borrowed from the index; NULL: the place is free
+    PyObject *key               # owned; NULL: the place is free
     int64_t first, last         # when it was first and last seen
     int64_t count               # samples with it
     Running values              # statistics of the values seen
@@ -45,8 +49,11 @@ cdef class Scaler:
     cdef int64_t stamp
     cdef Py_ssize_t size_before  # ``prepare``
 
+    cdef Axis axis(self)
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int find(self, const Sample *x) except -1
+    cdef void set_key(self, Py_ssize_t i, PyObject *key) noexcept
+    cdef void complete(self, Py_ssize_t i, Py_ssize_t place) noexcept
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil

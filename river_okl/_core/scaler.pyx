@@ -10,8 +10,9 @@ often it was present.  If ``BLOCK`` values together vary by less than ``UNIT`` o
 the unit has changed to a larger one: the statistics restart from these values.  They also restart if the ``FIRST``
 values after the initial ``KNOWN`` vary by less than ``FIRST_UNIT`` of the deviation: outliers among the initial values
 go undetected.  A value more than ``OUTLYING`` standard deviations from the mean counts as one at that distance and is
-scaled to it, so that a sensor's 9999 does no harm; after ``RUN`` such values in a row the level has changed, and they
-count as they are.
+scaled to it, so that a sensor's 9999 does no harm.  The third of three such values that agree (each is closer to the
+one before than ``NEAR`` of its distance from the mean), or the ``RUN``-th in a row, shows that the level has changed:
+from then on they count as they are.
 
 A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If it is absent from a
 sample, it has the scaled value of 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent
@@ -27,7 +28,7 @@ unreferenced ones are dropped, the longest unseen first.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport copysign, fmax, fmin, isfinite, sqrt
+from libc.math cimport copysign, fabs, fmax, fmin, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -36,7 +37,10 @@ import numpy as np
 from river_okl._core.memory cimport aligned_resize, okl_free
 from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, Sample, is_word
 
-from river_okl._core.sample import plain
+from river_okl._core.sample import plain, shown
+
+cdef extern from "Python.h":
+    void Py_CLEAR(PyObject *thing)
 
 cdef int64_t MEMORY = 10000
 cdef int64_t BLOCK = 500
@@ -47,6 +51,8 @@ cdef double FIRST_UNIT = 0.1
 cdef double OUTLYING = 5.0
 cdef int64_t KNOWN = 8              # before this many values none is an outlier
 cdef int64_t RUN = 10
+cdef int64_t AGREEING = 5            # outliers that one counts for if it agrees with the one before
+cdef double NEAR = 0.25
 cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
 cdef double FARTHEST = 3.0
@@ -55,7 +61,7 @@ cdef Py_ssize_t SPARE = 40
 cdef double INDICATOR = 1.0
 
 COLUMNS = ("place", "first", "last", "count", "centred")
-NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "run")
+NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "run", "outlier")
 
 
 cdef double held(double delta, int64_t count, double variance) noexcept nogil:
@@ -65,10 +71,20 @@ cdef double held(double delta, int64_t count, double variance) noexcept nogil:
     return copysign(OUTLYING * sqrt(variance), delta)
 
 
+cdef int64_t run_with(const Running *numbers, double value) noexcept nogil:
+    """The run of outliers once this value is counted."""
+    cdef double delta = value - numbers.mean
+    if held(delta, numbers.count, numbers.variance) == delta:
+        return 0
+    if numbers.run > 0 and fabs(value - numbers.outlier) <= NEAR * fabs(delta):
+        return numbers.run + AGREEING
+    return numbers.run + 1
+
+
 cdef double counted(const Running *numbers, double value) noexcept nogil:
     """The deviation from the mean with which a value is counted."""
     cdef double delta = value - numbers.mean
-    return delta if numbers.run >= RUN else held(delta, numbers.count, numbers.variance)
+    return delta if run_with(numbers, value) >= RUN else held(delta, numbers.count, numbers.variance)
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil:
@@ -80,13 +96,21 @@ cdef double standing(const Running *numbers, double value) noexcept nogil:
     return fmin(fmax(found, -most), most)
 
 
+cdef double clipped(const Running *numbers, double value) noexcept nogil:
+    """A counted value, or the closest one that is no outlier."""
+    return value if numbers.run >= RUN else numbers.mean + held(
+        value - numbers.mean, numbers.count, numbers.variance
+    )
+
+
 cdef bint take_in(Running *numbers, double value) noexcept nogil:
     """Count a value; returns whether the statistics have restarted."""
     cdef bint again = False
-    cdef double gain, share, delta = value - numbers.mean
-    cdef bint outlying = held(delta, numbers.count, numbers.variance) != delta
+    cdef double gain, share, delta
+    cdef int64_t run = run_with(numbers, value)
     delta = counted(numbers, value)
-    numbers.run = numbers.run + 1 if outlying else 0
+    numbers.run = run
+    numbers.outlier = value if run else 0.0
     numbers.count += 1
     gain = 1.0 / <double> min(numbers.count, MEMORY)
     numbers.mean += delta * gain
@@ -111,30 +135,45 @@ cdef bint take_in(Running *numbers, double value) noexcept nogil:
     return again
 
 
+cdef void scale_by(Running *numbers, double ratio) noexcept nogil:
+    """The unit has changed: values become ratio · value."""
+    numbers.mean = bounded(ratio * numbers.mean)
+    numbers.block_mean = bounded(ratio * numbers.block_mean)
+    numbers.outlier = bounded(ratio * numbers.outlier)
+    numbers.variance = bounded(ratio * ratio * numbers.variance)
+    numbers.block_square = bounded(ratio * ratio * numbers.block_square)
+
+
+cdef inline double bounded(double value) noexcept nogil:
+    return fmin(fmax(value, -LARGEST), LARGEST)
+
+
 cdef tuple numbers_of(const Running *numbers):
     """In the order of ``NUMBERS``, for ``running``."""
     return (
         numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square,
-        numbers.run
+        numbers.run, numbers.outlier
     )
 
 
 cdef Running running(numbers) except *:
     """From a state, after checking every number."""
     cdef Running made
-    known, mean, variance, block, block_mean, block_square, run = numbers
+    known, mean, variance, block, block_mean, block_square, run, outlier = numbers
     if not (
         0.0 <= known <= LARGEST_COUNT
         and 0.0 <= block < BLOCK
         and 0.0 <= run <= LARGEST_COUNT
         and abs(mean) <= LARGEST * ROUNDED
         and abs(block_mean) <= LARGEST * ROUNDED
+        and abs(outlier) <= LARGEST
         and 0.0 <= variance <= LARGEST * LARGEST * ROUNDED
         and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST * ROUNDED
     ):
         raise ValueError("the statistics of a scaler are out of range")
     made.count, made.mean, made.variance = <int64_t> known, mean, variance
-    made.block, made.block_mean, made.block_square, made.run = <int64_t> block, block_mean, block_square, <int64_t> run
+    made.block, made.block_mean, made.block_square = <int64_t> block, block_mean, block_square
+    made.run, made.outlier = <int64_t> run, outlier
     return made
 
 
@@ -149,7 +188,9 @@ cdef class Scaler:
     def __dealloc__(self):
         cdef Py_ssize_t i
         for i in range(self.items_allocated):
-            Py_XDECREF(self.keys[i])
+            Py_CLEAR(self.keys[i])
+        for i in range(self.size):
+            Py_CLEAR(self.features[i].key)
         okl_free(self.keys)
         okl_free(self.places)
         okl_free(self.features)
@@ -160,6 +201,12 @@ cdef class Scaler:
 
     def __len__(self):
         return len(self.index)
+
+    cdef Axis axis(self):
+        """The places of features, for a table's arrays."""
+        cdef Axis axis = Axis("feature", least=8, eighths=8)
+        axis.watch(self, &self.size, &self.size)
+        return axis
 
     cdef int reserve(self, Py_ssize_t size) except -1:
         """Reserve room for this many items of a sample."""
@@ -178,11 +225,23 @@ cdef class Scaler:
         for i in range(x.size):
             if self.keys[i] != x.keys[i] or self.places[i] < 0:  # a new feature may have been learned since
                 place = self.index.get(<object> x.keys[i])
-                Py_INCREF(<object> x.keys[i])
-                Py_XDECREF(self.keys[i])
-                self.keys[i] = x.keys[i]
+                self.set_key(i, x.keys[i])
                 self.places[i] = -1 if place is None else place
+                if self.places[i] >= self.size or (self.places[i] >= 0 and self.features[self.places[i]].key == NULL):
+                    self.places[i] = -1  # of a name whose hash has changed, so that it was not forgotten
         return 0
+
+    cdef void set_key(self, Py_ssize_t i, PyObject *key) noexcept:
+        """The place of item i is that of this name."""
+        cdef PyObject *old = self.keys[i]
+        Py_INCREF(<object> key)
+        self.keys[i] = key
+        Py_XDECREF(old)
+
+    cdef void complete(self, Py_ssize_t i, Py_ssize_t place) noexcept:
+        """Item i, for which there is room, is the feature of this place."""
+        self.set_key(i, self.features[place].key)
+        self.places[i] = <int32_t> place
 
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
         """Whether it will be centred after the current sample."""
@@ -225,11 +284,14 @@ cdef class Scaler:
         return fmin(fmax(-feature.values.mean / sqrt(feature.values.variance), -FARTHEST), FARTHEST)
 
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
-        """Number of centred features absent from this sample; present ones are marked with ``stamp``."""
+        """Number of centred features absent from this sample; present ones are marked with ``stamp``.  -1 if the sample
+        has one of them twice."""
         cdef Py_ssize_t i, there = 0
         self.stamp += 1
         for i in range(x.size):
             if self.places[i] >= 0:
+                if self.marks[self.places[i]] == self.stamp:
+                    return -1
                 self.marks[self.places[i]] = self.stamp
                 there += self.features[self.places[i]].centred
         return self.n_centred - there
@@ -254,6 +316,7 @@ cdef class Scaler:
                     self.places[i] = self.place_of(<object> x.keys[i])
                     feature = &self.features[self.places[i]]
                     memset(feature, 0, sizeof(Feature))
+                    Py_INCREF(<object> x.keys[i])
                     feature.key = x.keys[i]
                     feature.word = is_word(<object> x.keys[i])
                     self.marks[self.places[i]] = self.stamp
@@ -276,7 +339,7 @@ cdef class Scaler:
                 self.size_before = max(self.size_before, place + 1)
                 continue
             self.places[i] = -1
-            self.features[place].key = NULL
+            Py_CLEAR(self.features[place].key)
             if place < self.size_before:
                 self.free_places.append(place)
         self.size = self.size_before
@@ -324,7 +387,8 @@ cdef class Scaler:
             self.free_places.append(self.size)
             self.size += 1
         place = self.free_places[len(self.free_places) - 1]
-        self.index[key] = place
+        if self.index.setdefault(key, place) != place:
+            raise RuntimeError(f"feature {shown(key)} equals another one that it did not equal before")
         self.free_places.pop()
         return place
 
@@ -343,10 +407,9 @@ cdef class Scaler:
         self.index, self.free_places = kept, free
         for place in gone:
             self.n_centred -= self.features[place].centred
-            self.features[place].key = NULL
+            Py_CLEAR(self.features[place].key)
         for place in range(self.items_allocated):  # no guess may refer to a free place
-            Py_XDECREF(self.keys[place])
-            self.keys[place] = NULL
+            Py_CLEAR(self.keys[place])
         return gone
 
     def statistics(self):
@@ -408,6 +471,7 @@ cdef class Scaler:
         for i in range(n):
             self.index[names[i]] = int(place[i])
         for i, name in enumerate(self.index):
+            Py_INCREF(name)
             self.features[<Py_ssize_t> place[i]] = Feature(
                 <PyObject *> name, first[i], last[i], count[i], values[i], centred[i], is_word(name)
             )

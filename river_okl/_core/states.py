@@ -161,9 +161,10 @@ def check_points(state: dict[str, Any], most: int | None, lanes: int, sparse_bel
     owners = checked_array(state, "owners", np.int32, cells, 0, n - 1)
     amounts = checked_array(state, "amounts", np.float64, cells, -LARGEST, LARGEST)
     columns = np.repeat(np.arange(len(names)), counts)
-    if not amounts.all() or not ((np.diff(owners) > 0) | (np.diff(columns) > 0)).all():
-        raise ValueError("the values of the features do not match")
     sparse = ~dense[columns]
+    ascending = (np.diff(owners) > 0) | (np.diff(columns) > 0) | sparse[1:]  # a posting list has any order
+    if not amounts.all() or not ascending.all() or np.unique(columns * n + owners).size != cells:
+        raise ValueError("the values of the features do not match")
     lists = np.argsort(owners[sparse], kind="stable")
     posts = np.stack([owners[sparse][lists], slots[columns[sparse]][lists]])
     owned = checked_array(state, "owned", np.int32, posts.shape[1])

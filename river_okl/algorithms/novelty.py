@@ -46,8 +46,8 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
     - The score is a monotone function of s = ρ - f(x) with values between 0 and 1: (1 + s / (0.02 + |s|)) / 2.
     - As in the paper with λ = 1: f ← (1-η) f, and if f(x) ≤ ρ, f ← f + η κ(x, ·) and
       ρ ← ρ - η (1-ν), else ρ ← ρ + ην. So the fraction below ρ is ν up to |ρ|/(ηt) on any stream (the ν-property).
-    - The step of f is 0.3 η, so that ρ keeps up with f, and 1/t as long as that is larger: f starts as a mean over all
-      samples and forgets later. (In the paper the step is η.)
+    - The step of f is 0.3 η, or 1/t while that is larger. (In the paper it is η.) With 1/t, f is the mean over all samples so far;
+      with a constant step it forgets. The factor of 0.3 lets ρ follow f.
     - The paper drops its oldest terms. Here a sample whose distance from the span of the support vectors is at most a tenth
       of its norm is projected on it; if the budget is full, the sample or the support vector with the lowest removal cost
       is projected on the others, in O(B²).
@@ -135,7 +135,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
         eta = min(w * eta, max(eta, 1.0))
         f.scale(1.0 - step)
         if p <= self._rho:
-            _learn(f, x, step, self.budget)
+            _learn(f, step, self.budget)
             self._rho -= eta * (1.0 - self.nu)
         else:
             self._rho += eta * self.nu
@@ -152,7 +152,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
             self.learn_one(x)
 
 
-def _learn(f: Expansion, x: Any, step: float, budget: int) -> None:
+def _learn(f: Expansion, step: float, budget: int) -> None:
     """f + step κ(x, ·), or its approximation without an additional support vector."""
     residual = f.project()
     if residual <= NEAR * f.self_similarity:
@@ -165,6 +165,7 @@ def _learn(f: Expansion, x: Any, step: float, budget: int) -> None:
         if step**2 * residual <= lost[r]:
             f.absorb(step)
         else:
+            x = f.sample()
             project_on_others(f, r)
             f.evaluate(x)
             f.add(step)

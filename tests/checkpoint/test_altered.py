@@ -136,6 +136,31 @@ def test_a_file_cannot_allocate_much_memory():
             checkpoint.loads(assembled(document, arrays))
 
 
+def test_posting_lists_may_have_any_order_but_no_point_twice():
+    model = small(river_okl.OKLRegressor, budget=64)
+    stream = streams.half_sparse(streams.REGRESSION, 120)
+    for x, y in stream[:100]:
+        model.learn_one(x, y)
+    make, options, state = model._f.__reduce__()
+    points, start, lists = state["points"], 0, 0
+    for count, rank in zip(points["counts"], points["ranks"], strict=True):
+        if rank < 0 and count > 1:
+            for name in ("owners", "amounts"):
+                points[name][start : start + count] = points[name][start : start + count][::-1].copy()
+            start_of_list, lists = start, lists + 1
+        start += count
+    assert lists > 10
+    model._f = make(*options)
+    model._f.restore(state)
+    model._f._check()
+    for x, y in stream[100:]:
+        uses(model, x, y)
+    model._f._check()
+    points["owners"][start_of_list] = points["owners"][start_of_list + 1]
+    with pytest.raises(ValueError, match="do not match"):
+        make(*options).restore(state)
+
+
 # One number of a state ------------------------------------------------------------------------------------------------
 
 FLOATS = [0.0, -1.0, 1e49, -1e49, 1e-300, math.nan, math.inf, 1e308, 1.5, -1e-9, 1e10, 1e149]

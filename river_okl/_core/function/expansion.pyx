@@ -163,6 +163,12 @@ cdef class Expansion(Function):
             return self.sums.combined(0, weights)
         return self.alpha.scale * self.sums.of(0) if self.points.n else 0.0
 
+    def sample(self):
+        """The last sample as a dict."""
+        cdef Sample *x = self.rows.seen()
+        cdef Py_ssize_t i
+        return {<object> x.keys[i]: x.numbers[i] for i in range(x.size)}
+
     cpdef double observe(self, sample, Py_ssize_t target=-1) except? -1.0:
         """f(x) of a sample to be learned, along its direction.
 
@@ -180,7 +186,7 @@ cdef class Expansion(Function):
         value = self.at(sample)
         if self.rows.kernel.adapting and self.rows.kernel.observe(&self.rows.samples[self.rows.last]):
             self.kernel_moved()
-            value = self.at(sample)
+            value = self.at(self.rows.given())
         if self.alpha.n_classes == 0:
             return value
         self.sums.face(target)

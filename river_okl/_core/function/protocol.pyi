@@ -7,9 +7,9 @@ from river_okl._core.calibration import Calibration
 from river_okl._core.kernel import CompiledKernel
 from river_okl._core.lock import Lock
 from river_okl._core.rows import Rows
-from river_okl._core.sample import Frame
+from river_okl._core.sample import Frame, Given
 
-Sample = dict[Any, Any] | Frame
+Sample = dict[Any, Any] | Frame | Given
 Step = Callable[[Any, float, float, float], None]
 
 class Function:
@@ -19,6 +19,8 @@ class Function:
     def rows(self) -> Rows: ...
     @property
     def kernel(self) -> CompiledKernel: ...
+    @property
+    def given(self) -> Given: ...
     memo: bool
     def observe(self, sample: Sample, target: int = -1) -> float: ...
 

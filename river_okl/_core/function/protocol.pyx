@@ -8,14 +8,11 @@ without a dict, and the model's lock is acquired for each row.
 Input is checked beforehand; if a row is rejected nevertheless, for its κ(x, x), the rows before it are learned.
 """
 
-from cpython.object cimport PyObject
-
 from river_okl._core.calibration cimport Calibration
 from river_okl._core.lock cimport Lock
 from river_okl._core.sample cimport Frame
 
-cdef extern from "Python.h":
-    PyObject *PyDict_GetItemWithError(object items, object key) except? NULL  # borrowed
+from river_okl._core.sample import shown
 
 
 cdef class Function:
@@ -39,6 +36,11 @@ cdef class Function:
     def kernel(self):
         """The compiled kernel."""
         return self.rows.kernel
+
+    @property
+    def given(self):
+        """The last sample, for whatever reads it once more in the same step: see ``Given`` in sample.pyx."""
+        return self.rows.given()
 
     @property
     def memo(self):
@@ -81,7 +83,6 @@ def learn_targets(step, Function f, Frame frame, list targets, list weights):
 def learn_labels(step, Function f, Frame frame, list targets, list weights, labels, place, Calibration calibration):
     """``step`` for every row, with labels ±1 by position; ``place(row, label)`` adds a new label."""
     cdef Py_ssize_t i, position
-    cdef PyObject *found
     cdef double p
     cdef object plus = 1.0, minus = -1.0
     for i in range(len(frame)):
@@ -89,8 +90,8 @@ def learn_labels(step, Function f, Frame frame, list targets, list weights, labe
             f.lock.acquire()
             f.lock.compiled = True
             frame.row = i
-            found = PyDict_GetItemWithError(labels.positions, targets[i])
-            position = <object> found if found != NULL else place(frame, targets[i])
+            found = (<dict> labels.positions).get(targets[i])
+            position = place(frame, targets[i]) if found is None else found
             p = observe_label(f, calibration, frame, position)
             step(f, plus if position or f.count_classes() else minus, p, weights[i])
         finally:
@@ -102,6 +103,8 @@ def set_labels(labels, list names, dict positions, f):
 
     Compiled, so that no signal handler runs in between: the numbers of labels and classes always agree.
     """
+    if len(positions) != len(names):
+        raise RuntimeError(f"a label equals another one that it did not equal before: {shown(names)}")
     if f is not None and len(names) > 2:
         f.add_class()
     labels.names, labels.positions = names, positions
@@ -109,5 +112,6 @@ def set_labels(labels, list names, dict positions, f):
 
 def learn_new_label(labels, list names, dict positions, f, sample, label, double w):
     """``set_labels``, then ``f.learn`` of the sample with the new label, not interruptible by signals."""
+    cdef double position = positions[label]
     set_labels(labels, names, positions, f)
-    f.learn(sample, <double> positions[label], w)
+    f.learn(sample, position, w)

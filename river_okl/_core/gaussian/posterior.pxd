@@ -15,6 +15,7 @@ cdef class Basis(Owner):
     cdef double self_similarity     # κ(x, x) of the last sample, with the jitter
     cdef double ald_residual             # γ of the last sample
 
+    cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef int reserve_products(self) except -1
     cdef void add_losses(self, const double *means, Py_ssize_t columns, double weight, double *out) noexcept
     cdef void project(self, const double *k, double self_similarity) noexcept nogil
@@ -29,8 +30,8 @@ cdef class Posterior(Owner):
     # The posterior of f at the points of a dictionary.
     cdef readonly Basis basis
     cdef readonly double prior_variance, forgetting
-    cdef readonly Py_ssize_t columns
-    cdef double *means              # [columns, capacity] μ
+    cdef readonly Py_ssize_t columns, columns_allocated
+    cdef double *means              # [columns_allocated, capacity] μ
     cdef Triangle learned           # D / factor
     cdef double factor
     cdef double *h                  # [capacity + 1] Cov(f(Z), f(x)) of the last sample, scratch like what follows
@@ -42,6 +43,7 @@ cdef class Posterior(Owner):
     cdef double *was_h              # [capacity + 1]
     cdef double variance            # Var f(x)
 
+    cdef int reserve(self, Py_ssize_t capacity) except -1
     cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int add_column(self) except -1
     cdef int permute(self, list order) except -1

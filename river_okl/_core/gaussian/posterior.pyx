@@ -50,11 +50,11 @@ cdef Py_ssize_t VERY_MANY = 64  # ... and, of more than these, Σ μ μᵀ befor
 
 
 cdef class Basis(Owner):
-    """K⁻¹ of at most ``most`` points."""
+    """K⁻¹ of the points of a dictionary, at first with room for so many."""
 
-    def __init__(self, Py_ssize_t most, double jitter=JITTER):
+    def __init__(self, Py_ssize_t room, double jitter=JITTER):
         self.jitter = jitter
-        self.inverse = Triangle(most)
+        self.inverse = Triangle(room)
         self.capacity = self.inverse.capacity
         self.q = self.doubles(NULL, 0, self.capacity)
         self.column = self.doubles(NULL, 0, self.capacity)
@@ -63,6 +63,22 @@ cdef class Basis(Owner):
     def n(self):
         """How many points there are."""
         return self.inverse.n
+
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for this many points, at least as many as before.  If it raises, the room is as before."""
+        cdef double *products = NULL
+        self.q = self.doubles(self.q, self.capacity, capacity)
+        self.column = self.doubles(self.column, self.capacity, capacity)
+        if self.products != NULL:
+            products = self.doubles(NULL, 0, 2 * capacity * capacity)
+        try:
+            self.inverse.reserve(capacity)
+        except MemoryError:
+            self.release(products)
+            raise
+        self.release(self.products)
+        self.products, self.capacity = products, capacity
+        return 0
 
     cdef int reserve_products(self) except -1:
         """Room for ``add_losses``."""
@@ -180,12 +196,31 @@ cdef class Posterior(Owner):
         for _ in range(columns):
             self.add_column()
 
+    cdef int reserve(self, Py_ssize_t capacity) except -1:
+        """Room for this many points, at least as many as before.  If it raises, the room is as before."""
+        cdef double *means
+        cdef Py_ssize_t o, n = self.learned.n, ld = self.learned.capacity
+        self.h = self.doubles(self.h, ld + 1, capacity + 1)
+        self.was_h = self.doubles(self.was_h, ld + 1, capacity + 1)
+        means = self.doubles(NULL, 0, max(self.columns_allocated, 1) * capacity)
+        try:
+            self.learned.reserve(capacity)
+        except MemoryError:
+            self.release(means)
+            raise
+        for o in range(self.columns):
+            memcpy(means + o * capacity, self.means + o * ld, n * 8)
+        self.release(self.means)
+        self.means = means
+        return 0
+
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
         """Room for so many columns of targets, of which there are as many as before."""
-        cdef Py_ssize_t ld = self.basis.capacity
+        cdef Py_ssize_t ld = self.learned.capacity
         self.mean = self.doubles(self.mean, self.columns, columns)
         self.step = self.doubles(self.step, self.columns, columns)
         self.means = self.doubles(self.means, self.columns * ld, columns * ld)
+        self.columns_allocated = columns
         if columns > VERY_MANY:
             self.basis.reserve_products()
         return 0
@@ -199,7 +234,7 @@ cdef class Posterior(Owner):
     cdef int permute(self, list order) except -1:
         """Labels change places: class c becomes what class order[c] was; the mean of two becomes its negative by
         [1, 0]."""
-        cdef Py_ssize_t o, i, ld = self.basis.capacity
+        cdef Py_ssize_t o, i, ld = self.learned.capacity
         if sorted(order) != list(range(max(2, self.columns))):
             raise ValueError(f"{order} is not a permutation of {max(2, self.columns)} classes")
         self.settle()
@@ -214,7 +249,7 @@ cdef class Posterior(Owner):
 
     cdef void predict(self, const double *k) noexcept nogil:
         """h, m and v of the sample that the basis has projected."""
-        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
         self.learned.times(-self.factor, self.basis.q, self.h)
         for i in range(n):
             self.h[i] += self.prior_variance * k[i]
@@ -230,7 +265,7 @@ cdef class Posterior(Owner):
         cdef Py_ssize_t o
         if self.waits:
             for o in range(self.columns):
-                move(self.means + o * self.basis.capacity, self.learned.n, self.shrink, self.step[o], self.was_h)
+                move(self.means + o * self.learned.capacity, self.learned.n, self.shrink, self.step[o], self.was_h)
         self.waits, self.shrink = False, 1.0
 
     cdef void predict_variance(self) noexcept nogil:
@@ -264,7 +299,7 @@ cdef class Posterior(Owner):
 
     cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil:
         """The sample of the last ``predict``, with a c for each column; if it is added, before the basis adds it."""
-        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
         cdef double *row
         memcpy(self.step, c, self.columns * 8)
         memcpy(self.was_h, self.h, n * 8)
@@ -285,7 +320,7 @@ cdef class Posterior(Owner):
 
     cdef void remove(self, Py_ssize_t i) noexcept nogil:
         """Remove point i, before the basis does; the last takes its position."""
-        cdef Py_ssize_t o, n = self.learned.n, ld = self.basis.capacity
+        cdef Py_ssize_t o, n = self.learned.n, ld = self.learned.capacity
         self.settle()
         self.learned.remove(i)
         for o in range(self.columns):
@@ -294,7 +329,7 @@ cdef class Posterior(Owner):
 
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept:
         """out_i += weight Σ (α_i / K⁻¹_ii)² over the columns: the removal cost of point i.  α = K⁻¹ μ is scratch."""
-        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.basis.capacity
+        cdef Py_ssize_t i, o, n = self.learned.n, ld = self.learned.capacity
         cdef Triangle inverse = self.basis.inverse
         cdef double *factor = self.basis.column
         cdef bint many = self.columns >= MANY
@@ -317,7 +352,7 @@ cdef class Posterior(Owner):
 
     cdef void exchange(self, const double *before, const double *after) noexcept nogil:
         """K changes at the points; μ and S stay, unless S is so far beyond the prior that rounding would decide."""
-        cdef Py_ssize_t i, j, ld = self.basis.capacity
+        cdef Py_ssize_t i, j, ld = self.learned.capacity
         cdef double now, prior
         cdef double *learned = self.learned.numbers
         self.learned.settle()
@@ -333,7 +368,7 @@ cdef class Posterior(Owner):
 
     cdef void restart(self) noexcept nogil:
         """The posterior at the points is the prior: nothing is known."""
-        cdef Py_ssize_t ld = self.basis.capacity
+        cdef Py_ssize_t ld = self.learned.capacity
         memset(self.means, 0, self.columns * ld * 8)
         memset(self.learned.numbers, 0, ld * ld * 8)
         self.learned.weight = 0.0
@@ -344,7 +379,7 @@ cdef class Posterior(Owner):
 
         Φ(m/√(1+v)) becomes the mean; D keeps its share of the prior variance.
         """
-        cdef Py_ssize_t i, j, ld = self.basis.capacity
+        cdef Py_ssize_t i, j, ld = self.learned.capacity
         cdef double p, v
         old.settle()
         old.learned.settle()
@@ -366,7 +401,7 @@ cdef class Posterior(Owner):
 
     cdef void take_over(self, Posterior other) noexcept nogil:
         """μ and D of another posterior over as many points, of as many columns and the same prior variance."""
-        cdef Py_ssize_t ld = self.basis.capacity
+        cdef Py_ssize_t ld = self.learned.capacity
         other.settle()
         other.learned.settle()
         self.waits, self.shrink = False, 1.0
@@ -377,7 +412,7 @@ cdef class Posterior(Owner):
 
     def state(self):
         """All of it by name; what ``restore`` takes."""
-        cdef Py_ssize_t o, i, n = self.learned.n, ld = self.basis.capacity
+        cdef Py_ssize_t o, i, n = self.learned.n, ld = self.learned.capacity
         self.settle()
         return {
             "means": np.array(
@@ -389,7 +424,7 @@ cdef class Posterior(Owner):
 
     def restore(self, dict state, gram):
         """Go on from a state, when the basis has its own; gram is K of its points, jitter included."""
-        cdef Py_ssize_t o, i, n = self.basis.n, ld = self.basis.capacity
+        cdef Py_ssize_t o, i, n = self.basis.n, ld = self.learned.capacity
         means, factor = state["means"], state["factor"]
         checked_numbers("the means of a posterior", means, (max(1, len(means)), n))
         if type(factor) is not float or not 0.5 * SMALLEST_FACTOR <= factor <= 1.0:

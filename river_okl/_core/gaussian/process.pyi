@@ -11,6 +11,7 @@ from river_okl._core.kernel import CompiledKernel
 from river_okl._core.lock import Lock
 from river_okl._core.points import Points
 from river_okl._core.rows import Rows
+from river_okl._core.sample import Given
 
 DIAGONAL: float
 INVERSE_TEMPERATURE: float
@@ -18,6 +19,8 @@ INVERSE_TEMPERATURE: float
 class Process:
     @property
     def lock(self) -> Lock: ...
+    @property
+    def given(self) -> Given: ...
     memo: bool
     @property
     def points(self) -> Points: ...

@@ -119,6 +119,11 @@ cdef class Process(Owner):
 
     # The last sample --------------------------------------------------------------------------------------------------
 
+    @property
+    def given(self):
+        """The last sample, in place of the dict that it was."""
+        return self.rows.given()
+
     def predict(self, sample):
         """The prediction of f(x): E f(x) for each column, and Var f(x)."""
         cdef Py_ssize_t o

@@ -1,14 +1,19 @@
 """The interface of an expert; an expert overrides only what it needs.
 
-A new expert is a class with ``ask``, ``learn``, ``names``, ``state`` and ``restore`` in a file of its own, which a
-mixture lists among its experts.  ``merging/mixture.py`` has a method of its name that merges it.
+A new expert is a class with ``ask``, ``learn`` and ``names`` in a file of its own, which a mixture lists among its
+experts.  What it learns is in arrays that it declares (store/table.pyx): that makes room for points, features and
+classes, forgets them, and saves, checks, permutes and merges what is learned.
 
 A step of the mixture is prepared, then committed: ``reserve_...`` may raise and change no prediction; ``noexcept``
 methods may not raise and have all the room that they need.
+
+Two things happen to a sample that is learned.  The expert learns from it as it is today, from the ``p`` that ``ask``
+has just written.  And the expert is graded: its weight, and whatever turns its scores into probabilities, depend on
+what it said when it was asked, ``said``, which is the same unless the label is ``late``.
 """
 
 
-cdef class Expert(Owner):
+cdef class Expert(Table):
     """An expert without predictions, points or state."""
 
     # A sample ---------------------------------------------------------------------------------------------------------
@@ -16,6 +21,9 @@ cdef class Expert(Owner):
     cdef int ask(self, const Sample *x, double *p) except -1:
         """Write the predictions for a sample: of each row the probabilities of every class, or one number."""
         return 0
+
+    cdef void note(self, double *out) noexcept:
+        """Write the ``notes`` about the sample that ``ask`` saw last."""
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Learn the sample that ``ask`` saw last; whether the expert wants it as a point."""
@@ -25,26 +33,31 @@ cdef class Expert(Owner):
 
     cdef int reserve_points(self) except -1:
         """Room for as many points as ``Points`` have room for."""
-        return 0
+        return self.reserve() if self.per_point is not None and self.per_point.is_full() else 0
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
         """Room for features at this many places, and for anything else that a sample may add."""
-        return 0
+        return self.reserve() if self.per_feature is not None and self.per_feature.is_full() else 0
 
     cdef int reserve_class(self) except -1:
         """Room for one more class."""
-        return 0
+        return self.grow(self.per_class, self.per_class.after()) if self.per_class is not None else 0
 
     # Changes ----------------------------------------------------------------------------------------------------------
 
     cdef void add_class(self) noexcept:
         """One more class, for which there is room.  With the third, a function of two becomes one for each class."""
+        if self.per_class is not None:
+            self.append_class(self.per_class)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         """The unit of the target changes: y becomes ratio · y + shift."""
 
     cdef void forget(self, list places) noexcept:
         """The scaler has dropped the features at these places."""
+        cdef Py_ssize_t place
+        for place in places if self.per_feature is not None else ():
+            self.reset(self.per_feature, place)
 
     cdef void tune(self) noexcept:
         """Bandwidths follow the mean distances of the stream."""
@@ -71,6 +84,8 @@ cdef class Expert(Owner):
 
     cdef void dropped(self, Py_ssize_t i) noexcept:
         """Point i, which is unreferenced, is gone, and the last one has taken its position."""
+        if self.per_point is not None:
+            self.swap_remove(self.per_point, i)
 
     # What there is ----------------------------------------------------------------------------------------------------
 
@@ -84,19 +99,9 @@ cdef class Expert(Owner):
         """Of its predictions, as ``OKLClassifier.experts`` shows them."""
         return []
 
-    def _check(self):
-        """Assert the invariants, by brute force."""
+    def check_notes(self, notes):
+        """Raise ValueError unless the rows of this array can be what ``note`` wrote."""
 
-    def state(self):
-        """What ``restore`` takes, by name."""
-        return {}
-
-    def restore(self, dict state):
-        """Resume from a state, each number of which is checked: it may come from anywhere.
-
-        Points, scaler and distances have theirs already, and there are as many classes as there were.
-        """
-
-    def permuted(self, dict state, list order):
-        """A state of this expert in which class c is what class order[c] was."""
-        return state
+    def merged(self, merging):
+        """The state that the states of several mixtures (``river_okl.merging.mixture.Merging``) become."""
+        return merging.arrays(self)

@@ -10,15 +10,12 @@ cdef enum:
 cdef class LinearModels(Expert):
     cdef readonly Scaler scaler
     cdef double rates[LINEARS]
-    cdef readonly Py_ssize_t columns    # of coefficients: 1, or the classes if there are more than two
-    cdef Py_ssize_t places              # of features, that there is room for
-    cdef Py_ssize_t room                # columns that there is room for; those that there are not are 0
-    cdef double *coef                   # [places, BLOCKS, room]
-    cdef double *bias                   # [LINEARS, room]
+    # for two classes the scores are of the second; cells of columns beyond them are 0
+    cdef double *coef                   # [feature, BLOCKS, column]
+    cdef double *bias                   # [LINEARS, column]
     # scratch: the last sample
-    cdef double *score                  # [BLOCKS, room]; once it is learned, the steps of the biases
+    cdef double *score                  # [BLOCKS, column]; once it is learned, the steps of the biases
     cdef double *squares                # [allocated]
     cdef Py_ssize_t allocated
 
-    cdef int reserve_columns(self, Py_ssize_t columns) except -1
     cdef int square(self, const Sample *x) except -1

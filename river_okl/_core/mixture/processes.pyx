@@ -17,7 +17,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport fit_inverse_temperature, softmax
+from river_okl._core.calibration cimport fit_earlier_inverse_temperature, fit_inverse_temperature, softmax
 from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.distances cimport Dictionary, Distances
@@ -39,6 +39,7 @@ cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
 cdef double OUTLYING = 5.0          # standard deviations by which one sample moves the running scale
+cdef double LEAST_TEMPERATURE = 1.0, MOST_TEMPERATURE = 50.0    # bounds of κ
 
 # Relative to κ(x, x): the jitter, and the smallest ALD residual of a sample that becomes a point.  Numeric targets can
 # separate points too close for labels to separate.
@@ -46,6 +47,7 @@ JITTER_AND_NOVELTY = {
     "binary": (JITTER, 1e-3),
     "regression": (1e-4, 3e-4),
 }
+cdef Py_ssize_t FIRST_ROOM = 8   # points of a dictionary, a multiple of the vector width
 LEAST_KEPT = 1e-3               # of what was learned under a kernel that has changed
 NEWCOMER = 2.0                  # by which the log-weight of a kernel that has moved starts lower
 cdef double least_kept = LEAST_KEPT, newcomer = NEWCOMER
@@ -66,9 +68,10 @@ cdef class Processes(Expert):
         self.points = distances.points
         self.distances = distances
         self.most = most
+        self.notes = 0 if task == "regression" else PROCESSES
         self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
         self.jitter, self.novel = JITTER_AND_NOVELTY[task]
-        self.bases = [Basis(most + 1, self.jitter) for _ in range(KERNELS)]
+        self.bases = [Basis(min(most + 1, FIRST_ROOM), self.jitter) for _ in range(KERNELS)]
         for i in range(KERNELS):
             self.scale[i], self.metric[i] = KERNELS_AT_FIRST[i]
             self.k[i] = self.doubles(NULL, 0, room)
@@ -101,6 +104,21 @@ cdef class Processes(Expert):
         if self.points.capacity > self.capacity:
             self.member = <int32_t *> self.resize(self.member, self.capacity, self.points.capacity, 4)
             self.capacity = self.points.capacity
+        return self.reserve_dictionary(min(self.n, self.most) + 1)
+
+    cdef int reserve_dictionary(self, Py_ssize_t n) except -1:
+        """Room for a dictionary of n points: their matrices are most of a small model."""
+        cdef Py_ssize_t room = FIRST_ROOM
+        while room < n:
+            room *= 2
+        room = min(room, (self.most + 8) // 8 * 8)
+        for basis in self.bases:
+            if (<Basis> basis).capacity < room:
+                self.free_grams()  # what a step left that could not be prepared
+                (<Basis> basis).reserve(room)
+        for posterior in self.posteriors:
+            if (<Posterior> posterior).learned.capacity < room:
+                (<Posterior> posterior).reserve(room)
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t columns) except -1:
@@ -216,20 +234,21 @@ cdef class Processes(Expert):
             for r in range(self.n):
                 posterior.means[r] = ratio * posterior.means[r] + shift
 
-    cdef double judge(self, double target, const double *weight, int64_t seen, double *density) noexcept:
-        """The density of the target by every process; its squared residual over the variance, by these weights.
+    cdef double judge(
+        self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
+        double *density
+    ) noexcept:
+        """The density of the target by every process, which predicted this mean and, noise included, variance; its
+        squared residual over the variance, by these weights.
 
         The running scale of a process, by which its variance is multiplied, follows its residuals.
         """
         cdef Py_ssize_t e
-        cdef Posterior posterior
-        cdef double variance, residual, surprise = 0.0
+        cdef double residual, surprise = 0.0
         for e in range(PROCESSES):
-            posterior = self.posteriors[e]
-            variance = posterior.variance + self.noise[e % POSTERIORS]
-            residual = (target - posterior.mean[0]) * (target - posterior.mean[0]) / variance
+            residual = (target - mean[e]) * (target - mean[e]) / variance[e]
             surprise += weight[e] * residual / self.residual[e]
-            density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance) + 1e-6
+            density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance[e]) + 1e-6
             self.residual[e] += (
                 fmin(residual, OUTLYING * OUTLYING) - self.residual[e]
             ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
@@ -287,7 +306,7 @@ cdef class Processes(Expert):
                     posterior = self.posteriors[i * POSTERIORS + b]
                     posterior.settle()
                     for r in range(n):
-                        means[r] += weight[i * POSTERIORS + b] * posterior.means[o * posterior.basis.capacity + r]
+                        means[r] += weight[i * POSTERIORS + b] * posterior.means[o * posterior.learned.capacity + r]
                 (<Basis> self.bases[i]).solve(means, self.alpha)
                 of_own = 0.0
                 for r in range(n):
@@ -370,6 +389,15 @@ cdef class Processes(Expert):
                     a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
         return (a + b) + (c + d)
 
+    cdef void note(self, double *out) noexcept:
+        cdef Py_ssize_t e
+        for e in range(self.notes):
+            out[e] = self.inverse_temperature[e]
+
+    def check_notes(self, notes):
+        if not notes.min() > 0.0:
+            raise ValueError("the inverse temperature of a process is not positive")
+
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
         cdef Py_ssize_t i, e, c = 0 if self.regression else <Py_ssize_t> y.target
@@ -379,9 +407,15 @@ cdef class Processes(Expert):
         cdef const double *p = y.p + self.first * self.columns
         if self.columns > 1:
             for e in range(PROCESSES):
+                if y.late:
+                    fit_earlier_inverse_temperature(
+                        y.said[self.noted + e], y.said + (self.first + e) * self.columns, self.columns, c,
+                        LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
+                    )
+                    continue
                 fit_inverse_temperature(
-                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c, 1.0, 50.0,
-                    &self.inverse_temperature[e], &self.curvature[e]
+                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c,
+                    LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
                 )
         if self.n > 1 and (y.seen % SLOPE_EVERY == 0 or (self.regression and y.seen < SLOPES_AT_FIRST)):
             self.learn_slopes(x, y.among)
@@ -651,7 +685,7 @@ cdef class Processes(Expert):
             posterior = self.posteriors[e]
             posterior.settle()
             for o in range(self.columns):
-                posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
+                posterior.basis.solve(posterior.means + o * posterior.learned.capacity, self.alpha)
                 for r in range(self.n):
                     out[self.position[r] * self.columns + o] += weight[e] * self.alpha[r] * (
                         self.k[e // POSTERIORS][r] if at_sample else 1.0
@@ -667,8 +701,8 @@ cdef class Processes(Expert):
             mass += weight[e]
             posterior.settle()
             for o in range(self.columns):
-                posterior.basis.solve(posterior.means + o * posterior.basis.capacity, self.alpha)
-                total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.basis.capacity, self.n)
+                posterior.basis.solve(posterior.means + o * posterior.learned.capacity, self.alpha)
+                total += weight[e] * linalg.dot(self.alpha, posterior.means + o * posterior.learned.capacity, self.n)
         return fmax(0.0, total) / mass if mass > 0.0 else 0.0
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
@@ -735,6 +769,7 @@ cdef class Processes(Expert):
         ):
             raise ValueError("the posteriors of a mixture do not match its dictionary and its classes")
         self.reserve_points()
+        self.reserve_dictionary(n)
         for i in range(self.points.n):
             self.member[i] = -1
         self.n = n

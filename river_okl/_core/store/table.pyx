@@ -1,0 +1,369 @@
+"""Arrays with axes, each declared once: what keeps it alive follows from its declaration.
+
+An object with arrays is a ``Table``.  It declares each of them where it is made, and works on their pointers:
+
+    self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, merge="mean")
+    self.derive(<size_t> &self.log_counts, (self.per_class,))
+    self.scratch(<size_t> &self.score, (self.per_class,))
+
+A declared array is saved, checked and merged under its name; a derived one is computed from those, and a scratch one
+holds what concerns the last sample.  All of them grow with their axes.
+
+An axis is what an array has one of each of: points, features (by their places in the scaler), classes, or a fixed
+number of something.  Cell [i, j, k] of an array is number (i · room_j + j) · room_k + k of its buffer, so that a loop
+takes the room of an axis from the axis.  Cells beyond the length of an axis have the default value.
+"""
+
+from cpython.buffer cimport PyBUF_WRITE
+from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.object cimport PyObject
+from libc.string cimport memcpy
+
+import numpy as np
+
+from river_okl._core.states import LARGEST_NUMBER, checked_array
+
+
+cdef class Axis:
+    """What arrays of one table have one of each of.
+
+    Parameters
+    ----------
+    name
+        "point", "feature" or "class".
+    n
+        How many there are.
+    least
+        The least room, if there is any.
+    eighths
+        How many eighths are added to the room when it is full.
+    """
+
+    def __init__(self, str name, Py_ssize_t n=0, *, Py_ssize_t least=0, Py_ssize_t eighths=0):
+        self.name, self.n, self.room, self.least, self.eighths = name, n, n, least, eighths
+        self.length = self.needed = &self.n
+
+    cdef bint is_full(self) noexcept:
+        """Whether more room is needed than there is."""
+        return self.needed[0] > self.room
+
+    cdef void watch(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept:
+        """They belong to another object, which counts them."""
+        self.owner, self.length, self.needed = owner, length, needed
+
+    def __len__(self):
+        return self.length[0]
+
+
+cdef class Classes(Axis):
+    """The classes, or columns of coefficients for them.
+
+    Parameters
+    ----------
+    n
+        How many there are.
+    split
+        If it is not 0, the axis has one function f of two classes until there is a third: then the first class has the
+        function -split · f, the second split · f, and the third 0.
+    """
+
+    def __init__(self, Py_ssize_t n, double split=0.0):
+        Axis.__init__(self, "class", n, eighths=1)
+        self.split = split
+
+    cdef Py_ssize_t after(self) noexcept:
+        """How many there are once there is one class more."""
+        return 3 if self.split and self.n == 1 else self.n + 1
+
+
+cdef class Array:
+    """A declaration: see ``Table.declare``."""
+
+    def __init__(
+        self, Py_ssize_t offset, str name, tuple axes, dtype, default, double low, double high, str merge, bint scratch
+    ):
+        self.offset, self.name, self.scratch, self.n_axes = offset, name, scratch, len(axes)
+        for k, axis in enumerate(axes):
+            self.axes[k] = axis
+        self.dtype, self.low, self.high, self.merge = np.dtype(dtype), low, high, merge
+        self.item = self.dtype.itemsize
+        value = np.array(default, dtype=self.dtype).tobytes()
+        memcpy(self.blank, <const char *> value, self.item)
+        self.zero = not any(value)
+
+    cdef void clear(self, char *cells, Py_ssize_t n) noexcept:
+        """The default value in so many cells."""
+        cdef Py_ssize_t i
+        for i in range(n):
+            memcpy(cells + i * self.item, self.blank, self.item)
+
+
+cdef dict shared = {}               # all declarations, so that ten thousand models have them once
+
+
+cdef class Table(Owner):
+    """An object with declared arrays."""
+
+    def __cinit__(self):
+        self.axes = []
+
+    # What there is ----------------------------------------------------------------------------------------------------
+
+    def declare(
+        self, size_t address, str name, tuple axes, *, dtype="f8", default=0.0, low=-LARGEST_NUMBER,
+        high=LARGEST_NUMBER, merge=None, scratch=False
+    ):
+        """An array of the state.
+
+        Parameters
+        ----------
+        address
+            Of the pointer, an attribute of this object.
+        name
+            In the state.
+        axes
+            An ``Axis``, or a fixed number, for each dimension.
+        dtype
+            Of a cell, at most eight bytes.
+        default
+            The value of a new cell.
+        low, high
+            Between which ``restore`` demands all values.
+        merge
+            How it merges, a word of ``river_okl.merging.mixture``; None: as ``merged`` of this object says.
+        """
+        cdef Py_ssize_t size, after, offset = <Py_ssize_t> address - <Py_ssize_t> <size_t> <PyObject *> self
+        cdef Array array
+        if len(axes) > MOST_AXES:
+            raise ValueError(f"{name} has {len(axes)} axes")
+        self.axes += [axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes]
+        numbers = tuple([-1 - self.axes.index(axis) if isinstance(axis, Axis) else axis for axis in axes])
+        key = offset, name, numbers, dtype, default, low, high, merge, scratch
+        if key not in shared:
+            shared[key] = Array(*key)
+        array = shared[key]
+        self.declared = <PyObject **> self.resize(
+            self.declared, self.n_declared, self.n_declared + 1, sizeof(PyObject *)
+        )
+        self.around(array, None, &size, &after)
+        self.pointer(array)[0] = self.resize(NULL, 0, size, array.item)
+        array.clear(<char *> self.pointer(array)[0], size)
+        self.declared[self.n_declared] = <PyObject *> array
+        self.n_declared += 1
+
+    def derive(self, size_t address, tuple axes, *, dtype="f8", default=0.0):
+        """An array that is computed from those of the state."""
+        self.declare(address, None, axes, dtype=dtype, default=default)
+
+    def scratch(self, size_t address, tuple axes, *, dtype="f8"):
+        """An array whose values are of the last sample: they do not follow what happens to the items of an axis."""
+        self.declare(address, None, axes, dtype=dtype, scratch=True)
+
+    cpdef void discard(self, size_t address) noexcept:
+        """An array is no longer needed; its pointer becomes NULL."""
+        cdef Py_ssize_t i, kept = 0
+        cdef void **pointer = <void **> address
+        for i in range(self.n_declared):
+            if self.pointer(<Array> self.declared[i]) != pointer:
+                self.declared[kept] = self.declared[i]
+                kept += 1
+        self.n_declared = kept
+        self.release(pointer[0])
+        pointer[0] = NULL
+
+    cdef void **pointer(self, Array array) noexcept:
+        """The attribute that points to its buffer."""
+        return <void **> (<char *> <PyObject *> self + array.offset)
+
+    cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept:
+        """Of an axis of an array."""
+        return axis if axis >= 0 else (<Axis> self.axes[-1 - axis]).room
+
+    cdef bint around(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept:
+        """Whether an array has this axis; of how many rows, and how many cells each item of a row has."""
+        cdef Py_ssize_t k
+        cdef bint found = False
+        before[0] = after[0] = 1
+        for k in range(array.n_axes):
+            if array.axes[k] < 0 and self.axes[-1 - array.axes[k]] is axis:
+                found = True
+            elif found:
+                after[0] *= self.room(array.axes[k])
+            else:
+                before[0] *= self.room(array.axes[k])
+        return found
+
+    def arrays(self):
+        """Of the state: (name, axes, how it merges)."""
+        cdef Py_ssize_t k
+        cdef Array array
+        found = []
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            numbers = [array.axes[k] for k in range(array.n_axes)]
+            axes = tuple([number if number >= 0 else self.axes[-1 - number] for number in numbers])
+            if array.name is not None:
+                found.append((array.name, axes, array.merge))
+        return found
+
+    # Room -------------------------------------------------------------------------------------------------------------
+
+    cpdef int reserve(self) except -1:
+        """Room for all that the axes count."""
+        cdef Axis axis
+        for each in self.axes:
+            axis = <Axis> each
+            if axis.is_full():
+                self.grow(axis, axis.needed[0])
+        return 0
+
+    cpdef int grow(self, Axis axis, Py_ssize_t n) except -1:
+        """Room for n along an axis, in every array that has it.  If this raises, nothing has changed."""
+        cdef Py_ssize_t i, j, before, after, row, old = axis.room
+        cdef Py_ssize_t room = max(n, axis.least, old + old * axis.eighths // 8)
+        cdef Array array
+        cdef char **new
+        cdef char *cells
+        if n <= old:
+            return 0
+        new = <char **> self.resize(NULL, 0, self.n_declared, sizeof(char *))
+        try:
+            for j in range(self.n_declared):
+                array = <Array> self.declared[j]
+                if self.around(array, axis, &before, &after):
+                    new[j] = <char *> self.resize(NULL, 0, before * room * after, array.item)
+        except BaseException:
+            for j in range(self.n_declared):
+                self.release(new[j])
+            self.release(new)
+            raise
+        for j in range(self.n_declared):
+            array = <Array> self.declared[j]
+            if not self.around(array, axis, &before, &after):
+                continue
+            row = after * array.item  # bytes of what there is of each item
+            cells = <char *> self.pointer(array)[0]
+            for i in range(before):
+                memcpy(new[j] + i * room * row, cells + i * old * row, old * row)
+                if not array.zero:
+                    array.clear(new[j] + (i * room + old) * row, (room - old) * after)
+            self.release(cells)
+            self.pointer(array)[0] = new[j]
+        self.release(new)
+        axis.room = room
+        return 0
+
+    # Changes ----------------------------------------------------------------------------------------------------------
+
+    cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept:
+        """Item i of an axis is new: its cells have the default value."""
+        cdef Py_ssize_t j, k, before, after
+        cdef Array array
+        for k in range(self.n_declared):
+            array = <Array> self.declared[k]
+            if not array.scratch and self.around(array, axis, &before, &after):
+                for j in range(before):
+                    array.clear(
+                        <char *> self.pointer(array)[0] + (j * axis.room + i) * after * array.item, after
+                    )
+
+    cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept:
+        """Item i of an axis, which counts it no longer, is gone: the last one takes its position."""
+        cdef Py_ssize_t j, k, before, after, row, last = axis.length[0]
+        cdef Array array
+        cdef char *cells
+        for k in range(self.n_declared):
+            array = <Array> self.declared[k]
+            if i != last and not array.scratch and self.around(array, axis, &before, &after):
+                row = after * array.item
+                for j in range(before):
+                    cells = <char *> self.pointer(array)[0] + j * axis.room * row
+                    memcpy(cells + i * row, cells + last * row, row)
+        self.reset(axis, last)
+
+    cpdef void append_class(self, Classes axis) noexcept:
+        """One more class, for which there is room; see ``Classes``."""
+        cdef Py_ssize_t i, j, k, before, after
+        cdef Array array
+        cdef double *cells
+        for k in range(self.n_declared if axis.split and axis.n == 1 else 0):
+            array = <Array> self.declared[k]
+            if array.scratch or not self.around(array, axis, &before, &after):
+                continue
+            for i in range(before):
+                cells = <double *> self.pointer(array)[0] + i * axis.room * after
+                for j in range(after):
+                    cells[after + j] = axis.split * cells[j]
+                    cells[j] = -cells[after + j]
+        axis.n = axis.after()
+
+    # What is saved ----------------------------------------------------------------------------------------------------
+
+    cdef object buffer(self, Array array):
+        """All cells of an array, as one of NumPy on its buffer."""
+        cdef Py_ssize_t k, size, after
+        room = [self.room(array.axes[k]) for k in range(array.n_axes)]
+        self.around(array, None, &size, &after)
+        if size == 0:
+            return np.empty(room, array.dtype)
+        cells = PyMemoryView_FromMemory(<char *> self.pointer(array)[0], size * array.item, PyBUF_WRITE)
+        return np.frombuffer(cells, array.dtype).reshape(room)
+
+    cdef object cells(self, Array array):
+        """Those in use."""
+        cdef Py_ssize_t k
+        numbers = [array.axes[k] for k in range(array.n_axes)]
+        lengths = [number if number >= 0 else len(self.axes[-1 - number]) for number in numbers]
+        return self.buffer(array)[tuple([slice(n) for n in lengths])]
+
+    def state(self):
+        """What ``restore`` takes, by name."""
+        cdef Array array
+        self.reserve()
+        found = {}
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            if array.name is not None:
+                found[array.name] = self.cells(array).copy()
+        return found
+
+    def restore(self, dict state):
+        """Resume from a state, each number of which is checked: it may come from anywhere."""
+        cdef Array array
+        self.reserve()
+        checked = []
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            if array.name is not None:
+                cells = self.cells(array)
+                checked_array(state, array.name, array.dtype, cells.shape, array.low, array.high)
+                checked.append((array.name, cells))
+        for name, cells in checked:
+            cells[...] = state[name]
+
+    def permuted(self, dict state, list order):
+        """A state of this object in which class c is what class order[c] was."""
+        found = dict(state)
+        for name, axes, _ in self.arrays():
+            for k, axis in enumerate(axes):
+                if isinstance(axis, Classes) and ((<Classes> axis).split == 0.0 or len(axis) > 1):
+                    found[name] = np.take(state[name], order, axis=k)
+                elif isinstance(axis, Classes) and order == [1, 0]:
+                    found[name] = -state[name]
+        return found
+
+    def _check(self):
+        """Assert the invariants, by brute force."""
+        cdef Array array
+        for axis in self.axes:
+            assert 0 <= len(axis) <= axis.room
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            assert self.pointer(array)[0] != NULL
+            if array.scratch:
+                continue
+            cells = self.buffer(array)
+            unused = np.ones(cells.shape, dtype=bool)
+            unused[tuple([slice(n) for n in self.cells(array).shape])] = False
+            default = np.frombuffer(array.blank[:array.item], array.dtype)
+            assert (cells[unused] == default).all(), array.name

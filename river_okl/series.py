@@ -1,0 +1,395 @@
+"""Transformers for series: dates as numbers and categories, and lags of targets that may come late."""
+
+from __future__ import annotations
+
+import calendar
+import copy
+import datetime
+import hashlib
+import math
+import numbers
+import re
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from river import base
+
+from river_okl._core.lock import Lock
+from river_okl._core.sample import is_gap, number, shown
+from river_okl.checks import check_flag, check_target, check_whole
+from river_okl.frames import frame_of, targets_of
+
+__all__ = ["Dates", "Lags"]
+
+Features = dict[Hashable, Any]
+
+EPOCH = datetime.date(1970, 1, 1).toordinal()
+DAY = datetime.timedelta(days=1)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+
+PLAIN = (str, int, float, bool)
+LONGEST = 10_000  # lag
+MOST_GROUPS = 10_000  # with a history; those without a target for the longest time are forgotten first
+
+
+class _Transformer(base.Estimator):
+    """What both share: mini-batches are rows in turn."""
+
+    def transform_one(self, x: Features) -> Features:
+        raise NotImplementedError
+
+    def transform_many(self, X: Any) -> Any:
+        """The rows of a dataframe, each as by ``transform_one``."""
+        frame = frame_of(X)
+        rows = [self.transform_one(x) for x in self._rows(frame)]
+        names = list(dict.fromkeys(name for x in rows for name in x)) if rows else frame.columns
+        columns: dict[Any, list[Any]] = {name: [x.get(name) for x in rows] for name in names}
+        if not frame.implementation.is_pandas_like():
+            return nw.from_dict(columns, backend=frame.implementation).to_native()
+        native = frame.to_native()
+        return type(native)(columns, index=native.index, columns=names)
+
+    def _rows(self, frame: nw.DataFrame[Any]) -> Iterable[Features]:
+        rows: Iterator[Any] = frame.iter_rows(named=True)
+        yield from rows
+
+
+# Dates ------------------------------------------------------------------------------------------------------------
+
+
+def parsed(text: str) -> datetime.datetime | None:
+    """The date in an ISO string such as 2024-02-29, 2024-02-29 12:30 or 2024-02-29T12:30:00Z; None if it is none."""
+    text = text.strip()
+    if not ISO.fullmatch(text):
+        return None
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:  # 2023-02-29
+        return None
+
+
+def is_date(value: Any) -> bool:
+    """Whether ``Dates`` encodes a value; a missing one (NaT) is a date, too."""
+    return isinstance(value, datetime.date | np.datetime64) or type(value).__name__ == "NaTType"
+
+
+class Dates(_Transformer, base.MiniBatchTransformer):
+    """Dates in samples become numbers and categories; all other features stay as they are.
+
+    A feature `t` that holds a date is replaced by
+
+    * `t_days`, the days since 1970, for trends;
+    * `t_month`, `t_day`, `t_weekday` (Monday is 0) and `t_hour` (with fractions);
+    * `t_year_sin`, `t_year_cos`, and the same with `week` and `day`: its position in the year, the week and the day as
+      an angle, so that 23:59 is next to 0:00;
+    * `t_hour_of_day` and `t_day_of_week`, categories such as `"14"` and `"Friday"`.
+
+    A date without a time has no hour and no position in the day.
+
+    Parameters
+    ----------
+    categories
+        Whether to add the categories. `OKLClassifier` and `OKLRegressor` take them; other models need numbers.
+    strings
+        Whether strings in ISO format (`2024-02-29`, `2024-02-29T12:30+01:00`) are dates, too; other strings stay.
+
+    Notes
+    -----
+    - Dates are `datetime.datetime`, `datetime.date`, NumPy's `datetime64` and pandas' `Timestamp`.
+    - Hours and days are those of the local clock, in the time zone of the value; `t_days` is in UTC, so that it never
+      jumps. Values without a time zone are taken as they are.
+    - Missing dates (NaT) are left out.
+    - Nothing is learned: the features of a sample are the same at any time.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> from river_okl import Dates
+
+    >>> x = {"t": datetime.datetime(2024, 2, 29, 18, 30), "temperature": 7.5}
+    >>> Dates().transform_one(x)["t_hour"], Dates().transform_one(x)["t_day_of_week"]
+    (18.5, 'Thursday')
+    >>> list(Dates().transform_one({"t": datetime.date(2024, 2, 29)}))
+    ['t_days', 't_month', 't_day', 't_weekday', 't_year_sin', 't_year_cos', 't_week_sin', 't_week_cos', 't_day_of_week']
+
+    """
+
+    def __init__(self, *, categories: bool = True, strings: bool = False):
+        check_flag("categories", categories)
+        check_flag("strings", strings)
+        self.categories = categories
+        self.strings = strings
+
+    def transform_one(self, x: Features) -> Features:
+        """x with its dates encoded."""
+        found: Features = {}
+        for name, value in list(x.items()):  # which another thread may change
+            if isinstance(value, str) and self.strings:
+                value = parsed(value) or value
+            if is_date(value):
+                _add(found, () if is_gap(value) else _parts(name, value, self.categories))
+            else:
+                _add(found, ((name, value),))
+        return found
+
+    def _rows(self, frame: nw.DataFrame[Any]) -> Iterable[Features]:
+        dates = {name for name, dtype in frame.schema.items() if dtype in (nw.Datetime, nw.Date)}
+        for x in frame.iter_rows(named=True):
+            yield {name: value for name, value in x.items() if name not in dates or value is not None}
+
+
+def _add(found: Features, items: Iterable[tuple[Hashable, Any]]) -> None:
+    for name, value in items:
+        if name in found:
+            raise ValueError(f"feature {shown(name)} is given, and it is the name of a new one: rename it")
+        found[name] = value
+
+
+def _parts(name: Hashable, value: Any, categories: bool) -> Iterable[tuple[str, Any]]:
+    """The features of a date."""
+    if isinstance(value, np.datetime64):
+        plain = value.astype("datetime64[D]" if value.dtype == "datetime64[D]" else "datetime64[us]").item()
+        if not isinstance(plain, datetime.date):
+            raise ValueError(f"feature {shown(name)} is {shown(value)}, beyond the years 1 to 9999: leave it out")
+        value = plain
+    date, fraction, offset = value, 0.0, None  # the fraction of the day that has passed
+    if isinstance(value, datetime.datetime):
+        date, offset = value.date(), value.utcoffset()
+        fraction = (value.hour + (value.minute + (value.second + value.microsecond * 1e-6) / 60.0) / 60.0) / 24.0
+    weekday, first = date.weekday(), datetime.date(date.year, 1, 1)
+    days = date.toordinal() - EPOCH + fraction - (offset / DAY if offset else 0.0)
+    year = (date.toordinal() - first.toordinal() + fraction) / (366 if calendar.isleap(date.year) else 365)
+    yield from ((f"{name}_days", days), (f"{name}_month", date.month), (f"{name}_day", date.day))
+    yield f"{name}_weekday", weekday
+    angles = {"year": year, "week": (weekday + fraction) / 7.0}
+    if isinstance(value, datetime.datetime):
+        yield f"{name}_hour", 24.0 * fraction
+        angles["day"] = fraction
+    for period, position in angles.items():
+        yield f"{name}_{period}_sin", math.sin(2.0 * math.pi * position)
+        yield f"{name}_{period}_cos", math.cos(2.0 * math.pi * position)
+    if categories:
+        if isinstance(value, datetime.datetime):
+            yield f"{name}_hour_of_day", str(value.hour)
+        yield f"{name}_day_of_week", WEEKDAYS[weekday]
+
+
+# Lags -------------------------------------------------------------------------------------------------------------
+
+
+class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
+    """The last known targets, and the last values of features, as features; labels may come late.
+
+    `y_lag1` is the target learned last, `y_lag2` the one before it; `y_diff2` is `y_lag1 - y_lag2`. For a feature `a`,
+    `a_lag1` is its value in the previous sample, and `a_diff1` its change since then.
+
+    A sample keeps its lags from the first prediction until it is learned: they are what was known when the prediction
+    was made. So a model learns from the features that it will have when it predicts, even if targets come a day late.
+
+    Parameters
+    ----------
+    lags
+        Which lags; 1 is the last value known. If targets come 24 samples late, lag 1 is the target of 24 samples ago,
+        and in hourly samples lag 145 is that of a week ago.
+    of
+        Features that get lags, too: a tuple of names. None: only the target.
+    by
+        A feature, such as a sensor: each of its values has a history of its own. None: all samples are one series.
+    differences
+        Whether to add differences.
+    pending
+        How many samples without a target are remembered; the oldest are forgotten first. If the target of a forgotten
+        one comes after all, it is learned with the lags known then.
+
+    Notes
+    -----
+    - Samples are identified by their features. So they need one that distinguishes them, such as the time; put `Lags`
+      before transformers that remove it. A sample equal to one that still waits for its target is taken for the same.
+    - With `of`, a sample joins the history when it is first transformed. Predictions for hypothetical samples then
+      belong on a copy of the model.
+    - Lags that do not exist yet are left out (in a dataframe they are gaps), and so are differences of strings. Targets
+      may be labels.
+    - Lags count samples, not hours: missing samples shift them.
+    - All rows of a mini-batch are transformed before the first target is learned. If a frame spans more time than
+      targets are late, its lags are older than necessary.
+    - A merged transformer takes each group's history from the model that has learned most targets of the group. Shard
+      series by group, not at random.
+    - At most 10,000 groups are kept; the one without a new target for the longest time is forgotten first.
+
+    Examples
+    --------
+    >>> from river_okl import Lags
+
+    >>> lags = Lags((1, 2))
+    >>> for day, y in enumerate([10.0, 12.0, 15.0]):
+    ...     print(lags.transform_one({"day": day}))
+    ...     lags.learn_one({"day": day}, y)
+    {'day': 0}
+    {'day': 1, 'y_lag1': 10.0}
+    {'day': 2, 'y_lag1': 12.0, 'y_lag2': 10.0, 'y_diff2': 2.0}
+
+    Here the target of day 3 comes after the prediction for day 4:
+
+    >>> before = lags.transform_one({"day": 3}), lags.transform_one({"day": 4})
+    >>> lags.learn_one({"day": 3}, 19.0)
+    >>> lags.transform_one({"day": 4}) == before[1]  # 15.0 is still the last known target
+    True
+    >>> lags.transform_one({"day": 5})["y_lag1"]
+    19.0
+
+    """
+
+    def __init__(
+        self,
+        lags: tuple[int, ...] = (1, 2, 3),
+        *,
+        of: tuple[Hashable, ...] | None = None,
+        by: Hashable | None = None,
+        differences: bool = True,
+        pending: int = 10_000,
+    ):
+        if not isinstance(lags, tuple) or not lags:
+            raise TypeError(f"lags is {shown(lags)}; it must be a tuple of integers, such as (1, 2, 3)")
+        for lag in lags:
+            check_whole("a lag", lag)
+            if lag > LONGEST:
+                raise ValueError(f"a lag is {shown(lag)}; it must be at most {LONGEST:,}")
+        if len({*lags}) < len(lags):
+            raise ValueError(f"lags is {shown(lags)}; each lag must be there once")
+        if of is not None and (not isinstance(of, tuple) or not of):
+            raise TypeError(f"of is {shown(of)}; it must be a tuple of feature names, such as ('a',)")
+        if of and len({"y", *map(str, of)}) <= len(of):
+            raise ValueError(f"of is {shown(of)}; each feature must be there once, and 'y' is the target")
+        check_flag("differences", differences)
+        check_whole("pending", pending)
+        self.lags = lags
+        self.of = of
+        self.by = by
+        self.differences = differences
+        self.pending = pending
+        self._series = ("y", *(of or ()))
+        self._groups: dict[tuple[Any, ...], list[Any]] = {}  # targets learned, and the last values of each series
+        self._issued: dict[int, tuple[tuple[Any, ...], ...]] = {}  # of samples without a target, by their identity
+        self._lock = Lock()
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"lags": (2, 1), "of": (0, "a"), "by": "b", "pending": 5}
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: copy.deepcopy(value) for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._lock = Lock()
+
+    def transform_one(self, x: Features) -> Features:
+        """x with the lags that were known when it was transformed first."""
+        x = dict(x)  # which another thread, or a value's own code, may change
+        key = identity(x)
+        with self._lock:
+            lags = self._lags_of(key, x)
+        found = dict(x)
+        _add(found, self._named(x, lags))
+        return found
+
+    def learn_one(self, x: Features, y: Any) -> None:  # type: ignore[override]
+        """The target of x is known now; x was transformed before, if anything was predicted from it."""
+        x = dict(x)
+        y, key = _target(y), identity(x)
+        with self._lock:
+            self._lags_of(key, x)  # its features are in the histories, once
+            del self._issued[key]
+            group = self._group(x)
+            history = self._groups.pop(group)
+            self._groups[group] = history  # the latest
+            history[0] += 1
+            self._append(history[1], y)
+
+    def learn_many(self, X: Any, y: Any) -> None:  # type: ignore[override]
+        """Learn the rows of a dataframe one after another, as by ``learn_one``."""
+        rows, targets = list(self._rows(frame_of(X))), targets_of(y)
+        if len(targets) != len(rows):
+            raise ValueError(f"{len(targets)} targets for {len(rows)} rows")
+        for x, target in zip(rows, targets, strict=True):
+            self.learn_one(x, target)
+
+    def _group(self, x: Features) -> tuple[Any, ...]:
+        value = None if self.by is None else x.get(self.by)
+        value = value.item() if isinstance(value, np.generic) else value
+        if is_gap(value):
+            return ()
+        return (value if type(value) in PLAIN else str(value),)
+
+    def _lags_of(self, key: int, x: Features) -> tuple[tuple[Any, ...], ...]:
+        """The lags of every series that a sample has, from now on if it is new."""
+        if key in self._issued:
+            return self._issued[key]
+        values = [plain(name, x.get(name)) for name in self._series[1:]]
+        group = self._group(x)
+        if group not in self._groups:
+            if len(self._groups) >= MOST_GROUPS:
+                del self._groups[next(iter(self._groups))]
+            self._groups[group] = [0, *([] for _ in self._series)]
+        histories = self._groups[group][1:]
+        found = tuple(tuple(h[-lag] if lag <= len(h) else None for lag in self.lags) for h in histories)
+        for history, value in zip(histories[1:], values, strict=True):
+            self._append(history, value)
+        if len(self._issued) >= self.pending:
+            del self._issued[next(iter(self._issued))]
+        self._issued[key] = found
+        return found
+
+    def _append(self, history: list[Any], value: Any) -> None:
+        history.append(value)
+        if len(history) > max(self.lags):
+            del history[0]
+
+    def _named(self, x: Features, series: tuple[tuple[Any, ...], ...]) -> Iterable[tuple[str, Any]]:
+        """The features of the lags of every series: the target's, and those of the features."""
+        for name, values in zip(self._series, series, strict=True):
+            known = dict(zip(self.lags, values, strict=True))
+            yield from ((f"{name}_lag{lag}", value) for lag, value in known.items() if value is not None)
+            if self.differences:
+                newest = known.pop(min(known)) if name == "y" else plain(name, x.get(name))
+                for lag, value in known.items():
+                    if type(newest) is type(value) is float:
+                        yield f"{name}_diff{lag}", newest - value
+
+
+def _target(y: Any) -> Any:
+    if isinstance(y, str | bool | np.bool_):
+        return str(y) if isinstance(y, str) else bool(y)
+    try:
+        return check_target(y)
+    except TypeError:
+        raise TypeError(f"the target is {shown(y)}; lags are made of numbers, strings and bools") from None
+
+
+def plain(name: Hashable, value: Any) -> Any:
+    """A value as one of Python's own, which a checkpoint can hold; None for a gap; an error names the feature."""
+    if isinstance(value, str):
+        return str(value)
+    return None if is_gap(value) else value if type(value) is bool else number(name, value)
+
+
+def identity(x: Features) -> int:
+    """A number that identifies a sample by its features, whatever their order, here and in other processes."""
+    items = sorted([f"{name!r}:{_digest(value)}" for name, value in x.items()])
+    digest = hashlib.blake2b("\n".join(items).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest)
+
+
+def _digest(value: Any) -> str | int:
+    """The same for values that are equal, also of different types."""
+    kind = type(value)
+    if kind is str:
+        return repr(value)
+    if kind is float or kind is int or isinstance(value, numbers.Real):
+        return hash(value) if value == value else "None"
+    return "None" if is_gap(value) else str(value)

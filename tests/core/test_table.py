@@ -1,0 +1,241 @@
+"""Declared arrays against NumPy: random growth, removal, forgetting, classes, permutations, states."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import sys
+
+import numpy as np
+import pytest
+from river_okl._core.store.table import Axis, Classes, Table
+
+
+class Model:
+    """A table with every kind of array, and the same arrays in NumPy.
+
+    The length of the axes is what their ``n`` says; what a cell beyond it holds does not matter to the model.
+    """
+
+    ARRAYS = {  # name: axes, dtype, value of a new cell
+        "of_point": ("p", "f8", 0.0),
+        "position": ("p", "i4", -1),
+        "single": ("2p", "f4", 1.5),
+        "coef": ("f3c", "f8", 0.0),
+        "per_class": ("c", "f8", 2.0),
+        "bias": ("3c", "i8", 7),
+        "fixed": ("4", "f8", 0.5),
+        "square": ("fp", "f8", 0.0),
+    }
+
+    def __init__(self, split=0.0):
+        self.table = Table()
+        self.classes = Classes(1 if split else 2, split)
+        self.axes = {"p": Axis("point"), "f": Axis("feature", least=8, eighths=8), "c": self.classes}
+        self.pointers, self.arrays = {}, {}
+        for name, (axes, dtype, default) in self.ARRAYS.items():
+            if split and (axes, dtype) != ("f3c", "f8"):
+                axes = axes.replace("c", "2")
+            self.pointers[name] = pointer = ctypes.c_void_p()
+            given = tuple(self.axes[axis] if axis in self.axes else int(axis) for axis in axes)
+            self.table.declare(ctypes.addressof(pointer), name, given, dtype=dtype, default=default, low=-1e6, high=1e6)
+            self.arrays[name] = np.full(
+                [len(axis) if isinstance(axis, Axis) else axis for axis in given], default, dtype
+            )
+        self.score = ctypes.c_void_p()
+        self.table.scratch(ctypes.addressof(self.score), (3, self.classes))
+
+    def along(self, axis):
+        """The arrays that have an axis, and where in them it is."""
+        return [(name, axes.index(axis)) for name, axes, _ in self.table.arrays() if axis in axes]
+
+    def lengthen(self, axis, n):
+        for name, k in self.along(axis):
+            shape = list(self.arrays[name].shape)
+            shape[k] = n - shape[k]
+            default = np.full(shape, self.ARRAYS[name][2], self.arrays[name].dtype)
+            self.arrays[name] = np.concatenate([self.arrays[name], default], axis=k)
+
+    def write(self, name, at, value):
+        """Through the pointer, as the owner's loops do."""
+        axes = {array: axes for array, axes, _ in self.table.arrays()}[name]
+        room = [axis.room if isinstance(axis, Axis) else axis for axis in axes]
+        kind = {"f8": ctypes.c_double, "f4": ctypes.c_float, "i8": ctypes.c_int64, "i4": ctypes.c_int32}[
+            self.ARRAYS[name][1]
+        ]
+        cells = ctypes.cast(self.pointers[name], ctypes.POINTER(kind))
+        cells[int(np.ravel_multi_index(at, room))] = value
+        self.arrays[name][at] = value
+
+    def fill(self, rng):
+        for name, own in self.arrays.items():
+            for at in np.ndindex(own.shape):
+                if rng.random() < 0.5:
+                    self.write(name, at, rng.randrange(-99, 99))
+
+    def check(self):
+        self.table._check()
+        state = self.table.state()
+        assert state.keys() == self.arrays.keys()
+        for name, own in self.arrays.items():
+            assert state[name].dtype == own.dtype
+            np.testing.assert_array_equal(state[name], own, err_msg=name)
+
+
+def step(model, rng):
+    action = rng.choice(["point", "feature", "class", "remove", "reset"])
+    points, features = model.axes["p"], model.axes["f"]
+    if action in ("point", "feature"):
+        axis = points if action == "point" else features
+        axis.n += rng.randint(1, 3)
+        model.table.reserve()
+        model.lengthen(axis, axis.n)
+    elif action == "class" and model.classes.n < 9:
+        n = 3 if model.classes.split and model.classes.n == 1 else model.classes.n + 1
+        model.table.grow(model.classes, n)
+        split = model.classes.split and model.classes.n == 1
+        model.table.append_class(model.classes)
+        model.lengthen(model.classes, n)
+        for name, k in model.along(model.classes) if split else ():
+            own = np.moveaxis(model.arrays[name], k, 0)
+            own[1] = model.classes.split * own[0]
+            own[0] = -own[1]
+    elif action == "remove" and points.n:
+        i = rng.randrange(points.n)
+        points.n -= 1
+        model.table.swap_remove(points, i)
+        for name, k in model.along(points):
+            own = np.moveaxis(model.arrays[name], k, 0).copy()
+            own[i] = own[-1]
+            model.arrays[name] = np.moveaxis(own[:-1], 0, k)
+    elif action == "reset" and features.n:
+        i = rng.randrange(features.n)
+        model.table.reset(features, i)
+        for name, k in model.along(features):
+            np.moveaxis(model.arrays[name], k, 0)[i] = model.ARRAYS[name][2]
+
+
+@pytest.mark.parametrize("split", [0.0, 0.5])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_actions(seed, split):
+    rng = random.Random(seed)
+    model = Model(split)
+    model.check()
+    for _ in range(40):
+        step(model, rng)
+        model.check()
+        model.fill(rng)
+        model.check()
+    again = Model(split)
+    for name in "pf":
+        again.axes[name].n = model.axes[name].n
+    while again.classes.n < model.classes.n:
+        again.table.grow(again.classes, again.classes.n + 1 + (again.classes.n == 1))
+        again.table.append_class(again.classes)
+    again.table.restore(model.table.state())
+    again.arrays = model.arrays
+    again.check()
+
+
+def test_a_permutation_of_the_classes():
+    model, rng = Model(), random.Random(1)
+    model.axes["p"].n = model.axes["f"].n = 3
+    model.table.reserve()
+    model.lengthen(model.axes["p"], 3)
+    model.lengthen(model.axes["f"], 3)
+    model.fill(rng)
+    found = model.table.permuted(model.table.state() | {"other": 1}, [1, 0])
+    assert found["other"] == 1
+    for name, own in model.arrays.items():
+        axes = model.ARRAYS[name][0]
+        expected = own[..., ::-1] if "c" in axes else own
+        np.testing.assert_array_equal(found[name], expected)
+
+
+def test_one_function_of_two_classes_changes_its_sign():
+    model = Model(split=0.5)
+    model.axes["f"].n = 2
+    state = model.table.state() | {"coef": np.arange(6.0).reshape(2, 3, 1)}
+    np.testing.assert_array_equal(model.table.permuted(state, [1, 0])["coef"], -state["coef"])
+    np.testing.assert_array_equal(model.table.permuted(state, [0, 1])["coef"], state["coef"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("fixed", np.zeros(3)),
+        ("fixed", np.zeros(4, dtype=np.float32)),
+        ("fixed", [0.0] * 4),
+        ("fixed", np.array([0.0, 0.0, np.nan, 0.0])),
+        ("fixed", np.array([0.0, 0.0, 0.0, 1e7])),
+        ("bias", np.full((3, 2), -(10**7))),
+        ("of_point", np.zeros((2, 1))),
+        ("coef", np.zeros((0, 3, 3))),
+    ],
+    ids=str,
+)
+def test_a_state_that_does_not_match_changes_nothing(name, value):
+    model = Model()
+    model.axes["p"].n = 2
+    model.table.reserve()
+    model.lengthen(model.axes["p"], 2)
+    model.fill(random.Random(1))
+    other = {key: np.ones_like(values) for key, values in model.arrays.items()}
+    with pytest.raises(ValueError, match=name):
+        model.table.restore(other | {name: value})
+    with pytest.raises(KeyError):
+        model.table.restore({key: values for key, values in other.items() if key != name})
+    model.check()
+
+
+def test_a_copy_of_a_state_is_no_view():
+    model = Model()
+    state = model.table.state()
+    state["fixed"][:] = 9.0
+    model.check()
+
+
+def test_growth_without_memory_changes_nothing():
+    model = Model()
+    model.axes["p"].n = 2
+    model.table.reserve()
+    model.lengthen(model.axes["p"], 2)
+    model.fill(random.Random(1))
+    size = sys.getsizeof(model.table)
+    with pytest.raises(MemoryError):
+        model.table.grow(model.axes["p"], 2**61)
+    assert sys.getsizeof(model.table) == size
+    model.check()
+
+
+def test_room_follows_the_policy_of_the_axis():
+    model, rooms = Model(), []
+    for n in (1, 8, 9, 40):
+        model.axes["f"].n = n
+        model.table.reserve()
+        rooms.append(model.axes["f"].room)
+    assert rooms == [8, 8, 16, 40]
+    model.table.grow(model.classes, 3)
+    assert model.classes.room == 3 and model.classes.n == 2
+    model.axes["p"].n = 5
+    model.table.reserve()
+    assert model.axes["p"].room == 5
+
+
+def test_buffers_are_counted():
+    model = Model()
+    before = sys.getsizeof(model.table)
+    model.axes["p"].n = 1000
+    model.table.reserve()
+    cells = 1000 * (8 + 4 + 2 * 4)  # of_point, position, single; there are no features
+    assert abs(sys.getsizeof(model.table) - before - cells) < 50  # a buffer has at least one cell
+
+
+def test_a_discarded_array_is_gone():
+    model = Model()
+    before = sys.getsizeof(model.table)
+    model.table.discard(ctypes.addressof(model.pointers["fixed"]))
+    assert sys.getsizeof(model.table) == before - 64 - 4 * 8
+    assert model.pointers["fixed"].value is None
+    del model.arrays["fixed"]
+    model.check()

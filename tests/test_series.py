@@ -1,0 +1,444 @@
+"""Transformers for series: what dates become, and lags that are the same at prediction and when the target comes."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import inspect
+import itertools
+import math
+import pickle
+import random
+import threading
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+from river import base, checks, compose, evaluate, linear_model, metrics, preprocessing, stream
+
+import river_okl
+from river_okl import Dates, Lags, checkpoint
+from river_okl.model import CompiledModel
+from river_okl.series import WEEKDAYS, identity, parsed
+
+SERIES = {
+    name: cls
+    for name in river_okl.__all__
+    if inspect.isclass(cls := getattr(river_okl, name))
+    and issubclass(cls, base.Estimator)
+    and not issubclass(cls, CompiledModel)
+}
+NOON = datetime.datetime(2024, 2, 29, 12, 30)
+
+
+def test_the_classes_are_found():
+    assert set(SERIES) == {"Dates", "Lags"}
+
+
+@pytest.mark.parametrize("cls", SERIES.values(), ids=SERIES)
+def test_river_checks(cls):
+    for options in cls._unit_test_params():
+        for check in checks.yield_checks(cls(**options)):
+            check(cls(**options))
+
+
+# Dates ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_features_of_a_date():
+    assert Dates().transform_one({"a": 1, "t": NOON, "b": "x"}) == {
+        "a": 1,
+        **{"t_days": pytest.approx((NOON - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1), rel=1e-12)},
+        **{"t_month": 2, "t_day": 29, "t_weekday": 3, "t_hour": 12.5},
+        **{"t_year_sin": pytest.approx(math.sin(math.tau * (59 + 12.5 / 24) / 366))},
+        **{"t_year_cos": pytest.approx(math.cos(math.tau * (59 + 12.5 / 24) / 366))},
+        **{"t_week_sin": pytest.approx(math.sin(math.tau * (3 + 12.5 / 24) / 7))},
+        **{"t_week_cos": pytest.approx(math.cos(math.tau * (3 + 12.5 / 24) / 7))},
+        **{"t_day_sin": pytest.approx(math.sin(math.tau * 12.5 / 24))},
+        **{"t_day_cos": pytest.approx(math.cos(math.tau * 12.5 / 24))},
+        **{"t_hour_of_day": "12", "t_day_of_week": "Thursday"},
+        "b": "x",
+    }
+    numbers = Dates(categories=False).transform_one({"t": NOON})
+    assert all(type(value) in (int, float) for value in numbers.values())
+    assert numbers.items() < Dates().transform_one({"t": NOON}).items()
+
+
+def test_days_without_a_time_have_no_hour():
+    x = Dates().transform_one({"t": NOON.date()})
+    midnight = Dates().transform_one({"t": datetime.datetime(2024, 2, 29)})
+    assert x.items() < midnight.items()
+    assert midnight.keys() - x.keys() == {"t_hour", "t_day_sin", "t_day_cos", "t_hour_of_day"}
+
+
+def test_dates_of_every_kind_are_alike():
+    pd = pytest.importorskip("pandas")
+    expected = Dates().transform_one({"t": NOON})
+    for value in (pd.Timestamp(NOON), *(np.datetime64(NOON, unit) for unit in ("m", "s", "ms", "us", "ns"))):
+        assert Dates().transform_one({"t": value}) == expected
+    day = Dates().transform_one({"t": NOON.date()})
+    assert Dates().transform_one({"t": np.datetime64("2024-02-29")}) == day
+    for gap in (pd.NaT, np.datetime64("NaT")):
+        assert Dates().transform_one({"t": gap, "a": 1.0}) == {"a": 1.0}
+    with pytest.raises(ValueError, match=r"'t' is np.datetime64.*beyond the years 1 to 9999"):
+        Dates().transform_one({"t": np.datetime64("20000-01-01T00")})
+
+
+def test_local_hours_and_days_that_never_jump():
+    """When clocks are put back, the hour after 2 o'clock is 2 o'clock again."""
+    berlin = ZoneInfo("Europe/Berlin")
+    start = datetime.datetime(2024, 10, 26, 22, tzinfo=datetime.UTC)
+    hours = [(start + i * datetime.timedelta(hours=1)).astimezone(berlin) for i in range(5)]
+    found = [Dates().transform_one({"t": t}) for t in hours]
+    assert [x["t_hour"] for x in found] == [0.0, 1.0, 2.0, 2.0, 3.0]
+    steps = np.diff([x["t_days"] for x in found])
+    np.testing.assert_allclose(steps, 1 / 24, rtol=1e-6)
+    fixed = NOON.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=-5)))
+    x = Dates().transform_one({"t": fixed})
+    assert x["t_hour"] == 12.5 and x["t_day"] == 29
+    assert x["t_days"] == pytest.approx(Dates().transform_one({"t": fixed.astimezone(datetime.UTC)})["t_days"])
+
+
+def test_the_week_and_the_year_are_round():
+    minute = datetime.timedelta(minutes=1)
+    for end in (datetime.datetime(2025, 1, 1), datetime.datetime(2024, 3, 4), datetime.datetime(2024, 3, 5)):
+        before, after = (Dates().transform_one({"t": t}) for t in (end - minute, end))
+        for name in after:
+            if name.endswith(("_sin", "_cos")):
+                assert abs(after[name] - before[name]) < 0.01
+    assert [Dates().transform_one({"t": datetime.date(2024, 1, d)})["t_day_of_week"] for d in range(1, 8)] == [
+        *WEEKDAYS
+    ]
+
+
+def test_strings_are_dates_if_asked():
+    x = {"t": "2024-02-29T12:30", "s": "2024", "u": "20240229", "v": "2024-02-30"}
+    assert Dates().transform_one(x) == x
+    found = Dates(strings=True).transform_one(x)
+    assert found["t_hour"] == 12.5 and found.items() > {"s": "2024", "u": "20240229", "v": "2024-02-30"}.items()
+    assert parsed(" 2024-02-29 12:30:00.5Z ").utcoffset() == datetime.timedelta(0)
+    assert parsed("2024-02-29") == datetime.datetime(2024, 2, 29)
+    for other in ("", "12:30", "29.2.2024", "2024-02", "2024-02-29T25:00", "٢٠٢٤-02-29", "2024-02-29 x"):
+        assert parsed(other) is None
+
+
+def test_new_features_replace_none_that_is_given():
+    for x in ({"t": NOON, "t_hour": 3.0}, {"t_hour": 3.0, "t": NOON}):
+        with pytest.raises(ValueError, match="feature 't_hour' is given, and it is the name of a new one"):
+            Dates().transform_one(x)
+    with pytest.raises(ValueError, match="feature 'y_lag1' is given"):
+        lags = Lags()
+        lags.learn_one({"y_lag1": 3.0}, 1.0)
+        lags.transform_one({"y_lag1": 3.0})
+    with pytest.raises(TypeError, match="categories is 1; it must be True or False"):
+        Dates(categories=1)
+
+
+# Lags -----------------------------------------------------------------------------------------------------------------
+
+
+class LagsTwin:
+    """What was known when a sample was seen first, from the whole past."""
+
+    def __init__(self, lags, of, by):
+        self.lags, self.of, self.by = lags, of, by
+        self.targets, self.seen, self.first = [], [], {}
+
+    def transform(self, t, x):
+        if t not in self.first:
+            mine = x.get(self.by)
+            past = {"y": [y for g, y in self.targets if g == mine]}
+            past |= {name: [z.get(name) for z in self.seen if z.get(self.by) == mine] for name in self.of}
+            found = dict(x)
+            for name, values in past.items():
+                known = {lag: values[-lag] for lag in self.lags if lag <= len(values)}
+                known = {lag: value for lag, value in known.items() if value is not None}
+                found |= {f"{name}_lag{lag}": value for lag, value in known.items()}
+                now = known.pop(min(self.lags), None) if name == "y" else x.get(name)
+                if now is not None:
+                    found |= {f"{name}_diff{lag}": now - value for lag, value in known.items()}
+            self.first[t] = found
+            self.seen.append(x)
+        return self.first[t]
+
+    def learn(self, t, x, y):
+        self.targets.append((x.get(self.by), y))
+
+
+def sensors(n=200):
+    rng = random.Random(1)
+    for t in range(n):
+        x = {"t": t, "sensor": rng.choice("abc"), "a": rng.gauss(0.0, 1.0), "b": rng.random()}
+        if rng.random() < 0.2:
+            del x["a"]
+        yield x, rng.gauss(0.0, 1.0)
+
+
+@pytest.mark.parametrize("delay", [1, 7, 24, lambda x, y: random.Random(x["t"]).randrange(1, 30)])
+@pytest.mark.parametrize(
+    "options", [{}, {"lags": (3, 1, 5), "of": ("a", "b"), "by": "sensor"}, {"of": ("b",)}], ids=str
+)
+def test_lags_are_those_of_the_first_prediction(delay, options):
+    """With labels in time and late, by as much for all or not; every step compared with a naive reference."""
+    model, twin = Lags(**options), LagsTwin(options.get("lags", (1, 2, 3)), options.get("of") or (), options.get("by"))
+    late = 0
+    for i, x, y in stream.simulate_qa(sensors(), "t", delay, copy=True):
+        found = model.transform_one(x)
+        assert found == twin.transform(i, x)
+        if y is not None:
+            late += found.keys() != x.keys()
+            model.learn_one(x, y)
+            twin.learn(i, x, y)
+    assert late > 150 and not model._issued
+
+
+def test_a_model_learns_from_the_features_it_predicted_from():
+    """In River's pipeline, by one and by many, where the state has moved when the target comes."""
+
+    class Watched(linear_model.LinearRegression):
+        def __init__(self):
+            super().__init__()
+            self.asked, self.learned = {}, {}
+
+        def predict_one(self, x):
+            self.asked[x["t"]] = x
+            return super().predict_one(x)
+
+        def learn_one(self, x, y, w=1.0):
+            self.learned[x["t"]] = x
+            super().learn_one(x, y, w)
+
+    model = Lags((1, 24), of=("b",)) | compose.Discard("sensor") | Watched()
+    evaluate.progressive_val_score(sensors(), model, metrics.MAE(), moment="t", delay=24)
+    watched = model["Watched"]
+    assert len(watched.learned) == 200 and watched.learned == watched.asked
+    targets = [y for _, y in sensors()]
+    assert [x.get("y_lag1") for x in watched.learned.values()] == [None] * 24 + targets[: 200 - 24]
+
+
+def test_predicting_changes_no_lag_of_the_target():
+    model = Lags()
+    for x, y in sensors(20):
+        model.learn_one(x, y)
+    x = {"t": 99, "sensor": "a"}
+    first = model.transform_one(x)
+    for t in range(100, 150):
+        assert model.transform_one({**x, "t": t}) == {**first, "t": t}
+    model.learn_one({**x, "t": 120}, 5.0)
+    assert model.transform_one(dict(reversed(x.items()))) == first  # in any order of names
+    assert model.transform_one({**x, "t": 98})["y_lag1"] == 5.0
+
+
+def test_learning_without_predicting_is_the_same():
+    both, one = Lags(of=("a",)), Lags(of=("a",))
+    for x, y in sensors(50):
+        both.transform_one(x)
+        both.learn_one(x, y)
+        one.learn_one(x, y)
+    assert both._groups == one._groups and not one._issued
+
+
+def test_what_waits_is_bounded():
+    model = Lags(pending=10)
+    for t in range(50):
+        model.transform_one({"t": t})
+    assert len(model._issued) == 10
+    before = model.transform_one({"t": 45})
+    model.learn_one({"t": 10}, 3.0)  # forgotten: learned with what is known now
+    assert model.transform_one({"t": 45}) == before
+    assert model.transform_one({"t": 60})["y_lag1"] == 3.0
+
+
+def test_groups_are_bounded(monkeypatch):
+    monkeypatch.setattr(river_okl.series, "MOST_GROUPS", 5)
+    model = Lags(by="sensor")
+    for t, sensor in enumerate([*"abcdea", *"fg"]):
+        model.learn_one({"t": t, "sensor": sensor}, float(t))
+    assert [key[0] for key in model._groups] == [*"deafg"]
+    assert model.transform_one({"t": 9, "sensor": "a"})["y_lag1"] == 5.0
+
+
+def test_groups_of_any_kind():
+    model = Lags(by="g")
+    for i, g in enumerate((None, math.nan, 1, 1.0, "1", ("a", 2), NOON, np.int64(1))):
+        model.learn_one({"i": i, "g": g}, float(i))
+    assert list(model._groups) == [(), ("1",), ("('a', 2)",), (str(NOON),), (1.0,)]
+    assert checkpoint.dumps(checkpoint.loads(checkpoint.dumps(model))) == checkpoint.dumps(model)
+
+
+def test_identities():
+    """Of equal values of any type, in any process, and of no others."""
+    x = {"a": 1, "b": "x", "t": NOON, "g": None}
+    assert identity(x) == 18125776190440061657 == identity({"g": math.nan, "t": NOON, "b": "x", "a": np.float64(1.0)})
+    others = ({**x, "a": 2}, {**x, "a": "1"}, {**x, "b": "y"}, {"a": 1, "b": "x", "t": NOON}, {**x, "c": 0})
+    assert len({identity(x), *map(identity, others)}) == 6
+
+
+def test_labels_have_lags():
+    model = Lags((1, 2), of=("c",))
+    for i, y in enumerate(("rain", True, np.bool_(False), "sun")):
+        model.learn_one({"i": i, "c": y}, y)
+    assert model.transform_one({"i": 9, "c": "x"}) == {
+        **{"i": 9, "c": "x", "y_lag1": "sun", "y_lag2": False},
+        **{"c_lag1": "sun", "c_lag2": False},
+    }
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "the target is None; lags are made of numbers, strings and bools"),
+        ([1.0], "the target is"),
+        (math.nan, "the target is nan"),
+        (math.inf, "the target is inf"),
+        (1e60, "the target is 1e"),
+    ],
+)
+def test_a_bad_target_changes_nothing(y, message):
+    model = Lags(of=("a",))
+    for x, target in sensors(20):
+        model.learn_one(x, target)
+    before = checkpoint.dumps(model)
+    with pytest.raises((TypeError, ValueError), match=message):
+        model.learn_one({"t": 21, "a": 1.0}, y)
+    for value in (math.inf, NOON, [1.0]):
+        with pytest.raises((TypeError, ValueError), match="feature 'a' is "):
+            model.transform_one({"t": 22, "a": value})
+    assert checkpoint.dumps(model) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lags": [1]}, "lags is .*tuple of integers"),
+        ({"lags": ()}, "lags is .*tuple of integers"),
+        ({"lags": (0,)}, "a lag is 0; it must be at least 1"),
+        ({"lags": (1.5,)}, "a lag is 1.5"),
+        ({"lags": (10_001,)}, "a lag is 10001; it must be at most 10,000"),
+        ({"lags": (1, 1)}, "each lag must be there once"),
+        ({"of": ()}, "of is"),
+        ({"of": "a"}, "of is 'a'; it must be a tuple of feature names"),
+        ({"of": ("a", "a")}, "of is .*each feature must be there once"),
+        ({"of": ("y",)}, "'y' is the target"),
+        ({"differences": 1}, "differences is 1"),
+        ({"pending": 0}, "pending is 0; it must be at least 1"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Lags(**options)
+
+
+# Both -----------------------------------------------------------------------------------------------------------------
+
+
+def hourly(n=200):
+    start = datetime.datetime(2024, 1, 1)
+    for i, (x, y) in enumerate(sensors(n)):
+        yield {"t": start + i * datetime.timedelta(hours=1), "a": x["b"], "sensor": x["sensor"]}, y
+
+
+def pipeline():
+    return Lags((1, 2), of=("a",), by="sensor") | Dates() | river_okl.OKLRegressor(budget=32)
+
+
+COPIES = {
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "deepcopy": copy.deepcopy,
+    "checkpoint": lambda model: checkpoint.loads(checkpoint.dumps(model)),
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_resuming_with_labels_to_come(copied):
+    model, other = (Lags((1, 2, 24), of=("a",), by="sensor") for _ in range(2))
+    for i, (_, x, y) in enumerate(stream.simulate_qa(hourly(), None, 24, copy=True)):
+        if i % 50 == 30:
+            other = copied(other)
+        assert other.transform_one(x) == model.transform_one(x)
+        if y is not None:
+            model.learn_one(x, y)
+            other.learn_one(x, y)
+    assert checkpoint.dumps(other) == checkpoint.dumps(model)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_rows_of_frames_are_samples(library):
+    frames = pytest.importorskip(library)
+    samples = list(hourly(60))
+    one, many = pipeline(), pipeline()
+    for x, y in samples[:20]:  # a lag that does not exist yet would be a gap in the frame
+        one.learn_one(x, y)
+        many.learn_one(x, y)
+    for k in range(20, 60, 10):
+        part = samples[k : k + 10]
+        X = frames.DataFrame([x for x, _ in part])
+        found = many.predict_many(X)
+        np.testing.assert_allclose(list(found), [one.predict_one(x) for x, _ in part], rtol=1e-9, atol=1e-9)
+        many.learn_many(X, frames.Series([y for _, y in part]))
+        for x, _ in part:  # as in a frame, all before the first is learned
+            one["Lags"].transform_one(x)
+        for x, y in part:
+            one.learn_one(x, y)
+    assert one["Lags"]._groups == many["Lags"]._groups and not many["Lags"]._issued
+    X = frames.DataFrame({"t": [NOON, None], "a": [1.0, 2.0]})
+    found = Dates().transform_many(X)
+    assert type(found) is type(X) and list(found["a"]) == [1.0, 2.0] and "t" not in list(found.columns)
+    if library == "pandas":
+        assert list(Dates().transform_many(X.set_index(X.index + 7)).index) == [7, 8]
+    assert list(Dates().transform_many(X[:0]).columns)
+
+
+def test_merged_lags():
+    start = Lags((1, 2), by="sensor")
+    for x, y in itertools.islice(sensors(), 30):
+        start.learn_one(x, y)
+    shards = [copy.deepcopy(start) for _ in range(3)]
+    for x, y in itertools.islice(sensors(), 30, None):  # by group
+        shards["abc".index(x["sensor"])].learn_one(x, y)
+    for i, shard in enumerate(shards):
+        shard.transform_one({"t": 1000 + i, "sensor": "abc"[i]})
+    everything = copy.deepcopy(start)
+    for x, y in itertools.islice(sensors(), 30, None):
+        everything.learn_one(x, y)
+    merged = river_okl.merge(shards, start=start)
+    assert merged._groups == everything._groups
+    assert len(merged._issued) == 3
+    again = river_okl.merge(shards[::-1], start=start)
+    assert checkpoint.dumps(again) == checkpoint.dumps(merged)
+    models = [pipeline() for _ in range(2)]
+    for i, (x, y) in enumerate(hourly()):
+        models[i % 2].learn_one(x, y)
+    merged = river_okl.merge(models)
+    assert merged["Lags"]._groups.keys() == {("a",), ("b",), ("c",)} and merged.predict_one(x) is not None
+
+
+def test_threads_transform_and_learn_together():
+    model, errors = Lags(of=("a",), by="sensor"), []
+
+    def work(first):
+        try:
+            for x, y in sensors(300):
+                x["t"] += first
+                before = model.transform_one(x)
+                assert model.transform_one(x) == before
+                model.learn_one(x, y)
+                if x["t"] % 50 == 0:
+                    checkpoint.loads(checkpoint.dumps(model))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(1000 * i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and sum(group[0] for group in model._groups.values()) == 1200
+
+
+def test_the_numbers_suit_models_of_river():
+    model = Lags() | Dates(categories=False) | compose.Discard("sensor")
+    model |= preprocessing.StandardScaler() | linear_model.LinearRegression()
+    for x, y in hourly(100):
+        assert math.isfinite(model.predict_one(x))
+        model.learn_one(x, y)
