@@ -212,8 +212,8 @@ cdef bint is_long(object name):
 
 
 cpdef object stored(object name):
-    """What is kept of a name or string: itself, or of a long one its start and a digest of it all, so that the memory of
-    a model does not depend on the length of its strings."""
+    """What is kept of a name or string: itself, or of a long one its start and a digest of it all, so that the memory
+    of a model does not depend on the length of its strings."""
     if not is_long(name):
         return name
     if isinstance(name, str):
