@@ -6,6 +6,7 @@ from river_okl.algorithms.alma import ALMAClassifier
 from river_okl.algorithms.bogd import BOGDClassifier, BOGDRegressor
 from river_okl.algorithms.bpa import BPAClassifier, BPARegressor
 from river_okl.algorithms.budget_perceptron import BudgetPerceptronClassifier
+from river_okl.algorithms.detector import OKLDetector
 from river_okl.algorithms.duol import BDUOLClassifier, DUOLClassifier
 from river_okl.algorithms.features import NystroemFeatures, RandomFourierFeatures
 from river_okl.algorithms.fogd_nogd import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor
@@ -75,6 +76,7 @@ __all__ = [
     "OGDClassifier",
     "OGDRegressor",
     "OKLClassifier",
+    "OKLDetector",
     "OKLRegressor",
     "OLKClassifier",
     "OLKRegressor",

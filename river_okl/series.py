@@ -126,7 +126,7 @@ class Dates(_Transformer, base.MiniBatchTransformer):
     def transform_one(self, x: Features) -> Features:
         """x with its dates encoded."""
         found: Features = {}
-        for name, value in x.items():
+        for name, value in list(x.items()):  # which another thread may change
             if isinstance(value, str) and self.strings:
                 value = parsed(value) or value
             if is_date(value):
@@ -290,14 +290,17 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
 
     def transform_one(self, x: Features) -> Features:
         """x with the lags that were known when it was transformed first."""
+        x = dict(x)  # which another thread, or a value's own code, may change
+        key = identity(x)
         with self._lock:
-            lags = self._lags_of(identity(x), x)
+            lags = self._lags_of(key, x)
         found = dict(x)
         _add(found, self._named(x, lags))
         return found
 
     def learn_one(self, x: Features, y: Any) -> None:  # type: ignore[override]
         """The target of x is known now; x was transformed before, if anything was predicted from it."""
+        x = dict(x)
         y, key = _target(y), identity(x)
         with self._lock:
             self._lags_of(key, x)  # its features are in the histories, once

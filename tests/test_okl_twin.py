@@ -36,6 +36,12 @@ def with_gaps(stream):
         yield {name: v for i, (name, v) in enumerate(x.items()) if (t * (i + 3)) % (23 if t < 300 else 7)}, y
 
 
+def of_distinct(stream):
+    """No two samples are equal."""
+    for t, (x, y) in enumerate(stream):
+        yield {**x, "t": t / 300}, y
+
+
 def with_outliers(stream):
     """One feature has occasional outliers, also early ones, another a run of them; likewise the target."""
     for t, (x, y) in enumerate(stream):
@@ -143,10 +149,7 @@ def compare_late(model, twin, stream, delay, column):
     "stream",
     [
         streams.dense(CLASSIFICATION, SHORT, seed=7),
-        [
-            ({**x, "t": t / SHORT}, y)
-            for t, (x, y) in enumerate(with_gaps(streams.dense(CLASSIFICATION, SHORT, seed=3)))
-        ],
+        [*of_distinct(with_gaps(streams.dense(CLASSIFICATION, SHORT, seed=3)))],
         [*of_three_then_four(streams.dense(REGRESSION, SHORT, seed=9))],
         [*of_eighty(streams.dense(REGRESSION, SHORT, seed=1))],
     ],

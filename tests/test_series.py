@@ -18,7 +18,7 @@ from river import base, checks, compose, evaluate, linear_model, metrics, prepro
 
 import river_okl
 from river_okl import Dates, Lags, checkpoint
-from river_okl.model import KernelEstimator
+from river_okl.model import CompiledModel
 from river_okl.series import WEEKDAYS, identity, parsed
 
 SERIES = {
@@ -26,7 +26,7 @@ SERIES = {
     for name in river_okl.__all__
     if inspect.isclass(cls := getattr(river_okl, name))
     and issubclass(cls, base.Estimator)
-    and not issubclass(cls, KernelEstimator)
+    and not issubclass(cls, CompiledModel)
 }
 NOON = datetime.datetime(2024, 2, 29, 12, 30)
 

@@ -41,7 +41,8 @@ import numpy as np
 
 from river_okl._core.memory cimport Owner, aligned_resize, array_of, fill, okl_free
 from river_okl._core.sample cimport (
-    LARGEST, Frame, Given, Sample, free_sample, is_word, items_of, missing, number, reserve_sample, same_name, set_key
+    LARGEST, Frame, Given, Sample, free_sample, is_long, is_word, items_of, missing, number, reserve_sample, same_name,
+    set_key, stored
 )
 
 from river_okl._core.invariants import assert_close
@@ -51,6 +52,7 @@ from river_okl._core.states import check_points
 cdef extern from "Python.h":
     PyObject *PyTuple_GET_ITEM(object items, Py_ssize_t i)  # borrowed
     long long PyLong_AsLongLongAndOverflow(object whole, int *overflow)
+    str PyUnicode_FromObject(object text)  # not a subclass
     bint is_string "PyUnicode_CheckExact"(PyObject *thing)
     void Py_CLEAR(PyObject *thing)
     bint Py_IS_TYPE(object thing, type kind)
@@ -183,8 +185,8 @@ cdef class Points(Owner):
         return i
 
     cdef int encode(self, object sample, Sample *x) except -1:
-        """x is the items of a dict, of a Frame's current row or of a Given, with today's slots; if this raises, x is of no
-        use.
+        """x is the items of a dict, of a Frame's current row or of a Given, with today's slots; if this raises, x is
+        of no use.
 
         x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots
         are right.  A dict is read at one moment: a value's ``__float__``, a name's ``__hash__`` or another thread may
@@ -229,8 +231,8 @@ cdef class Points(Owner):
         return 0
 
     cdef bint encode_numbers(self, dict sample, Sample *x) except -1:
-        """The usual dict, of numbers under known names or strings.  Returns False as soon as an item may run Python code:
-        until then none has, so that names and values are borrowed from the dict."""
+        """The usual dict, of numbers under known names or strings.  Returns False as soon as an item may run Python
+        code: until then none has, so that names and values are borrowed from the dict."""
         cdef PyObject *key
         cdef PyObject *value
         cdef Py_ssize_t position = 0, i = 0, size
@@ -254,6 +256,8 @@ cdef class Points(Owner):
             if not same_name(x.keys[i], key):
                 if not (self.strings and is_string(key) and (x.keys[i] == NULL or is_string(x.keys[i]))):
                     return False
+                if is_long(<object> key):
+                    return False
                 self.look_up(x, i, <object> key)
             x.numbers[i] = v
             square += v * v
@@ -270,11 +274,15 @@ cdef class Points(Owner):
         cdef double v, square = 0.0
         self.start(x, size if self.words is None else 2 * size)
         for j in range(size):
-            name, value = PyTuple_GET_ITEM(items, 2 * j), PyTuple_GET_ITEM(items, 2 * j + 1)
+            name = PyTuple_GET_ITEM(items, 2 * j)
+            value = PyTuple_GET_ITEM(items, 2 * j + 1)
+            if not same_name(x.keys[i], name) and is_long(<object> name):
+                short = stored(<object> name)
+                name = <PyObject *> short
             if PyFloat_CheckExact(<object> value) and fabs(PyFloat_AS_DOUBLE(<object> value)) <= LARGEST:
                 v = PyFloat_AS_DOUBLE(<object> value)
             elif self.words is not None and isinstance(<object> value, str):
-                i = self.encode_word(<object> name, str(<object> value), i, x)
+                i = self.encode_word(<object> name, stored(PyUnicode_FromObject(str(<object> value))), i, x)
                 continue
             elif self.words is not None and missing(<object> value):
                 i = self.encode_word(<object> name, None, i, x)
@@ -598,8 +606,8 @@ cdef class Points(Owner):
         self.sparse_square_stale = True
 
     cdef void take_out_converted(self) noexcept:
-        """``take_out`` of all features that became dense, in that order, in linear time: one by one, of a point with many
-        posting lists, each would be searched for among all others."""
+        """``take_out`` of all features that became dense, in that order, in linear time: one by one, of a point with
+        many posting lists, each would be searched for among all others."""
         cdef Py_ssize_t p, j
         cdef int32_t k
         cdef int32_t *spots = self.spots.slots

@@ -12,6 +12,15 @@ from libc.string cimport memcmp
 from river_okl._core.memory cimport aligned_resize, okl_free
 
 import sys
+from hashlib import blake2b
+
+cdef extern from "Python.h":
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    Py_ssize_t PyBytes_GET_SIZE(object text)
+
+cdef enum:
+    LONGEST = 200       # characters of a name or string that is stored as it is
+    STARTING = 100      # of a longer one so many are stored, and a digest
 
 
 def shown(value):
@@ -189,6 +198,33 @@ cdef tuple items_of(dict sample):
     return items
 
 
+cdef bint is_long(object name):
+    """Whether a name or string is shortened before it is stored.  Runs no Python code of the name."""
+    if isinstance(name, str):
+        return PyUnicode_GET_LENGTH(name) > LONGEST
+    if isinstance(name, bytes):
+        return PyBytes_GET_SIZE(name) > LONGEST
+    if type(name) is tuple:
+        for part in <tuple> name:
+            if is_long(part):
+                return True
+    return False
+
+
+cpdef object stored(object name):
+    """What is kept of a name or string: itself, or of a long one its start and a digest of it all, so that the memory
+    of a model does not depend on the length of its strings."""
+    if not is_long(name):
+        return name
+    if isinstance(name, str):
+        text = str.encode(name, "utf-8", "surrogatepass")
+        return f"{str.__getitem__(name, slice(STARTING))}…{blake2b(text, digest_size=16).hexdigest()}"
+    if isinstance(name, bytes):
+        digest = blake2b(name, digest_size=16).hexdigest().encode()
+        return bytes.__getitem__(name, slice(STARTING)) + b"..." + digest
+    return tuple([stored(part) for part in name])
+
+
 cdef class Given:
     """The last sample of a model's function: ``evaluate`` accepts it in place of the dict that it was read from.
 
@@ -256,7 +292,7 @@ cdef class Frame:
         for i in range(size):
             if not fabs(numbers[i]) <= LARGEST:
                 reject(names[i % matrix.shape[1]], numbers[i], True)
-        self.names = tuple(names)
+        self.names = tuple([stored(name) for name in names])
         self.matrix = matrix
 
     def __len__(self):

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import river_okl
 
 MAGIC = b"\x89OKL\r\n\x1a\n"
-VERSION = 1
+VERSION = 3  # 1 and 2 were those of versions 0.2 and 0.3, which nothing reads any more
 HEADER = struct.Struct("<8sIQQ32s")
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -85,7 +85,10 @@ def _n_body(head: bytes) -> int:
             f"format {version}, and this river_okl ({river_okl.__version__}) reads format {VERSION}: upgrade it"
         )
     if version != VERSION:
-        raise CheckpointError(f"damaged: there is no format {version}")
+        raise CheckpointError(
+            f"format {version}, of an earlier version, and this river_okl ({river_okl.__version__}) reads format "
+            f"{VERSION} alone: load it with the version that saved it"
+        )
     return int(n_document) + int(n_arrays)
 
 

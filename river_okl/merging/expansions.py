@@ -45,7 +45,7 @@ RULES: dict[str, Callable[[Shards, str], Any]] = {
     "first": lambda shards, name: copy.deepcopy(getattr(shards.models[0], name)),
     "new": lambda shards, name: getattr(shards.new(), name),  # computed from f when needed
 }
-"""What the values of ``KernelEstimator._merging`` mean."""
+"""What the values of ``CompiledModel._merging`` mean."""
 
 
 def merged(shards: Shards) -> tuple[Any, float]:

@@ -12,7 +12,7 @@ from river.preprocessing.impute import Constant
 from river_okl.checks import kind_of
 from river_okl.merging.shards import Shards, aligned, check_same
 from river_okl.merging.statistics import Moments
-from river_okl.model import KernelEstimator
+from river_okl.model import CompiledModel
 from river_okl.series import Dates, Lags
 
 Merge = Callable[[Shards], tuple[Any, float]]
@@ -30,7 +30,7 @@ def merged(shards: Shards, merge: Merge) -> tuple[Any, float]:
     for cls, rule in TRANSFORMERS.items():
         if type(first) is cls:
             return rule(shards), 0.0
-    if isinstance(first, KernelEstimator):
+    if isinstance(first, CompiledModel):
         raise TypeError(f"{type(first).__name__} does not merge: only classifiers and regressors of river_okl do")
     raise TypeError(
         f"{type(first).__name__} does not merge: it is neither a classifier or regressor of river_okl nor one of "

@@ -31,7 +31,7 @@ cdef double CONFIDENT = 0.7         # a label that had this probability was pred
 cdef double MOST_WEIGHT = 10.0      # of a sample, for the experts without a bound of their own and the mixture weights
 cdef double LATEST = 0.4            # share of the points outside the dictionary that are for the latest samples
 FORESTS = (3, 1), (4, 2)            # trees, and of how many features one is a candidate
-cdef double TRUST_MEMORY = 10_000.0 # samples from which a is known; bursts come rarely
+cdef double TRUST_MEMORY = 10_000.0     # samples from which a is known; bursts come rarely
 cdef double newcomer = NEWCOMER
 cdef Py_ssize_t largest_budget = LARGEST_BUDGET
 

@@ -28,8 +28,13 @@ LEAST_RESIDUAL = 1e-4           # of a running squared residual
 cdef double least_residual = LEAST_RESIDUAL
 cdef double DISCOUNT = 0.99     # of running residuals
 cdef double OUTLYING = 5.0      # standard deviations by which one sample moves a running residual
-# bound of an input: if features are not scaled, larger ones would cancel all digits of a covariance
+# bound of an input: if features are not scaled, larger ones, and predictions from them, would cancel all digits of a
+# covariance
 cdef double LARGEST = 1e6
+
+
+cdef inline double bounded(double value) noexcept nogil:
+    return fmin(fmax(value, -LARGEST), LARGEST)
 
 
 cdef class Ridge(Owner):
@@ -136,13 +141,13 @@ cdef class Combiner(Expert):
         self.linear.inputs[0] = 1.0
         for j in range(x.size):
             if 0 <= x.places[j] < LINEAR_INPUTS - 1:
-                self.linear.inputs[1 + x.places[j]] = fmin(fmax(x.scaled[j], -LARGEST), LARGEST)
+                self.linear.inputs[1 + x.places[j]] = bounded(x.scaled[j])
         self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
         for i in range(PROCESSES):
-            inputs[i] = said[i]
-        inputs[PROCESSES] = self.linear.mean
+            inputs[i] = bounded(said[i])
+        inputs[PROCESSES] = bounded(self.linear.mean)
         inputs[PROCESSES + 1] = 1.0
-        inputs[PROCESSES + 2], inputs[PROCESSES + 3] = said[PROCESSES], said[PROCESSES + 1]
+        inputs[PROCESSES + 2], inputs[PROCESSES + 3] = bounded(said[PROCESSES]), bounded(said[PROCESSES + 1])
         self.stack.ask(STACK_INPUTS)
         p[0], p[1] = self.linear.mean, self.stack.mean
         return 0
@@ -208,9 +213,9 @@ cdef class Combiner(Expert):
         if y.w <= 1.0:
             return False
         for i in range(PROCESSES):
-            self.stack.inputs[i] = (<Posterior> self.processes.posteriors[i]).mean[0]
-        self.stack.inputs[PROCESSES] = linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n)
-        self.stack.inputs[PROCESSES + 2] = self.neighbours.mean_with(y.target) if self.neighbours.most else 0.0
+            self.stack.inputs[i] = bounded((<Posterior> self.processes.posteriors[i]).mean[0])
+        self.stack.inputs[PROCESSES] = bounded(linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n))
+        self.stack.inputs[PROCESSES + 2] = bounded(self.neighbours.mean_with(y.target)) if self.neighbours.most else 0.0
         self.stack.ask(STACK_INPUTS)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / (y.w - 1.0))
         return False

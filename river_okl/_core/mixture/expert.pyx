@@ -33,11 +33,11 @@ cdef class Expert(Table):
 
     cdef int reserve_points(self) except -1:
         """Room for as many points as ``Points`` have room for."""
-        return self.reserve()
+        return self.reserve() if self.per_point is not None and self.per_point.is_full() else 0
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
         """Room for features at this many places, and for anything else that a sample may add."""
-        return self.reserve()
+        return self.reserve() if self.per_feature is not None and self.per_feature.is_full() else 0
 
     cdef int reserve_class(self) except -1:
         """Room for one more class."""

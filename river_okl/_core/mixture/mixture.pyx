@@ -364,7 +364,7 @@ cdef class Mixture(Owner):
         It reads nothing of the sample but ``y.said``.
         """
 
-    # Labels that come late ----------------------------------------------------------------------------------------------
+    # Labels that come late --------------------------------------------------------------------------------------------
 
     cdef void unit(self, double *mean, double *deviation) noexcept:
         """The unit of the predictions."""
@@ -456,7 +456,7 @@ cdef class Mixture(Owner):
             self.pending.expire(self.seen)
         self.asked = False
 
-    # Weights ------------------------------------------------------------------------------------------------------------
+    # Weights ----------------------------------------------------------------------------------------------------------
 
     cdef void update_weights(self) noexcept:
         """The weights of the predictions, and of the processes among themselves."""
@@ -743,11 +743,13 @@ cdef class Mixture(Owner):
 
     def check_said(self, said):
         """Raise ValueError unless these can be the opinions of a state."""
-        if not isinstance(said, np.ndarray) or said.dtype != np.float32 or said.ndim != 2 or said.shape[1] != self.n_said:
+        if not isinstance(said, np.ndarray) or said.dtype != np.float32 or said.shape[1:] != (self.n_said,):
             raise ValueError("opinions do not match the experts")
+        cdef Py_ssize_t noted
         for expert in self.experts:
+            noted = (<Expert> expert).noted
             if len(said) and (<Expert> expert).notes:
-                expert.check_notes(said[:, (<Expert> expert).noted:(<Expert> expert).noted + (<Expert> expert).notes])
+                expert.check_notes(said[:, noted:noted + (<Expert> expert).notes])
 
     cdef int divide(self, Py_ssize_t latest) except -1:
         """Reserve ``latest`` of the points outside the dictionary for the latest samples."""

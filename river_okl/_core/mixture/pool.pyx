@@ -90,8 +90,8 @@ cdef class Pool(Expert):
             self.derive(<size_t> &self.square, (self.per_point,))
         return self.reserve_lists((self.n + 1) * columns if self.coef != NULL else columns)
 
-    cpdef int reserve(self) except -1:
-        Expert.reserve(self)
+    cdef int reserve_points(self) except -1:
+        Expert.reserve_points(self)
         return self.reserve_lists(self.per_class.n) if self.coef == NULL else 0
 
     cdef void add_class(self) noexcept:
@@ -317,11 +317,11 @@ cdef class Pool(Expert):
         checked_numbers("the bandwidth of a pool", means, (2,), 0.0, LARGEST_SUM)
         for i in range(positions.size):
             at = positions[i]
-            self.reserve()
+            self.reserve_points()
             for o in range(self.per_class.n):
                 self.score[o] = coef[o, i]
             self.hold(at)
-        self.reserve()
+        self.reserve_points()
         self.kernel.tune(means[0], means[1])
         self.calibration.restore(state["calibration"])
 

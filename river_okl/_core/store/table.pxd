@@ -4,6 +4,10 @@ from cpython.object cimport PyObject
 from river_okl._core.memory cimport Owner
 
 
+cdef enum:
+    MOST_AXES = 3
+
+
 cdef class Axis:
     # What an array has one of each of.
     cdef readonly str name          # "point", "feature" or "class"
@@ -15,6 +19,7 @@ cdef class Axis:
     cdef const Py_ssize_t *length   # how many there are
     cdef const Py_ssize_t *needed   # how many room is needed for
 
+    cdef bint is_full(self) noexcept
     cdef void watch(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept
 
 
@@ -29,7 +34,8 @@ cdef class Classes(Axis):
 cdef class Array:
     # A declaration.  The tables that make the same one share it; it is never freed.
     cdef readonly str name          # in a state; None: it is derived from the others, or scratch
-    cdef readonly tuple axes        # fixed numbers, and for axis i of the table -1 - i
+    cdef Py_ssize_t axes[MOST_AXES]     # fixed numbers, and for axis i of the table -1 - i
+    cdef Py_ssize_t n_axes
     cdef readonly object dtype
     cdef readonly double low, high
     cdef readonly str merge
@@ -47,7 +53,7 @@ cdef class Table(Owner):
     cdef PyObject **declared        # [n_declared] arrays
     cdef Py_ssize_t n_declared
 
-    cdef Py_ssize_t room(self, axis) noexcept
+    cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
     cdef bint around(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
     cdef void **pointer(self, Array array) noexcept
     cdef object buffer(self, Array array)

@@ -43,6 +43,10 @@ cdef class Axis:
         self.name, self.n, self.room, self.least, self.eighths = name, n, n, least, eighths
         self.length = self.needed = &self.n
 
+    cdef bint is_full(self) noexcept:
+        """Whether more room is needed than there is."""
+        return self.needed[0] > self.room
+
     cdef void watch(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept:
         """They belong to another object, which counts them."""
         self.owner, self.length, self.needed = owner, length, needed
@@ -78,7 +82,9 @@ cdef class Array:
     def __init__(
         self, Py_ssize_t offset, str name, tuple axes, dtype, default, double low, double high, str merge, bint scratch
     ):
-        self.offset, self.name, self.axes, self.scratch = offset, name, axes, scratch
+        self.offset, self.name, self.scratch, self.n_axes = offset, name, scratch, len(axes)
+        for k, axis in enumerate(axes):
+            self.axes[k] = axis
         self.dtype, self.low, self.high, self.merge = np.dtype(dtype), low, high, merge
         self.item = self.dtype.itemsize
         value = np.array(default, dtype=self.dtype).tobytes()
@@ -128,6 +134,8 @@ cdef class Table(Owner):
         """
         cdef Py_ssize_t size, after, offset = <Py_ssize_t> address - <Py_ssize_t> <size_t> <PyObject *> self
         cdef Array array
+        if len(axes) > MOST_AXES:
+            raise ValueError(f"{name} has {len(axes)} axes")
         self.axes += [axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes]
         numbers = tuple([-1 - self.axes.index(axis) if isinstance(axis, Axis) else axis for axis in axes])
         key = offset, name, numbers, dtype, default, low, high, merge, scratch
@@ -167,31 +175,36 @@ cdef class Table(Owner):
         """The attribute that points to its buffer."""
         return <void **> (<char *> <PyObject *> self + array.offset)
 
-    cdef Py_ssize_t room(self, axis) noexcept:
+    cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept:
         """Of an axis of an array."""
-        cdef Py_ssize_t number = axis
-        return number if number >= 0 else (<Axis> self.axes[-1 - number]).room
+        return axis if axis >= 0 else (<Axis> self.axes[-1 - axis]).room
 
     cdef bint around(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept:
         """Whether an array has this axis; of how many rows, and how many cells each item of a row has."""
+        cdef Py_ssize_t k
         cdef bint found = False
         before[0] = after[0] = 1
-        for each in array.axes:
-            if <Py_ssize_t> each < 0 and self.axes[-1 - <Py_ssize_t> each] is axis:
+        for k in range(array.n_axes):
+            if array.axes[k] < 0 and self.axes[-1 - array.axes[k]] is axis:
                 found = True
             elif found:
-                after[0] *= self.room(each)
+                after[0] *= self.room(array.axes[k])
             else:
-                before[0] *= self.room(each)
+                before[0] *= self.room(array.axes[k])
         return found
 
     def arrays(self):
         """Of the state: (name, axes, how it merges)."""
-        found = [<Array> self.declared[i] for i in range(self.n_declared)]
-        return [
-            (array.name, tuple([axis if axis >= 0 else self.axes[-1 - axis] for axis in array.axes]), array.merge)
-            for array in found if array.name
-        ]
+        cdef Py_ssize_t k
+        cdef Array array
+        found = []
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            numbers = [array.axes[k] for k in range(array.n_axes)]
+            axes = tuple([number if number >= 0 else self.axes[-1 - number] for number in numbers])
+            if array.name is not None:
+                found.append((array.name, axes, array.merge))
+        return found
 
     # Room -------------------------------------------------------------------------------------------------------------
 
@@ -200,7 +213,7 @@ cdef class Table(Owner):
         cdef Axis axis
         for each in self.axes:
             axis = <Axis> each
-            if axis.needed[0] > axis.room:
+            if axis.is_full():
                 self.grow(axis, axis.needed[0])
         return 0
 
@@ -288,8 +301,8 @@ cdef class Table(Owner):
 
     cdef object buffer(self, Array array):
         """All cells of an array, as one of NumPy on its buffer."""
-        cdef Py_ssize_t size, after
-        room = [self.room(axis) for axis in array.axes]
+        cdef Py_ssize_t k, size, after
+        room = [self.room(array.axes[k]) for k in range(array.n_axes)]
         self.around(array, None, &size, &after)
         if size == 0:
             return np.empty(room, array.dtype)
@@ -298,7 +311,9 @@ cdef class Table(Owner):
 
     cdef object cells(self, Array array):
         """Those in use."""
-        lengths = [axis if axis >= 0 else len(self.axes[-1 - axis]) for axis in array.axes]
+        cdef Py_ssize_t k
+        numbers = [array.axes[k] for k in range(array.n_axes)]
+        lengths = [number if number >= 0 else len(self.axes[-1 - number]) for number in numbers]
         return self.buffer(array)[tuple([slice(n) for n in lengths])]
 
     def state(self):
