@@ -60,13 +60,14 @@ class _Transformer(base.Estimator):
 # Dates ------------------------------------------------------------------------------------------------------------
 
 
-def parsed(text: str) -> datetime.datetime | None:
+def parsed(text: str) -> datetime.date | None:
     """The date in an ISO string such as 2024-02-29, 2024-02-29 12:30 or 2024-02-29T12:30:00Z; None if it is none."""
     text = text.strip()
-    if not ISO.fullmatch(text):
+    found = ISO.fullmatch(text)
+    if not found:
         return None
     try:
-        return datetime.datetime.fromisoformat(text)
+        return (datetime.datetime if found[1] else datetime.date).fromisoformat(text)
     except ValueError:  # 2023-02-29
         return None
 

@@ -117,7 +117,7 @@ def test_strings_are_dates_if_asked():
     found = Dates(strings=True).transform_one(x)
     assert found["t_hour"] == 12.5 and found.items() > {"s": "2024", "u": "20240229", "v": "2024-02-30"}.items()
     assert parsed(" 2024-02-29 12:30:00.5Z ").utcoffset() == datetime.timedelta(0)
-    assert parsed("2024-02-29") == datetime.datetime(2024, 2, 29)
+    assert parsed("2024-02-29") == datetime.date(2024, 2, 29) and type(parsed("2024-02-29")) is datetime.date
     for other in ("", "12:30", "29.2.2024", "2024-02", "2024-02-29T25:00", "٢٠٢٤-02-29", "2024-02-29 x"):
         assert parsed(other) is None
 
