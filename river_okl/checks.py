@@ -16,6 +16,8 @@ from river_okl._core.sample import shown
 from river_okl.kernels import RBF, Kernel
 
 LARGEST_WEIGHT = 1e10
+LARGEST_PARAMETER = 1e30  # of steps and radii, and of 1/λ: with steepest slopes and largest weights f stays finite
+SMALLEST_PARAMETER = 1e-30
 MOST_DICTIONARY = 10_000
 LARGEST_TARGET = 1e50  # like the core's bound on features: squares and their sums stay far from overflow
 
@@ -40,15 +42,17 @@ def as_float(value: Any) -> float:
         return math.nan
 
 
-def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> None:
-    """Raise unless this is a number > 0 (≥ 0 with zero=True), finite unless infinite=True."""
+def check_positive(
+    name: str, value: Any, *, zero: bool = False, infinite: bool = False, largest: float = LARGEST_PARAMETER
+) -> None:
+    """Raise unless this is a number > 0 (≥ 0 with zero=True) of a size that steps can take, or infinite=True."""
     if not _is_real(value):
         raise TypeError(f"{name} is {shown(value)}; it must be a number")
-    low_enough = value >= 0 if zero else value > 0
-    if not low_enough or (math.isinf(as_float(value)) and not infinite):
+    right = (0.0 if zero else SMALLEST_PARAMETER) <= value <= largest
+    if not right and not (infinite and value == math.inf):
+        low = "0" if zero else f"{SMALLEST_PARAMETER:g}"
         raise ValueError(
-            f"{name} is {shown(value)}; it must be {'at least' if zero else 'more than'} 0"
-            f"{'' if infinite else ' and finite'}"
+            f"{name} is {shown(value)}; it must be from {low} to {largest:g}{', or infinite' if infinite else ''}"
         )
 
 
@@ -177,7 +181,7 @@ def rate(
     """
     # float first: asking for an abstract class costs as much as the rest of an update
     if not isinstance(learning_rate, float) and isinstance(learning_rate, optim.base.Scheduler):
-        return float(learning_rate.get(t - 1))
+        return min(float(learning_rate.get(t - 1)), LARGEST_PARAMETER)
     return learning_rate * math.pow(horizon or t, -power) if power else learning_rate
 
 

@@ -934,6 +934,32 @@ def bounds(cls, options):
     return APPROXIMATE if options.get("projection") == "approximate" else {}
 
 
+SIZES = [1e-300, 1e-200, 1e-30, 1e-10, 1e-3, 1.0, 1e5, 1e20, 1e30, 1e100, 1e200, 1e300]
+
+
+@each_variant
+def test_any_parameter_that_is_accepted_works(cls, options):
+    """Predictions are finite, and the model is saved, whatever the size of a number."""
+    stream = streams.emerging(task(cls), 400 if not options else 100)
+    accepted = 0
+    for name, default in parameters(cls).items():
+        if not isinstance(default, float) and name not in ("C", "B", "max_coef", "eps", "learning_rate", "radius", "c"):
+            continue
+        for value in SIZES:
+            try:
+                model = small(cls, **{"budget": 16, **options, name: value})
+            except (ValueError, TypeError):
+                continue
+            accepted += 1
+            for t, (x, y) in enumerate(stream):
+                if t % 40 == 0:
+                    assert "nan" not in (said := outputs(model, x)) and "inf" not in said, f"{name}={value}"
+                model.learn_one(x, y)
+            data = checkpoint.dumps(model)
+            assert checkpoint.dumps(checkpoint.loads(data)) == data, f"{name}={value}"
+    assert accepted or not any(isinstance(default, float) for default in parameters(cls).values())
+
+
 @each_variant
 def test_one_sample_repeated(cls, options):
     """Singular Gram matrices, conflicting labels: everything stays bounded."""

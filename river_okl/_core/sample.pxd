@@ -7,7 +7,7 @@ cdef extern from *:
     #define LARGEST 1e50         /* of a feature or target: squares and their sums stay far from overflow */
     #define LARGEST_SELF 1e100   /* of kappa(x, x) */
     #define LARGEST_SUM 1e120    /* of squares of features along a stream */
-    #define LARGEST_COUNT 9007199254740992  /* 2^53, of samples: exact as a double, too */
+    #define LARGEST_COUNT 4503599627370496  /* 2^52, of samples: exact as a double, too */
 
     /* Whether two names are equal, as far as can be known without a call: identical objects or equal strings. */
     static inline int okl_same_name(PyObject *a, PyObject *b) {

@@ -19,7 +19,10 @@ Arrays = NDArray[Any]
 LARGEST = 1e50  # of a feature, as in sample.pxd
 LARGEST_SELF = 1e100  # of κ(x, x)
 LARGEST_NUMBER = 1e100  # of coefficients and derived numbers: sums of products stay far from overflow
-LARGEST_COUNT = 2**53  # of samples, as in sample.pxd
+LARGEST_MEAN = 1e90  # of coefficients that a step multiplies by others: what it makes of them is a LARGEST_NUMBER
+LARGEST_SQUARE = 1e290  # of what is quadratic in them: norms
+LARGEST_UNSCALED = 1e145  # of coefficients before they are multiplied by their scale: their squares do not overflow
+LARGEST_COUNT = 2**52  # of samples, as in sample.pxd
 
 ROUNDING = 1e-9  # tolerance for positive definite matrices with diagonal 1
 LARGEST_INVERSE = 1e16  # of the diagonal of K⁻¹ if that of K is 1: the floor on ALD residuals (gram.pyx) is 1e-8

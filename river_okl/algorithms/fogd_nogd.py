@@ -106,7 +106,7 @@ class NOGD(KernelModel):
     def _check_state(self) -> None:
         super()._check_state()
         rows, columns = self._basis.shape
-        right = rows in (0, len(self._f)) and len(self._w) in [
+        right = (rows == 0 or rows == len(self._f) == self.budget) and len(self._w) in [
             columns * n for n in range(1, max(1, self._f.n_classes) + 1)
         ]
         if not right or not all(type(gamma) is float for gamma in self._gammas):

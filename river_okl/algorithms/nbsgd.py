@@ -12,7 +12,6 @@ import numpy as np
 from river import optim
 
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.states import LARGEST_NUMBER
 from river_okl.algorithms.support import merge, project_on_nearest, project_on_others
 from river_okl.checks import (
     LARGEST_TARGET,
@@ -28,6 +27,8 @@ from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
 
 F = TypeVar("F", bound=Callable[..., None])
+
+LARGEST_CONSTANT = 1e60  # of c_i in the average: a step over λ, times the largest weight
 
 
 class SGD(KernelModel):
@@ -155,7 +156,7 @@ class SuffixAverage(KernelModel):
             and len(self._steps_left) == len(self._g)
             and left == {a: i for i, a in enumerate(self._steps_left)}
             and left.keys() == self._constants_left.keys()
-            and all(type(c) is float and abs(c) <= LARGEST_NUMBER for c in self._constants_left.values())
+            and all(type(c) is float and abs(c) <= LARGEST_CONSTANT for c in self._constants_left.values())
             and sorted(self._leavers.values()) == sorted(left)
             and all(low < r for r in self._leavers)
         ):

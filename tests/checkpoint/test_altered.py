@@ -163,8 +163,11 @@ def test_posting_lists_may_have_any_order_but_no_point_twice():
 
 # One number of a state ------------------------------------------------------------------------------------------------
 
-FLOATS = [0.0, -1.0, 1e49, -1e49, 1e-300, math.nan, math.inf, 1e308, 1.5, -1e-9, 1e10, 1e149]
-INTS = [0, -1, 2**62, -(2**63), 2**31 - 1, 1]
+FLOATS = [
+    *(0.0, -1.0, 1e49, -1e49, 1e-300, math.nan, math.inf, 1e308, 1.5, -1e-9, 1e10, 1e149),
+    *(1e100, -1e100, 1e307, -1e307, 1e150, 5e-324),
+]
+INTS = [0, -1, 2**62, -(2**63), 2**31 - 1, 1, 2, 2**31, 2**53, 1048576]
 CODES = {"<f8": "<d", "<f4": "<f", "<i8": "<q", "<i4": "<i", "|b1": "?"}
 MIXTURES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor")
 MODELS = {f"{name}-{kind}": (cls, options, kind) for cls, options, name in EVERY_VARIANT for kind in ("emerging",)}
@@ -184,7 +187,7 @@ def stream_of(cls, kind, n):
 
 
 def sites(document, path=("model", "object", "state")):
-    """The path and value of every array and number in a state."""
+    """The path and value of every array and number in a state, or in the parameters."""
     value = functools.reduce(lambda node, key: node[key], path, document)
     if (type(value) is dict and value.keys() == {"array"}) or type(value) in (int, float):
         yield path, value
@@ -195,13 +198,14 @@ def sites(document, path=("model", "object", "state")):
 
 
 def with_one_number_changed(data, values):
-    """(description, checkpoint) for the first, middle and last number of each array, and every scalar.
+    """(description, checkpoint) for the first, middle and last number of each array, every scalar and parameter.
 
-    Each gets the next of the values for its type; ``values`` cycles through them.
+    Each gets the next of the values for its type, and every parameter five of them; ``values`` cycles through them.
     """
     document, arrays = pieces(data)
     offsets = np.cumsum([0] + [np.dtype(dtype).itemsize * n for dtype, n in document["arrays"]])
-    for path, value in list(sites(document)):
+    parameters = 5 * list(sites(document, ("model", "object", "parameters")))
+    for path, value in [*sites(document), *parameters]:
         *parents, last = path
         if type(value) is dict:
             dtype, n = document["arrays"][value["array"][0]]
@@ -269,6 +273,36 @@ def test_one_changed_number_is_rejected_or_gives_a_model_that_works(name):
             except Exception as error:
                 raise AssertionError(f"{what} was loaded") from error
     assert rejected >= 5
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name.endswith("-default-emerging")])
+@pytest.mark.parametrize("change", [1e100, -1e100, 1e49, -1e49, 1e307, 1e-300, 2**53, 1048576, 2])
+def test_a_scalar_or_parameter_at_the_edge_is_rejected_or_gives_a_model_that_works(name, change):
+    """Each of them, one at a time."""
+    cls, options, kind = MODELS[name]
+    model, stream = small(cls, **options), stream_of(cls, kind, 70)
+    for x, y in stream[:60]:
+        model.learn_one(x, y)
+    document, arrays = pieces(checkpoint.dumps(model))
+    found = [*sites(document), *sites(document, ("model", "object", "parameters"))]
+    for (*parents, last), value in found:
+        if type(value) not in (int, float) or (type(value) is int and type(change) is float and "state" in parents):
+            continue
+        owner = functools.reduce(lambda node, key: node[key], parents, document)
+        owner[last] = change
+        changed = assembled(document, arrays)
+        owner[last] = value
+        try:
+            loaded = checkpoint.loads(changed)
+        except CheckpointError:
+            continue
+        try:
+            for x, y in stream[60:]:
+                uses(loaded, x, y)
+            again = checkpoint.dumps(loaded)
+            assert checkpoint.dumps(checkpoint.loads(again)) == again
+        except Exception as error:
+            raise AssertionError(f"{parents} {last} = {change} was loaded") from error
 
 
 def test_sketches_with_the_smallest_integer_are_rejected():

@@ -22,6 +22,8 @@ from river_okl._core.simd cimport loops
 from river_okl._core.states import checked_array, checked_float
 
 cdef double SQRT_HALF = 0.5**0.5
+cdef double LARGEST_SCALE = 1e100
+cdef double LARGEST_RATIO = 1e130   # of a step and the scale: the squares of coefficients without the scale are finite
 
 
 @cython.final
@@ -134,10 +136,11 @@ cdef class Coefficients(Owner):
             self.coef[o][i] = self.coef[o][last]
             self.coef[o][last] = 0.0
 
-    cdef bint fold(self, Py_ssize_t n) noexcept:
-        """Multiply the coefficients by the scale if it is out of range; returns whether it was."""
+    cdef bint fold(self, Py_ssize_t n, double c) noexcept:
+        """Multiply the coefficients by the scale if it is out of range, or too small for a step of size c; returns
+        whether it was."""
         cdef Py_ssize_t i, o
-        if 1e-100 < fabs(self.scale) < 1e100:
+        if 1.0 / LARGEST_SCALE < fabs(self.scale) < LARGEST_SCALE and fabs(c) <= LARGEST_RATIO * fabs(self.scale):
             return False
         for o in range(self.n_columns):
             for i in range(n):
@@ -236,8 +239,8 @@ cdef class Coefficients(Owner):
         """Resume from a state of n points, after checking every number.  Requires its columns and capacity."""
         cdef Py_ssize_t o
         coef = checked_array(state, "coef", np.float64, (self.n_columns, n))
-        scale = checked_float(state, "scale", -1e100, 1e100)
-        if not abs(scale) > 1e-100:
+        scale = checked_float(state, "scale", -LARGEST_SCALE, LARGEST_SCALE)
+        if not 1.0 / LARGEST_SCALE < abs(scale) < LARGEST_SCALE:
             raise ValueError(f"scale is {scale!r}")
         for o in range(self.n_columns):
             fill(self.coef[o], coef[o], n)

@@ -25,7 +25,10 @@ from river_okl._core.simd cimport loops
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.linalg import dot
-from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag, checked_numbers, checked_whole
+from river_okl._core.states import (
+    LARGEST_COUNT, LARGEST_NUMBER, LARGEST_SQUARE, LARGEST_UNSCALED, checked_array, checked_flag, checked_numbers,
+    checked_whole
+)
 
 
 @cython.final
@@ -320,11 +323,16 @@ cdef class Norms(Owner):
         """Raise ValueError if numbers are too large for later steps, or norms do not match the coefficients."""
         cdef Py_ssize_t o, n = self.rows.points.n
         for o in range(self.alpha.n_columns):
-            checked_numbers("coef", array_of(self.alpha.coef[o], n), (n,))
-        norms = checked_numbers("norms", array_of(self.norms, self.alpha.n_columns), (self.alpha.n_columns,))
-        checked_numbers("peaks", array_of(self.peaks, self.alpha.n_columns), (self.alpha.n_columns,))
-        if self.keeps_values:
-            checked_numbers("values", array_of(self.values, n), (n,))
+            largest = min(LARGEST_UNSCALED, LARGEST_NUMBER / abs(self.alpha.scale))
+            checked_numbers("coef", array_of(self.alpha.coef[o], n), (n,), -largest, largest)
+        norms, *_ = [
+            checked_numbers(name, numbers, (size,), -LARGEST_SQUARE, LARGEST_SQUARE)
+            for name, numbers, size in (
+                ("norms", array_of(self.norms, self.alpha.n_columns), self.alpha.n_columns),
+                ("peaks", array_of(self.peaks, self.alpha.n_columns), self.alpha.n_columns),
+                ("values", array_of(self.values, n if self.keeps_values else 0), n if self.keeps_values else 0),
+            )
+        ]
         if norms.any() and not self.stale:  # they are kept, and up to date
             gram, columns = self.rows.gram(), self.alpha.read_all(n)
             squares, sizes = [(a * (b @ a)).sum(axis=0) for a, b in ((columns, gram), (abs(columns), abs(gram)))]

@@ -35,7 +35,7 @@ from river_okl._core.linalg cimport Triangle
 from river_okl._core.memory cimport Owner, array_of, fill
 from river_okl._core.simd cimport linalg
 
-from river_okl._core.states import check_inverse, check_positive, checked_numbers, relative, symmetric
+from river_okl._core.states import LARGEST_MEAN, check_inverse, check_positive, checked_numbers, relative, symmetric
 
 JITTER = 1e-3                   # of κ(x, x)
 LARGEST_VARIANCE = 1e13         # of what the prior has: a kernel that moves leaves it at points that were large before
@@ -407,7 +407,7 @@ cdef class Posterior(Owner):
         """Go on from a state, when the basis has its own; gram is K of its points, jitter included."""
         cdef Py_ssize_t o, i, n = self.basis.n, ld = self.learned.capacity
         means, factor = state["means"], state["factor"]
-        checked_numbers("the means of a posterior", means, (max(1, len(means)), n))
+        checked_numbers("the means of a posterior", means, (max(1, len(means)), n), -LARGEST_MEAN, LARGEST_MEAN)
         if type(factor) is not float or not 0.5 * SMALLEST_FACTOR <= factor <= 1.0:
             raise ValueError(f"the factor of a posterior is {factor!r}")
         S = self.prior_variance * gram - factor * symmetric(state["learned"], n)

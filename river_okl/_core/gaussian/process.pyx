@@ -19,7 +19,7 @@ from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussi
 from river_okl._core.rows cimport Rows
 from river_okl._core.sample cimport Sample
 
-from river_okl._core.states import checked_float, checked_whole
+from river_okl._core.states import LARGEST_COUNT, checked_float, checked_whole
 
 DIAGONAL = 1.0 + JITTER     # the diagonal of K, as a multiple of κ(z, z)
 cdef double MANY = 1.0          # prior variance with more than two classes, whose targets are 0 and 1
@@ -388,7 +388,7 @@ cdef class Process(Owner):
     cdef int fill(self, dict state) except -1:
         """``restore`` into a new object, which is invalid if this raises."""
         prior_variance = checked_float(state, "prior_variance", 1e-300, 1e100)
-        self.seen = checked_whole(state, "seen", 0, 2**62)
+        self.seen = checked_whole(state, "seen", 0, LARGEST_COUNT)
         self.points.restore(state["points"])
         self.rows.kernel.restore(state["kernel"])
         self.rows.restored()

@@ -17,7 +17,7 @@ import numpy as np
 
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.sample cimport Sample
+from river_okl._core.sample cimport LARGEST, LARGEST_SUM, Sample
 from river_okl._core.scaler cimport Scaler
 from river_okl._core.store.table cimport Classes
 
@@ -38,8 +38,8 @@ cdef class Bayes(Expert):
         per_value = self.per_feature, self.per_class
         self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, merge="mean")
         self.declare(<size_t> &self.seen, "seen", per_value, low=0.0, high=LARGEST_COUNT)
-        self.declare(<size_t> &self.mean, "mean", per_value)
-        self.declare(<size_t> &self.variance, "variance", per_value, low=0.0)
+        self.declare(<size_t> &self.mean, "mean", per_value, low=-LARGEST, high=LARGEST)
+        self.declare(<size_t> &self.variance, "variance", per_value, low=0.0, high=LARGEST_SUM)
         self.declare(<size_t> &self.fit, "fit", (2,), default=1.0, low=1e-2, merge="mean")
         self.derive(<size_t> &self.log_counts, (self.per_class,))
         self.derive(<size_t> &self.log_absent, (self.per_class,), default=np.log(0.5))

@@ -20,7 +20,7 @@ from river_okl._core.memory cimport Owner
 from river_okl._core.simd cimport linalg
 
 from river_okl._core.mixture.processes import NEWCOMER
-from river_okl._core.states import check_positive, checked_numbers, symmetric
+from river_okl._core.states import LARGEST_MEAN, check_positive, checked_numbers, symmetric
 
 LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth a sample
 STACK = 0.03, 1e-4
@@ -97,7 +97,9 @@ cdef class Ridge(Owner):
     def restore(self, dict state):
         """Restore a state. Every number is checked: the state may come from an untrusted file."""
         cdef Py_ssize_t i
-        coef = checked_numbers("the coefficients of a linear regression", state["coef"], (self.room,))
+        coef = checked_numbers(
+            "the coefficients of a linear regression", state["coef"], (self.room,), -LARGEST_MEAN, LARGEST_MEAN
+        )
         covariance = symmetric(state["covariance"], self.room) / self.prior
         if not covariance.diagonal().max() <= 1.0 + 2.0 * self.drift / self.prior:
             raise ValueError("a variance of a linear regression is out of range")

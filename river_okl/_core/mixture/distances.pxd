@@ -63,6 +63,7 @@ cdef class Distances(Owner):
     cdef void observe(self, const Sample *x) noexcept
     cdef double mean_distance(self, int m) noexcept
     cdef double mean_square(self, int m) noexcept
+    cdef void add_slope(self, Py_ssize_t place, double slope) noexcept
     cdef double sum_slopes(self) noexcept
     cdef void learn(self) noexcept
     cdef void square_points(self) noexcept

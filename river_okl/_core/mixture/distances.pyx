@@ -14,7 +14,7 @@ Stored for each point i: square[m][i] = ‖z_i‖².  For each feature: sums alo
 and of ‖x‖² under any weights, so that bandwidths follow the weights; after ``MEMORY`` samples they forget.
 """
 
-from libc.math cimport fmax, sqrt
+from libc.math cimport fmax, fmin, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy, memset
@@ -257,6 +257,10 @@ cdef class Distances(Owner):
         """The evidence of neighbours for a feature."""
         self.evidence[place] += s
         self.evidence_squares[place] += s * s
+
+    cdef void add_slope(self, Py_ssize_t place, double slope) noexcept:
+        """A slope of the prediction along a feature."""
+        self.slopes[place] = fmin(self.slopes[place] + slope * slope, LARGEST_SUM)
 
     cdef double sum_slopes(self) noexcept:
         """Σ G"""

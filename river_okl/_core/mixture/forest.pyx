@@ -1049,7 +1049,7 @@ cdef class Forest(Expert):
         ):
             raise ValueError("the counts of a forest are out of range")
         width = 2 if self.regression else n_classes
-        ages = _array(state, "ages", np.int64, (self.n_trees, 4), 0, 2**53)
+        ages = _array(state, "ages", np.int64, (self.n_trees, 4), 0, 2**52)
         running = _array(state, "running", np.float64, (self.n_trees, 3), 0.0, 1e100)
         n_leaves = ages[:, 0]
         if not (n_leaves.min() >= 1 and n_leaves.max() <= self.leaves_that_fit(width)):

@@ -314,7 +314,7 @@ cdef class Processes(Expert):
                     slope[o * x.size + j] += self.distances.weights[m][places[j]] * (of_own * x.scaled[j] + of_point)
         for o in range(self.columns):
             for j in range(x.size):
-                self.distances.slopes[places[j]] += slope[o * x.size + j] * slope[o * x.size + j]
+                self.distances.add_slope(places[j], slope[o * x.size + j])
         for j in range(x.size):
             self.distances.slope_counts[places[j]] += 1.0
 
