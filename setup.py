@@ -26,8 +26,8 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 # the full level (with -O2 OKL takes 1.05 to 1.4 of the time), those without them the lowest, the rest -O2.
 LEVELS = {
     "-O3": {
-        "calibration", "class_mixture", "distances", "forest", "linear", "mixture", "neighbours", "pool", "posterior",
-        "process", "processes", "simd", "stack", "table",
+        "calibration", "class_mixture", "detector", "difference", "distances", "forest", "linear", "mixture",
+        "neighbours", "pool", "posterior", "process", "processes", "simd", "stack", "table", "vote",
     },
     "-O1": {
         SHARED, "choice", "expert", "fourier", "gram", "kernel", "lock", "memory",
@@ -45,7 +45,8 @@ DIRECTIVES = {
 LINK = []
 # For whoever looks for a bug in the core, as benchmarks/README.md shows: checks of every access to memory.
 if os.environ.get("RIVER_OKL_BUILD") == "sanitize":
-    FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-Wno-unused-function"]
+    # not optimised: that takes the compiler five times as long
+    FLAGS = ["-O0", "-g1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-Wno-unused-function"]
     LINK = ["-fsanitize=address,undefined"]
 elif os.environ.get("RIVER_OKL_BUILD") == "debug":
     FLAGS = ["-O0", "-g", "-UNDEBUG", "-Wno-unused-function"]

@@ -1,28 +1,37 @@
 """Novelty detection, features for linear models, and quantiles: ``python -m benchmarks.novelty``.
 
 Default parameters. Detectors score each sample, then learn it, anomalies included, behind the scaler recommended in
-their documentation. Times are CPU time of the working thread, in µs/sample.
+their documentation. Times are CPU time of the working thread, in µs/sample. Detectors of PySAD take part if it is
+installed (``pip install pysad``).
+
+Streams of real samples are made of classes: those of one group are normal, and 2 % of the others (4 % of small sets)
+are mixed in, in random order.
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from river import anomaly, feature_extraction, linear_model, optim, preprocessing
+import numpy as np
+from river import anomaly, compose, feature_extraction, linear_model, optim, preprocessing
 from river import datasets as river_datasets
 from river.datasets import synth
+from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
 import river_okl
-from benchmarks import runner, timing
+from benchmarks import runner, streams, timing
 from benchmarks.streams import Sample, rbf
 from river_okl import datasets
 
-SECONDS = 90  # slower detectors are stopped, and marked by a star
+SECONDS = 5  # slower detectors are stopped, and marked by a star
+FIRST = 500  # samples that do not count, or a quarter of a short stream
 
 
 def moons() -> Iterator[Sample]:
@@ -61,13 +70,217 @@ def a9a() -> Iterator[Sample]:
             yield {i: x.get(i, 0.0) for i in range(1, 124)}, y > 0
 
 
-NOVELTY: dict[str, Callable[[], Iterator[Sample]]] = {"moons": moons, "shuttle-like": shuttle, "a9a, minority": a9a}
+def mixed(samples: Iterable[Sample], normal: Callable[[Any], bool], share: float = 0.02) -> Iterator[Sample]:
+    """The normal ones, in random order, and others among them."""
+    rng = random.Random(0)
+    groups: tuple[list[Sample], list[Sample]] = ([], [])
+    for x, y in samples:
+        groups[not normal(y)].append((x, not normal(y)))
+    for group in groups:
+        rng.shuffle(group)
+    usual = groups[0][:5000]
+    found = usual + groups[1][: max(10, round(share * len(usual) / (1 - share)))]
+    rng.shuffle(found)
+    return iter(found)
+
+
+def sparse(name: str, normal: float) -> Iterator[Sample]:
+    """A set of the LIBSVM page, whose lines leave zeros out, with them."""
+    samples = list(itertools.islice(datasets.LIBSVM(name), 20_000))
+    names = sorted({feature for x, _ in samples for feature in x})
+    return mixed((({i: x.get(i, 0.0) for i in names}, y) for x, y in samples), lambda y: y == normal)
+
+
+def digits(strange: set[int]) -> Iterator[Sample]:
+    X, y = load_digits(return_X_y=True)
+    rows = ((dict(enumerate(row)), label) for row, label in zip(X.tolist(), y.tolist(), strict=True))
+    return mixed(rows, lambda label: label not in strange, 0.04)
+
+
+def spam() -> Iterator[Sample]:
+    return mixed(datasets.Spambase(), lambda y: not y)
+
+
+def drawn(stream: Any, normal: set[Any]) -> Iterator[Sample]:
+    return mixed(stream.take(20_000), lambda y: y in normal)
+
+
+NOVELTY: dict[str, Callable[[], Iterator[Sample]]] = {
+    "moons": moons,
+    "shuttle-like": shuttle,
+    "a9a, minority": a9a,
+    "cod-rna": lambda: sparse("cod-rna", -1.0),
+    "w8a": lambda: sparse("w8a", -1.0),
+    "phishing": lambda: sparse("phishing", 1.0),
+    "Spambase": spam,
+    "digits, 9 among 0-8": lambda: digits({9}),
+    "digits, 3 and 5 among others": lambda: digits({3, 5}),
+    "Bananas": lambda: mixed(river_datasets.Bananas(), bool, 0.04),
+    "ImageSegments, brickface": lambda: mixed(river_datasets.ImageSegments(), lambda y: y != "brickface", 0.04),
+    "RandomRBF": lambda: drawn(
+        synth.RandomRBF(seed_model=7, seed_sample=3, n_classes=6, n_features=12, n_centroids=40), {0, 1, 2, 3}
+    ),
+    "Waveform": lambda: drawn(synth.Waveform(seed=2), {0, 1}),
+    "LED": lambda: drawn(synth.LED(seed=3, noise_percentage=0.1), {0, 1, 2, 3, 4, 5, 6, 8}),
+    "Agrawal": lambda: drawn(synth.Agrawal(seed=5, classification_function=2), {0}),
+    "AnomalySine": lambda: iter(synth.AnomalySine(n_samples=5000, n_anomalies=100, seed=12345)),
+}
+
+
+class OfPySAD:
+    """A detector of PySAD, which takes arrays and scores after its first sample."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self.name, self.options, self.model = name, options, None
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.options})"
+
+    def score_one(self, x: dict[Any, float]) -> float:
+        return 0.0 if self.model is None else float(np.ravel(self.model.score_partial(np.array([*x.values()])))[0])
+
+    def learn_one(self, x: dict[Any, float], y: Any = None) -> None:
+        if self.model is None:
+            ranges = {"feature_mins": [0.0] * len(x), "feature_maxes": [1.0] * len(x)} if self.name == "RSHash" else {}
+            self.model = getattr(importlib.import_module("pysad.models"), self.name)(**ranges, **self.options)
+        self.model.fit_partial(np.array([*x.values()]))
+
+
+class Scaled:
+    """A detector behind a scaler of River."""
+
+    def __init__(self, scaler: Any, detector: Any) -> None:
+        self.scaler, self.detector = scaler, detector
+
+    def __repr__(self) -> str:
+        return f"{self.scaler} | {self.detector}"
+
+    def score_one(self, x: dict[Any, float]) -> float:
+        return float(self.detector.score_one(self.scaler.transform_one(x)))
+
+    def learn_one(self, x: dict[Any, float], y: Any = None) -> None:
+        self.scaler.learn_one(x)
+        self.detector.learn_one(self.scaler.transform_one(x))
+
+
 DETECTORS: dict[str, Callable[[], Any]] = {
+    "OKLDetector": lambda: compose.Pipeline(river_okl.OKLDetector(seed=1)),  # drops the label
     "KernelOneClassSVM": lambda: preprocessing.StandardScaler() | river_okl.KernelOneClassSVM(),
     "HalfSpaceTrees": lambda: preprocessing.MinMaxScaler() | anomaly.HalfSpaceTrees(seed=1),
     "OneClassSVM": lambda: preprocessing.StandardScaler() | anomaly.OneClassSVM(),
     "LocalOutlierFactor": lambda: preprocessing.StandardScaler() | anomaly.LocalOutlierFactor(),
 }
+# Its robust random cut forest takes 30 ms a sample: it would be stopped before its first hundred counts.
+PYSAD: dict[str, Callable[[], Any]] = {
+    "LODA (PySAD)": lambda: Scaled(preprocessing.StandardScaler(), OfPySAD("LODA", random_state=1)),
+    "RSHash (PySAD)": lambda: Scaled(preprocessing.MinMaxScaler(), OfPySAD("RSHash", random_state=1)),
+    "xStream (PySAD)": lambda: Scaled(preprocessing.StandardScaler(), OfPySAD("xStream", random_state=1)),
+}
+
+# Normal streams, some of which drift: how often does a threshold raise an alarm?
+
+
+def numbered(rows: Iterable[Any]) -> Iterator[Sample]:
+    return (({f"x{j}": float(v) for j, v in enumerate(row)}, False) for row in rows)
+
+
+def gaussian(n: int = 20_000, d: int = 6, seed: int = 0) -> Any:
+    """Correlated."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
+
+
+def sluggish() -> Any:
+    """Each sample is near the one before."""
+    noise = np.random.default_rng(0).normal(size=(20_000, 6))
+    for t in range(1, len(noise)):
+        noise[t] = 0.98 * noise[t - 1] + 0.2 * noise[t]
+    return noise
+
+
+def only(samples: Iterable[Sample]) -> Iterator[Sample]:
+    return ((x, False) for x, _ in samples)
+
+
+NORMAL: dict[str, Callable[[], Iterable[Sample]]] = {
+    "Gaussian": lambda: numbered(gaussian()),
+    "heavy tails": lambda: numbered(np.random.default_rng(0).standard_t(2, size=(20_000, 6))),
+    "rising mean": lambda: numbered(gaussian() + np.linspace(0.0, 20.0, 20_000)[:, None]),
+    "autoregressive": lambda: numbered(sluggish()),
+    "RandomRBFDrift": lambda: only(
+        synth.RandomRBFDrift(
+            seed_model=1, seed_sample=1, n_features=8, n_centroids=30, change_speed=0.0005, n_drift_centroids=15
+        ).take(20_000)
+    ),
+    "Waveform": lambda: only(synth.Waveform(seed=2).take(20_000)),
+    "LED": lambda: only(synth.LED(seed=3, noise_percentage=0.1).take(20_000)),
+    "Agrawal": lambda: only(synth.Agrawal(seed=5).take(20_000)),
+    "Friedman": lambda: only(synth.Friedman(seed=1).take(20_000)),
+    "cod-rna": lambda: only(streams.shuffled(datasets.LIBSVM("cod-rna"))[:20_000]),
+    "elec2, in order": lambda: only(itertools.islice(streams.STREAMS["elec2"].samples(), 20_000)),
+}
+
+
+def alarms() -> list[list[str]]:
+    """The shares of scores above three thresholds, after the first thousand samples."""
+    table = []
+    for name, stream in NORMAL.items():
+        answers, spent = timing.answers(DETECTORS["OKLDetector"](), stream(), ask="score_one")
+        scores = np.array([score for score, _ in answers[1000:]])
+        table.append(
+            [name, *(f"{np.mean(scores > at):.2%}" for at in (0.9, 0.99, 0.999)), f"{spent / len(answers) * 1e6:.1f}"]
+        )
+    return table
+
+
+def contaminated() -> list[list[str]]:
+    """Contamination, bursts and a jump, for every detector of River and ours."""
+    rng, rows = np.random.default_rng(1), gaussian(12_000)
+    spread = rows.std(0)
+
+    def among(share: float, equal: bool) -> tuple[Any, Any]:
+        strange = rng.random(len(rows)) < share
+        found, place = rows.copy(), rng.normal(size=(1 if equal else 3, 6)) * 3.0 * spread
+        found[strange] = place[rng.integers(len(place), size=strange.sum())]
+        found[strange] += 0.0 if equal else 0.5 * spread * rng.normal(size=(strange.sum(), 6))
+        return found, strange
+
+    def bursts() -> tuple[Any, Any]:
+        found, strange = rows.copy(), np.zeros(len(rows), dtype=bool)
+        place = 3.0 * spread * rng.normal(size=6)
+        for start in (4000, 6000, 10_000):
+            found[start : start + 100], strange[start : start + 100] = place, True
+        return found, strange
+
+    cases = {f"{share:.0%} in three clusters": among(share, False) for share in (0.02, 0.05, 0.1)}
+    cases |= {"2 %, all equal": among(0.02, True), "three bursts of 100 equal ones": bursts()}
+    table = []
+    for name in ("OKLDetector", "KernelOneClassSVM", "HalfSpaceTrees"):
+        row = [name]
+        for found, strange in cases.values():
+            samples = [(x, y) for (x, _), y in zip(numbered(found), strange.tolist(), strict=True)]
+            row.append(f"{area(timing.answers(DETECTORS[name](), samples, ask='score_one')[0]):.3f}")
+        table.append(row)
+    return [["detector", *cases], *table]
+
+
+def followed() -> list[list[str]]:
+    """Alarms in each hundred samples after a jump of all features by so many standard deviations."""
+    table = []
+    for size in (2.0, 4.0, 10.0):
+        rows = gaussian(8000)
+        rows[4000:] += size * rows.std(0)
+        answers, _ = timing.answers(DETECTORS["OKLDetector"](), numbered(rows), ask="score_one")
+        late = np.array([score > 0.99 for score, _ in answers[4000:]])
+        table.append(
+            [
+                f"{size:g}",
+                *(str(int(late[at : at + 100].sum())) for at in range(0, 500, 100)),
+                f"{late[500:].mean():.1%}",
+            ]
+        )
+    return table
+
 
 LABELS: dict[str, Callable[[], Any]] = {"Bananas": river_datasets.Bananas, "RandomRBF": rbf}
 FEATURES: dict[str, Callable[[], Any]] = {
@@ -95,7 +308,10 @@ Answers = list[tuple[Any, Any]]
 
 
 def area(answers: Answers) -> float:
-    scores, strange = zip(*answers, strict=True)
+    """After the first samples."""
+    scores, strange = zip(*answers[min(FIRST, len(answers) // 4) :], strict=True)
+    if len({*strange}) == 1:  # a detector that was stopped early
+        return math.nan
     return float(roc_auc_score(strange, scores))
 
 
@@ -123,23 +339,54 @@ def compare(cache: runner.Cache, measure: Callable[[Answers], float], streams: A
     return runner.table(["model", *(title for name in streams for title in (name, "µs"))], table)
 
 
+def turned(cache: runner.Cache, models: dict[str, Callable[[], Any]], rows: int) -> str:
+    """A row for each stream: the areas of all detectors; then their means and their times."""
+    table, areas, times = [], [], []
+    for name, stream in NOVELTY.items():
+        samples = list(itertools.islice(stream(), rows))
+        results = [
+            timing.measured(cache, area, make(), samples, ask="score_one", limit=SECONDS) for make in models.values()
+        ]
+        areas.append([result["value"] for result in results])
+        times.append([result["us"] for result in results])
+        table.append([name, *(f"{r['value']:.3f}{'*' * (r['rows'] < len(samples))}" for r in results)])
+    table.append(["**mean**", *(f"**{mean:.3f}**" for mean in np.nanmean(areas, axis=0))])
+    table.append(["µs, median", *(f"{us:,.0f}" for us in np.median(times, axis=0))])
+    return runner.table(["stream", *models], table)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("novelty", __doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2_000, help="of each stream; twice as many except for detectors")
+    parser.add_argument("--rows", type=int, default=3_000, help="of each stream")
     options = parser.parse_args(argv)
     cache, rows = runner.Cache(options.cache / "novelty.jsonl"), options.rows
     report = runner.Report(options.output / "novelty.md", "Novelty, features, quantiles", runner.machine())
-    text = f"The area under the ROC curve over the first {rows:,} samples, each scored before it is learned"
-    text += f" (*: over those of {SECONDS} s).\n\n"
-    report.write("1. Novelty", text + compare(cache, area, NOVELTY, DETECTORS, rows))
-    text = f"Accuracy of a logistic regression on features of raw samples, over at most {2 * rows:,} of them.\n\n"
-    report.write("2. Features", text + compare(cache, accuracy, LABELS, FEATURES, 2 * rows))
+    models = dict(DETECTORS)
+    if importlib.util.find_spec("pysad"):
+        models |= PYSAD
+    else:
+        print("PySAD is not installed: its detectors are left out")
+    text = (
+        f"The area under the ROC curve over the first {rows:,} samples, but for the first {FIRST} (a quarter of a short"
+    )
+    text += f" stream); each is scored before it is learned (*: over those of {SECONDS} s).\n\n"
+    report.write("1. Novelty", text + turned(cache, models, rows))
+    text = "The share of samples above a threshold, of streams without anomalies, after the first thousand.\n\n"
+    report.write("2. False alarms", text + runner.table(["stream", "0.9", "0.99", "0.999", "µs"], alarms()))
+    head, *table = contaminated()
+    text = "The area under the ROC curve with anomalies that recur.\n\n"
+    report.write("3. Contamination", text + runner.table(head, table))
+    text = "Alarms at 0.99 in every hundred samples after a jump of all features, in standard deviations.\n\n"
+    titles = ["jump", *(f"{at}-{at + 99}" for at in range(0, 500, 100)), "500-3999"]
+    report.write("4. Drift", text + runner.table(titles, followed()))
+    text = f"Accuracy of a logistic regression on features of raw samples, over at most {rows:,} of them.\n\n"
+    report.write("5. Features", text + compare(cache, accuracy, LABELS, FEATURES, rows))
     text = "How many targets are below the predicted quantile: Friedman with noise that grows with x, scaled.\n\n"
-    samples, table = list(itertools.islice(friedman(), 2 * rows)), []
+    samples, table = list(itertools.islice(friedman(), rows)), []
     for name in ("OGDRegressor", "FOGDRegressor"):
         shares = (timing.measured(cache, coverage, regressor(name, a), samples)["value"] for a in (0.05, 0.5, 0.95))
         table.append([name, *(f"{share:.2%}" for share in shares)])
-    report.write("3. Quantiles", text + runner.table(["model", "5 %", "50 %", "95 %"], table))
+    report.write("6. Quantiles", text + runner.table(["model", "5 %", "50 %", "95 %"], table))
 
 
 if __name__ == "__main__":

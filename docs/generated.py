@@ -16,7 +16,15 @@ import river_okl
 from river_okl import distributed
 from river_okl.algorithms.features import KernelFeatures
 from river_okl.algorithms.okl import OKL
-from river_okl.model import KernelClassifier, KernelEstimator, KernelRegressor, LabelModel, SupervisedModel, TargetModel
+from river_okl.model import (
+    CompiledModel,
+    KernelClassifier,
+    KernelEstimator,
+    KernelRegressor,
+    LabelModel,
+    SupervisedModel,
+    TargetModel,
+)
 from river_okl.predictive import PredictiveRegressor
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -34,13 +42,13 @@ FAMILIES = {  # of the index: the modules that implement them
     "Gradient descent": ["ogd", "olk", "bogd", "nbsgd", "pomdr", "tvm"],
     "Averaging, for stationary streams": ["spa", "oskl"],
     "Random and Nyström features": ["fogd_nogd", "skegd"],
-    "Anomalies": ["novelty"],
+    "Anomalies": ["detector", "novelty"],
     "Transformers": ["features", "series"],
 }
 OTHERS = "Budgets, kernels, losses, data", "Functions"
 MODULES = {"kernels": "kernels.md", "losses": "kernels.md#losses", "datasets": "benchmarks.md#data-of-the-papers"}
 KERNELS = "RBF", "Laplacian", "Polynomial", "Linear", "Sum", "Product"
-DETECTOR = river_okl.KernelOneClassSVM
+DETECTORS = river_okl.OKLDetector, river_okl.KernelOneClassSVM
 INTRODUCTION = """\
 Every class has these attributes and methods. x is a feature dict, y a label or target, w a sample weight, X a frame
 of pandas, polars or another library that narwhals knows. Predicting never changes a model; any number of threads may
@@ -59,10 +67,16 @@ INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
         "predict_one predict_proba_one predict_many predict_proba_many decision_function_one",
     ),
     "regressor": ("Regressors", (KernelRegressor, TargetModel), "predict_one predict_many"),
-    "predictive": ("OKLRegressor and SOGPRegressor", (PredictiveRegressor,), "predict_one predict_interval_one"),
-    "all": ("Every class", (KernelEstimator,), "n_support_vectors support_vectors norm kernel_in_use clone mutate"),
+    "predictive": (
+        "OKLRegressor and SOGPRegressor",
+        (PredictiveRegressor,),
+        "predict_one predict_interval_one predict_interval_many",
+    ),
+    "every": ("Every class", (CompiledModel,), "clone mutate"),
+    "all": ("Every class but OKLDetector", (KernelEstimator,), "n_support_vectors support_vectors norm kernel_in_use"),
     "mixture": ("OKLClassifier and OKLRegressor", (OKL,), "experts feature_weights kernel_in_use debug_one"),
-    "detector": ("KernelOneClassSVM", (DETECTOR,), "score_one score_many learn_one learn_many learn_stream"),
+    "detector": ("Detectors", DETECTORS, "score_one score_many learn_one learn_many learn_stream"),
+    "okl-detector": ("OKLDetector", DETECTORS[:1], "explain_one"),
     "transformer": ("Transformers", (KernelFeatures,), "transform_one transform_many learn_one learn_many"),
 }
 LONG = "![Accuracy along each of the streams, a line for each model](long.png)"

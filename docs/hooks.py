@@ -17,7 +17,7 @@ from mkdocs.structure.files import File, Files
 
 import river_okl
 from river_okl import distributed
-from river_okl.model import KernelEstimator
+from river_okl.model import CompiledModel
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = {
@@ -132,7 +132,7 @@ def page(name: str) -> str:
         out += ["## Parameters", parameters(value, found.pop("Parameters"))]
     if rule:
         out += ["## Update rule", rule]
-    if inspect.isclass(value) and issubclass(value, KernelEstimator):
+    if inspect.isclass(value) and issubclass(value, CompiledModel):
         out.append(members(value))
     elif inspect.isfunction(value) and name == "train":
         out += ["## Returns", summary(distributed.Result)]

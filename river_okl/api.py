@@ -6,6 +6,7 @@ from river_okl.algorithms.alma import ALMAClassifier
 from river_okl.algorithms.bogd import BOGDClassifier, BOGDRegressor
 from river_okl.algorithms.bpa import BPAClassifier, BPARegressor
 from river_okl.algorithms.budget_perceptron import BudgetPerceptronClassifier
+from river_okl.algorithms.detector import OKLDetector
 from river_okl.algorithms.duol import BDUOLClassifier, DUOLClassifier
 from river_okl.algorithms.features import NystroemFeatures, RandomFourierFeatures
 from river_okl.algorithms.fogd_nogd import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor
@@ -38,7 +39,7 @@ from river_okl.algorithms.skegd import SkeGDClassifier
 from river_okl.algorithms.sogp import SOGPClassifier, SOGPRegressor
 from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 from river_okl.algorithms.tvm import TVMClassifier
-from river_okl.checkpoint import load, save
+from river_okl.checkpoint import dumps, load, loads, save
 from river_okl.checks import PerClass
 from river_okl.merging import distance, merge
 from river_okl.series import Dates, Lags
@@ -75,6 +76,7 @@ __all__ = [
     "OGDClassifier",
     "OGDRegressor",
     "OKLClassifier",
+    "OKLDetector",
     "OKLRegressor",
     "OLKClassifier",
     "OLKRegressor",
@@ -97,8 +99,10 @@ __all__ = [
     "TVMClassifier",
     "datasets",
     "distance",
+    "dumps",
     "kernels",
     "load",
+    "loads",
     "losses",
     "merge",
     "save",

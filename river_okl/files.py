@@ -28,14 +28,16 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from river_okl import datasets, labels
 from river_okl._core.sample import shown
+from river_okl.series import parsed
 
 Sample = tuple[dict[Any, Any], Any]
-Scaled = bool | frozenset[Any]  # whether to scale features, or which; scaling would make one-hot features 0
 
 BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
 
 MOST_LABELS = 20  # distinct numbers in the target's column; more mean regression
 SEPARATORS = ",;\t|"
+MANY_LABELS = 1000  # more are an identifier, most likely
+FIRST_ROWS = 1000  # in which a column of identifiers differs
 FIRST_LINES = 50  # from which the separator and the header are inferred
 MOST_NAMES = 30  # columns that an error lists
 LONGEST = 2**25  # characters of a row: a compressed file of 200 kB can hold a line of 200 MB
@@ -60,14 +62,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @dataclasses.dataclass
 class Stream:
-    """Samples, their task, and whether (or which of) their features should be scaled."""
+    """Samples, their task, and whether numbers should be scaled for models that don't do that themselves."""
 
     name: str
     samples: Iterable[Sample]
     task: str
     size: int | None
-    scaled: Scaled
+    scaled: bool
     note: str = ""  # what was inferred from a file
+    warnings: tuple[str, ...] = ()
+    plain: bool = True  # whether all features are numbers, as far as is known
     binary: tuple[Any, ...] = ()  # the labels in a file that became False and True
 
 
@@ -248,21 +252,14 @@ class _Table(NamedTuple):
         return UsageError(f"{self.source.name}, line {begin + 1}: {error}")
 
     def samples(
-        self, numeric: dict[int, bool], label: Callable[[str], Any], has_label: Callable[[str], bool]
+        self, kinds: dict[int, str], label: Callable[[str], Any], has_label: Callable[[str], bool]
     ) -> Iterator[Sample]:
-        """Numbers by their column; a string is one-hot encoded as "column=string"."""
+        """Numbers, dates and strings by their column."""
+        read = {i: (self.header[i], *READERS[kind]) for i, kind in kinds.items()}
         for _, row in self.rows():
-            if not has_label(row[self.at]):
-                continue
-            x: dict[Any, Any] = {}
-            for i, is_number in numeric.items():
-                cell = row[i]
-                if is_number:
-                    if not _is_gap(cell):
-                        x[self.header[i]] = _number(cell)
-                elif not _is_missing(cell):
-                    x[f"{self.header[i]}={cell}"] = 1.0
-            yield x, label(row[self.at])
+            if has_label(row[self.at]):
+                x = {name: value(row[i]) for i, (name, value, gap) in read.items() if not gap(row[i])}
+                yield x, label(row[self.at])
 
 
 def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
@@ -308,7 +305,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[str], task: str | None) -> Stream:
-    """Numeric columns are features; other columns are one-hot encoded."""
+    """The columns' types and the task, from all rows."""
     table = _find_columns(source, lines, target, drop)
     header, at = table.header, table.at
     columns = {i: _Column() for i in (*table.features, at)}
@@ -330,27 +327,40 @@ def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[st
                 f"{source.name}: the numbers in column {header[i]!r} have decimal commas; use decimal points"
             )
     found, label, has_label = targets.read(f"{source.name}: the target {header[at]!r}")
-    numeric = {i: columns[i].is_number for i in table.features}
-    _check_names(source, [header[i] for i in numeric], [header[i] for i, is_number in numeric.items() if not is_number])
-    n = sum(numeric.values())
+    kinds = {i: columns[i].kind for i in table.features}
+    n = collections.Counter(kinds.values())
+    _check_names(source, [header[i] for i in kinds], [header[i] for i, kind in kinds.items() if kind == STRINGS])
     counts = {
-        "missing values": sum(columns[i].gaps for i, is_number in numeric.items() if is_number),
+        "missing values": sum(columns[i].gaps for i, kind in kinds.items() if kind == NUMBERS),
         "numbers written as 1,234": sum(columns[i].thousands for i in columns if columns[i].is_number),
         "rows without a target, skipped": targets.missing,
     }
     notes = [
         *(() if table.has_header else ("no header",)),
         f"target {header[at]}",
-        f"numeric columns: {n}, string columns: {len(numeric) - n}",
+        f"numeric columns: {n[NUMBERS]}, string columns: {n[STRINGS]}"
+        + (f", date columns: {n[DATES]}" if n[DATES] else ""),
         *(f"{what}: {count:,}" for what, count in counts.items() if count),
     ]
+    warnings = [
+        f"column {shown(header[i])} differs in every row: if it is an identifier, --drop it"
+        for i, kind in kinds.items()
+        if kind != DATES and columns[i].differs
+    ]
+    if found == MULTICLASS and len(targets.values) > MANY_LABELS:
+        warnings.append(
+            f"the target {shown(header[at])} has more than {MANY_LABELS:,} labels, which cost memory and are hardly "
+            f"learned: choose another --target, or --task regression"
+        )
     return Stream(
         source.name,
-        Again(functools.partial(table.samples, numeric, label, has_label)),
+        Again(functools.partial(table.samples, kinds, label, has_label)),
         found,
         size - targets.missing,
-        scaled=n == len(numeric) or frozenset(header[i] for i, is_number in numeric.items() if is_number),
+        scaled=True,
         note="; ".join(notes),
+        warnings=tuple(warnings),
+        plain=n[NUMBERS] == len(kinds),
         binary=targets.binary,
     )
 
@@ -367,24 +377,45 @@ def _check_names(source: Source, names: list[str], strings: list[str]) -> None:
                 )
 
 
+NUMBERS, DATES, STRINGS = "numbers", "dates", "strings"
+
+
 @dataclasses.dataclass
 class _Column:
     """The type of a column, from its cells."""
 
     numeric: bool = True
+    dates: bool = True
     commas: bool = True  # whether all cells are numbers with decimal commas or points
     infinite: tuple[int, str] | None = None  # line and cell
     numbers: int = 0
     thousands: int = 0  # how many of these are written as 1,234
     gaps: int = 0
     odd: bool = False  # whether some of these would be strings in a string column
+    met: set[str] | None = dataclasses.field(default_factory=set)  # None: a cell came twice, or a fraction
+    rows: int = 0
 
     @property
     def is_number(self) -> bool:
         return self.numeric and (self.numbers > 0 or not self.odd)
 
+    @property
+    def kind(self) -> str:
+        return NUMBERS if self.is_number else DATES if self.dates and not self.numeric and not self.odd else STRINGS
+
+    @property
+    def differs(self) -> bool:
+        """Whether all cells differ, as those of identifiers: of numbers only if they have no fraction."""
+        return self.met is not None and self.rows >= 50 and len(self.met) >= min(self.rows, FIRST_ROWS)
+
     def see(self, line: int, cell: str) -> None:
-        if not (self.numeric or self.commas):
+        self.rows += 1
+        if self.met is not None and len(self.met) < FIRST_ROWS:
+            if cell in self.met:
+                self.met = None
+            else:
+                self.met.add(cell)
+        if not (self.numeric or self.commas or self.dates):
             return
         if _is_gap(cell):
             self.gaps += 1
@@ -393,10 +424,14 @@ class _Column:
         value = _number(cell)
         if value is None:
             self.numeric = False
+            self.dates = self.dates and self.numbers == 0 and parsed(cell) is not None
             self.commas = self.commas and re.fullmatch(r"\s*[+-]?\d*,\d+\s*", cell) is not None
             return
         self.numbers += 1
+        self.dates = False
         self.thousands += "," in cell
+        if self.met is not None and not value.is_integer():
+            self.met = None
         if self.infinite is None and not math.isfinite(value):
             self.infinite = line, cell
 
@@ -442,6 +477,14 @@ def _number(text: str) -> float | None:
     except ValueError:
         is_grouped = re.fullmatch(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*", text)
         return float(text.replace(",", "")) if is_grouped else None
+
+
+# How the cells of a column become values, and which are missing.
+READERS: dict[str, tuple[Callable[[str], Any], Callable[[str], bool]]] = {
+    NUMBERS: (_number, _is_gap),
+    DATES: (parsed, _is_missing),
+    STRINGS: (str, _is_missing),
+}
 
 
 # libsvm -------------------------------------------------------------------------------------------
@@ -508,7 +551,7 @@ class _Targets:
             self.word = self.word or (line, text)
         elif not value.is_integer():
             self.fraction = self.fraction or (line, text)
-        if len(self.values) <= (MOST_LABELS if self.task is None else labels.MOST_LABELS):
+        if len(self.values) <= (MANY_LABELS if self.task is None else labels.MOST_LABELS):
             self.values[text] = line
 
     def read(self, name: str) -> tuple[str, Callable[[str], Any], Callable[[str], bool]]:

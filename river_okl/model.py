@@ -61,6 +61,7 @@ from river_okl.labels import Labels
 from river_okl.losses import derivative
 
 __all__ = [
+    "CompiledModel",
     "KernelClassifier",
     "KernelEstimator",
     "KernelModel",
@@ -85,22 +86,59 @@ def locked(method: Method) -> Method:
     """
 
     @functools.wraps(method)
-    def inside(self: KernelEstimator, *args: Any, **options: Any) -> Any:
+    def inside(self: CompiledModel, *args: Any, **options: Any) -> Any:
         with self._f.lock:
             return method(self, *args, **options)
 
     return cast(Method, inside)
 
 
-class KernelEstimator(base.Estimator):
-    """The base of every public class: a compiled object ``_f``, and its inspection."""
+class CompiledModel(base.Estimator):
+    """The base of every public class: a compiled object ``_f`` and its lock."""
 
     _f: Any
-    _make: ClassVar[Any] = Expansion  # the class of ``_f``
-    _default_kernel: ClassVar[kernels.Kernel] = kernels.RBF()
     _merging: ClassVar[dict[str, str]] = {"_f": "own", "_t": "sum", "_rng": "first", "_derivative": "parameters"}
     """How each attribute merges: a name of ``river_okl.merging.expansions.RULES``, "own" for the rule of its kind of
     model, "parameters" if it follows from them; or the reason why models with this attribute do not merge."""
+
+    @classmethod
+    def _rules(cls) -> dict[str, str]:
+        """``_merging`` of the class and of its bases."""
+        return {name: rule for each in reversed(cls.__mro__) for name, rule in vars(each).get("_merging", {}).items()}
+
+    def _check_state(self) -> None:
+        """Raise ValueError if attributes from a checkpoint are inconsistent."""
+
+    def _after_merging(self) -> None:
+        """Restore bounds between attributes that each merged by its own rule."""
+
+    @locked
+    def __getstate__(self) -> dict[str, Any]:
+        # a copy: pickle and copy read the state later, part by part, while other threads learn
+        return {plain(name): _plain(_snapshot(value)) for name, value in vars(self).items()}
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """An untrained model with the same parameters, except those in ``new_params``."""
+        with self._f.lock:
+            return super().clone(new_params, include_attributes)
+
+    def mutate(self, new_attrs: dict[str, Any]) -> None:
+        """Change parameters in place; the constructor's checks apply."""
+        self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
+        with self._f.lock:
+            super().mutate(new_attrs)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        with self._f.lock:
+            return super()._raw_memory_usage
+
+
+class KernelEstimator(CompiledModel):
+    """A model with a kernel, and its inspection."""
+
+    _make: ClassVar[Any] = Expansion  # the class of ``_f``
+    _default_kernel: ClassVar[kernels.Kernel] = kernels.RBF()
 
     def __init__(self, kernel: kernels.Kernel | None = None, **options: Any):
         check_kernel(kernel)
@@ -160,38 +198,6 @@ class KernelEstimator(base.Estimator):
     def norm(self) -> float:
         """The norm of f in the kernel's Hilbert space."""
         return math.sqrt(self._f.norm2)
-
-    @classmethod
-    def _rules(cls) -> dict[str, str]:
-        """``_merging`` of the class and of its bases."""
-        return {name: rule for each in reversed(cls.__mro__) for name, rule in vars(each).get("_merging", {}).items()}
-
-    def _check_state(self) -> None:
-        """Raise ValueError if attributes from a checkpoint are inconsistent."""
-
-    def _after_merging(self) -> None:
-        """Restore bounds between attributes that each merged by its own rule."""
-
-    @locked
-    def __getstate__(self) -> dict[str, Any]:
-        # a copy: pickle and copy read the state later, part by part, while other threads learn
-        return {plain(name): _plain(_snapshot(value)) for name, value in vars(self).items()}
-
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """An untrained model with the same parameters, except those in ``new_params``."""
-        with self._f.lock:
-            return super().clone(new_params, include_attributes)
-
-    def mutate(self, new_attrs: dict[str, Any]) -> None:
-        """Change parameters in place; the constructor's checks apply."""
-        self.clone({name: value for name, value in new_attrs.items() if not isinstance(value, dict)})
-        with self._f.lock:
-            super().mutate(new_attrs)
-
-    @property
-    def _raw_memory_usage(self) -> int:
-        with self._f.lock:
-            return super()._raw_memory_usage
 
 
 class SupervisedModel(KernelEstimator):

@@ -87,9 +87,32 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
 
         """
         check_between("coverage", coverage, 0.0, 1.0, open_ends=True)
-        mean, deviation = self._prediction(x if len(self._f.points) else {})
-        half = -float(special.ndtri(0.5 * (1.0 - float(coverage)))) * deviation
+        mean, half = self._half_width(x if len(self._f.points) else {}, _deviations(coverage))
         return mean - half, mean + half
+
+    def _half_width(self, x: Any, z: float) -> tuple[float, float]:
+        """Mean, and half width of the interval with the coverage of z standard deviations of a normal distribution."""
+        mean, deviation = self._prediction(x)
+        return mean, z * deviation
+
+    @locked
+    def predict_interval_many(self, X: Any, coverage: float = 0.9) -> Any:
+        """The central intervals for the rows of a frame, as a frame with the columns lower and upper.
+
+        Parameters
+        ----------
+        X
+            A frame of features.
+        coverage
+            The probability that a target lies within its interval, strictly between 0 and 1.
+
+        """
+        check_between("coverage", coverage, 0.0, 1.0, open_ends=True)
+        frame, z = frame_of(X), _deviations(coverage)
+        rows = rows_of(frame, self._takes_words)
+        found = np.array([self._half_width(row, z) for row in rows], dtype=np.float64).reshape(-1, 2)
+        mean, half = found.T
+        return label_frame({"lower": mean - half, "upper": mean + half}, frame)
 
     @locked
     def predict_many(self, X: Any) -> Any:
@@ -101,6 +124,11 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         return to_native_series(predictions, name=None, like=frame)
 
 
+def _deviations(coverage: float) -> float:
+    """Half the width of the central interval of a normal distribution, in standard deviations."""
+    return -float(special.ndtri(0.5 * (1.0 - float(coverage))))
+
+
 class PredictiveClassifier(PredictiveModel, LabelModel):
     """A classifier with predictive probabilities."""
 
@@ -109,6 +137,10 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
     def _probabilities(self, x: Any) -> list[float]:
         """The probability of every label by position; of two labels if there are fewer."""
         raise NotImplementedError
+
+    def _check_sample(self, x: Any) -> None:
+        """Raise if this sample is invalid."""
+        self._probabilities(x)
 
     def _most_probable(self, x: Any) -> int:
         """The position of the most probable label; the positive label wins a tie of two."""
@@ -125,7 +157,7 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
                 position = self._labels.positions[y]
             except (KeyError, TypeError):
                 self._check_many([y])
-                self._probabilities(x)  # a rejected sample adds no label
+                self._check_sample(x)  # a rejected sample adds no label
                 learn_new_label(self._labels, *self._labels.with_label(y), self._f, self._f.given, y, w)
             else:
                 self._f.learn(x, float(position), w)

@@ -60,13 +60,14 @@ class _Transformer(base.Estimator):
 # Dates ------------------------------------------------------------------------------------------------------------
 
 
-def parsed(text: str) -> datetime.datetime | None:
+def parsed(text: str) -> datetime.date | None:
     """The date in an ISO string such as 2024-02-29, 2024-02-29 12:30 or 2024-02-29T12:30:00Z; None if it is none."""
     text = text.strip()
-    if not ISO.fullmatch(text):
+    found = ISO.fullmatch(text)
+    if not found:
         return None
     try:
-        return datetime.datetime.fromisoformat(text)
+        return (datetime.datetime if found[1] else datetime.date).fromisoformat(text)
     except ValueError:  # 2023-02-29
         return None
 
@@ -126,7 +127,7 @@ class Dates(_Transformer, base.MiniBatchTransformer):
     def transform_one(self, x: Features) -> Features:
         """x with its dates encoded."""
         found: Features = {}
-        for name, value in x.items():
+        for name, value in list(x.items()):  # which another thread may change
             if isinstance(value, str) and self.strings:
                 value = parsed(value) or value
             if is_date(value):
@@ -290,14 +291,17 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
 
     def transform_one(self, x: Features) -> Features:
         """x with the lags that were known when it was transformed first."""
+        x = dict(x)  # which another thread, or a value's own code, may change
+        key = identity(x)
         with self._lock:
-            lags = self._lags_of(identity(x), x)
+            lags = self._lags_of(key, x)
         found = dict(x)
         _add(found, self._named(x, lags))
         return found
 
     def learn_one(self, x: Features, y: Any) -> None:  # type: ignore[override]
         """The target of x is known now; x was transformed before, if anything was predicted from it."""
+        x = dict(x)
         y, key = _target(y), identity(x)
         with self._lock:
             self._lags_of(key, x)  # its features are in the histories, once

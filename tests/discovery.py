@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import io
 import pickle
@@ -12,6 +13,7 @@ from river import base
 
 import river_okl
 from river_okl import PerClass
+from river_okl._core.mixture.pending import without_opinions
 from tests import streams
 
 CLASSES = {
@@ -98,6 +100,18 @@ def snapshot(model):
     return buffer.getvalue()
 
 
+def knowledge(model):
+    """``snapshot`` of what a model has learned: OKL also keep what they said of samples whose labels have not come."""
+    f = getattr(model, "_f", None)
+    if not hasattr(f, "pending"):
+        return snapshot(model)
+    make, options, state = f.__reduce__()
+    model = copy.copy(model)
+    model._f = make(*options)
+    model._f.restore(state | {"pending": without_opinions(state["pending"])})
+    return snapshot(model)
+
+
 def decision(model, x):
     """The score of a classifier, the prediction of a regressor."""
     return model.predict_one(x) if isinstance(model, base.Regressor) else model.decision_function_one(x)
@@ -106,4 +120,4 @@ def decision(model, x):
 def of_trees(model):
     """The memory of a mixture's trees: they grow, up to a bound tested in test_forest.py."""
     experts = getattr(getattr(model, "_f", None), "experts", ())
-    return sum(sys.getsizeof(expert) for expert in experts if "forest" in expert.name)
+    return sum(sys.getsizeof(expert) for expert in experts if "forest" in expert.name or expert.name == "difference")

@@ -180,9 +180,25 @@ def test_okl_says_how_to_encode_dates(okl, value):
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, decimal.Decimal("inf")], ids=repr)
 def test_infinity_is_left_out_or_replaced(value):
-    text, codes = rejection([({"a": 1.0, "b": value}, True)])
-    assert "largest value that can occur, or leave it out" in text and not codes
+    stream = [({"a": 1.0, "b": value, "c": "x"}, True)]
+    text, (left_out, gaps) = rejection([({"a": 1.0, "b": value}, True)])
+    assert "replace it with the largest value that can occur" in text
     learn(model(), [({"a": 1.0, "b": max(-1e6, min(float(value), 1e6))}, True), ({"a": 1.0}, False)])
+    names = names_of(value, stream[0][0]) | {"math": math}
+    assert eval(left_out, names) == {"a": 1.0, "c": "x"}
+    assert eval(gaps, names) == {"a": 1.0, "b": None, "c": "x"}
+    assert "which OKLClassifier and OKLRegressor take" in text
+    learn(river_okl.OKLClassifier(), [(eval(gaps, names), True), ({"a": 1.0, "b": 2.0, "c": "y"}, False)])
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_infinity_in_a_frame(library):
+    X, y = library.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, math.inf, -math.inf]}), [True, False, True]
+    for one in (model(), river_okl.OKLClassifier()):
+        with pytest.raises(ValueError, match=r"^feature 'b' is inf.*or with a gap") as error:
+            one.learn_many(X, y)
+    _, codes = advised(error)
+    river_okl.OKLClassifier().learn_many(eval(codes[library is pl], {"X": X, "math": math, "polars": pl}), y)
 
 
 @pytest.mark.parametrize("value", [1e51, 1e300, 10**400], ids=["1e51", "1e300", "10**400"])

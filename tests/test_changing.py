@@ -12,16 +12,17 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from river import anomaly, base
+from river import base
 
 import river_okl
+from river_okl.model import KernelEstimator
 from tests import streams
-from tests.discovery import CLASSES, parameters, small, snapshot, task
+from tests.discovery import CLASSES, knowledge, small, snapshot, task
 
 EVERY = {
     name: cls
     for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, base.Estimator)
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, KernelEstimator)
 }
 each = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in EVERY.items()])
 each_supervised = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
@@ -203,7 +204,7 @@ def traps(start, call, action, sample):
         yield found, model
         if not fired:
             return
-        at += 1 + at // 4
+        at += 1 + at // 3
 
 
 def outcome(found):
@@ -241,10 +242,10 @@ QUESTIONS = [
 
 
 @each
-@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("action", [emptied, refilled])
 def test_a_question_is_answered_for_a_sample_as_it_was_at_one_moment(cls, action):
     start = learned(cls)
-    unchanged = snapshot(pickle.loads(start))
+    unchanged = knowledge(pickle.loads(start))
     for question in QUESTIONS:
         if not hasattr(cls, question):
             continue
@@ -257,7 +258,7 @@ def test_a_question_is_answered_for_a_sample_as_it_was_at_one_moment(cls, action
         expected = {outcome(ask(pickle.loads(start), x)) for x in (sample_of(cls), changed)}
         for found, model in traps(start, ask, action, lambda: sample_of(cls)):
             assert outcome(found) in expected, (question, found)
-            assert snapshot(model) == unchanged
+            assert knowledge(model) == unchanged
 
 
 class Once:
@@ -346,7 +347,7 @@ def test_a_frame_may_change_while_it_is_read(cls, words):
         def act(X=X):
             for name in [*X.columns]:
                 X[name] = 7.0
-            X.drop(X.index[1:], inplace=True)
+            X.loc[0] = -1.0
 
         Trap.arm(act, at)
         model.learn_many(X, *y)
@@ -430,5 +431,3 @@ def test_another_thread_may_refill_a_sample(cls):
         thread.join()
         sys.setswitchinterval(interval)
     check(model)
-    if isinstance(model, anomaly.base.AnomalyDetector):
-        assert math.isfinite(model.score_one({"n1": 0.5}))

@@ -12,6 +12,7 @@ import pytest
 
 import river_okl
 from river_okl._core.sample import number
+from tests import streams
 from tests.discovery import snapshot
 
 pd = pytest.importorskip("pandas")
@@ -258,3 +259,19 @@ def test_targets_may_be_a_list_or_an_array(y, frame):
 def test_errors_name_a_wrong_series(y):
     with pytest.raises(TypeError, match=rf"y is .*, a {type(y).__name__}; it must be a series"):
         river_okl.OKLRegressor().learn_many(pd.DataFrame({"a": [1.0, 2.0]}), y)
+
+
+def test_intervals_of_many_rows_are_those_of_one():
+    model, rows = river_okl.OKLRegressor(budget=20), streams.dense(streams.REGRESSION, 80)
+    empty = model.predict_interval_many(pd.DataFrame([{"a": math.nan}]))
+    assert list(empty.columns) == ["lower", "upper"] and empty.loc[0, "lower"] < empty.loc[0, "upper"]
+    for x, y in rows:
+        model.learn_one(x, y)
+    for make in (pd.DataFrame, pl.DataFrame):
+        for coverage in (0.3, 0.9, 0.999):
+            found = model.predict_interval_many(make([x for x, _ in rows]), coverage)
+            assert type(found) is make
+            expected = [model.predict_interval_one(x, coverage) for x, _ in rows]
+            np.testing.assert_array_equal(found.to_numpy(), expected)
+    with pytest.raises(ValueError, match="coverage is 1"):
+        model.predict_interval_many(pd.DataFrame([rows[0][0]]), coverage=1.0)

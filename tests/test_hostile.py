@@ -22,7 +22,18 @@ import river_okl
 from river_okl import kernels
 from tests import streams
 from tests.core.expansions import Moody
-from tests.discovery import CLASSES, EVERY_VARIANT, bounded, decision, parameters, small, snapshot, task
+from tests.discovery import (
+    CLASSES,
+    EVERY_VARIANT,
+    MODES,
+    bounded,
+    decision,
+    knowledge,
+    parameters,
+    small,
+    snapshot,
+    task,
+)
 
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])
 each_variant = pytest.mark.parametrize(
@@ -104,12 +115,13 @@ def test_a_hostile_stream(cls, options, data):
         warnings.simplefilter("error")
         for _ in range(data.draw(st.integers(1, 25))):
             x = data.draw(samples)
-            before = snapshot(model)
+            before = knowledge(model)
             try:
                 assert all(map(math.isfinite, scores(model, x)))
             except (TypeError, ValueError):
-                assert snapshot(model) == before
-            assert snapshot(model) == before
+                assert knowledge(model) == before
+            assert knowledge(model) == before
+            before = snapshot(model)
             try:
                 model.learn_one(x, data.draw(targets if regression else labels), data.draw(weights))
             except (TypeError, ValueError):
@@ -156,6 +168,48 @@ def test_empty_samples(cls):
     learn_all(small(cls), [({}, y) for _, y in streams.dense(task(cls), 50)])
 
 
+@each_variant
+@pytest.mark.parametrize("budget", [1, 2, 3])
+def test_the_smallest_budgets(cls, options, budget):
+    """Samples that are constant, empty, repeated or orthogonal, and labels that arrive late."""
+    own = {} if any(isinstance(each, river_okl.PerClass) for each in options.values()) else {"budget": budget}
+    regression = issubclass(cls, base.Regressor)
+    kinds = {
+        "constant": lambda rng: {"a": 1.0},
+        "empty": lambda rng: {},
+        "zero": lambda rng: {"a": 0.0},
+        "repeated": lambda rng: {"a": float(rng.integers(2)), "b": 2.0},
+        "orthogonal": lambda rng: {int(rng.integers(20)): 1.0},
+        "ordinary": lambda rng: {"a": rng.normal(), "b": rng.normal()},
+    }
+    for seed in range(3):
+        rng = np.random.default_rng([seed, budget])
+        try:
+            model = small(cls, **options, **own, seed=seed)
+        except ValueError as error:
+            assert "budget" in str(error), "some need two points"
+            return
+        labels = (0.0, 1.0, 5.0) if regression else "abc" if model._multiclass else "ab"
+        for part in range(3):
+            kind = rng.choice(list(kinds))
+            for _ in range(rng.choice([1, 5, 50])):
+                y = labels[rng.integers(1 + min(part, len(labels) - 1))]
+                model.learn_one(kinds[kind](rng), y, w=float(rng.choice([1.0, 1.0, 0.0, 5.0])))
+        assert all(map(math.isfinite, scores(model, {"a": 1.0})))
+        river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("late", [{}, {"b": 1.0}])
+def test_a_sketch_without_features_goes_on(seed, late):
+    """Equal points with opposite signs in the sketch of SkeGD cancel, nothing or rounding is left."""
+    model = river_okl.SkeGDClassifier(budget=2 + seed % 2, seed=seed)
+    model.learn_stream([({"a": 1.0}, "a")] * 40 + [({"a": 1.0} | late, "ab"[i % 2]) for i in range(200)])
+    model.learn_stream([({"a": 1.0, "b": i % 3 / 7}, "abc"[i % 3]) for i in range(300)])
+    assert abs(model._f.columns).max() < 1e6
+    river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+
+
 @each_class
 def test_thousands_of_features(cls):
     model = small(cls)
@@ -188,6 +242,98 @@ def test_targets_and_weights_at_their_bounds(cls):
         for t, (x, y) in enumerate(streams.dense(task(cls), 60)):
             model.learn_one(x, 1e50 * (-1) ** t if regression else y, w=1e10)
             check(model, False)
+
+
+SIZES = {
+    "ordinary": lambda rng, most: rng.normal(),
+    "bounds": lambda rng, most: rng.choice([-most, most]),
+    "near bounds": lambda rng, most: rng.choice([-most, most]) * (1.0 - 1e-15 * rng.random()),
+    "some at bounds": lambda rng, most: rng.choice([-most, 0.0, 1.0, most]),
+    "tiny": lambda rng, most: 1e-300 * rng.normal(),
+    "subnormal": lambda rng, most: rng.choice([5e-324, -5e-324, 0.0, 1e-160]),
+    "any": lambda rng, most: min(most, max(-most, rng.normal() * 10.0 ** rng.uniform(-50, 50))),
+    "offset": lambda rng, most: most * (0.5 + 1e-15 * rng.normal()),
+}
+ANY_WEIGHT = {
+    "1": lambda rng: 1.0,
+    "largest": lambda rng: 1e10,
+    "any": lambda rng: rng.choice([1.0, 0.0, 1e10, 1e-300, 1e-10]),
+}
+
+
+@each_variant
+@pytest.mark.parametrize("seed", range(4))
+def test_any_size_is_finite_and_saved(cls, options, seed):
+    """Features, targets and weights of all sizes: predictions are finite, and the same when loaded."""
+    rng = np.random.default_rng([seed, *map(ord, cls.__name__)])
+    regression = issubclass(cls, base.Regressor)
+    draw = [SIZES[name] for name in rng.choice(list(SIZES), 3)]
+    weight = ANY_WEIGHT[rng.choice(list(ANY_WEIGHT))]
+    model = small(cls, **options)
+    labels = "abc" if not regression and model._multiclass else "ab"
+    xs = []
+    for t in range(80):
+        size = draw[t >= 40]
+        xs.append({"a": float(size(rng, 1e50)), "b": float(rng.normal() if seed % 2 else size(rng, 1e50))})
+        y = float(draw[2](rng, 1e50)) if regression else labels[rng.integers(len(labels))]
+        model.learn_one(xs[-1], y, w=float(weight(rng)))
+        assert all(map(math.isfinite, scores(model, xs[-1])))
+        if t in (19, 39, 79):
+            again = river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+            assert [scores(again, x) for x in xs[-10:]] == [scores(model, x) for x in xs[-10:]]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
+def test_means_of_features_at_the_bound_are_saved(name, seed):
+    """They round beyond it."""
+    rng = np.random.default_rng(seed)
+    model = small(CLASSES[name])
+    for t in range(200):
+        model.learn_one({name: float(rng.choice([-1e50, 1e50])) for name in "abc"}, float(rng.integers(2)))
+        if t % 5 == 0:
+            river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-161, 1e-160, 1e-155, 1e-60, 1e-30])
+def test_the_unit_of_a_target_may_shrink_to_nothing(size):
+    """All targets were equal: their deviation was 1 for want of another."""
+    model = river_okl.OKLRegressor(budget=8)
+    for t in range(60):
+        model.learn_one({"a": math.sin(t)}, 0.0 if t < 20 else size * math.cos(t))
+        assert all(map(math.isfinite, scores(model, {"a": 1.0})))
+    river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("name", ["KernelPAClassifier", "KernelPARegressor"])
+def test_large_weights_do_not_diverge(name, mode):
+    """A step beyond a loss of 0 made the next one larger; without a bound on the step that grew to infinity."""
+    model = CLASSES[name](kernels.RBF(0.5), C=1.0, mode=mode)
+    for t in range(100):
+        model.learn_one({"a": math.sin(t)}, float(t % 2), w=100.0)
+    assert abs(model._f.columns).max() <= 100.0
+
+
+def test_shrunken_coefficients_are_stored_as_numbers_that_can_be_saved():
+    """A coefficient of 1e10 was stored as 1e110 behind a factor of 1e-100."""
+    rng = np.random.default_rng(1)
+    model = river_okl.ForgetronClassifier(budget=8)
+    for t in range(400):
+        model.learn_one({name: float(rng.choice([-1e50, 1e50])) for name in "ab"}, bool(rng.integers(2)), w=1e10)
+        if t % 5 == 0:
+            river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+
+
+@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("merging", MODES["merging"])
+def test_fused_points_at_the_bound(merging, seed):
+    """Their mean is rounded beyond it."""
+    rng = np.random.default_rng(seed)
+    model = river_okl.TVMClassifier(budget=8, merging=merging)
+    for _ in range(150):
+        x = {name: float(rng.choice([1e50, 9e49, -1e50])) for name in "abc"}
+        model.learn_one(x, bool(rng.integers(2)), w=10.0 ** rng.uniform(-3, 3))
 
 
 @pytest.mark.parametrize("cls", [cls for cls in CLASSES.values() if "budget" in parameters(cls)])

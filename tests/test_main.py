@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import bz2
+import csv
+import datetime
 import gzip
 import json
 import lzma
@@ -15,13 +17,13 @@ import sys
 import tracemalloc
 
 import pytest
-from river import datasets, linear_model, preprocessing
+from river import datasets, linear_model, metrics, preprocessing
 
 import river_okl
 from river_okl import OLRDClassifier, files, kernels, losses
 from river_okl.cli import lookup
 from river_okl.cli.command import main
-from river_okl.cli.race import race
+from river_okl.cli.race import Inputs, race, takes_all
 
 
 def run(capsys, *args):
@@ -297,10 +299,10 @@ def test_csv_with_numbers_strings_and_gaps(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('size,colour,label\n1.5,red,yes\n,"dark, blue",no\n\n-2e3,,no\n', encoding="utf-8")
     stream, samples = read(path)
-    assert stream.task == files.BINARY and stream.scaled == {"size"}
+    assert stream.task == files.BINARY and stream.scaled and not stream.plain
     assert samples == [
-        ({"size": 1.5, "colour=red": 1.0}, True),
-        ({"colour=dark, blue": 1.0}, False),
+        ({"size": 1.5, "colour": "red"}, True),
+        ({"colour": "dark, blue"}, False),
         ({"size": -2000.0}, False),
     ]
     assert read(path, "label")[1] == samples
@@ -321,7 +323,7 @@ def test_string_features_are_not_scaled_away(capsys, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(with_words(600), encoding="utf-8")
     stream, samples = read(path)
-    assert samples[0][0].keys() in ({"size", "colour=red"}, {"size", "colour=blue"})
+    assert samples[0][0].keys() == {"size", "colour"}
     models = {"okl": river_okl.OKLClassifier(), "pa": river_okl.KernelPAClassifier()}
     for raced in race(models, samples, scaled=stream.scaled):
         assert raced.error < 0.1
@@ -336,9 +338,149 @@ def test_errors_name_the_failing_model(capsys, tmp_path):
     assert re.match(r"RBPClassifier, sample \d+: feature 'a' is nan", said)
 
 
-@pytest.mark.parametrize(("data", "feature"), [("Mv(seed=1)", "3"), ("AirlinePassengers", "'month'")])
-def test_errors_for_non_numeric_data_name_the_feature(capsys, data, feature):
-    assert complaint(capsys, "--data", data, "OKLRegressor").startswith(f"feature {feature} is ")
+@pytest.mark.parametrize("data", ["Mv(seed=1)", "AirlinePassengers"])
+def test_data_sets_with_strings_and_dates(capsys, data):
+    """OKL takes them as they come, other models in numbers."""
+    got = result(capsys, "--data", data, "--samples", "140", "OKLRegressor", "LinearRegression", "mean", "last")
+    assert [model["model"] for model in got["models"]][2:] == ["mean", "last"]
+    assert all(math.isfinite(model["mean_absolute_error"]) for model in got["models"])
+
+
+def test_inputs_of_models():
+    """Strings one-hot and not scaled, dates in numbers, gaps left out; or everything as it is."""
+    inputs, noon = Inputs(True), datetime.datetime(2024, 2, 29, 12)
+    x = {"a": 3.0, "c": "red", "g": None, "t": noon}
+    assert inputs.whole({"a": 3.0, "c": "red", "g": None}) == {"a": 3.0, "c": "red", "g": None}
+    assert inputs.whole(x) == {"a": 3.0, "c": "red", "g": None, **river_okl.Dates().transform_one({"t": noon})}
+    inputs.numbers({**x, "a": 1.0})
+    found = inputs.numbers(x)
+    assert found["a"] == 1.0 and found["c=red"] == 1.0 and "g" not in found
+    assert found.keys() == {"a", "c=red", *river_okl.Dates(categories=False).transform_one({"t": noon})}
+    assert takes_all(river_okl.OKLClassifier()) and not takes_all(river_okl.OKLClassifier(scale=False))
+    assert not takes_all(OLRDClassifier()) and takes_all(preprocessing.TargetStandardScaler(river_okl.OKLRegressor()))
+
+
+def test_columns_of_dates(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"2024-01-{i % 28 + 1:02},2024-01-01T{i % 24:02}:30,12:30,{i % 24 / 3}\n" for i in range(60))
+    path.write_text("day,t,clock,y\n" + rows + ",,,1.5\n")
+    stream, samples = read(path)
+    assert stream.note.endswith("numeric columns: 0, string columns: 1, date columns: 2") and not stream.plain
+    first = {"day": datetime.date(2024, 1, 1), "t": datetime.datetime(2024, 1, 1, 0, 30), "clock": "12:30"}
+    assert samples[0][0] == first and type(samples[0][0]["day"]) is datetime.date and samples[-1][0] == {}
+    run(capsys, "--data", str(path), "OKLRegressor", "LinearRegression")
+    for broken in ("2024-01-32", "1", "soon"):
+        path.write_text("day,y\n2024-01-01,1\n2024-01-02,0\n" + f"{broken},1\n")
+        assert read(path)[0].note.endswith("numeric columns: 0, string columns: 1")
+
+
+def test_metrics_replace_the_usual_one(capsys):
+    args = ("--data", "Phishing", "--samples", "300", "OKLClassifier", "majority", "LogisticRegression")
+    got = result(capsys, "--metric", "F1", "--metric", "metrics.ROCAUC(n_thresholds=20)", *args)
+    for model in got["models"]:
+        assert model["metrics"].keys() == {"F1", "metrics.ROCAUC(n_thresholds=20)"}
+    usual = result(capsys, "--metric", "Accuracy", *args)["models"]
+    for model, name in zip(usual, ("OKLClassifier", "majority", "LogisticRegression"), strict=True):
+        assert model["model"] == name
+        assert model["metrics"]["Accuracy"] == pytest.approx(1 - model["error_rate"], abs=0.01)  # None is not counted
+    lines = run(capsys, "--metric", "LogLoss", *args).splitlines()
+    assert "LogLoss" in "".join(lines) and "accuracy" not in "".join(lines)
+    names = [name for line in lines for name in ("OKLClassifier", "majority") if name in line]
+    assert names == ["OKLClassifier", "majority"]  # the smaller loss first
+
+
+def test_a_metric_of_river_has_the_value_of_river(capsys):
+    model, metric = OLRDClassifier(seed=1), metrics.F1()
+    scaler = preprocessing.StandardScaler()
+    for x, y in datasets.Phishing().take(200):
+        scaler.learn_one(x)
+        x = scaler.transform_one(x)
+        if (predicted := model.predict_one(x)) is not None:
+            metric.update(y, predicted)
+        model.learn_one(x, y)
+    got = result(capsys, "--data", "Phishing", "--samples", "200", "--metric", "F1", "OLRDClassifier")
+    assert got["models"][0]["metrics"]["F1"] == metric.get()
+
+
+def test_ctrl_c_restores_the_metrics():
+    class Interrupted(OLRDClassifier):
+        def learn_one(self, x, y, w=1.0):
+            super().learn_one(x, y, w)
+            if len(seen) == 25:
+                raise KeyboardInterrupt
+            seen.append(y)
+
+    seen = []
+    models = {"a": OLRDClassifier(), "b": Interrupted()}
+    first, second = race(models, datasets.Bananas().take(60), block=10, metrics=[metrics.Accuracy()])
+    assert first.metrics[0].cm.n_samples == second.metrics[0].cm.n_samples <= 20
+
+
+SAVED = {
+    "OKLClassifier": river_okl.OKLClassifier,
+    "RBPClassifier(budget=20)": lambda: preprocessing.StandardScaler() | river_okl.RBPClassifier(budget=20, seed=1),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_save_what_was_trained(capsys, tmp_path, name):
+    """For samples as they come, with the scaler of models that need one."""
+    path, stream = tmp_path / "model.okl", list(datasets.Phishing().take(300))
+    run(
+        capsys,
+        "--data",
+        "Phishing",
+        "--samples",
+        "300",
+        "--save",
+        str(path),
+        "--predictions",
+        str(tmp_path / "p"),
+        name,
+    )
+    loaded, expected = river_okl.load(path), SAVED[name]()
+    for x, y in stream:
+        expected.predict_one(x)
+        expected.learn_one(x, y)
+    for x, _ in stream:
+        assert loaded.predict_proba_one(x) == expected.predict_proba_one(x)
+    with (tmp_path / "p").open() as file:
+        target, predicted = zip(*list(csv.reader(file))[1:], strict=True)
+    assert target == tuple(str(y) for _, y in stream) and {*predicted} <= {"True", "False", ""}
+
+
+def test_a_saved_model_takes_rows_with_dates_and_strings(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"2024-01-{i % 28 + 1:02},{'xy'[i % 2]},{'no' if i % 2 else 'yes'}\n" for i in range(100))
+    path.write_text("day,c,label\n" + rows)
+    out, saved = tmp_path / "out.csv", tmp_path / "a.okl"
+    run(capsys, "--data", str(path), "--save", str(saved), "--predictions", str(out), "OKLClassifier")
+    loaded = river_okl.load(saved)
+    assert loaded.predict_one({"day": datetime.date(2024, 3, 1), "c": "x"}) is True
+    with out.open() as file:
+        head, *found = csv.reader(file)
+    assert head == ["target", "OKLClassifier"] and {target for target, _ in found} == {"yes", "no"}
+    assert [target for target, _ in found][-10:] == [each for _, each in found][-10:]
+    said = complaint(capsys, "--data", str(path), "--save", str(saved), "RBPClassifier")
+    assert said == "--save: RBPClassifier needs strings and dates in numbers; OKLClassifier and OKLRegressor do not"
+
+
+def test_warnings(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"{i},user {i},{i / 7},{i % 9},2024-01-01T{i // 60:02}:{i % 60:02},{i % 2}\n" for i in range(200))
+    path.write_text("id,user,size,small,t,y\n" + rows)
+    warnings = read(path)[0].warnings
+    assert warnings == tuple(
+        f"column {name!r} differs in every row: if it is an identifier, --drop it" for name in ("id", "user")
+    )
+    main(["--data", str(path), "--samples", "60", "RBPClassifier"])
+    assert capsys.readouterr().err.count("river_okl: warning: column") == 2
+    assert read(path, drop=["id", "user"])[0].warnings == ()
+    path.write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
+    assert read(path)[0].warnings == ()  # too few rows
+    path.write_text("a,y\n" + "".join(f"{i % 9},user {i % 1500}\n" for i in range(2000)))
+    (warning,) = read(path)[0].warnings
+    assert warning.startswith("the target 'y' has more than 1,000 labels")
 
 
 def test_names_of_encoded_strings_that_only_look_alike(tmp_path):
@@ -346,7 +488,7 @@ def test_names_of_encoded_strings_that_only_look_alike(tmp_path):
     path.write_text("a,a=x,y\n1,1,0\n2,2,1\n")
     assert read(path)[1][0] == ({"a": 1.0, "a=x": 1.0}, False)  # no strings
     path.write_text("a,aa=x,y\nx,1,0\nx,2,1\n")
-    assert read(path)[1][0] == ({"a=x": 1.0, "aa=x": 1.0}, False)
+    assert read(path)[1][0] == ({"a": "x", "aa=x": 1.0}, False)
     path.write_text("a,a=x,y\nx,1,0\nz,2,1\n")
     assert read(path, drop=["a"])[1][0] == ({"a=x": 1.0}, False)
 
@@ -411,7 +553,7 @@ def test_csv_with_other_separators(tmp_path, separator):
     rows = [["fixed acidity", "place, year", "quality"], ["7.4", "a, 1", "5"], ["7.8", "b", "6"], ["11.2", "c", "5"]]
     path.write_text("\n".join(separator.join(f'"{c}"' if "," in c else c for c in row) for row in rows))
     stream, samples = read(path)
-    assert samples[0] == ({"fixed acidity": 7.4, "place, year=a, 1": 1.0}, False)
+    assert samples[0] == ({"fixed acidity": 7.4, "place, year": "a, 1"}, False)
     assert stream.note == "target quality; numeric columns: 1, string columns: 1"
     if separator != ",":  # without quotes too
         path.write_text("\n".join(separator.join(row) for row in rows))
@@ -424,7 +566,7 @@ def test_csv_without_a_header(tmp_path):
     stream, samples = read(path)
     assert stream.note == "no header; target 3; numeric columns: 2, string columns: 0; missing values: 1"
     assert samples == [({"1": 5.1, "2": 3.5}, False), ({"1": 4.9}, False), ({"1": 7.0, "2": 3.2}, True)]
-    assert read(path, target="1", drop=["2"])[1][0] == ({"3=setosa": 1.0}, 5.1)
+    assert read(path, target="1", drop=["2"])[1][0] == ({"3": "setosa"}, 5.1)
 
 
 def test_gaps_and_commas_among_numbers_are_counted(tmp_path):
@@ -434,16 +576,17 @@ def test_gaps_and_commas_among_numbers_are_counted(tmp_path):
     rows = [f"{gap},{gap},{i % 2}" for i, gap in enumerate(gaps)]
     path.write_text("\n".join(["size,garage,label", "1.5,brick,1", *rows, '"1,234,567.5",wood,0', '"-2,000",wood,1']))
     stream, samples = read(path)
-    assert stream.scaled == {"size"} and stream.task == files.BINARY
+    assert stream.task == files.BINARY
     assert [x["size"] for x, _ in samples if "size" in x] == [1.5, 1234567.5, -2000.0]
-    words = {name for x, _ in samples for name in x} - {"size"}
-    assert words == {f"garage={word}" for word in ("brick", "wood", "NULL", "None", "N/A", "-", "null ")}
+    assert {x["garage"] for x, _ in samples if "garage" in x} == {
+        *("brick", "wood", "NULL", "None", "N/A", "-", "null ")
+    }
     assert stream.note == (
         "target label; numeric columns: 1, string columns: 1; missing values: 10; numbers written as 1,234: 2"
     )
     path.write_text("a;b;y\n1,234;-;1\n2,345;None;2\n")  # a column of such strings alone is a string column
     stream, samples = read(path)
-    assert samples[0][0] == {"a": 1234.0, "b=-": 1.0}
+    assert samples[0][0] == {"a": 1234.0, "b": "-"}
     assert "numbers written as 1,234: 2" in stream.note and "gaps" not in stream.note
     path.write_text("a;y\n0,123;1\n1,234;2\n")
     with pytest.raises(files.UsageError, match="'a' have decimal commas"):
@@ -466,7 +609,7 @@ def test_rows_without_a_target_are_skipped_and_counted(tmp_path, capsys):
 def test_blanks_around_names(tmp_path, capsys):
     path = tmp_path / "a.csv"
     path.write_text(' size , colour ,"label "\n1,red,0\n2,blue,1\n')
-    assert read(path, "label")[1][0] == ({"size": 1.0, "colour=red": 1.0}, False)
+    assert read(path, "label")[1][0] == ({"size": 1.0, "colour": "red"}, False)
     assert read(path, drop=["colour"])[1][0] == ({"size": 1.0}, False)
 
 
@@ -668,6 +811,15 @@ def test_arguments_are_never_executed(text):
         (["--data", "Phishing", "--target", "x"], "--target names a column of a CSV file"),
         (["--samples", "0"], "'0' is not an integer of at least 1"),
         (["--budget", "x"], "'x' is not an integer of at least 1"),
+        (["--metric", "Acuracy"], "no metric is called 'Acuracy'; did you mean Accuracy"),
+        (["--metric", "MAE", "RBPClassifier"], "MAE does not work with RBPClassifier: it is a metric for another task"),
+        (["--metric", "ClassificationReport", "RBPClassifier"], "ClassificationReport is not a single number"),
+        (["--metric", "F1", "--workers", "2"], "--metric and --predictions are not for --workers"),
+        (["--save", "a.okl"], "--save saves one model, and there are"),
+        (["--save", "a.okl", "LogisticRegression"], "use pickle for this model"),
+        (["--save", "no/such/a.okl", "RBPClassifier"], "there is no folder no/such"),
+        (["--predictions", "no/such/a.csv", "RBPClassifier"], "No such file or directory"),
+        (["mean"], "the baseline mean is not for binary classification"),
         (["--what"], "unrecognized arguments: --what"),
         (["--plot", "x.xyz"], "x.xyz must end in one of"),
         (["--plot", "no/such/folder.png"], "there is no folder no/such"),

@@ -194,6 +194,20 @@ def test_weights_are_the_samples_that_each_has_learned():
     close(scores(river_okl.merge(models), stream), expected)
 
 
+@pytest.mark.parametrize("cls", [river_okl.KernelPerceptronClassifier, river_okl.OKLClassifier])
+def test_a_fit_at_its_bound_stays_there(cls):
+    """Rounding takes the mean of three shards beyond it: 1/3 · 0.01, three times, is less than 0.01."""
+    models = [cls() for _ in range(3)]
+    for model in models:
+        for x, y in streams.dense(streams.CLASSIFICATION, n=20):
+            model.learn_one(x, y)
+        calibration = model._f.pool.calibration if cls is river_okl.OKLClassifier else model._calibration
+        calibration.restore(calibration.state() | {"slope": 0.01})
+    merged = river_okl.merge(models)
+    calibration = merged._f.pool.calibration if cls is river_okl.OKLClassifier else merged._calibration
+    assert calibration.state()["slope"] == 0.01
+
+
 @pytest.mark.parametrize("name", ["BPAClassifier", "OLRDRegressor", "ProjectronClassifier"])
 def test_the_cost_of_a_reduction(name):
     """‖f - f̃‖ by brute force, below the cost of dropping the smallest coefficients."""
@@ -518,8 +532,8 @@ def test_averages_stay_within_bounds_despite_rounding():
     models = [copy.deepcopy(start) for _ in range(11)]
     for k, model in enumerate(models):
         model.learn_stream(stream[1_500 + 100 * k :][: 90 + k])
-    chances = river_okl.merge(models, start=start)._f.state()["neighbours"]["chances"]
-    assert chances[:, 1].max() == 1_000.0
+    counts = river_okl.merge(models, start=start)._f.state()["neighbours"]["counts"]
+    assert counts.max() == 1_000.0
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -86,7 +86,7 @@ def test_frames_and_pickles(name):
         model.learn_one(x, y)
     other = pickle.loads(pickle.dumps(model))
     X, y = pd.DataFrame([x for x, _ in stream[100:]]), pd.Series([y for _, y in stream[100:]])
-    assert model.predict_many(X).tolist() == [model.predict_one(x) for x, _ in stream[100:]]
+    assert model.predict_many(X).tolist() == [other.predict_one(x) for x, _ in stream[100:]]
     many = model.predict_proba_many(X)
     for (x, _), (_, row) in zip(stream[100:110], many.iterrows(), strict=False):
         assert row.to_dict() == pytest.approx(model.predict_proba_one(x))

@@ -8,7 +8,7 @@ import pytest
 import river_okl
 from river_okl._core.mixture import class_mixture
 from tests import streams
-from tests.reference.okl import OKL
+from tests.reference.okl import OKL, Said
 
 # Metrics are learned after 200, 300 and 450 samples; the last two times a kernel may move.
 SHORT, LONG = 320, 460
@@ -34,6 +34,12 @@ def with_gaps(stream):
     """Features of nearly all samples, which become rarer in turn."""
     for t, (x, y) in enumerate(stream):
         yield {name: v for i, (name, v) in enumerate(x.items()) if (t * (i + 3)) % (23 if t < 300 else 7)}, y
+
+
+def of_distinct(stream):
+    """No two samples are equal."""
+    for t, (x, y) in enumerate(stream):
+        yield {**x, "t": t / 300}, y
 
 
 def with_outliers(stream):
@@ -76,10 +82,14 @@ def compare(model, twin, stream, weights, column):
     for t, (x, y) in enumerate(stream):
         w = weights[t % len(weights)]
         predicted = model._prediction(x) if twin.task == "regression" else model._f.probabilities(x)
-        before = kernels_of(model)
+        coverage, before = (0.3, 0.5, 0.7, 0.93, 0.99, 0.999)[t % 6], kernels_of(model)
+        lower, upper = model.predict_interval_one(x, coverage) if twin.task == "regression" else (0.0, 0.0)
         model.learn_one(x, y, w)
         target = column(model, y)
         expected = twin.predict(x)
+        if twin.task == "regression":  # and its intervals, of which the deviation is one
+            width = 2.0 * twin.deviation() * twin.intervals.width(coverage)
+            assert upper - lower == pytest.approx(width, rel=1e-6, abs=1e-9 * abs(upper)), f"sample {t}"
         scale = twin.deviation() if twin.task == "regression" else 1.0
         np.testing.assert_allclose(
             predicted, expected, rtol=1e-7 * near, atol=1e-7 * near * scale, err_msg=f"sample {t}"
@@ -100,6 +110,67 @@ def compare(model, twin, stream, weights, column):
     assert len(twin.dictionary) == twin.most_dictionary and len(twin.pool) == twin.most_pool, "both are full"
     assert kernels_of(model) == [[kernel.scale, kernel.metric] for kernel in twin.kernels]
     return moves
+
+
+def compare_late(model, twin, stream, delay, column):
+    """``compare`` if every label comes ``delay`` samples after the prediction; opinions are in single precision."""
+    waiting, used = [], 0
+    twin.metrics_learned = lambda: follow_the_weights(model, twin)
+    for t, (x, y) in enumerate(stream):
+        predicted = model._prediction(x) if twin.task == "regression" else model._f.probabilities(x)
+        expected = twin.predict(x)
+        scale = twin.deviation() if twin.task == "regression" else 1.0
+        np.testing.assert_allclose(predicted, expected, rtol=1e-4, atol=1e-4 * scale, err_msg=f"sample {t}")
+        waiting.append((x, y, Said(twin) if twin.seen else None))
+        if t < delay:
+            continue
+        x, y, said = waiting.pop(0)
+        model.learn_one(x, y, WEIGHTS[t % 4])
+        target = column(model, y)
+        twin.predict(x)
+        if target == twin.n_classes and twin.task != "regression":
+            drop = twin.task == "binary"  # a new layout of the experts
+            twin.add_class()
+            waiting = [(x, y, None if drop else said) for x, y, said in waiting]
+            for each in [said, *(each for *_, each in waiting)]:
+                if each is not None and not drop:
+                    each.add_class()
+            said = None if drop else said
+        used += said is not None
+        twin.learn(x, target, WEIGHTS[t % 4], said)
+        np.testing.assert_allclose([*model.experts.values()], twin.experts, rtol=1e-3, atol=2e-4, err_msg=f"{t}")
+        assert model._f.pending.waiting == sum(each is not None for *_, each in waiting)
+    assert used > 40
+    model._f._check()
+
+
+@pytest.mark.parametrize("delay", [1, 24, 120])
+@pytest.mark.parametrize(
+    "stream",
+    [
+        streams.dense(CLASSIFICATION, SHORT, seed=7),
+        [*of_distinct(with_gaps(streams.dense(CLASSIFICATION, SHORT, seed=3)))],
+        [*of_three_then_four(streams.dense(REGRESSION, SHORT, seed=9))],
+        [*of_eighty(streams.dense(REGRESSION, SHORT, seed=1))],
+    ],
+    ids=["dense", "gaps", "many labels", "more than 64 labels"],
+)
+def test_a_classifier_with_late_labels_matches_its_reference(stream, delay, monkeypatch):
+    monkeypatch.setattr(class_mixture, "SINGLE_PRECISION", False)
+    model, latest = river_okl.OKLClassifier(budget=30), 6
+    twin = OKL("binary", 15, 15 - latest, latest)
+    compare_late(model, twin, stream, delay, lambda model, y: model._labels.positions[y])
+
+
+@pytest.mark.parametrize("delay", [1, 24, 120])
+@pytest.mark.parametrize(
+    "stream",
+    [[*in_other_units(streams.dense(REGRESSION, SHORT))], [*with_outliers(streams.dense(REGRESSION, SHORT, seed=2))]],
+    ids=["dense", "outliers"],
+)
+def test_a_regressor_with_late_targets_matches_its_reference(stream, delay):
+    model, twin = river_okl.OKLRegressor(budget=14), OKL("regression", 14, latest=42)
+    compare_late(model, twin, stream, delay, lambda model, y: y)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 
 import river_okl
 from river_okl import algorithms
-from river_okl.model import KernelEstimator
+from river_okl.model import CompiledModel
 
 HERE = pathlib.Path(__file__).parent
 PACKAGE = pathlib.Path(river_okl.__file__).parent
@@ -42,7 +42,7 @@ def test_every_public_name_exists_and_is_documented():
         assert inspect.getdoc(thing), name
         if inspect.isclass(thing):
             assert "Parameters" in thing.__doc__ and ">>>" in thing.__doc__, name
-            assert "References" in thing.__doc__ or not is_kernel(thing), name
+            assert "References" in thing.__doc__ or not is_model(thing), name
 
 
 @pytest.mark.parametrize("module", ["kernels", "losses", "datasets", "cli.plot", "cli.race"])
@@ -62,9 +62,9 @@ def test_the_map_of_the_package_is_complete():
     assert rooms - {"__init__.py", "__main__.py", "__pycache__/"} == shown
 
 
-def is_kernel(thing):
+def is_model(thing):
     """Whether this is a class from a paper, and not a transformer for series, for example."""
-    return inspect.isclass(thing) and issubclass(thing, KernelEstimator)
+    return inspect.isclass(thing) and issubclass(thing, CompiledModel)
 
 
 def test_a_public_name_is_imported_without_the_others():
@@ -115,7 +115,7 @@ print(*sorted(name for name in sys.modules if name.startswith(("river_okl.api", 
 """
     assert python(code) == ""
     listed = {name: getattr(river_okl, name) for name in river_okl.__all__}
-    assert algorithms.classes().keys() == {name for name, cls in listed.items() if is_kernel(cls)}
+    assert algorithms.classes().keys() == {name for name, cls in listed.items() if is_model(cls)}
 
 
 @pytest.mark.parametrize(

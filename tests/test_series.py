@@ -18,7 +18,7 @@ from river import base, checks, compose, evaluate, linear_model, metrics, prepro
 
 import river_okl
 from river_okl import Dates, Lags, checkpoint
-from river_okl.model import KernelEstimator
+from river_okl.model import CompiledModel
 from river_okl.series import WEEKDAYS, identity, parsed
 
 SERIES = {
@@ -26,7 +26,7 @@ SERIES = {
     for name in river_okl.__all__
     if inspect.isclass(cls := getattr(river_okl, name))
     and issubclass(cls, base.Estimator)
-    and not issubclass(cls, KernelEstimator)
+    and not issubclass(cls, CompiledModel)
 }
 NOON = datetime.datetime(2024, 2, 29, 12, 30)
 
@@ -117,7 +117,7 @@ def test_strings_are_dates_if_asked():
     found = Dates(strings=True).transform_one(x)
     assert found["t_hour"] == 12.5 and found.items() > {"s": "2024", "u": "20240229", "v": "2024-02-30"}.items()
     assert parsed(" 2024-02-29 12:30:00.5Z ").utcoffset() == datetime.timedelta(0)
-    assert parsed("2024-02-29") == datetime.datetime(2024, 2, 29)
+    assert parsed("2024-02-29") == datetime.date(2024, 2, 29) and type(parsed("2024-02-29")) is datetime.date
     for other in ("", "12:30", "29.2.2024", "2024-02", "2024-02-29T25:00", "٢٠٢٤-02-29", "2024-02-29 x"):
         assert parsed(other) is None
 

@@ -127,3 +127,58 @@ def test_intervals_have_the_requested_coverage():
             inside += lower <= y <= upper
         model.learn_one(x, y)
     assert abs(inside / 2000 - 0.8) < 0.02
+
+
+# Features of another size ---------------------------------------------------------------------------------------------
+
+MOVING = {
+    "linear": kernels.Linear(gamma=None),
+    "polynomial": kernels.Polynomial(2, gamma=None),
+    "mixed": 0.8 * kernels.RBF() + 0.2 * kernels.Linear(gamma=None),
+    "product": kernels.RBF() * kernels.Linear(gamma=None),
+    "Gaussian": kernels.RBF(),
+}
+
+
+@pytest.mark.parametrize("back", [True, False])
+@pytest.mark.parametrize("size", [1e-40, 1e-12, 1e6, 1e12, 1e25, 1e45])
+@pytest.mark.parametrize("kernel", MOVING)
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (river_okl.SOGPRegressor, {}),
+        (river_okl.SOGPClassifier, {}),
+        (river_okl.OKLRegressor, {"scale": False}),
+        (river_okl.OKLClassifier, {"scale": False}),
+    ],
+    ids=["SOGPRegressor", "SOGPClassifier", "OKLRegressor", "OKLClassifier"],
+)
+def test_features_that_jump_to_another_size(make, options, kernel, size, back):
+    """Whether the bandwidth still adapts or not, predictions stay finite, and the model can be saved and learns on."""
+    if kernel == "polynomial" and size > 1e12:
+        pytest.skip("κ(x, x) is more than 1e100, which is an error that says so")
+    for seed, start in (0, 60), (1, 60), (2, 230):
+        rng = random.Random(seed)
+        model = make(MOVING[kernel], budget=12, **options)
+        for t in range(start + 60):
+            factor = size if start <= t < start + (20 if back else 60) else 1.0
+            x = {i: rng.gauss(0, 1) * (factor if i == 0 or seed == 1 else 1.0) for i in range(3)}
+            value = sum(x.values()) / factor + rng.gauss(0, 0.1)
+            y = value if "Regressor" in make.__name__ else value > 0.0
+            weight = 1.0 if seed < 2 else rng.choice([1.0, 1e10, 1e-10])
+            if "Regressor" in make.__name__:
+                predicted = model.predict_one(x, with_dist=True)
+                assert math.isfinite(predicted.mu) and 0.0 < predicted.sigma < math.inf
+            else:
+                assert sum(model.predict_proba_one(x).values()) in (0.0, pytest.approx(1.0))
+            model.learn_one(x, y, w=weight)
+        river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+
+
+@pytest.mark.parametrize("weight", [1e-10, 1e-20, 1e-300])
+def test_a_weight_that_rounding_would_divide_by_zero(weight):
+    """1 + (w - 1) b v is 0 if the noise is nothing beside the variance."""
+    model = river_okl.SOGPRegressor(kernels.Linear(), noise=1e-3)
+    for t in range(5):
+        model.learn_one({"a": 1e12 * (t + 1)}, 1.0, w=weight)
+        assert math.isfinite(model.predict_one({"a": 1.0}))

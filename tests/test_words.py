@@ -14,9 +14,10 @@ import pytest
 
 import river_okl
 from river_okl import checkpoint
+from river_okl._core.sample import stored
 from river_okl._core.words import MOST_WORDS, named
 from tests import streams
-from tests.discovery import CLASSES, of_trees, small, task
+from tests.discovery import CLASSES, knowledge, of_trees, small, task
 
 WORDS = {name: cls for name, cls in CLASSES.items() if cls._takes_words}
 NAN = math.nan
@@ -107,9 +108,9 @@ def test_strings_may_be_unknown_or_late(cls):
     model = cls()
     assert model.predict_one({"a": "new", "b": None}) in (None, 0.0)
     learn(model, samples(cls, 50))
-    before = snapshot(model)
+    before = knowledge(model)
     said(model, [{"a": "new", "b": None, "colour": "violet", "size": "large"}])
-    assert snapshot(model) == before, "a prediction counts no word"
+    assert knowledge(model) == before, "a prediction counts no word"
     late = [({**x, "late": "abc"[t % 3]}, y) for t, (x, y) in enumerate(samples(cls, 60, seed=2))]
     learn(model, late)
     assert {("late", word) for word in "abc"} <= words_of(model)
@@ -263,7 +264,7 @@ def test_frames_equal_the_loop_over_dicts(cls):
     for name, library, X in frames(xs):
         many = small(cls, budget=40)
         many.learn_many(X, library.Series(ys))
-        assert snapshot(many) == snapshot(one), name
+        assert knowledge(many) == knowledge(one), name
         assert list(many.predict_many(X)) == [one.predict_one(x) for x in xs], name
         if hasattr(many, "predict_proba_many"):
             found = many.predict_proba_many(X)
@@ -446,3 +447,67 @@ def test_a_rejected_sample_leaves_the_model_unchanged(cls):
             assert snapshot(model) == before
     model.learn_one({"new": "word"}, 1.0)
     assert ("new", "word") not in words_of(model), "seen once"
+
+
+# Long strings ---------------------------------------------------------------------------------------------------------
+
+
+def long_samples(cls, n, size):
+    """Thirty strings under one name, and a number under ten names, as long as this."""
+    for t, (x, y) in enumerate(streams.dense(task(cls), n)):
+        yield {**x, "text": f"{t % 30:02}" * size, f"{t % 10} is the start " + "of a name" * size: 0.5}, y
+
+
+@each_class
+def test_the_memory_of_a_model_does_not_depend_on_the_length_of_strings(cls):
+    used, saved = [], []
+    for size in (200, 20_000):
+        model = learn(small(cls, budget=30), long_samples(cls, 90, size))
+        assert len(words_of(model)) == 30, "no two of them are taken for one"
+        used.append(model._raw_memory_usage)
+        saved.append(len(checkpoint.dumps(model)) + len(pickle.dumps(model)))
+    assert used[0] == used[1]
+    assert abs(saved[0] - saved[1]) < 0.01 * saved[0]
+
+
+@pytest.mark.parametrize("cls", CLASSES.values(), ids=CLASSES)
+def test_the_names_of_features_are_shortened(cls):
+    """In dicts and frames alike; a name that is short enough is kept."""
+    pd = pytest.importorskip("pandas")
+    start = "x" * 150
+    names = [start + "a" * 100_000, start + "b" * 100_000, "y" * 200, b"z" * 100_000, ("t", start * 1_000)]
+    model, of_frame = small(cls), small(cls)
+    rows = [(dict(zip(names, x.values(), strict=False)) | {names[4]: 0.5}, y) for x, y in streams.dense(task(cls), 20)]
+    for x, y in rows:
+        model.learn_one(x, y)
+    X = pd.DataFrame([{str(name): v for name, v in x.items()} for x, _ in rows])
+    X.columns = pd.Index(list(rows[0][0]), tupleize_cols=False)
+    of_frame.learn_many(X, [y for _, y in rows])
+    assert len(pickle.dumps(model)) < 100_000
+    for name, other in itertools.pairwise(names):
+        x = {name: 2.0}
+        assert stored(name) != stored(other) and stored(stored(name)) == stored(name)
+        assert model.predict_one(x) == model.predict_one({stored(name): 2.0})
+    assert stored(names[2]) is names[2] and stored(names[0]).startswith("x" * 100)
+    assert [model.predict_one(x) for x, _ in rows] == [of_frame.predict_one(x) for x, _ in rows]
+    points = getattr(model, "support_vectors", [])
+    assert {name for z, _ in points for name in z} <= {stored(name) for name in names}
+
+
+@each_class
+def test_an_explanation_shows_the_start_of_a_long_string(cls):
+    model = learn(small(cls, budget=30), long_samples(cls, 90, 1_000))
+    shown = {name for name in model.feature_weights if name.startswith("text=")}
+    assert len(shown) == 30 and all(len(name) < 150 and name[5:105] == name[5:7] * 50 for name in shown)
+
+
+@each_class
+def test_strings_and_names_that_never_recur_cost_a_bounded_amount(cls):
+    """However many there are in a sample, and however long."""
+    model, used = small(cls, budget=30), []
+    for t, (x, y) in enumerate(streams.dense(task(cls), 600)):
+        words = {f"w{i}": f"{t} {i} " * 200 for i in range(10)}
+        model.learn_one(x | words | {f"{t} {i} " * 200: 1.0 for i in range(10)}, y)
+        used.append(model._raw_memory_usage - of_trees(model))
+    assert max(used[400:]) <= 1.1 * max(used[200:400]), "it has stopped growing"
+    assert max(used) < 2_000_000

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Sequence
 
 from benchmarks import runner, timing
-from benchmarks.speed import core, growth, models, steps
+from benchmarks.speed import core, growth, longest, models, steps
 
 # Values of `--only`, headings and functions: a function's docstring is printed under its heading, then its tables;
 # panels become a picture named after the section.
@@ -20,6 +20,7 @@ SECTIONS = {
     "growth": ("1d. Growth", growth.growth),
     "memory": ("1e. Memory", core.memory),
     "matrices": ("2. One step with matrices", steps.matrices),
+    "longest": ("3. The longest step", longest.longest),
     "threads": ("6. Two threads", core.threads),
     "plain_c": ("Beside plain C", steps.plain_c),
 }

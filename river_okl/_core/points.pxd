@@ -21,6 +21,8 @@ cdef struct Feature:
     double *amounts             # and their values
     Py_ssize_t allocated
     Py_ssize_t rank             # position in the list of dense features, for its removal
+    bint emptied                # it is listed among the features that no point has
+    Py_ssize_t turn             # of the last sample that was checked to have it once
 
 
 cdef struct Owned:
@@ -59,6 +61,10 @@ cdef class Points(Owner):
     cdef void **ready               # rows for features that may become dense
     cdef Py_ssize_t n_ready, ready_allocated
     cdef Owned spare                # for its posting lists
+    cdef Owned converted            # features that become dense with it, if they are many
+    cdef Owned spots                # [n_slots] where a point's posting lists stand, while those are taken out
+    cdef Py_ssize_t turn            # number of samples that were checked
+    cdef bint deferred              # ``converted`` is in use
     cdef bint postponed             # a row stayed dense because there was no memory for its posting list
     cdef Py_ssize_t version         # number of changes of the vocabulary
 
@@ -72,6 +78,8 @@ cdef class Points(Owner):
     cdef int check_name(self, object name) except -1
     cdef Py_ssize_t encode_word(self, object name, object word, Py_ssize_t i, Sample *x) except -1
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1
+    cdef int check_distinct(self, const Sample *x) except -1
+    cdef int32_t slot_of(self, object key) except -2
     cdef int refresh_slots(self, Sample *x) except -1
     cdef void date_slots(self, Sample *x) noexcept
     # Reading
@@ -99,6 +107,7 @@ cdef class Points(Owner):
     cdef void take_back_slots(self, Py_ssize_t n) noexcept
     cdef int reserve_posts(self, Owned *own, Py_ssize_t size) except -1
     cdef void make_dense(self, int32_t slot, void *row) noexcept
+    cdef void take_out_converted(self) noexcept
     cdef bint make_sparse(self, int32_t slot) noexcept
     cdef void leave_dense(self, int32_t slot) noexcept
     cdef int drop_feature(self, int32_t slot) except -1

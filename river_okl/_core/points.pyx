@@ -41,7 +41,8 @@ import numpy as np
 
 from river_okl._core.memory cimport Owner, aligned_resize, array_of, fill, okl_free
 from river_okl._core.sample cimport (
-    LARGEST, Frame, Given, Sample, free_sample, is_word, items_of, missing, number, reserve_sample, same_name, set_key
+    LARGEST, Frame, Given, Sample, free_sample, is_long, is_word, items_of, missing, number, reserve_sample, same_name,
+    set_key, stored
 )
 
 from river_okl._core.invariants import assert_close
@@ -51,9 +52,13 @@ from river_okl._core.states import check_points
 cdef extern from "Python.h":
     PyObject *PyTuple_GET_ITEM(object items, Py_ssize_t i)  # borrowed
     long long PyLong_AsLongLongAndOverflow(object whole, int *overflow)
+    str PyUnicode_FromObject(object text)  # not a subclass
     bint is_string "PyUnicode_CheckExact"(PyObject *thing)
     void Py_CLEAR(PyObject *thing)
     bint Py_IS_TYPE(object thing, type kind)
+
+cdef enum:
+    MANY = 16       # features that become dense at once, from which on they are taken out of posting lists together
 
 cdef type FLOAT64 = np.float64  # a float with methods of NumPy's: its number is read like that of any float
 
@@ -95,9 +100,12 @@ cdef class Points(Owner):
             okl_free(self.features[j].amounts)
         self.free_ready()
         okl_free(self.spare.slots)
+        okl_free(self.converted.slots)
+        okl_free(self.spots.slots)
 
     def __sizeof__(self):
-        cdef Py_ssize_t i, j, total = Owner.__sizeof__(self) + self.spare.allocated * 4
+        cdef Py_ssize_t i, j, total = Owner.__sizeof__(self)
+        total += (self.spare.allocated + self.converted.allocated + self.spots.allocated) * 4
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
         for j in range(self.n_slots):
@@ -112,18 +120,37 @@ cdef class Points(Owner):
 
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1:
         """Item i of x has this key, which is another than that of two samples ago."""
-        slot = self.vocabulary.get(key)
-        x.slots[i] = -1 if slot is None else slot
+        x.slots[i] = self.slot_of(key)
         set_key(x, i, <PyObject *> key)
         return 0
+
+    cdef int check_distinct(self, const Sample *x) except -1:
+        """No two items of x are the same feature, which names with an inconstant __eq__ might be."""
+        cdef Py_ssize_t i
+        self.turn += 1
+        for i in range(x.size):
+            if x.slots[i] >= 0:
+                if self.features[x.slots[i]].turn == self.turn:
+                    raise RuntimeError(f"feature {shown(<object> x.keys[i])} equals another one of the same sample")
+                self.features[x.slots[i]].turn = self.turn
+        return 0
+
+    cdef int32_t slot_of(self, object key) except -2:
+        """The slot of a feature, or -1."""
+        cdef int32_t slot
+        found = self.vocabulary.get(key)
+        if found is None:
+            return -1
+        slot = found
+        # the entry of a name whose hash had changed, so that it was not deleted, counts for nothing
+        return slot if slot < self.n_slots and self.features[slot].key != NULL else -1
 
     cdef int refresh_slots(self, Sample *x) except -1:
         """The vocabulary has changed since x was encoded."""
         cdef Py_ssize_t i
         if x.version != self.version:
             for i in range(x.size):
-                slot = self.vocabulary.get(<object> x.keys[i])
-                x.slots[i] = -1 if slot is None else slot
+                x.slots[i] = self.slot_of(<object> x.keys[i])
             self.date_slots(x)
         return 0
 
@@ -158,8 +185,8 @@ cdef class Points(Owner):
         return i
 
     cdef int encode(self, object sample, Sample *x) except -1:
-        """x is the items of a dict, of a Frame's current row or of a Given, with today's slots; if this raises, x is of no
-        use.
+        """x is the items of a dict, of a Frame's current row or of a Given, with today's slots; if this raises, x is
+        of no use.
 
         x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots
         are right.  A dict is read at one moment: a value's ``__float__``, a name's ``__hash__`` or another thread may
@@ -204,8 +231,8 @@ cdef class Points(Owner):
         return 0
 
     cdef bint encode_numbers(self, dict sample, Sample *x) except -1:
-        """The usual dict, of numbers under known names or strings.  Returns False as soon as an item may run Python code:
-        until then none has, so that names and values are borrowed from the dict."""
+        """The usual dict, of numbers under known names or strings.  Returns False as soon as an item may run Python
+        code: until then none has, so that names and values are borrowed from the dict."""
         cdef PyObject *key
         cdef PyObject *value
         cdef Py_ssize_t position = 0, i = 0, size
@@ -229,6 +256,8 @@ cdef class Points(Owner):
             if not same_name(x.keys[i], key):
                 if not (self.strings and is_string(key) and (x.keys[i] == NULL or is_string(x.keys[i]))):
                     return False
+                if is_long(<object> key):
+                    return False
                 self.look_up(x, i, <object> key)
             x.numbers[i] = v
             square += v * v
@@ -245,11 +274,15 @@ cdef class Points(Owner):
         cdef double v, square = 0.0
         self.start(x, size if self.words is None else 2 * size)
         for j in range(size):
-            name, value = PyTuple_GET_ITEM(items, 2 * j), PyTuple_GET_ITEM(items, 2 * j + 1)
+            name = PyTuple_GET_ITEM(items, 2 * j)
+            value = PyTuple_GET_ITEM(items, 2 * j + 1)
+            if not same_name(x.keys[i], name) and is_long(<object> name):
+                short = stored(<object> name)
+                name = <PyObject *> short
             if PyFloat_CheckExact(<object> value) and fabs(PyFloat_AS_DOUBLE(<object> value)) <= LARGEST:
                 v = PyFloat_AS_DOUBLE(<object> value)
             elif self.words is not None and isinstance(<object> value, str):
-                i = self.encode_word(<object> name, str(<object> value), i, x)
+                i = self.encode_word(<object> name, stored(PyUnicode_FromObject(str(<object> value))), i, x)
                 continue
             elif self.words is not None and missing(<object> value):
                 i = self.encode_word(<object> name, None, i, x)
@@ -378,7 +411,9 @@ cdef class Points(Owner):
         """
         cdef Py_ssize_t before = self.n_emptied
         self.prepare(x, x.numbers)
-        self.n_emptied = before  # new features are about to have a point
+        while self.n_emptied > before:  # new features are about to have a point
+            self.n_emptied -= 1
+            self.features[self.emptied[self.n_emptied]].emptied = False
         self.write(x, x.numbers, x.square)
         return 0
 
@@ -395,6 +430,7 @@ cdef class Points(Owner):
         if self.n == self.capacity:
             self.grow(self.next_capacity())
         self.refresh_slots(x)
+        self.check_distinct(x)
         slots = self.n_slots
         try:
             for i in range(x.size):
@@ -402,7 +438,6 @@ cdef class Points(Owner):
                     continue
                 if x.slots[i] < 0:
                     x.slots[i] = self.new_slot(<object> x.keys[i])
-                    self.date_slots(x)
                 feature = &self.features[x.slots[i]]
                 if feature.dense != NULL:
                     posts += (feature.count - 3) * (2 * SPARSE_BELOW) < self.capacity
@@ -414,8 +449,13 @@ cdef class Points(Owner):
                     feature.owners = <int32_t *> aligned_resize(feature.owners, feature.count, size, 4)
                     feature.amounts = <double *> aligned_resize(feature.amounts, feature.count, size, 8)
                     feature.allocated = size
+            if x.version != self.version:
+                self.date_slots(x)
             self.reserve_ready(rows)
             self.reserve_posts(&self.spare, posts)
+            self.reserve_posts(&self.converted, rows if rows > MANY else 0)
+            self.reserve_posts(&self.spots, self.n_slots if rows > MANY else 0)
+            self.deferred = rows > MANY
         except BaseException:
             try:
                 self.forget_emptied(before)
@@ -438,6 +478,7 @@ cdef class Points(Owner):
 
     cdef void take_back_slots(self, Py_ssize_t n) noexcept:
         """Slots beyond so many, which are free, are none any more."""
+        cdef Py_ssize_t i, kept = 0
         cdef Feature *feature
         while self.n_slots > n and self.features[self.n_slots - 1].key == NULL:
             feature = &self.features[self.n_slots - 1]
@@ -445,7 +486,12 @@ cdef class Points(Owner):
             okl_free(feature.amounts)
             feature.owners, feature.amounts, feature.allocated = NULL, NULL, 0
             self.n_slots -= 1
-            self.free_slots.remove(self.n_slots)
+        for i in range(len(self.free_slots)):  # in place: this may not raise
+            if self.free_slots[i] < self.n_slots:
+                self.free_slots[kept] = self.free_slots[i]
+                kept += 1
+        while len(self.free_slots) > kept:
+            self.free_slots.pop()
 
     cdef void free_ready(self) noexcept:
         while self.n_ready:
@@ -462,7 +508,7 @@ cdef class Points(Owner):
             other = own[0]
             own[0] = self.spare
             self.spare = other
-        self.spare.size = own.size = 0
+        self.spare.size = self.converted.size = own.size = 0
         self.sparse_square[n] = 0.0
         for i in range(x.size):
             if values[i] == 0.0:
@@ -485,6 +531,7 @@ cdef class Points(Owner):
             own.slots[own.size] = x.slots[i]
             own.size += 1
         self.free_ready()
+        self.take_out_converted()
         self.square[n] = square
         self.birth[n] = self.born
         self.settle_sparse_squares()
@@ -543,7 +590,11 @@ cdef class Points(Owner):
         feature.dense = row
         for k in range(feature.count):
             set_value(feature.dense, feature.owners[k], self.single, feature.amounts[k])
-            take_out(&self.owned[feature.owners[k]], slot)
+            if not self.deferred:
+                take_out(&self.owned[feature.owners[k]], slot)
+        if self.deferred:
+            self.converted.slots[self.converted.size] = slot
+            self.converted.size += 1
         okl_free(feature.owners)
         okl_free(feature.amounts)
         feature.owners = NULL
@@ -553,6 +604,31 @@ cdef class Points(Owner):
         self.dense_slots[self.n_dense] = slot
         self.n_dense += 1
         self.sparse_square_stale = True
+
+    cdef void take_out_converted(self) noexcept:
+        """``take_out`` of all features that became dense, in that order, in linear time: one by one, of a point with
+        many posting lists, each would be searched for among all others."""
+        cdef Py_ssize_t p, j
+        cdef int32_t k
+        cdef int32_t *spots = self.spots.slots
+        cdef Owned *own
+        if self.converted.size == 0:
+            return
+        for p in range(self.n):
+            own = &self.owned[p]
+            for j in range(own.size):
+                if self.features[own.slots[j]].dense != NULL:
+                    break
+            else:
+                continue
+            for j in range(own.size):
+                spots[own.slots[j]] = <int32_t> j
+            for j in range(self.converted.size):
+                k = spots[self.converted.slots[j]]
+                if 0 <= k < own.size and own.slots[k] == self.converted.slots[j]:
+                    own.size -= 1
+                    own.slots[k] = own.slots[own.size]
+                    spots[own.slots[k]] = k
 
     cdef bint make_sparse(self, int32_t slot) noexcept:
         """The dense row of a feature that few points have any more becomes a posting list, with room for one more;
@@ -601,14 +677,14 @@ cdef class Points(Owner):
             slot = self.emptied[self.n_emptied - 1]
             if self.features[slot].key != NULL and self.features[slot].count == 0:
                 self.drop_feature(slot)
+            self.features[slot].emptied = False
             self.n_emptied -= 1
         return 0
 
     cdef void list_emptied(self, int32_t slot) noexcept:
-        cdef Py_ssize_t i
-        for i in range(self.n_emptied):
-            if self.emptied[i] == slot:
-                return
+        if self.features[slot].emptied:
+            return
+        self.features[slot].emptied = True
         self.emptied[self.n_emptied] = slot
         self.n_emptied += 1
 

@@ -66,6 +66,8 @@ cdef size_t size_of_sample(const Sample *x) noexcept
 cdef void set_square(Sample *x) noexcept nogil
 cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil
+cdef bint is_long(object name)
+cpdef object stored(object name)
 cpdef double number(object key, object value) except? -1.0
 cpdef object missing(object value)
 cdef bint is_word(object key)

@@ -12,6 +12,15 @@ from libc.string cimport memcmp
 from river_okl._core.memory cimport aligned_resize, okl_free
 
 import sys
+from hashlib import blake2b
+
+cdef extern from "Python.h":
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    Py_ssize_t PyBytes_GET_SIZE(object text)
+
+cdef enum:
+    LONGEST = 200       # characters of a name or string that is stored as it is
+    STARTING = 100      # of a longer one so many are stored, and a digest
 
 
 def shown(value):
@@ -25,6 +34,7 @@ def shown(value):
 
 # The classes that take strings and gaps.
 TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
+TAKES_GAPS = ", which OKLClassifier and OKLRegressor take"
 
 
 def reject(key, value, bint in_frame=False):
@@ -80,8 +90,17 @@ def advice(name, value, bint in_frame):
     if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
         return "make a feature of each item: `dict(enumerate(value))`"
     if is_number(value):
-        return "replace it with the largest value that can occur, or leave it out" if is_infinite(value) else (
-            "divide it by a constant, or take its logarithm"
+        if not is_infinite(value):
+            return "divide it by a constant, or take its logarithm"
+        if in_frame:
+            column = f"polars.col({name}).replace([math.inf, -math.inf], None)"
+            gaps = f"`X.replace([math.inf, -math.inf], math.nan)` in pandas, `X.with_columns({column})` in polars"
+            return f"replace it with the largest value that can occur, or with a gap, {gaps}{TAKES_GAPS}"
+        left_out = "`{k: v for k, v in x.items() if v not in (math.inf, -math.inf)}`"
+        gaps = "`{k: None if v in (math.inf, -math.inf) else v for k, v in x.items()}`"
+        return (
+            f"leave it out, {left_out}, replace it with the largest value that can occur, or make it a gap, "
+            f"{gaps}{TAKES_GAPS}"
         )
     return "drop the column" if in_frame else f"leave it out: `compose.Discard({name}) | model`"
 
@@ -179,6 +198,33 @@ cdef tuple items_of(dict sample):
     return items
 
 
+cdef bint is_long(object name):
+    """Whether a name or string is shortened before it is stored.  Runs no Python code of the name."""
+    if isinstance(name, str):
+        return PyUnicode_GET_LENGTH(name) > LONGEST
+    if isinstance(name, bytes):
+        return PyBytes_GET_SIZE(name) > LONGEST
+    if type(name) is tuple:
+        for part in <tuple> name:
+            if is_long(part):
+                return True
+    return False
+
+
+cpdef object stored(object name):
+    """What is kept of a name or string: itself, or of a long one its start and a digest of it all, so that the memory
+    of a model does not depend on the length of its strings."""
+    if not is_long(name):
+        return name
+    if isinstance(name, str):
+        text = str.encode(name, "utf-8", "surrogatepass")
+        return f"{str.__getitem__(name, slice(STARTING))}…{blake2b(text, digest_size=16).hexdigest()}"
+    if isinstance(name, bytes):
+        digest = blake2b(name, digest_size=16).hexdigest().encode()
+        return bytes.__getitem__(name, slice(STARTING)) + b"..." + digest
+    return tuple([stored(part) for part in name])
+
+
 cdef class Given:
     """The last sample of a model's function: ``evaluate`` accepts it in place of the dict that it was read from.
 
@@ -246,7 +292,7 @@ cdef class Frame:
         for i in range(size):
             if not fabs(numbers[i]) <= LARGEST:
                 reject(names[i % matrix.shape[1]], numbers[i], True)
-        self.names = tuple(names)
+        self.names = tuple([stored(name) for name in names])
         self.matrix = matrix
 
     def __len__(self):

@@ -16,7 +16,9 @@ cdef struct Running:
 
 
 cdef double standing(const Running *numbers, double value) noexcept nogil
+cdef double clipped(const Running *numbers, double value) noexcept nogil
 cdef bint take_in(Running *numbers, double value) noexcept nogil
+cdef void scale_by(Running *numbers, double ratio) noexcept nogil
 cdef tuple numbers_of(const Running *numbers)
 cdef Running running(numbers) except *
 
@@ -50,6 +52,8 @@ cdef class Scaler:
     cdef Axis axis(self)
     cdef int reserve(self, Py_ssize_t size) except -1
     cdef int find(self, const Sample *x) except -1
+    cdef void set_key(self, Py_ssize_t i, PyObject *key) noexcept
+    cdef void complete(self, Py_ssize_t i, Py_ssize_t place) noexcept
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil

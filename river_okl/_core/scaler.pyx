@@ -44,6 +44,7 @@ cdef extern from "Python.h":
 
 cdef int64_t MEMORY = 10000
 cdef int64_t BLOCK = 500
+cdef double ROUNDED = 1.0 + 1e-9     # running means of values at a bound may be rounded beyond it
 cdef double UNIT = 1e-2
 cdef int64_t FIRST = 25
 cdef double FIRST_UNIT = 0.1
@@ -95,6 +96,13 @@ cdef double standing(const Running *numbers, double value) noexcept nogil:
     return fmin(fmax(found, -most), most)
 
 
+cdef double clipped(const Running *numbers, double value) noexcept nogil:
+    """A counted value, or the closest one that is no outlier."""
+    return value if numbers.run >= RUN else numbers.mean + held(
+        value - numbers.mean, numbers.count, numbers.variance
+    )
+
+
 cdef bint take_in(Running *numbers, double value) noexcept nogil:
     """Count a value; returns whether the statistics have restarted."""
     cdef bint again = False
@@ -127,6 +135,19 @@ cdef bint take_in(Running *numbers, double value) noexcept nogil:
     return again
 
 
+cdef void scale_by(Running *numbers, double ratio) noexcept nogil:
+    """The unit has changed: values become ratio · value."""
+    numbers.mean = bounded(ratio * numbers.mean)
+    numbers.block_mean = bounded(ratio * numbers.block_mean)
+    numbers.outlier = bounded(ratio * numbers.outlier)
+    numbers.variance = bounded(ratio * ratio * numbers.variance)
+    numbers.block_square = bounded(ratio * ratio * numbers.block_square)
+
+
+cdef inline double bounded(double value) noexcept nogil:
+    return fmin(fmax(value, -LARGEST), LARGEST)
+
+
 cdef tuple numbers_of(const Running *numbers):
     """In the order of ``NUMBERS``, for ``running``."""
     return (
@@ -143,11 +164,11 @@ cdef Running running(numbers) except *:
         0.0 <= known <= LARGEST_COUNT
         and 0.0 <= block < BLOCK
         and 0.0 <= run <= LARGEST_COUNT
-        and abs(mean) <= LARGEST
-        and abs(block_mean) <= LARGEST
+        and abs(mean) <= LARGEST * ROUNDED
+        and abs(block_mean) <= LARGEST * ROUNDED
         and abs(outlier) <= LARGEST
-        and 0.0 <= variance <= LARGEST * LARGEST
-        and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST
+        and 0.0 <= variance <= LARGEST * LARGEST * ROUNDED
+        and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST * ROUNDED
     ):
         raise ValueError("the statistics of a scaler are out of range")
     made.count, made.mean, made.variance = <int64_t> known, mean, variance
@@ -200,17 +221,27 @@ cdef class Scaler:
     cdef int find(self, const Sample *x) except -1:
         """Set places[i] to the place of item i, or -1 if its feature was never learned."""
         cdef Py_ssize_t i
-        cdef PyObject *old
         self.reserve(x.size)
         for i in range(x.size):
             if self.keys[i] != x.keys[i] or self.places[i] < 0:  # a new feature may have been learned since
                 place = self.index.get(<object> x.keys[i])
+                self.set_key(i, x.keys[i])
                 self.places[i] = -1 if place is None else place
-                old = self.keys[i]
-                Py_INCREF(<object> x.keys[i])
-                self.keys[i] = x.keys[i]
-                Py_XDECREF(old)
+                if self.places[i] >= self.size or (self.places[i] >= 0 and self.features[self.places[i]].key == NULL):
+                    self.places[i] = -1  # of a name whose hash has changed, so that it was not forgotten
         return 0
+
+    cdef void set_key(self, Py_ssize_t i, PyObject *key) noexcept:
+        """The place of item i is that of this name."""
+        cdef PyObject *old = self.keys[i]
+        Py_INCREF(<object> key)
+        self.keys[i] = key
+        Py_XDECREF(old)
+
+    cdef void complete(self, Py_ssize_t i, Py_ssize_t place) noexcept:
+        """Item i, for which there is room, is the feature of this place."""
+        self.set_key(i, self.features[place].key)
+        self.places[i] = <int32_t> place
 
     cdef bint is_centred(self, const Feature *feature, bint present) noexcept nogil:
         """Whether it will be centred after the current sample."""
@@ -253,11 +284,14 @@ cdef class Scaler:
         return fmin(fmax(-feature.values.mean / sqrt(feature.values.variance), -FARTHEST), FARTHEST)
 
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil:
-        """Number of centred features absent from this sample; present ones are marked with ``stamp``."""
+        """Number of centred features absent from this sample; present ones are marked with ``stamp``.  -1 if the sample
+        has one of them twice."""
         cdef Py_ssize_t i, there = 0
         self.stamp += 1
         for i in range(x.size):
             if self.places[i] >= 0:
+                if self.marks[self.places[i]] == self.stamp:
+                    return -1
                 self.marks[self.places[i]] = self.stamp
                 there += self.features[self.places[i]].centred
         return self.n_centred - there

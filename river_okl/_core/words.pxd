@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from river_okl._core.scaler cimport Scaler
 
@@ -10,6 +10,7 @@ cdef class Words:
     cdef int64_t *once          # [SETS · WAYS] hashes of words seen once, the newest of each set first; 0: none
     cdef int64_t *unknown       # [allocated] hashes of that sample's words that are not features
     cdef Py_ssize_t n_unknown, allocated
+    cdef uint64_t rest          # the sum of these hashes
 
     cdef void begin(self) noexcept
     cdef bint knows(self, object name) except -1
@@ -18,3 +19,7 @@ cdef class Words:
     cdef void learn(self) noexcept
     cdef void count(self, int64_t found) noexcept
     cdef int settle(self, bint forgotten) except -1
+
+
+cdef uint64_t hash_of_name(object name) except? 0
+cdef uint64_t hash_of_word(object name, object word) except? 0

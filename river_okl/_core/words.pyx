@@ -42,6 +42,18 @@ cdef uint64_t mixed(uint64_t seed, str text) noexcept:
     return seed
 
 
+cdef uint64_t hash_of_name(object name) except? 0:
+    """A hash of a feature's name that does not depend on the process."""
+    return mixed(0xCBF29CE484222325, name if type(name) is str else repr(name))
+
+
+cdef uint64_t hash_of_word(object name, object word) except? 0:
+    """A hash of a string, or None for a gap, under this name; never 0."""
+    cdef uint64_t found = hash_of_name(name) * GAP
+    found = found ^ GAP if word is None else mixed(found, word)
+    return (found ^ (found >> 32)) * GAP | 1
+
+
 def named(features):
     """A dict of features with words under readable names: ``colour=red``, and ``colour=None`` for a gap.
 
@@ -74,6 +86,7 @@ cdef class Words:
     cdef void begin(self) noexcept:
         """Start encoding another sample."""
         self.n_unknown = 0
+        self.rest = 0
         if self.fresh:
             self.fresh = []
 
@@ -90,9 +103,7 @@ cdef class Words:
             key = words.get(word)
             if key is not None:
                 return key
-        found = mixed(0xCBF29CE484222325, name if type(name) is str else repr(name)) * GAP
-        found = found ^ GAP if word is None else mixed(found, word)
-        found = (found ^ (found >> 32)) * GAP | 1
+        found = hash_of_word(name, word)
         if self.once != NULL:
             for i in range(WAYS):
                 if self.once[of_set(<int64_t> found) + i] == <int64_t> found:
@@ -105,6 +116,7 @@ cdef class Words:
             self.allocated = i
         self.unknown[self.n_unknown] = <int64_t> found
         self.n_unknown += 1
+        self.rest += found
         return None
 
     cdef int reserve(self) except -1:

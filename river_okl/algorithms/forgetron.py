@@ -9,6 +9,7 @@ from river_okl.checks import LARGEST_WEIGHT, check_whole
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
 
+ROUNDED = 1.0 + 1e-9  # by so much damage may exceed what is allowed
 SPENT = 15.0 / 32.0  # the damage allowed per mistake
 
 
@@ -61,7 +62,7 @@ class ForgetronClassifier(KernelClassifier):
 
     def _check_state(self) -> None:
         super()._check_state()
-        if self._damage > SPENT * self._mistakes * (1.0 + 1e-9):
+        if self._damage > SPENT * self._mistakes * ROUNDED:
             raise ValueError(f"_damage is {self._damage!r} after {self._mistakes!r} mistakes")
         if (abs(self._f.coefficients) > LARGEST_WEIGHT**2).any():  # shrunken sums of ±w
             raise ValueError("coefficients out of range")
@@ -80,6 +81,8 @@ class ForgetronClassifier(KernelClassifier):
             delta, mu = abs(alpha), math.copysign(1.0, alpha) * f.value_of(r)  # y_r is the sign of α_r
             phi = _shrinkage(delta, mu, self._damage - SPENT * self._mistakes)
             self._damage += (delta * phi) ** 2 + 2.0 * delta * phi * (1.0 - phi * mu)
+            if self._damage > SPENT * self._mistakes * ROUNDED:  # the terms cancel: many digits if the weight is large
+                self._damage = SPENT * self._mistakes
             f.scale(phi)
             f.remove(r)
 

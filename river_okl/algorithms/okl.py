@@ -12,6 +12,7 @@ from typing import Any
 from river import utils
 
 from river_okl._core.mixture.class_mixture import LARGEST_BUDGET, ClassMixture
+from river_okl._core.mixture.pending import LARGEST_PENDING
 from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.words import named
 from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_whole
@@ -31,12 +32,24 @@ class OKL(PredictiveModel):
     _takes_words = True
 
     def __init__(
-        self, kernel: Kernel | None, *, budget: Budget, scale: bool, points: int, dictionary: int, **options: Any
+        self,
+        kernel: Kernel | None,
+        *,
+        budget: Budget,
+        scale: bool,
+        pending: int,
+        points: int,
+        dictionary: int,
+        **options: Any,
     ) -> None:
         check_flag("scale", scale)
+        check_whole("pending", pending, 0)
+        if pending > LARGEST_PENDING:
+            raise ValueError(f"pending is {pending!r}; it must be at most {LARGEST_PENDING:,} samples")
         self.budget = budget
         self.scale = scale
-        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale, **options)
+        self.pending = pending
+        super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale, pending=pending, **options)
 
     def _point(self, i: int) -> dict[Hashable, float]:
         return named(self._f.points.point(i))
@@ -94,6 +107,9 @@ class OKLClassifier(OKL, PredictiveClassifier):
         Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
         square, and not centred. Values farther than five standard deviations from the mean are clipped to that distance. Scaled features
         are in single precision, unscaled ones in double.
+    pending
+        Maximum number of samples that were predicted and whose labels are late: what the experts said of them is kept, as they are judged
+        by that. With more than 60 labels the maximum is proportionally lower. Labels that follow at once need no memory.
 
     Notes
     -----
@@ -136,7 +152,7 @@ class OKLClassifier(OKL, PredictiveClassifier):
 
     _make = ClassMixture
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: Budget = 2048, scale: bool = True):
+    def __init__(self, kernel: Kernel | None = None, *, budget: Budget = 2048, scale: bool = True, pending: int = 1024):
         if isinstance(budget, PerClass):
             points, each = 2 * budget.budget, budget.budget
         else:
@@ -145,11 +161,16 @@ class OKLClassifier(OKL, PredictiveClassifier):
         if points > LARGEST_BUDGET:
             raise ValueError(f"budget is {budget!r}; it must be at most {LARGEST_BUDGET:,} points")
         dictionary = min(DICTIONARY, points // 2)
-        super().__init__(kernel, budget=budget, scale=scale, points=points, dictionary=dictionary, each=each)
+        super().__init__(
+            kernel, budget=budget, scale=scale, pending=pending, points=points, dictionary=dictionary, each=each
+        )
 
     def _probabilities(self, x: Any) -> list[float]:
         found: list[float] = self._f.probabilities(x)
         return found
+
+    def _check_sample(self, x: Any) -> None:
+        self._f.check_sample(x)
 
     def _most_probable(self, x: Any) -> int:
         found: int = self._f.most_probable(x)
@@ -174,6 +195,9 @@ class OKLRegressor(OKL, PredictiveRegressor):
         Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
         square, and not centred. The target is always scaled. Values farther than five standard deviations from the mean are clipped to that
         distance.
+    pending
+        Maximum number of samples that were predicted and whose targets are late: what the experts said of them is kept, as they are judged
+        by that. Targets that follow at once need no memory.
 
     Notes
     -----
@@ -214,11 +238,15 @@ class OKLRegressor(OKL, PredictiveRegressor):
 
     _make = TargetMixture
 
-    def __init__(self, kernel: Kernel | None = None, *, budget: int = 96, scale: bool = True):
+    def __init__(self, kernel: Kernel | None = None, *, budget: int = 96, scale: bool = True, pending: int = 1024):
         check_dictionary(budget)
         points = budget + LATEST * budget
-        super().__init__(kernel, budget=budget, scale=scale, points=points, dictionary=budget)
+        super().__init__(kernel, budget=budget, scale=scale, pending=pending, points=points, dictionary=budget)
 
     def _prediction(self, x: Any) -> tuple[float, float]:
         mean, deviation = self._f.predict(x)
         return mean, deviation
+
+    def _half_width(self, x: Any, z: float) -> tuple[float, float]:
+        mean, half = self._f.interval(x, z)
+        return mean, half

@@ -9,13 +9,16 @@ from river_okl.losses import NO_LOSS
 from river_okl.model import KernelClassifier, KernelRegressor
 
 
-def _tau(loss: float, k: float, C: float, mode: int) -> float:
-    """τ of PA, PA-I or PA-II (Crammer et al. 2006, figure 1)."""
+def _step_size(loss: float, k: float, C: float, mode: int, w: float) -> float:
+    """w τ, τ of PA, PA-I or PA-II (Crammer et al. 2006, figure 1).
+
+    Without the bound C of PA-I a step beyond a loss of 0 would make the next one larger: such weights would diverge.
+    """
     if mode == 0:
-        return loss / k
+        return min(w, 1.0) * (loss / k)
     if mode == 1:
-        return min(C, loss / k)
-    return loss / (k + 0.5 / C)
+        return w * min(C, loss / k)
+    return min(w * (loss / (k + 0.5 / C)), loss / k)
 
 
 class KernelPAClassifier(KernelClassifier):
@@ -34,7 +37,7 @@ class KernelPAClassifier(KernelClassifier):
 
     Notes
     -----
-    Losses up to 1e-9 are ignored. The sample weight multiplies the step.
+    Losses up to 1e-9 are ignored. The sample weight multiplies the step; PA and PA-II stop at a loss of 0.
 
     Examples
     --------
@@ -65,7 +68,7 @@ class KernelPAClassifier(KernelClassifier):
         loss, sign = self._suffer(y, p)
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
-        f.add(sign * w * _tau(loss, f.self_similarity, self.C, self.mode))
+        f.add(sign * _step_size(loss, f.self_similarity, self.C, self.mode, w))
 
 
 class KernelPARegressor(KernelRegressor):
@@ -86,7 +89,7 @@ class KernelPARegressor(KernelRegressor):
 
     Notes
     -----
-    Losses up to 1e-9 are ignored. The sample weight multiplies the step.
+    Losses up to 1e-9 are ignored. The sample weight multiplies the step; PA and PA-II stop at a loss of 0.
 
     Examples
     --------
@@ -120,4 +123,4 @@ class KernelPARegressor(KernelRegressor):
         self._t += 1
         if loss <= NO_LOSS or w == 0.0 or f.self_similarity <= 0.0:
             return
-        f.add(sign * w * _tau(loss, f.self_similarity, self.C, self.mode))
+        f.add(sign * _step_size(loss, f.self_similarity, self.C, self.mode, w))

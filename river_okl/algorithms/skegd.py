@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from river import optim
@@ -153,7 +155,9 @@ class SkeGDClassifier(KernelClassifier):
     def _carry_over(self, f: Expansion) -> None:
         """New features, and the w whose function has the coefficients nearest to those of f: w ← Q'⁺ Q w."""
         Q = self._approximate(f)
-        self._set(f, Q, np.ascontiguousarray(product(pseudo_inverse(Q), f.columns).T))
+        square = float(f.self_similarities.max())
+        inverse = pseudo_inverse(Q, 1.0 / math.sqrt(square) if square > 0.0 else 0.0)
+        self._set(f, Q, np.ascontiguousarray(product(inverse, f.columns).T))
 
     def _set(self, f: Expansion, Q: NDArray[np.float64], W: NDArray[np.float64]) -> None:
         self._basis, self._w, self._gammas = Q, W.ravel(), f.kernel.gammas
@@ -168,9 +172,11 @@ class SkeGDClassifier(KernelClassifier):
         np.add.at(half, entries, signs * K)  # S_pᵀ K
         np.add.at(phi_pp, entries, signs * half.T)  # S_pᵀ K S_p
         values, vectors = eigen(phi_pp)  # smallest first, vectors as rows
-        chosen = [i for i in range(s_p - 1, max(-1, s_p - 1 - k), -1) if values[i] > CUT_OFF * values[-1]]
+        scale = float(K.diagonal().max())  # if equal points with opposite signs cancel, only rounding is left
+        least = CUT_OFF * max(scale, values[-1])
+        chosen = [i for i in range(s_p - 1, max(-1, s_p - 1 - k), -1) if values[i] > least]
         Q = np.zeros((self.budget, len(chosen)))
-        Q[sampled] = product(pseudo_inverse(half[:, sampled]), vectors[chosen].T * np.sqrt(values[chosen]))
+        Q[sampled] = product(pseudo_inverse(half[:, sampled], scale), vectors[chosen].T * np.sqrt(values[chosen]))
         return Q
 
     def _check_state(self) -> None:
@@ -187,13 +193,14 @@ class SkeGDClassifier(KernelClassifier):
         check_basis(self._f, self._basis)
 
 
-def pseudo_inverse(A: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A⁺, from the eigenvalues ±σ of [0 A; Aᵀ 0] with eigenvectors (u, ±v)/√2."""
+def pseudo_inverse(A: NDArray[np.float64], scale: float = 0.0) -> NDArray[np.float64]:
+    """A⁺, from the eigenvalues ±σ of [0 A; Aᵀ 0] with eigenvectors (u, ±v)/√2; σ that are negligible beside the largest
+    and beside ``scale`` are 0."""
     m, n = A.shape
     both = np.zeros((m + n, m + n))
     both[m:, :m] = A.T
     values, vectors = eigen(both)
-    large = values > CUT_OFF * abs(values).max(initial=0.0)
+    large = values > CUT_OFF * abs(values).max(initial=scale)
     U, V = vectors[large, :m], vectors[large, m:]
     return 2.0 * product(V.T / values[large], U)
 

@@ -6,6 +6,7 @@ Everything uses the core's own loops: one thread, a fixed order of summation.
 from __future__ import annotations
 
 import random
+from collections.abc import Hashable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from river_okl._core.linalg import (
     times,
     transposed_times,
 )
+from river_okl._core.states import LARGEST
 from river_okl.model import KernelModel
 
 DEPENDENT = 1e-12  # of κ(x, x), or of the product of two: smaller ALD residuals and determinants are rounding
@@ -88,8 +90,13 @@ def merge(f: Expansion, p: int) -> None:
     z = {name: h * x_m.get(name, 0.0) + (1.0 - h) * x_p.get(name, 0.0) for name in {**x_m, **x_p}}
     for i in sorted((m, p), reverse=True):
         f.remove(i)
-    f.evaluate(z)
+    f.evaluate(within_bounds(z))
     f.add(alpha_z)
+
+
+def within_bounds(z: dict[Hashable, float]) -> dict[Hashable, float]:
+    """A mean of points, which rounding may have taken beyond the largest feature."""
+    return {name: min(max(value, -LARGEST), LARGEST) for name, value in z.items()}
 
 
 # Linear models of features of points -------------------------------------------------------------
@@ -100,7 +107,7 @@ def weights_of_classes(w: NDArray[np.float64], size: int, n_classes: int) -> NDA
 
     As in an expansion: one function for labels ±1 becomes F = ±f/√2, and a later class starts from 0.
     """
-    W = w.reshape(-1, size)
+    W = w.reshape(len(w) // max(1, size), size)  # a sketch of equal points may have no features
     if n_classes and len(W) == 1:
         W = np.sqrt(0.5) * np.concatenate([-W, W])
     missing = max(1, n_classes) - len(W)

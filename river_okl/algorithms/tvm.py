@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from river_okl._core.function.dual import bordered, cheapest_pair, residual, solve_dual
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.linalg import symmetric_times_rows
-from river_okl.algorithms.support import DEPENDENT, TIE
+from river_okl.algorithms.support import DEPENDENT, TIE, within_bounds
 from river_okl.checks import check_choice, check_dictionary, check_positive
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier
@@ -294,4 +294,4 @@ def _show_mean(f: Expansion, pair: list[int], weights: Arrays) -> None:
     mean, rest = {name: share * value for name, value in f.point(i).items()}, 1.0 - share
     for name, value in f.point(j).items():
         mean[name] = mean.get(name, 0.0) + rest * value
-    f.evaluate(mean)
+    f.evaluate(within_bounds(mean))

@@ -3,7 +3,7 @@
     file.py       the bytes: head, document, arrays; how they get to the disk and back
     values.py     plain values in the document: numbers, names, lists, arrays, and what JSON cannot express
     models.py     objects of river_okl: their parameters, and their state by name
-    wrappers.py   River's transformers and wrappers around them, one by one
+    wrappers.py   River's transformers, wrappers, drift detectors and metrics, one by one
 
 ``load`` creates objects of known classes only, by calling them with the parameters in the file, which they check like
 a user's; no other name in the file is looked up.  Then each object restores its state, which is checked against its
@@ -13,7 +13,7 @@ parameters.  New classes need nothing more, except those with parts of their own
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import IO, Any
 
 from river import base
 
@@ -25,8 +25,10 @@ from river_okl.checkpoint.file import (
     Path,
     damaged,
     pack,
+    read_all,
     read_file,
     unpack,
+    write_all,
     write_file,
 )
 from river_okl.checkpoint.values import Reader, Writer, require
@@ -35,7 +37,7 @@ from river_okl.checks import kind_of
 __all__ = ["VERSION", "CheckpointError", "dumps", "load", "loads", "save"]
 
 
-def save(model: Any, path: Path) -> None:
+def save(model: Any, path: Path | IO[bytes]) -> None:
     """Write a model to a file; ``load`` returns a model that resumes exactly where this one was.
 
     The file is complete or not there at all: it is written next to the path, flushed to disk and moved into place,
@@ -48,26 +50,31 @@ def save(model: Any, path: Path) -> None:
         pipelines and unions, selections, scalers, imputers, encoders, hashers, one-vs-rest and one-vs-one, bagging,
         boosting, votes, stacks, retraining after drift and filters of anomalies. Feature names and labels must be str,
         int, bool, float or tuples of these; kernel, loss and scheduler must be those of river_okl and river. (For all
-        others use pickle.)
+        others use pickle.) Or a bundle: a dict, list or tuple of these, of River's metrics and drift detectors, and of
+        plain values (None, bool, int, float, str, NumPy arrays, and dicts, lists, tuples and sets of them).
     path
-        The file; one that exists is replaced, by one of the same mode and, if the system allows it, owner.
+        The file; one that exists is replaced, by one of the same mode and, if the system allows it, owner. Or an open
+        binary file, to which the checkpoint is written.
 
     Examples
     --------
     >>> import os, tempfile
     >>> import river_okl
-    >>> from river import preprocessing
+    >>> from river import metrics, preprocessing
 
     >>> model = preprocessing.StandardScaler() | river_okl.RBPClassifier(budget=10, seed=42)
     >>> model.learn_one({"x": 1.0}, True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "model.okl")
-    ...     river_okl.save(model, path)
-    ...     river_okl.load(path).predict_one({"x": 1.0})
-    True
+    ...     river_okl.save({"model": model, "metric": metrics.Accuracy(), "trained on": "Tuesday"}, path)
+    ...     bundle = river_okl.load(path)
+    >>> bundle["model"].predict_one({"x": 1.0}), bundle["metric"], bundle["trained on"]
+    (True, Accuracy: 0.00%, 'Tuesday')
 
     """
-    name = os.fsdecode(path)
+    to_file: Any = None if isinstance(path, str | bytes | os.PathLike) else path
+    if to_file is not None and not hasattr(to_file, "write"):
+        raise TypeError(f"path is {shown(path)}, {kind_of(path)}; it must be a path or an open binary file")
     data = dumps(model)
     try:
         same = dumps(loads(data)) == data
@@ -75,18 +82,21 @@ def save(model: Any, path: Path) -> None:
         raise CheckpointError(f"no checkpoint can hold this {type(model).__name__}: {error}") from error
     if not same:
         raise CheckpointError(f"this {type(model).__name__} would not be restored from a checkpoint as it is")
-    write_file(data, name)
+    if to_file is None:
+        write_file(data, os.fsdecode(path))  # type: ignore[arg-type]
+    else:
+        write_all(data, to_file)
 
 
-def load(path: Path) -> Any:
-    """The model that ``save`` wrote to a file.
+def load(path: Path | IO[bytes]) -> Any:
+    """The model or bundle that ``save`` wrote to a file.
 
     Safe for untrusted files: they execute no code, and each is rejected or loads a valid model.
 
     Parameters
     ----------
     path
-        The file.
+        The file, or an open binary file, which is read to its end.
 
     Raises
     ------
@@ -95,23 +105,59 @@ def load(path: Path) -> Any:
         cannot be read.)
 
     """
-    name = os.fsdecode(path)
+    file: Any = path
+    if isinstance(path, str | bytes | os.PathLike):
+        name = os.fsdecode(path)
+    elif hasattr(file, "read"):
+        name = str(getattr(file, "name", "the file"))
+    else:
+        raise TypeError(f"path is {shown(path)}, {kind_of(path)}; it must be a path or an open binary file")
     try:
-        return loads(read_file(name))
+        return loads(read_all(file, name) if hasattr(file, "read") else read_file(name))
     except CheckpointError as error:
         raise CheckpointError(f"{name}: {error}") from error.__cause__
 
 
 def dumps(model: Any) -> bytes:
-    """The bytes that ``save`` writes, to send models: they are smaller than the model and execute no code."""
+    """The bytes of a checkpoint, to send models: they are smaller than the model and execute no code.
+
+    Parameters
+    ----------
+    model
+        A model or bundle, as for ``save``.
+
+    Examples
+    --------
+    >>> import river_okl
+
+    >>> model = river_okl.OKLClassifier()
+    >>> model.learn_one({"x": 1.0}, True)
+    >>> river_okl.loads(river_okl.dumps(model)).predict_one({"x": 1.0})
+    True
+
+    """
     writer = Writer(_described)
-    if not _is_model(model):
+    if not _can_be_saved(model):
         raise CheckpointError(_rejection("it", model))
     return pack(models.document(writer(model, "it")), writer.arrays)
 
 
 def loads(data: bytes) -> Any:
-    """The model in the bytes of ``dumps``."""
+    """The model or bundle in the bytes of ``dumps``; safe for untrusted bytes.
+
+    Parameters
+    ----------
+    data
+        The bytes.
+
+    Examples
+    --------
+    >>> import river_okl
+
+    >>> river_okl.loads(river_okl.dumps([river_okl.RBPClassifier(budget=10, seed=1), "mine"]))[1]
+    'mine'
+
+    """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(f"data is {shown(data)}, {kind_of(data)}; it must be bytes: load(path) reads a file")
     data = bytes(data)
@@ -119,7 +165,7 @@ def loads(data: bytes) -> Any:
     try:
         reader = Reader(document.get("arrays"), arrays, len(data), _made)
         model = reader(document.get("model"))
-        require(_is_model(model), "it does not contain a model")
+        require(_can_be_saved(model), "it contains neither a model nor a bundle")
         return model
     except CheckpointError:
         raise
@@ -129,14 +175,15 @@ def loads(data: bytes) -> Any:
         raise damaged(str(error) or type(error).__name__) from error
 
 
-def _is_model(thing: Any) -> bool:
-    return isinstance(thing, base.Estimator) and type(thing) in (*models.model_classes().values(), *wrappers.SPECS)
+def _can_be_saved(thing: Any) -> bool:
+    """Whether it is a model, another object of a known class, or a bundle; what is in a bundle is looked at later."""
+    return type(thing) in (dict, list, tuple, *models.model_classes().values(), *wrappers.SPECS)
 
 
 def _described(value: Any, where: str, write: Writer) -> dict[str, Any]:
     """An object by its class, parameters and state."""
     kind = type(value)
-    if isinstance(value, base.Estimator):
+    if isinstance(value, base.Estimator) or kind in wrappers.SPECS:
         if id(value) in write.met:
             raise CheckpointError(f"{where} holds {shown(value)} that is in the model twice; use pickle for it")
         write.met.add(id(value))
@@ -160,5 +207,6 @@ def _rejection(where: str, value: Any) -> str:
     known = ", ".join(sorted(cls.__name__ for cls in wrappers.SPECS))
     return (
         f"{where} is {shown(value)}, {kind_of(value)}: use pickle for this model, as a checkpoint holds the "
-        f"public classes of river_okl, kernels, losses and schedulers of river_okl and river, and river's {known}"
+        f"public classes of river_okl, kernels, losses and schedulers of river_okl and river, plain values, dicts, "
+        f"lists and tuples, and river's {known}"
     )

@@ -20,14 +20,14 @@ import os
 import secrets
 import stat
 import struct
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from numpy.typing import NDArray
 
 import river_okl
 
 MAGIC = b"\x89OKL\r\n\x1a\n"
-VERSION = 1
+VERSION = 3  # 1 and 2 were those of versions 0.2 and 0.3, which nothing reads any more
 HEADER = struct.Struct("<8sIQQ32s")
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -85,7 +85,10 @@ def _n_body(head: bytes) -> int:
             f"format {version}, and this river_okl ({river_okl.__version__}) reads format {VERSION}: upgrade it"
         )
     if version != VERSION:
-        raise CheckpointError(f"damaged: there is no format {version}")
+        raise CheckpointError(
+            f"format {version}, of an earlier version, and this river_okl ({river_okl.__version__}) reads format "
+            f"{VERSION} alone: load it with the version that saved it"
+        )
     return int(n_document) + int(n_arrays)
 
 
@@ -106,6 +109,25 @@ def read_file(name: str) -> bytes:
         head = file.read(HEADER.size)
         n_body = _n_body(head)
         return head + (file.read(n_body) if os.fstat(file.fileno()).st_size == HEADER.size + n_body else file.read())
+
+
+def read_all(file: IO[bytes], name: str) -> bytes:
+    """All bytes of an open file."""
+    data = file.read()
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"{name} is open as text; open it in binary mode, 'rb'")
+    return bytes(data)
+
+
+def write_all(data: bytes, file: IO[bytes]) -> None:
+    """All bytes to an open file, which may take some of them at a time."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            n = file.write(rest)
+        except TypeError:
+            raise TypeError(f"{file!r:.100} is open as text; open it in binary mode, 'wb'") from None
+        rest = rest[len(rest) if n is None else n :]
 
 
 def write_file(data: bytes, name: str) -> None:

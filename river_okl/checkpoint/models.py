@@ -16,7 +16,6 @@ These methods identify it.  The constructor of its model must have created it; n
 
 from __future__ import annotations
 
-import copy
 import functools
 import importlib.metadata
 import inspect
@@ -88,9 +87,14 @@ def _arguments(thing: base.Base) -> tuple[list[Any], dict[str, Any]]:
 
 def described(thing: Any, where: str, write: Writer) -> dict[str, Any]:
     """A model, or an object among its parameters."""
+    if type(thing) in model_classes().values():
+        with thing._f.lock:  # between two samples, if another thread learns it meanwhile
+            return _content(thing, where, write)
+    return _content(thing, where, write)
+
+
+def _content(thing: Any, where: str, write: Writer) -> dict[str, Any]:
     cls = type(thing)
-    if cls in model_classes().values():
-        thing = copy.deepcopy(thing)  # between two samples, if another thread learns it meanwhile
     positional, named = _arguments(thing)
     content: dict[str, Any] = {"class": class_names()[cls]}
     if positional:

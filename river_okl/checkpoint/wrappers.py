@@ -1,4 +1,4 @@
-"""River's transformers and wrappers in a document, one by one.
+"""River's transformers, wrappers, drift detectors and metrics in a document, one by one.
 
 Each has a ``Spec``: its parameters and its other attributes by name, and the kind of each value.  River's constructors
 check little, so each value is checked here, by type and range; then the constructor gets the parameters, and the
@@ -13,11 +13,23 @@ import copy
 import math
 import numbers
 import random
+import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from river import anomaly, base, compose, drift, ensemble, feature_extraction, multiclass, preprocessing, stats
+from river import (
+    anomaly,
+    base,
+    compose,
+    drift,
+    ensemble,
+    feature_extraction,
+    metrics,
+    multiclass,
+    preprocessing,
+    stats,
+)
 from river.preprocessing.impute import Constant
 
 from river_okl._core.sample import shown
@@ -282,6 +294,16 @@ def _check_groups(aggregate: Any) -> None:
         all(type(each) is type(aggregate.how) for each in aggregate._groups.values()), "groups of another statistic"
     )
     require(all(type(key) is tuple for key in aggregate._groups), "groups that are no tuples")
+    if aggregate.by is None:
+        require(aggregate._groups.keys() <= {()}, "groups by nothing")
+        for each in [aggregate._groups.pop(key) for key in list(aggregate._groups)]:
+            aggregate._groups[None] = each
+
+
+def _groups(aggregate: Any, name: str) -> Any:
+    """An attribute of an aggregate; the key None, of an aggregate by nothing, is no name."""
+    value = getattr(aggregate, name)
+    return {() if key is None else key: each for key, each in value.items()} if name == "_groups" else value
 
 
 def _check_lags(lags: Any) -> None:
@@ -315,6 +337,77 @@ def _check_ddm(detector: Any) -> None:
     require(none in ([True] * 3, [False] * 3), "some minima and not others")
 
 
+# River's ADWIN is compiled, and has bytes for pickles. They are written as numbers, and checked: others may make it
+# panic. The bytes are the window's parameters, its sums, its counts, and rows of buckets, of which each in row i stands
+# for 2^i values; then the constructor's arguments.
+ADWIN_HEAD = struct.Struct("<diQdd4d4iQ")
+ADWIN_END = struct.Struct("<diQii")
+MOST_ROWS = 60
+
+
+def _adwin_parameters(detector: Any) -> tuple[Any, ...]:
+    given = detector
+    return given.delta, given.clock, given.max_buckets, given.min_window_length, given.grace_period
+
+
+def _adwin_bytes(detector: Any, state: dict[str, Any]) -> bytes:
+    delta, clock, most, shortest, grace = _adwin_parameters(detector)
+    sums, counts, rows = state["sums"], state["counts"], state["rows"]
+    data = ADWIN_HEAD.pack(delta, clock, most, shortest, grace, *sums, *counts, len(rows))
+    for row in rows:
+        data += struct.pack("<QQ", most, len(row[0]))
+        for values in row:
+            data += struct.pack(f"<Q{most + 1}d", most + 1, *values, *[0.0] * (most + 1 - len(values)))
+    return data + ADWIN_END.pack(delta, clock, most, shortest, grace)
+
+
+def _adwin_state(detector: Any, name: str) -> Any:
+    """An attribute of an ADWIN, its window as numbers."""
+    value = getattr(detector, name)
+    if name != "_helper":
+        return value
+    data, most = value.__getstate__(), detector.max_buckets
+    try:
+        _, _, _, _, _, *numbers, n_rows = ADWIN_HEAD.unpack_from(data)
+        rows, at = [], ADWIN_HEAD.size
+        for _ in range(n_rows):
+            used = struct.unpack_from("<QQ", data, at)[1]
+            both = struct.unpack_from(f"<QQQ{most + 1}dQ{most + 1}d", data, at)
+            rows.append([list(both[start : start + used]) for start in (3, 5 + most)])
+            at += 8 * (6 + 2 * most)
+        state = {"sums": numbers[:4], "counts": numbers[4:], "rows": rows}
+        if _adwin_bytes(detector, state) == data:
+            return state
+    except struct.error:
+        pass
+    raise CheckpointError("the ADWIN of this version of River cannot be saved in a checkpoint: use pickle for it")
+
+
+def _check_adwin(detector: Any) -> None:
+    state = detector._helper
+    require(type(state) is dict and state.keys() == {"sums", "counts", "rows"}, "the window of an ADWIN")
+    _list(_number()).into(state["sums"])
+    _list(_whole(0, 2**31 - 1)).into(state["counts"])
+    require(len(state["sums"]) == len(state["counts"]) == 4, "the window of an ADWIN")
+    rows = _list(_list(_list(_number()))).into(state["rows"])
+    require(1 <= len(rows) <= MOST_ROWS, "the rows of an ADWIN")
+    for row in rows:
+        require(len(row) == 2 and len(row[0]) == len(row[1]) <= detector.max_buckets, "a row of an ADWIN")
+    require(len(rows) == 1 or all(len(row[0]) > 0 for row in rows), "an empty row of an ADWIN")
+    require(state["sums"][2] == sum(len(row[0]) << i for i, row in enumerate(rows)), "the width of an ADWIN")
+    detector._helper = type(detector)(*_adwin_parameters(detector))._helper
+    detector._helper.__setstate__(_adwin_bytes(detector, state))
+
+
+def _check_matrix(matrix: Any) -> None:
+    for label, row in matrix.data.items():
+        matrix.data[label] = collections.defaultdict(float, row)
+
+
+def _check_areas(metric: Any) -> None:
+    require(len(metric.cms) == metric.n_thresholds, "a confusion matrix for each threshold")
+
+
 DEEPEST = 10  # wrappers in wrappers: each may clone what is in it
 
 # The list ---------------------------------------------------------------------------------------------------------
@@ -341,6 +434,21 @@ def _unpacked(cls: Any, parameters: dict[str, Any]) -> Any:
     (values,) = parameters.values()
     return cls(*values)
 
+
+MATRIX = {"cm": _of(metrics.ConfusionMatrix)}
+POSITIVE = MATRIX | {"pos_val": NAME}
+OF_MATRIX = (  # metrics that are a confusion matrix and nothing else
+    *(metrics.Accuracy, metrics.BalancedAccuracy, metrics.CohenKappa, metrics.GeometricMean, metrics.Rand),
+    *(metrics.MacroPrecision, metrics.MacroRecall, metrics.MacroF1, metrics.MacroJaccard),
+    *(metrics.MicroPrecision, metrics.MicroRecall, metrics.MicroF1, metrics.MicroJaccard),
+    *(metrics.WeightedPrecision, metrics.WeightedRecall, metrics.WeightedF1, metrics.WeightedJaccard),
+)
+OF_POSITIVE = metrics.Precision, metrics.Recall, metrics.F1, metrics.MCC, metrics.Jaccard
+OF_MEAN = (
+    *(metrics.MAE, metrics.MSE, metrics.RMSE, metrics.RMSLE, metrics.MAPE, metrics.SMAPE),
+    *(metrics.LogLoss, metrics.CrossEntropy),
+)
+OF_THE_MATRIX = ("_requires_labels", "beta", "precision", "recall")  # attributes made from it and the parameters
 
 BAGGING = {"model": CLASSIFIER, "n_models": _whole(1), "seed": _maybe(_whole(-(2**63)))}
 
@@ -401,6 +509,14 @@ SPECS: dict[type, Spec] = {
         ("_feature_name",),
         check=_check_groups,
         make=_by_position,
+        read=_groups,
+    ),
+    feature_extraction.Agg: Spec(
+        {"on": _of(str), "by": _maybe(_list(NAME)), "how": STATISTIC},
+        {"_groups": _dict(STATISTIC)},
+        ("_feature_name",),
+        check=_check_groups,
+        read=_groups,
     ),
     preprocessing.FeatureHasher: Spec(
         {"n_features": _whole(1, 2**31 - 1), "seed": _maybe(SEED), "alternate_sign": FLAG},
@@ -441,7 +557,7 @@ SPECS: dict[type, Spec] = {
         make=_by_position,
     ),
     drift.DriftRetrainingClassifier: Spec(
-        {"model": CLASSIFIER, "drift_detector": _of(drift.binary.DDM), "train_in_background": FLAG},
+        {"model": CLASSIFIER, "drift_detector": _of(drift.binary.DDM, drift.ADWIN), "train_in_background": FLAG},
         {"bkg_model": CLASSIFIER},
         clones=True,
         absent=lambda model: () if model.train_in_background else ("bkg_model",),
@@ -474,6 +590,42 @@ SPECS: dict[type, Spec] = {
         },
         check=_check_ddm,
     ),
+    drift.ADWIN: Spec(
+        {
+            "delta": _number(1e-300, 1.0),
+            "clock": _whole(1, 2**31 - 1),
+            "max_buckets": _whole(2, 1000),  # with 1, River's own panics
+            "min_window_length": _whole(0, 2**31 - 1),
+            "grace_period": _whole(0, 2**31 - 1),
+        },
+        {"_drift_detected": FLAG, "_helper": _of(dict)},
+        check=_check_adwin,
+        read=_adwin_state,
+    ),
+    metrics.ConfusionMatrix: Spec(
+        {"classes": _of(set)},
+        {
+            "sum_row": _dict(_number()),
+            "sum_col": _dict(_number()),
+            "data": _dict(_dict(_number())),
+            "n_samples": _number(),
+            "total_weight": _number(),
+            "_total_true_positives": _number(),
+        },
+        ("_init_classes",),
+        check=_check_matrix,
+        read=lambda matrix, name: getattr(matrix, "_init_classes" if name == "classes" else name),
+    ),
+    **dict.fromkeys(OF_MATRIX, Spec(MATRIX, {}, OF_THE_MATRIX)),
+    **dict.fromkeys(OF_POSITIVE, Spec(POSITIVE, {}, OF_THE_MATRIX)),
+    **dict.fromkeys(OF_MEAN, Spec({}, {"_mean": MEAN})),
+    metrics.ROCAUC: Spec(
+        {"n_thresholds": _whole(2, 10_000), "pos_val": NAME},
+        {"cms": _list(_of(metrics.ConfusionMatrix))},
+        ("thresholds",),
+        check=_check_areas,
+    ),
+    metrics.R2: Spec({}, {"_y_var": VAR, "_total_sum_of_squares": _number(), "_residual_sum_of_squares": _number()}),
 }
 
 CLASSES = {f"{'.'.join(cls.__module__.split('.')[:2])}.{cls.__name__}": cls for cls in SPECS}
@@ -527,7 +679,7 @@ def made(cls: Any, content: dict[str, Any], read: Reader) -> Any:
     read.nested -= 1
     require(parameters.keys() == spec.parameters.keys(), f"the parameters of a {cls.__name__}")
     parameters = {name: kind.into(parameters[name]) for name, kind in spec.parameters.items()}
-    if "data" in spec.state:
+    if "n_models" in spec.parameters:
         require(type(state.get("data")) is list and len(state["data"]) == parameters.get("n_models"), "its models")
     thing = spec.make(cls, parameters | {"model": _StandIn()} if spec.clones else parameters)
     if spec.clones:

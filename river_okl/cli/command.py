@@ -16,12 +16,14 @@ import os
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import river_okl
 
 if TYPE_CHECKING:  # everything else is imported when needed, so that --help and --version are fast
-    from river_okl.cli.race import Result
+    from collections.abc import Callable, Iterator
+
+    from river_okl.cli.race import Inputs, Result
     from river_okl.files import Stream
 
 CLASSIFIERS = (
@@ -36,7 +38,8 @@ CLASSIFIERS = (
     "tree.HoeffdingTreeClassifier",
     "forest.ARFClassifier",
     "neighbors.KNNClassifier",
-    "dummy.NoChangeClassifier",
+    "majority",
+    "last",
 )
 REGRESSORS = (
     "OKLRegressor",
@@ -47,24 +50,39 @@ REGRESSORS = (
     "linear_model.PARegressor",
     "tree.HoeffdingTreeRegressor",
     "neighbors.KNNRegressor",
+    "mean",
+    "last",
 )
 
 ENDLESS = 20_000  # samples taken from an infinite generator
 
 
-def _table(results: list[Result], regression: bool) -> None:
+def _table(results: list[Result], regression: bool, metrics: dict[str, Any]) -> None:
     from river import utils
 
-    header = ["model", "mean abs. error" if regression else "accuracy", "µs/sample", "support vectors", "memory"]
+    usual = ["mean abs. error" if regression else "accuracy"]
+    header = ["model", *(metrics or usual), "µs/sample", "support vectors", "memory"]
+
+    def scores(result: Result) -> list[str]:
+        if metrics:
+            return [repr(metric).partition(": ")[2] for metric in result.metrics]
+        return [f"{result.error:.4g}" if regression else f"{1 - result.error:.2%}"]
+
+    def rank(result: Result) -> float:
+        if not metrics:
+            return result.error
+        first = result.metrics[0]
+        return float(-first.get() if first.bigger_is_better else first.get())
+
     rows = [
         [
             result.name,
-            f"{result.error:.4g}" if regression else f"{1 - result.error:.2%}",
+            *scores(result),
             f"{result.microseconds:.1f}",
             "-" if result.support_vectors is None else f"{result.support_vectors:,}",
             utils.pretty.humanize_bytes(result.memory),
         ]
-        for result in sorted(results, key=lambda result: result.error)
+        for result in sorted(results, key=rank)
     ]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 200  # in a file, lines may be long
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
@@ -95,7 +113,11 @@ def _table(results: list[Result], regression: bool) -> None:
     print(text.get(), end="")
 
 
-def _json(stream: Stream, results: list[Result], regression: bool, complete: bool) -> str:
+def _numbers(result: Result, metrics: dict[str, Any]) -> dict[str, float]:
+    return {name: metric.get() for name, metric in zip(metrics, result.metrics, strict=True)}
+
+
+def _json(stream: Stream, results: list[Result], regression: bool, complete: bool, metrics: dict[str, Any]) -> str:
     return json.dumps(
         {
             "data": stream.name,
@@ -109,6 +131,7 @@ def _json(stream: Stream, results: list[Result], regression: bool, complete: boo
                     "microseconds_per_sample": round(result.microseconds, 2),
                     "support_vectors": result.support_vectors,
                     "memory_bytes": result.memory,
+                    **({"metrics": _numbers(result, metrics)} if metrics else {}),
                     "curve": [dataclasses.asdict(point) for point in result.curve],
                 }
                 for result in results
@@ -139,12 +162,14 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             ("--data -", "standard input, as CSV or libsvm"),
             "Files and standard input may be compressed by gzip, bzip2 or xz. The fields of a CSV file are separated "
             "by commas, semicolons, tabs or |; without a header its columns are 1, 2, ...",
-            "Numeric columns of a CSV file are features; other columns are one-hot encoded. Empty cells, NA, NaN and ? "
+            "Columns of a CSV file are numbers, dates in ISO format (2024-02-29, 2024-02-29 12:30) or strings. OKL* "
+            "take them as they come; for other models strings are one-hot encoded and dates become numbers. Empty "
+            "cells, NA, NaN and ? "
             "are missing values, in numeric columns also NULL, None, N/A and -; 1,234 is a number; rows without a "
             "target are skipped. A target with fractions or more than 20 different numbers means regression, any other "
             "classification, unless --task is given. The larger of two labels is positive; binary classifiers learn "
-            "more than two one-vs-rest. Numeric columns are standardised for all models alike, outside the measured "
-            "time; strings and sparse data are not.",
+            "more than two one-vs-rest. Numbers are standardised for all models except OKL*, which do that themselves, "
+            "outside the measured time; strings and sparse data are not.",
         ),
     ),
     (
@@ -152,6 +177,7 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
         (
             ("OLRDClassifier", "a class of river_okl or of river"),
             ("tree.HoeffdingTreeClassifier", "the same with river's module"),
+            ("majority, mean, last", "baselines: the most frequent label, the mean, the last label or target"),
             ("'OLRDClassifier(budget=50, seed=1)'", "with parameters: constants, kernels, losses, schedulers"),
             ("'OLRDClassifier(0.8 * RBF() + 0.2 * Linear(), loss=Log())'", "a sum of kernels"),
         ),
@@ -164,6 +190,8 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             ("python -m river_okl --budget 50 --seed 1 --data a9a OLRDClassifier RBPClassifier", ""),
             ("python -m river_okl --data big.csv --workers 2", ""),
             ("python -m river_okl --data wine.csv --target quality --json > wine.json", ""),
+            ("python -m river_okl --data Phishing --metric F1 --metric ROCAUC OKLClassifier majority", ""),
+            ("python -m river_okl --data sales.csv --save sales.okl --predictions out.csv OKLClassifier", ""),
         ),
     ),
 )
@@ -240,6 +268,15 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="learn in N processes, merged after each round; needs river_okl[ray]",
     )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="METRIC",
+        help="a metric of river.metrics instead of the usual one; may be repeated, the first one ranks",
+    )
+    parser.add_argument("--save", metavar="FILE", help="save the trained model (one MODEL) for river_okl.load")
+    parser.add_argument("--predictions", metavar="FILE", help="write targets and all predictions to a CSV file")
     parser.add_argument("--plot", metavar="FILE", help="save the learning curves as a picture (.png, .svg, .pdf)")
     parser.add_argument("--json", action="store_true", help="print everything, with the curves, as JSON")
     parser.add_argument("--version", action="version", version=f"river_okl {river_okl.__version__}")
@@ -278,7 +315,7 @@ def main(argv: list[str] | None = None) -> None:
 def _run(options: argparse.Namespace) -> None:
     from river_okl import files
     from river_okl.cli import lookup
-    from river_okl.cli.race import on_workers, race
+    from river_okl.cli.race import Inputs, on_workers, race
 
     if options.plot:  # an unusable file name fails before the benchmark, not after it
         try:
@@ -292,6 +329,14 @@ def _run(options: argparse.Namespace) -> None:
     models = lookup.find_models(
         options.models or (usual[:1] if options.workers else usual), stream.task, options.budget, options.seed
     )
+    for warning in stream.warnings:
+        print(f"river_okl: warning: {warning}", file=sys.stderr)
+    metrics = lookup.find_metrics(options.metric, models)
+    if options.workers and (options.metric or options.predictions):
+        raise files.UsageError("--metric and --predictions are not for --workers, which only sums up errors")
+    if options.save:
+        _check_save(options.save, models, stream)
+    inputs = Inputs(stream.scaled)
     samples = options.samples or (ENDLESS if stream.size is None else None)
     size = min((n for n in (samples, stream.size) if n is not None), default=None)
     if not options.json:
@@ -307,32 +352,93 @@ def _run(options: argparse.Namespace) -> None:
                 every=max(500, min(10_000, (size or 10**6) // (10 * options.workers))),
                 regression=regression,
                 scaled=stream.scaled,
+                plain=stream.plain,
                 progress=sys.stderr.isatty(),
             )
     else:
         # A download prints a message, and stdout is for results.
-        with files.Progress(size) as progress, contextlib.redirect_stdout(sys.stderr):
+        with (
+            files.Progress(size) as progress,
+            _predictions(options.predictions, models, stream) as finished,
+            contextlib.redirect_stdout(sys.stderr),
+        ):
             results = race(
                 models,
                 itertools.islice(stream.samples, samples),
                 regression=regression,
                 scaled=stream.scaled,
                 block=max(1, min(1000, (size or 10**5) // 100)),
+                metrics=list(metrics.values()),
+                inputs=inputs,
                 tick=progress,
+                finished=finished,
             )
     interrupted = not all(result.complete for result in results)
     results = [result for result in results if result.samples] if interrupted else results
     if interrupted and not results:
         raise KeyboardInterrupt
     if options.json:
-        print(_json(stream, results, regression, not interrupted))
+        print(_json(stream, results, regression, not interrupted, metrics))
     else:
         if interrupted:
             of = f" of {size:,}" if size else ""
             print(f"Interrupted: this table is partial, after {results[-1].samples:,}{of} samples")
-        _table(results, regression)
+        _table(results, regression, metrics)
+    if options.save:
+        (result,) = results
+        river_okl.save(result.pipeline or _whole_model(result.model, inputs, stream), options.save)
     if options.plot:
         error = "mean absolute error" if regression else "error rate"
         plot.learning_curves(results, error=error).savefig(options.plot, dpi=150)
     if interrupted:
         raise KeyboardInterrupt
+
+
+def _whole_model(model: Any, inputs: Inputs, stream: Stream) -> Any:
+    """The model behind the steps that the benchmark put before it, for samples as they come."""
+    from river_okl.cli.race import takes_all
+
+    if takes_all(model):
+        return model if stream.plain else river_okl.Dates() | model
+    return inputs.scaler | model if stream.scaled else model
+
+
+def _check_save(name: str, models: dict[str, Any], stream: Stream) -> None:
+    """Raise before the benchmark if its model cannot be saved."""
+    from river_okl import files
+    from river_okl.checkpoint import CheckpointError
+    from river_okl.cli.race import Inputs, takes_all
+
+    if len(models) != 1:
+        raise files.UsageError(f"--save saves one model, and there are {len(models)}: name one MODEL")
+    ((text, model),) = models.items()
+    if not (stream.plain or takes_all(model)):
+        raise files.UsageError(
+            f"--save: {text} needs strings and dates in numbers; OKLClassifier and OKLRegressor do not"
+        )
+    if not os.path.isdir(os.path.dirname(os.path.abspath(name))):
+        raise files.UsageError(f"there is no folder {os.path.dirname(name)}")
+    try:
+        river_okl.dumps(_whole_model(model, Inputs(stream.scaled), stream))
+    except CheckpointError as error:
+        raise files.UsageError(f"--save: {text}: {error}") from None
+
+
+@contextlib.contextmanager
+def _predictions(name: str | None, models: dict[str, Any], stream: Stream) -> Iterator[Callable[..., None]]:
+    """What writes the predictions of a block; labels are those of the file."""
+    if not name:
+        yield lambda block, results: None
+        return
+    with open(name, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["target", *models])
+
+        def shown(value: Any) -> Any:
+            return stream.binary[value] if stream.binary and isinstance(value, bool) else value
+
+        def write(block: list[Any], results: list[Result]) -> None:
+            for (_, y), *found in zip(block, *(result.predictions for result in results), strict=True):
+                writer.writerow([shown(value) for value in (y, *found)])
+
+        yield write

@@ -17,12 +17,21 @@ from typing import Any
 
 import river.datasets
 import river.datasets.synth
+import river.metrics
 import river.optim
-from river import base, multiclass, preprocessing
+from river import base, dummy, multiclass, preprocessing, stats
 
 from river_okl import api, datasets, kernels, losses
 from river_okl.checks import PerClass
+from river_okl.cli.race import takes_all
 from river_okl.files import BINARY, MULTICLASS, REGRESSION, Stream, UsageError, nearest, read_file
+
+# Names of models that use no feature, for classification and regression.
+BASELINES: dict[str, tuple[Callable[[], Any] | None, Callable[[], Any] | None]] = {
+    "majority": (dummy.PriorClassifier, None),
+    "mean": (None, lambda: dummy.StatisticRegressor(stats.Mean())),
+    "last": (dummy.NoChangeClassifier, lambda: dummy.StatisticRegressor(stats.EWMean(1.0))),
+}
 
 MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_bayes", "neighbors", "rules", "tree"
 
@@ -195,14 +204,38 @@ def find_models(texts: Iterable[str], task: str, budget: int | None, seed: int |
     for text in texts:
         if text in models:
             raise UsageError(f"{text} is given twice")
+        if text in BASELINES:
+            make = BASELINES[text][task == REGRESSION]
+            if make is None:
+                raise UsageError(f"the baseline {text} is not for {task}")
+            models[text] = make()
+            continue
         model = read_object(text, "model", known, inside, defaults)
         if task == REGRESSION and not isinstance(model, base.Regressor):
             raise UsageError(f"{text} is not a regressor, and the task is regression")
         if task != REGRESSION and not isinstance(model, base.Classifier):
             raise UsageError(f"{text} is not a classifier, and the task is {task}")
-        if task == REGRESSION:
+        if task == REGRESSION and not takes_all(model):
             model = preprocessing.TargetStandardScaler(model)
         elif task == MULTICLASS and not model._multiclass:
             model = multiclass.OneVsRestClassifier(model)
         models[text] = model
     return models
+
+
+def find_metrics(texts: Iterable[str], models: dict[str, Any]) -> dict[str, Any]:
+    """River's metrics by their argument; each is one number and works with all models."""
+    known = _classes(river.metrics, river.metrics.base.Metric)
+    known |= {f"metrics.{name}": cls for name, cls in known.items()}
+    found: dict[str, Any] = {}
+    for text in texts:
+        metric = read_object(text, "metric", known, {}, {})
+        try:
+            metric.get()
+        except NotImplementedError:
+            raise UsageError(f"{text} is not a single number") from None
+        for name, model in models.items():
+            if not metric.works_with(model):
+                raise UsageError(f"{text} does not work with {name}: it is a metric for another task")
+        found[text] = metric
+    return found

@@ -6,16 +6,18 @@ next block is read: memory does not grow with the stream, and all models have al
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from river import multiclass, preprocessing
+from river import base, compose, multiclass, preprocessing
 
 from river_okl._core.sample import number
-from river_okl.files import Sample, Scaled, UsageError
+from river_okl.files import Sample, UsageError
+from river_okl.series import Dates, is_date
 
 __all__ = ["Point", "Result", "on_workers", "race"]
 
@@ -33,29 +35,45 @@ class Point:
     support_vectors: int | None
 
 
-@dataclasses.dataclass
-class Scaler:
-    """A StandardScaler of all features, or of the named ones."""
+def takes_all(model: Any) -> bool:
+    """Whether a model takes strings as they are, and scales numbers itself."""
+    while isinstance(model, base.Wrapper):
+        model = model._wrapped_model
+    return bool(getattr(model, "_takes_words", False) and getattr(model, "scale", False))
 
-    names: Scaled
-    scaler: Any = dataclasses.field(default_factory=preprocessing.StandardScaler)
 
-    def __call__(self, x: dict[Any, Any]) -> dict[Any, Any]:
-        """Learn a sample and return it scaled."""
-        if isinstance(self.names, bool):
-            chosen = x if self.names else {}
-        else:
-            chosen = {name: value for name, value in x.items() if name in self.names}
-        try:
-            self.scaler.learn_one(chosen)
-        except TypeError:
-            for name, value in chosen.items():
-                number(name, value)  # raises an error that names the feature
-            raise
-        return {**x, **self.scaler.transform_one(chosen)}
+class Inputs:
+    """Samples as models see them: ``whole`` for those that take everything, ``numbers`` for the others."""
 
-    def scaled(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        return ((self(x), y) for x, y in samples)
+    def __init__(self, scaled: bool):
+        self.scaled = scaled
+        self.scaler: Any = preprocessing.StandardScaler()
+        self.dates = Dates()
+        self.plain_dates = Dates(categories=False)
+
+    def whole(self, x: dict[Any, Any]) -> dict[Any, Any]:
+        """x with its dates encoded."""
+        return self.dates.transform_one(x) if any(map(is_date, x.values())) else x
+
+    def numbers(self, x: dict[Any, Any]) -> dict[Any, Any]:
+        """x in numbers, scaled by what was seen so far; the string b of a feature a is the feature "a=b"."""
+        if any(map(is_date, x.values())):
+            x = self.plain_dates.transform_one(x)
+        strings = [name for name, value in x.items() if isinstance(value, str)]
+        found = {name: value for name, value in x.items() if value is not None} if strings or None in x.values() else x
+        if strings:
+            found = {name: value for name, value in found.items() if not isinstance(value, str)}
+        if self.scaled:
+            try:
+                self.scaler.learn_one(found)
+            except TypeError:
+                for name, value in found.items():
+                    number(name, value)  # raises an error that names the feature
+                raise
+            found = {**found, **self.scaler.transform_one(found)}
+        for name in strings:  # unscaled: scaling turns what is 1 or absent into 0
+            found[f"{name}={x[name]}"] = 1.0
+        return found
 
 
 @dataclasses.dataclass
@@ -69,6 +87,12 @@ class Result:
     """Samples, errors and seconds after each block."""
     complete: bool = True
     """False if Ctrl-C ended the run before the stream did."""
+    metrics: list[Any] = dataclasses.field(default_factory=list)
+    """River's metrics, updated with every prediction."""
+    predictions: list[Any] = dataclasses.field(default_factory=list)
+    """Those of the last block."""
+    pipeline: Any = None
+    """What was trained on several workers, with the steps before the model."""
 
     @property
     def samples(self) -> int:
@@ -103,16 +127,31 @@ class Result:
 
     def run(self, block: list[Sample], regression: bool) -> None:
         """Predict and then learn every sample of a block."""
+        self._before = copy.deepcopy(self.metrics)
         predict, learn = self.model.predict_one, self.model.learn_one
+        of_labels = [metric for metric in self.metrics if regression or metric.requires_labels]
+        of_scores = [metric for metric in self.metrics if not (regression or metric.requires_labels)]
         predictions: list[Any] = []  # None, from an untrained model, counts as wrong, or as 0 in regression
+        scores: list[Any] = []
+        asking = 0.0  # seconds that only the metrics need
         start = CLOCK()
         try:
             for x, y in block:
                 predictions.append(predict(x))
+                if of_scores:
+                    begin = CLOCK()
+                    scores.append(self.model.predict_proba_one(x))
+                    asking += CLOCK() - begin
                 learn(x, y)
         except Exception as error:
             raise UsageError(f"{self.name}, sample {self.samples + len(predictions):,}: {error}") from error
-        seconds = CLOCK() - start
+        seconds = CLOCK() - start - asking
+        for group, found in ((of_labels, predictions), (of_scores, scores)):
+            for metric in group:
+                for (_, y), p in zip(block, found, strict=True):
+                    if p is not None and p != {}:  # as River's evaluation has it
+                        metric.update(y, p)
+        self.predictions = predictions
         errors = sum(
             abs(y - (p or 0.0)) if regression else y != p for (_, y), p in zip(block, predictions, strict=True)
         )
@@ -122,6 +161,8 @@ class Result:
 
     def truncate(self, blocks: int) -> None:
         """Truncate the results to this number of blocks, after an interruption."""
+        if len(self.totals) > blocks:  # by one at most
+            self.metrics = self._before
         del self.totals[blocks:], self.curve[blocks:]
         self.complete = False
 
@@ -131,9 +172,12 @@ def race(
     samples: Iterable[Sample],
     *,
     regression: bool = False,
-    scaled: Scaled = True,
+    scaled: bool = True,
     block: int = 1000,
+    metrics: Sequence[Any] = (),
+    inputs: Inputs | None = None,
     tick: Callable[[int], None] = lambda n: None,
+    finished: Callable[[list[Sample], list[Result]], None] = lambda block, results: None,
 ) -> list[Result]:
     """Predict and then learn the same samples with several models.
 
@@ -146,26 +190,35 @@ def race(
     regression
         Whether the error is the mean absolute error instead of the error rate.
     scaled
-        Whether one StandardScaler scales the features for all models, outside the measured time; or the names of the
-        features to scale.
+        Whether one StandardScaler scales the numbers for all models that don't, outside the measured time.
     block
         Number of samples read at a time. The curves have a point for each block.
+    metrics
+        River's metrics; each model gets copies.
+    inputs
+        What prepares the samples; a new one by default.
     tick
         Called after every block with the number of its samples.
+    finished
+        Called with every block that all models have finished, and the results so far.
 
     Returns
     -------
     A result for each model, in order. Ctrl-C ends the run early; the results are then not `complete`.
 
     """
-    results = [Result(name, model) for name, model in models.items()]
-    rest = Scaler(scaled).scaled(samples)
-    blocks = 0
+    results = [Result(name, model, metrics=copy.deepcopy(list(metrics))) for name, model in models.items()]
+    inputs = inputs or Inputs(scaled)
+    makers = {True: inputs.whole, False: inputs.numbers}
+    rest, blocks = iter(samples), 0
+    kinds = {takes_all(result.model) for result in results}
     try:
         while samples_now := list(itertools.islice(rest, block)):
+            seen = {kind: [(makers[kind](x), y) for x, y in samples_now] for kind in kinds}
             for result in results:
-                result.run(samples_now, regression)
+                result.run(seen[takes_all(result.model)], regression)
             blocks += 1
+            finished(samples_now, results)
             tick(len(samples_now))
     except KeyboardInterrupt:
         if blocks == 0:
@@ -182,7 +235,8 @@ def on_workers(
     workers: int,
     every: int,
     regression: bool = False,
-    scaled: Scaled = True,
+    scaled: bool = True,
+    plain: bool = True,
     progress: bool = False,
 ) -> list[Result]:
     """The same on several Ray workers; times are wall-clock times.
@@ -200,7 +254,9 @@ def on_workers(
     regression
         Whether the error is the mean absolute error instead of the error rate.
     scaled
-        Whether a StandardScaler scales the features; or the names of the features to scale.
+        Whether a StandardScaler scales the numbers for models that don't.
+    plain
+        Whether all features are numbers.
     progress
         Whether to show a progress bar.
 
@@ -213,14 +269,17 @@ def on_workers(
 
     results = []
     for name, model in models.items():
-        trained = distributed.train(
-            preprocessing.StandardScaler() | model if scaled is True else model,
-            samples if isinstance(scaled, bool) else Scaler(scaled).scaled(samples),
-            workers=workers,
-            every=every,
-            progress=progress,
-        )
-        result = Result(name, list(trained.model.steps.values())[-1] if scaled is True else trained.model)
+        inputs, seen = Inputs(scaled), samples
+        if takes_all(model):
+            steps: Any = model if plain else Dates() | model
+        elif plain:
+            steps = preprocessing.StandardScaler() | model if scaled else model
+        else:
+            steps, seen = model, ((inputs.numbers(x), y) for x, y in samples)
+        trained = distributed.train(steps, seen, workers=workers, every=every, progress=progress)
+        found = trained.model
+        result = Result(name, list(found.steps.values())[-1] if isinstance(found, compose.Pipeline) else found)
+        result.pipeline = found
         result.complete = trained.complete
         n, errors, seconds = 0, 0.0, 0.0
         for each in trained.rounds:

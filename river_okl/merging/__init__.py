@@ -5,6 +5,7 @@
     expansions.py   f = Σ w_i f_i, for all classes whose model is a kernel expansion, and for random features
     gaussian.py     Gaussian processes: Λ = Λ_start + Σ (Λ_i - Λ_start)
     mixture.py      all experts of ``OKLClassifier`` and ``OKLRegressor``
+    detector.py     ``OKLDetector``: points and scores of all streams
     spaces.py       kernels between points of several models
     wrappers.py     River's pipelines and scalers around them
 
@@ -17,7 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from river_okl.checks import kind_of
-from river_okl.merging import expansions, gaussian, mixture, wrappers
+from river_okl.merging import detector, expansions, gaussian, mixture, wrappers
 from river_okl.merging.shards import Shards, gathered
 
 __all__ = ["distance", "merge"]
@@ -126,6 +127,7 @@ def distance(a: Any, b: Any) -> float:
 
 RULES: tuple[tuple[Any, Any], ...] = (
     (mixture.MODELS, mixture),
+    (detector.MODELS, detector),
     (gaussian.MODELS, gaussian),
     (expansions.MODELS, expansions),
 )

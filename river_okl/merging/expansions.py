@@ -27,7 +27,7 @@ from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import kind_of
 from river_okl.labels import Labels
 from river_okl.merging.shards import Shards
-from river_okl.merging.statistics import follow, pooled_kernel
+from river_okl.merging.statistics import followed, pooled_kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
 
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
@@ -45,7 +45,7 @@ RULES: dict[str, Callable[[Shards, str], Any]] = {
     "first": lambda shards, name: copy.deepcopy(getattr(shards.models[0], name)),
     "new": lambda shards, name: getattr(shards.new(), name),  # computed from f when needed
 }
-"""What the values of ``KernelEstimator._merging`` mean."""
+"""What the values of ``CompiledModel._merging`` mean."""
 
 
 def merged(shards: Shards) -> tuple[Any, float]:
@@ -61,7 +61,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
     model._after_merging()
     if isinstance(model, KernelClassifier):
         model._labels = Labels(shards.models[0]._labels.names)
-        follow(shards, lambda each: each._calibration, model._calibration)
+        model._calibration.restore(followed(shards, lambda each: each._calibration))
         for _ in range(shards.models[0]._f.n_classes - 2):
             model._f.add_class()
     if isinstance(model._f, FourierExpansion):

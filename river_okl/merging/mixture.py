@@ -5,13 +5,13 @@
     kernels                     the three with the highest weights; a mixture that lacks one continues from its best,
                                 as it does if a kernel moves
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
-    pool                        a sum of expansions, Σ w_i f_i; the heaviest points are kept
-    neighbours                  the latest samples of all; each point keeps its target, in the merged units
-    forest, random_forest       one tree each from the shards in turn, those with the lowest errors first: trees that
-                                grew apart have no average, but their predictions do; a target's tree comes from the
-                                shard with the largest share
-    linear, stack               averages, like the log-weights of the experts and the fits of probabilities
+    forest, random_forest,      one tree each from the shards in turn, those with the lowest errors first: trees that
+    difference                  grew apart have no average, but their predictions do; the last target is that of the
+                                shard with the most samples
     combiner                    coefficients weighted by their precision; its stack restarts
+    vote                        averages of losses; its regression restarts
+    intervals                   averages; the coefficients of the scale weighted by their precision
+    pending                     is dropped: the merged mixture has said nothing yet
 
 An expert's arrays merge by the words that they are declared with, and by ``merged`` of the expert; an older expert by
 the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a state for ``Mixture.restore``, which
@@ -30,8 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
-from river_okl._core.mixture.pool import METRIC, SCALE
+from river_okl._core.mixture.intervals import LARGEST_SIZE as LARGEST_ERROR
+from river_okl._core.mixture.intervals import LEAST_SIZE as SMALLEST_ERROR
+from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
+from river_okl._core.mixture.vote import LARGEST_LOSS, LARGEST_SIZE, LEAST_SIZE
 from river_okl._core.sample import shown
 from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
@@ -52,7 +55,7 @@ from river_okl.merging.gaussian import (
 )
 from river_okl.merging.shards import Shards, average, not_from_start
 from river_okl.merging.spaces import Space, joined
-from river_okl.merging.statistics import Moments
+from river_okl.merging.statistics import Moments, followed
 from river_okl.predictive import PredictiveClassifier
 
 MODELS = OKL
@@ -71,8 +74,10 @@ PARTS_OF_TREES = (  # what a forest has for each tree, node, leaf, and leaf with
     ("learning", "errors", "counts"),
     ("heads", "seeds", "totals", "candidates", "statistics"),
 )
+LARGEST_RATIO = 1e20  # of units of a target, as in _core/mixture/target_mixture.pyx
 LEAST_SHARE = 0.5  # of the largest: shards that learned less contribute no tree
-STEPS = 12  # of conjugate gradients: 1 to 2 % of the contribution of the lightest points remains
+BINS = 16  # of a candidate in the statistics of a leaf, as in _core/loops/forest.h
+LARGEST_TARGET, LARGEST_ERRORS = 1e9, 1e30  # of a leaf
 # Lower bound of a kernel's weight in a mixture when kernels are compared: the result on a few samples is no reason to
 # give up a kernel.
 LEAST_WEIGHT = 0.01
@@ -112,7 +117,7 @@ class Mixed:
         ]
         weights = np.exp(self.state["log_weights"])
         self.mixture_weights: Arrays = weights / weights.sum()
-        self.target = _moments(self.state["target"][:-1]) if "target" in self.state else Moments()
+        self.target = _moments(self.state["target"]) if "target" in self.state else Moments()
         count, mean, square = self.state["weights"].tolist()
         self.sample_weights = Moments(count, mean, max(0.0, square - mean**2), MEMORY)
         self.seen = int(self.state["counts"][0])
@@ -166,6 +171,8 @@ class Merging:
     """The parts of several mixtures, and the state that they become."""
 
     def __init__(self, shards: Shards) -> None:
+        self.shards = shards
+        self.rows: Rows = np.zeros(0, dtype=np.int64)  # the points of the merged mixture
         self.shares = shards.shares
         self.evidence = shards.evidence
         self.all = [Mixed(model) for model in shards.models]
@@ -216,21 +223,17 @@ class Merging:
 
     def each(self, expert: Any, name: str) -> Arrays:
         """An array of an expert in every shard, its features at their positions in the merged mixture."""
-        (declared,) = (array for array in expert.arrays if array.name == name)
-        axes = [getattr(axis, "name", None) for axis in declared.axes]
+        (axes,) = (axes for array, axes, _ in expert.arrays() if array == name)
+        kinds = [getattr(axis, "name", None) for axis in axes]
         found = [each.state[expert.name][name] for _, each in self.movers]
-        if "feature" in axes:
-            at = axes.index("feature")
+        if "feature" in kinds:
+            at = kinds.index("feature")
             found = [self.along(at, each, own) for (_, each), own in zip(self.movers, found, strict=True)]
         return np.stack(found)
 
     def arrays(self, expert: Any) -> State:
         """What the arrays of an expert become that are declared to merge by a word."""
-        return {
-            array.name: WORDS[array.merge](self, self.each(expert, array.name))
-            for array in expert.arrays
-            if array.merge
-        }
+        return {name: WORDS[word](self, self.each(expert, name)) for name, _, word in expert.arrays() if word}
 
     @property
     def ends(self) -> list[tuple[float, Mixed]]:
@@ -247,6 +250,21 @@ class Merging:
             owner[each.rows], place[each.rows] = i, np.arange(len(each.rows))
         pairs = zip(owner[rows].tolist(), place[rows].tolist(), strict=True)
         return [self.everyone[i].f.points.point(at) for i, at in pairs]
+
+    def positions(self, rows: list[int], *, equal: bool = False) -> dict[int, int]:
+        """The positions of these rows among the points of the merged mixture, which are added if they are not there.
+
+        With ``equal`` any point with the same content will do.
+        """
+        there = (self.content[self.rows] if equal else self.rows).tolist()
+        position = {row: i for i, row in enumerate(there)}
+        new = [row for row in rows if row not in position]
+        self.rows = np.concatenate([self.rows, np.array(new, dtype=np.int64)])
+        return position | {row: i for i, row in enumerate(new, start=len(there))}
+
+    def followed(self, of: Callable[[Any], Any]) -> State:
+        """The state of a calibration of the mixtures."""
+        return followed(self.shards, lambda model: of(model._f))
 
     # What was counted -------------------------------------------------------------------------------------------------
 
@@ -357,7 +375,9 @@ class Merging:
     def units(self, each: Mixed) -> tuple[float, float]:
         """Factor and offset that turn its standardised targets into those of the merged mixture."""
         deviation = _deviation(self.target)
-        return _deviation(each.target) / deviation, (each.target.mean - self.target.mean) / deviation
+        return min(_deviation(each.target) / deviation, LARGEST_RATIO), (
+            each.target.mean - self.target.mean
+        ) / deviation
 
     # Kernels ----------------------------------------------------------------------------------------------------------
 
@@ -404,6 +424,10 @@ class Merging:
         found: Arrays = self.mean(of)
         found -= found.max()
         return found
+
+    def kernel(self, scale: float, metric: int, means: Arrays) -> KernelChoice:
+        """A kernel with these means, for ``space``."""
+        return KernelChoice(scale, metric, *means.tolist())
 
     def gram(self, k: int, rows: Rows, columns: Rows) -> Arrays:
         kernel = self.kernels[k]
@@ -496,80 +520,7 @@ class Merging:
             square += float(repeated[k] @ np.maximum(0.0, (rest * np.linalg.solve(K, values[k])).sum(axis=0)))
         return candidates[picked], math.sqrt(square)
 
-    # The pool ---------------------------------------------------------------------------------------------------------
-
-    def pool(self, dictionary: Rows, most: int) -> tuple[Rows, State]:
-        """The dictionary followed by the heaviest points of Σ w_i f_i; the state of the pool."""
-        total = np.zeros((len(self.space), len(self.first.state["pool"]["coef"])))
-        held = np.zeros(len(self.space), dtype=np.bool_)
-        for share, each in self.movers:
-            own = self.content[each.rows[each.state["pool"]["points"]]]
-            np.add.at(total, own, share * each.state["pool"]["coef"].T)
-            held[own] = True
-        means = self.mean(lambda each: each.state["pool"]["means"])
-        staying = np.flatnonzero(held)
-        if len(staying) > most:
-            order = np.argsort(-(total[staying] ** 2).sum(axis=1).astype(np.float32), kind="stable")
-            staying, leaving = np.sort(staying[order[:most]]), np.sort(staying[order[most:]])
-            kernel, weights = KernelChoice(SCALE, METRIC, *means.tolist()), self.weights[:, METRIC]
-            K = self.space.gram(kernel, weights, staying, staying)
-            # the points that stay take over the function of those that leave
-            total[staying] += solved(K, self.space.sums(kernel, weights, staying, leaving, total[leaving]))
-        position = {row: i for i, row in enumerate(self.content[dictionary].tolist())}
-        rows = [*dictionary.tolist(), *(row for row in staying.tolist() if row not in position)]
-        position.update((row, i) for i, row in enumerate(rows) if i >= len(dictionary))
-        places = np.array([position[row] for row in staying.tolist()], dtype=np.int32)
-        order = np.argsort(places, kind="stable")
-        return np.array(rows, dtype=np.int64), {
-            "points": places[order],
-            "coef": np.ascontiguousarray(total[staying[order]].T),
-            "means": means,
-            "calibration": self.calibration(),
-        }
-
-    def calibration(self) -> State:
-        def of(each: Mixed, name: str) -> Any:
-            return each.state["pool"]["calibration"][name]
-
-        found = {
-            name: float(self.mean(lambda each: of(each, name)))  # noqa: B023
-            for name in ("slope", "curvature", "mean_square")
-        }
-        seen = of(self.start, "seen")
-        return found | {"seen": round(seen + sum(e * (of(each, "seen") - seen) for e, each in self.ends))}
-
-    # Neighbours, naive Bayes, linear models ---------------------------------------------------------------------------
-
-    def latest(self, rows: Rows, most: int) -> tuple[Rows, NDArray[np.int32]]:
-        """The latest samples of all, in order of arrival; those that are not among these points follow them."""
-        ages: dict[int, int] = {}
-        for _, each in self.movers:
-            own = each.rows[each.state["neighbours"]["latest"]][::-1].tolist()
-            ages |= {row: min(age, ages.get(row, age)) for age, row in enumerate(own)}
-        sums = self.space.X.sum(axis=1)  # ties of age: independent of the order of the models
-        chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:most][::-1]
-        rows = np.append(rows, sorted({*chosen} - {*rows.tolist()})).astype(np.int64)
-        position = {row: i for i, row in enumerate(rows.tolist())}
-        return rows, np.array([position[row] for row in chosen], dtype=np.int32)
-
-    def neighbours(self, rows: Rows, latest: NDArray[np.int32], most: int) -> State:
-        """The latest samples, the targets of these points, and the calibration of the votes."""
-        targets = np.zeros(len(self.space))
-        for each in self.everyone:
-            own = each.state["neighbours"]["targets"]
-            if self.task == "regression":
-                ratio, shift = self.units(each)
-                own = ratio * own + shift
-            targets[each.rows] = own
-        return {
-            "most": most,
-            "latest": latest,
-            "targets": targets[rows],
-            "chances": self.mean(lambda each: each.state["neighbours"]["chances"]),
-        }
-
-    def stack(self, new: Any) -> State:
-        return {name: self.mean(lambda each: each.state["stack"][name]) for name in self.first.state["stack"]}  # noqa: B023
+    # Trees ------------------------------------------------------------------------------------------------------------
 
     def along(self, axis: int, each: Mixed, values: Arrays) -> Arrays:
         """Values of a mixture for its features along this axis, at their positions in the merged one."""
@@ -579,18 +530,74 @@ class Merging:
     def forest(self, new: Any) -> State:
         """Tree t from the t-th donor, in turn.
 
-        If features cannot keep their positions, trees start new statistics; if the targets of the first donor have a
-        very different unit, new trees are grown."""
-        shape = self.donors[0].state[new.name]
-        forests = [self.moved(each, new.name, shape) for each in self.donors]
-        forest = forests[0]
+        If features cannot keep their positions, trees start new statistics; if the targets of a donor have a very
+        different unit, it gives no tree, and without any other new trees are grown."""
+        donors, units = self.donors, np.array([1.0, 0.0])
         if self.task == "regression":
-            (ratio, shift), units = self.units(self.donors[0]), forest["units"]
-            forest["units"] = np.array([ratio * units[0], ratio * units[1] + shift])
-            if not (1e-3 < ratio * units[0] < 1e3 and abs(ratio * units[1] + shift) < 1e3):
+            donors = [each for each in donors if _near(self.units_of_trees(each, new.name))]
+            if not donors:
                 found: State = new.state()
                 return found
+            units = self.units_of_trees(donors[0], new.name)
+        shape = donors[0].state[new.name]
+        forests = [self.moved(each, new.name, shape) for each in donors]
+        if self.task == "regression":
+            for each, forest in zip(donors, forests, strict=True):
+                scale, offset = self.units_of_trees(each, new.name)
+                forest |= in_units(forest, scale / units[0], (offset - units[1]) / units[0]) | {"units": units}
         return assembled(forests)
+
+    def units_of_trees(self, each: Mixed, name: str) -> Arrays:
+        """Factor and offset that turn what its trees have in their leaves into targets of the merged mixture, or into
+        differences between them."""
+        (ratio, shift), (scale, offset) = self.units(each), each.state[name]["units"].tolist()
+        return np.array([ratio * scale, ratio * offset + (shift if name == "forest" else 0.0)])
+
+    def difference(self, new: Any) -> State:
+        """Trees on differences like other trees; the last target is that of the shard with the most samples."""
+        _, last = max((each.seen, self.last_target(each)) for _, each in self.movers)  # of equals the larger one
+        change = self.changes(self.start).after(self.streams(self.changes))
+        return self.forest(new) | {"last": last, "change": _numbers(change)}
+
+    def last_target(self, each: Mixed) -> float:
+        """Its last target, in units of the merged mixture."""
+        (ratio, shift), last = self.units(each), float(each.state["difference"]["last"])
+        return min(max(ratio * last + shift, -LARGEST_TARGET), LARGEST_TARGET)
+
+    def vote(self, new: Any) -> State:
+        """Averages of what the opinions missed; the regression of what is left to correct restarts, like the stack."""
+        regressions = [each.state["vote"]["regression"] for _, each in self.movers]
+        return {
+            "regression": regressions[0] if len(regressions) == 1 else new.state()["regression"],
+            "sizes": np.clip(self.of_vote("sizes"), LEAST_SIZE, LARGEST_SIZE),
+            "losses": np.clip(self.of_vote("losses"), 0.0, LARGEST_LOSS),
+        }
+
+    def intervals(self, new: Any) -> State:
+        """Averages of the factors and the sizes; the model of the scale by its precision, like a linear regression."""
+        sizes: Arrays = self.mean(lambda each: self.units(each)[0] * each.state["intervals"]["sizes"])
+        least = np.array([SMALLEST_ERROR, SMALLEST_ERROR, 0.0, 0.0])
+        n = len(self.first.state["intervals"]["scale"]["coef"])
+        found = []
+        for share, each in self.movers:
+            scale = each.state["intervals"]["scale"]
+            found.append((share, scale["coef"], unpacked(scale["covariance"], n)))
+        coef, covariance = weighted(found)
+        return {
+            "scale": {"coef": coef, "covariance": packed(covariance)},
+            "sizes": np.clip(sizes, least, LARGEST_ERROR),
+            "log_factors": self.mean(lambda each: each.state["intervals"]["log_factors"]),
+        }
+
+    def of_vote(self, name: str) -> Arrays:
+        """The average of errors, in units of the merged mixture."""
+        found: Arrays = self.mean(lambda each: self.units(each)[0] * each.state["vote"][name])
+        return found
+
+    def changes(self, each: Mixed) -> Moments:
+        """The statistics of the differences between its successive targets."""
+        moments, (ratio, _) = _moments(each.state["difference"]["change"]), self.units(each)
+        return Moments(moments.count, ratio * moments.mean, ratio**2 * moments.variance, MEMORY)
 
     def moved(self, each: Mixed, name: str, shape: State) -> State:
         """A forest whose features have their positions in the merged mixture, of as many features as ``shape`` has."""
@@ -606,13 +613,10 @@ class Merging:
 
     def combiner(self, new: Any) -> State:
         """The linear regression, coefficients weighted by their precision."""
-        regressions = [(share, *self.regression(each)) for share, each in self.movers]
-        precisions = [share * inverse(covariance) for share, _, covariance in regressions]
-        information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
-        covariance = inverse(np.sum(precisions, axis=0))
+        coef, covariance = weighted([(share, *self.regression(each)) for share, each in self.movers])
         weights: Arrays = self.mean(lambda each: each.state["combiner"]["log_weights"])
         return {
-            "linear": {"coef": covariance @ information, "covariance": packed(covariance)},
+            "linear": {"coef": coef, "covariance": packed(covariance)},
             "stack": self.stacked(),
             "log_weights": weights - weights.max(),
             "residuals": np.maximum(
@@ -646,32 +650,28 @@ class Merging:
 
     def state(self, f: Any) -> tuple[State, float]:
         """The merged state for a mixture with the capacity of this one, and the error of its processes."""
-        rows, bases, posteriors, error = self.dictionary(f.processes.most)
+        self.rows, bases, posteriors, error = self.dictionary(f.processes.most)
         processes = {
-            "points": np.arange(len(rows), dtype=np.int32),
+            "points": np.arange(len(self.rows), dtype=np.int32),
             "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
             "fits": self.mean(lambda each: self.of_processes(each, each.processes["fits"])),
             "bases": bases,
             "posteriors": posteriors,
         }
         experts: State = {"processes": processes}
-        if self.task != "regression":
-            rows, experts["pool"] = self.pool(rows, f.pool.most)
-        rows, latest = self.latest(rows, f.neighbours.most)
-        experts["neighbours"] = self.neighbours(rows, latest, f.neighbours.most)
         for expert in f.experts:
             if expert.name not in experts:
-                experts[expert.name] = getattr(self, expert.name, expert.merged)(
-                    expert if hasattr(self, expert.name) else self
-                )
+                rule = getattr(self, expert.name, None)
+                experts[expert.name] = rule(expert) if rule else expert.merged(self)
         if self.task == "regression":
-            spread = float(self.mean(lambda each: each.state["target"][-1]))
-            experts["target"] = *_numbers(self.target), spread
+            experts["target"] = _numbers(self.target)
+        else:
+            experts["trust"] = self.mean(lambda each: each.state["trust"])
         return {
-            "points": stored(self.points(rows), f.budget + 2),
+            "points": stored(self.points(self.rows), f.budget + 2),
             "scaler": self.scaler(),
             "words": self.words(),
-            "distances": self.distances(rows),
+            "distances": self.distances(self.rows),
             **experts,
             "n_classes": self.first.state["n_classes"],
             "log_weights": self.log_weights(),
@@ -682,25 +682,19 @@ class Merging:
                 self.seen + min(max(1, each.state["counts"][1] - each.seen) for _, each in self.movers),
                 max(each.state["counts"][2] for each in self.all),
             ),
+            "pending": without_opinions(self.first.state["pending"]),
         }, error
 
 
 WORDS = {"mean": Merging.averaged}  # of declarations in ``_core/store/table.pyx``
 
 
-def solved(K: Arrays, b: Arrays) -> Arrays:
-    """K⁻¹ b by ``STEPS`` conjugate gradients, for every column of b at once."""
-    x, r = np.zeros_like(b), b.copy()
-    p, square = r.copy(), (r * r).sum(axis=0)
-    for _ in range(STEPS):
-        Kp = K @ p
-        curvature = (p * Kp).sum(axis=0)
-        step = np.where(curvature > 0.0, square / np.where(curvature > 0.0, curvature, 1.0), 0.0)
-        x += step * p
-        r -= step * Kp
-        before, square = square, (r * r).sum(axis=0)
-        p = r + np.where(before > 0.0, square / np.where(before > 0.0, before, 1.0), 0.0) * p
-    return x
+def weighted(regressions: list[tuple[float, Arrays, Arrays]]) -> tuple[Arrays, Arrays]:
+    """The coefficients of linear regressions, given with their shares and covariances, by their precision."""
+    precisions = [share * inverse(covariance) for share, _, covariance in regressions]
+    information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
+    covariance = inverse(np.sum(precisions, axis=0))
+    return covariance @ information, covariance
 
 
 def assembled(forests: list[State]) -> State:
@@ -720,6 +714,30 @@ def assembled(forests: list[State]) -> State:
         | {"low": np.min([forest["low"] for forest in forests], axis=0)}
         | {"high": np.max([forest["high"] for forest in forests], axis=0)}
     )
+
+
+def in_units(forest: State, factor: float, offset: float) -> State:
+    """What a forest has of targets, as of ones that are ``factor`` times as large and ``offset`` more."""
+    if (factor, offset) == (1.0, 0.0):
+        return {}
+    counts, heads, statistics = (forest[name].astype(np.float64) for name in ("counts", "heads", "statistics"))
+    m = forest["candidates"].shape[1]
+    counts[:, 1] = np.clip(factor * counts[:, 1] + offset, -LARGEST_TARGET, LARGEST_TARGET)
+    heads[:, 4] = factor * heads[:, 4] + offset * heads[:, 0]
+    bins = statistics[:, 2 * m :]  # weights and sums in turn, after the ranges
+    bins[:, 1 : 2 * BINS * m : 2] = factor * bins[:, 1 : 2 * BINS * m : 2] + offset * bins[:, : 2 * BINS * m : 2]
+    return {
+        "counts": counts.astype(np.float32),
+        "heads": heads.astype(np.float32),
+        "statistics": statistics.astype(np.float32),
+        "errors": np.minimum(factor**2 * forest["errors"].astype(np.float64), LARGEST_ERRORS).astype(np.float32),
+        "running": forest["running"] * [factor, factor, factor**2],
+    }
+
+
+def _near(units: Arrays) -> bool:
+    """Whether the units of trees are not too different."""
+    return bool(1e-3 < units[0] < 1e3 and abs(units[1]) < 1e3)
 
 
 def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:

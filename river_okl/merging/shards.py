@@ -15,6 +15,7 @@ from river import base, compose
 
 from river_okl._core.mixture.mixture import Mixture
 from river_okl._core.sample import shown
+from river_okl.algorithms.detector import OKLDetector
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checks import as_float, check_whole, kind_of
@@ -101,6 +102,8 @@ def _check_start(shards: Shards) -> None:
 
 def _points(model: Any) -> list[dict[Hashable, float]]:
     """The points without their coefficients, which a sample of weight 0 changes through the bandwidth."""
+    if isinstance(model, OKLDetector):
+        return [model._f.points.point(i) for i in range(len(model._f))]
     return [z for z, _ in model.support_vectors]
 
 
@@ -189,7 +192,7 @@ def _alike(a: Any, b: Any) -> bool:
 def aligned(shards: Shards) -> Shards:
     """The same with all labels at the same positions in all of them."""
     kind = type(shards.models[0])  # River's pipelines pass for instances of their last step
-    if issubclass(kind, SupervisedModel | KernelOneClassSVM):
+    if issubclass(kind, SupervisedModel | KernelOneClassSVM | OKLDetector):
         _check_start(shards)
     if not issubclass(kind, LabelModel):
         return shards

@@ -99,8 +99,8 @@ def pooled_kernel(shards: Shards, kernel_of: Callable[[Any], Any]) -> dict[str, 
     }
 
 
-def follow(shards: Shards, calibration_of: Callable[[Any], Any], into: Any) -> None:
-    """The fit of a calibration that has followed all streams."""
+def followed(shards: Shards, calibration_of: Callable[[Any], Any]) -> dict[str, Any]:
+    """The state of a calibration that has followed all streams."""
     names = ("slope", "curvature", "mean_square")
     fit = {name: float(shards.mean(lambda model: calibration_of(model).state()[name])) for name in names}  # noqa: B023
-    into.restore(fit | {"seen": shards.total(lambda model: calibration_of(model).seen)})
+    return fit | {"seen": shards.total(lambda model: calibration_of(model).seen)}

@@ -12,7 +12,7 @@ from river.preprocessing.impute import Constant
 from river_okl.checks import kind_of
 from river_okl.merging.shards import Shards, aligned, check_same
 from river_okl.merging.statistics import Moments
-from river_okl.model import KernelEstimator
+from river_okl.model import CompiledModel
 from river_okl.series import Dates, Lags
 
 Merge = Callable[[Shards], tuple[Any, float]]
@@ -30,7 +30,7 @@ def merged(shards: Shards, merge: Merge) -> tuple[Any, float]:
     for cls, rule in TRANSFORMERS.items():
         if type(first) is cls:
             return rule(shards), 0.0
-    if isinstance(first, KernelEstimator):
+    if isinstance(first, CompiledModel):
         raise TypeError(f"{type(first).__name__} does not merge: only classifiers and regressors of river_okl do")
     raise TypeError(
         f"{type(first).__name__} does not merge: it is neither a classifier or regressor of river_okl nor one of "
@@ -161,7 +161,7 @@ def _imputer(shards: Shards) -> Any:
 
 
 def _groups(shards: Shards) -> Any:
-    """A TargetAgg."""
+    """An Agg or TargetAgg."""
     found = copy.deepcopy(shards.models[0])
     found._groups.clear()
 
@@ -170,7 +170,7 @@ def _groups(shards: Shards) -> Any:
 
     for key in dict.fromkeys(key for model in shards.models for key in model._groups):
         inner = Shards([of(model, key) for model in shards.models], of(shards.start, key), shards.weights, None)
-        found._groups[key] = _statistic(inner, "TargetAgg")
+        found._groups[key] = _statistic(inner, type(found).__name__)
     return found
 
 
@@ -237,7 +237,7 @@ TRANSFORMERS: dict[Any, Callable[[Shards], Any]] = {
     **{preprocessing.StandardScaler: _scaler, Dates: _unchanged, Lags: _lags},
     **dict.fromkeys((preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler), _extremes),
     **{preprocessing.OneHotEncoder: _encoder, preprocessing.StatImputer: _imputer},
-    **{feature_extraction.TargetAgg: _groups, preprocessing.FeatureHasher: _hasher},
+    **{feature_extraction.TargetAgg: _groups, feature_extraction.Agg: _groups, preprocessing.FeatureHasher: _hasher},
     **dict.fromkeys((compose.Select, compose.SelectType, compose.Discard, compose.Renamer), _unchanged),
     **dict.fromkeys((compose.Prefixer, compose.Suffixer, preprocessing.Normalizer), _unchanged),
     **dict.fromkeys((feature_extraction.PolynomialExtender, feature_extraction.BagOfWords), _unchanged),

@@ -145,6 +145,16 @@ WRAPPED = {
     "Target lags": lambda: (
         river_okl.Lags((1, 3), of=("a", "d"), by="c") | river_okl.Dates() | numbers() | rbp_regressor()
     ),
+    "Target Agg": lambda: (
+        feature_extraction.Agg(on="a", by="c", how=stats.Mean())
+        + feature_extraction.Agg(on="b", by=None, how=stats.Max())
+        + feature_extraction.TargetAgg(by=None, how=stats.Mean())
+        + numbers()
+        | rbp_regressor()
+    ),
+    "DriftRetrainingClassifier, ADWIN": lambda: (
+        numbers() | drift.DriftRetrainingClassifier(rbp(), drift.ADWIN(delta=0.9, clock=1), train_in_background=False)
+    ),
     "AdaBoostClassifier": lambda: numbers() | ensemble.AdaBoostClassifier(rbp(), n_models=2, seed=1),
     "VotingClassifier": lambda: (
         numbers() | ensemble.VotingClassifier([rbp(), preprocessing.StandardScaler() | rbp(5)], use_probabilities=False)

@@ -154,8 +154,17 @@ ENDLESS = made("river_okl.kernels.Product", *[PAIR] * 30)
         ("one byte long", lambda data: data + b"\0", "damaged"),
         ("a changed byte", lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:], "checksum"),
         ("a changed head", lambda data: data[:29] + bytes([data[29] ^ 1]) + data[30:], "checksum"),
-        ("too new", lambda data: assembled(*pieces(data), version=VERSION + 1), "format 2.*reads format 1: upgrade"),
-        ("too old", lambda data: assembled(*pieces(data), version=0), "no format 0"),
+        (
+            "too new",
+            lambda data: assembled(*pieces(data), version=VERSION + 1),
+            f"format {VERSION + 1}.*reads format {VERSION}: upgrade",
+        ),
+        (
+            "too old",
+            lambda data: assembled(*pieces(data), version=VERSION - 1),
+            f"format {VERSION - 1}.*reads format {VERSION} alone: load it with",
+        ),
+        ("too old", lambda data: assembled(*pieces(data), version=0), f"format 0.*reads format {VERSION} alone"),
         ("an unknown class", lambda data: edited(data, "class", "river_okl.DeepClassifier"), "DeepClassifier"),
         ("a class of another kind", lambda data: edited(data, "class", "river_okl.datasets"), "neither"),
         ("another class", lambda data: edited(data, "class", "river_okl.OLRDRegressor"), "damaged or written by hand"),
@@ -167,7 +176,7 @@ ENDLESS = made("river_okl.kernels.Product", *[PAIR] * 30)
         ("an unknown parameter", lambda data: edited(data, "parameters", "depth", 3), "depth"),
         ("not a document", lambda data: assembled([1, 2], b""), "document"),
         ("NaN in JSON", lambda data: edited(data, "parameters", "c", math.nan), "NaN"),
-        ("no model", lambda data: assembled({**pieces(data)[0], "model": PAIR}, pieces(data)[1]), "contain a model"),
+        ("no model", lambda data: assembled({**pieces(data)[0], "model": PAIR}, pieces(data)[1]), "neither a model"),
         ("deep", lambda data: edited(data, "parameters", "c", json.loads("[" * 500 + "]" * 500)), "written by hand"),
     ],
 )  # fmt: skip

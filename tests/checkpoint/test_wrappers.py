@@ -75,7 +75,7 @@ def test_wrapped_models_continue_identically(name, tmp_path):
             "a LeveragingBaggingClassifier: use pickle for this model",
         ),
         (
-            lambda: drift.DriftRetrainingClassifier(rbp(), drift.ADWIN()),
+            lambda: drift.DriftRetrainingClassifier(rbp(), drift.KSWIN()),
             "drift_detector of a DriftRetrainingClassifier: use pickle for this model",
         ),
         (lambda: feature_extraction.BagOfWords(tokenizer=str.split) | rbp(), "tokenizer of a BagOfWords"),

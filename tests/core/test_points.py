@@ -173,3 +173,37 @@ def test_equal_names_are_one_feature():
     f.add(1.0)
     for same in (1, 1.0, True, np.int64(1)):
         assert f.evaluate({same: 2.0}) == 1.0
+
+
+def posting_lists(f):
+    """The names in the posting lists that each point is in, in their order."""
+    state = f.state()
+    state = state.get("points", state)
+    names = dict(zip(state["slots"].tolist(), state["names"], strict=True))
+    sparse = {name for name, rank in zip(state["names"], state["ranks"].tolist(), strict=True) if rank < 0}
+    order = iter(state["owned"].tolist())
+    return [[names[next(order)] for name in f.point(i) if name in sparse] for i in range(len(f))]
+
+
+@pytest.mark.parametrize("wide", [3, 16, 17, 40, 200])
+def test_features_that_become_dense_together_leave_the_order_of_one_by_one(wide):
+    """Each leaves its place in a point's list to the last: sums are formed in that order."""
+    f, rng, converted = expand(budget=128), random.Random(wide), 0
+    for t in range(128):
+        x = {f"own {t} {i}": 1.0 + i for i in range(3)} | (
+            {f"wide {i}": 2.0 + i for i in range(wide)} if t > 99 else {}
+        )
+        x = dict(rng.sample([*x.items()], len(x)))
+        before = posting_lists(f)
+        f.evaluate(x)
+        f.add(1.0)
+        if t == 115:  # an eighth of the capacity
+            for lists in before:
+                for name in x:
+                    if name in lists:
+                        converted += 1
+                        lists[lists.index(name)] = lists[-1]
+                        lists.pop()
+            assert posting_lists(f)[:-1] == before
+    assert converted == 15 * wide
+    f._check()

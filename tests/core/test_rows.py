@@ -111,6 +111,19 @@ def test_scales_of_the_data(scale):
     f._check()
 
 
+@pytest.mark.parametrize(
+    "kernel", [0.8 * kernels.RBF(0.3) + 0.2 * kernels.Linear(0.2), kernels.RBF(0.3) * kernels.Linear(0.2)]
+)
+@pytest.mark.parametrize("size", [1e-40, 1e-20, 1e-8, 1e8, 1e13, 1e20, 1e45])
+def test_products_of_long_and_short_vectors(kernel, size):
+    """Rounding of the distance, from which the product is computed, must not exceed |x| |z|."""
+    rng = random.Random(1)
+    f = filled(37, kernel)
+    for _ in range(20):
+        f.evaluate({name: size * value for name, value in point(rng).items()})
+        assert (abs(f.row) <= np.sqrt(f.self_similarities * f.self_similarity) * (1.0 + 1e-3) + 1e-300).all()
+
+
 def test_rows_follow_positions():
     f, rng = filled(20, d=3, density=1.0), random.Random(15)
     x = point(rng, d=3, density=1.0)

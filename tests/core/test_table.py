@@ -47,9 +47,7 @@ class Model:
 
     def along(self, axis):
         """The arrays that have an axis, and where in them it is."""
-        for array in self.table.arrays:
-            if axis in array.axes and array.name:
-                yield array.name, array.axes.index(axis)
+        return [(name, axes.index(axis)) for name, axes, _ in self.table.arrays() if axis in axes]
 
     def lengthen(self, axis, n):
         for name, k in self.along(axis):
@@ -60,8 +58,8 @@ class Model:
 
     def write(self, name, at, value):
         """Through the pointer, as the owner's loops do."""
-        (declared,) = (array for array in self.table.arrays if array.name == name)
-        room = [axis.room if isinstance(axis, Axis) else axis for axis in declared.axes]
+        axes = {array: axes for array, axes, _ in self.table.arrays()}[name]
+        room = [axis.room if isinstance(axis, Axis) else axis for axis in axes]
         kind = {"f8": ctypes.c_double, "f4": ctypes.c_float, "i8": ctypes.c_int64, "i4": ctypes.c_int32}[
             self.ARRAYS[name][1]
         ]
@@ -231,3 +229,13 @@ def test_buffers_are_counted():
     model.table.reserve()
     cells = 1000 * (8 + 4 + 2 * 4)  # of_point, position, single; there are no features
     assert abs(sys.getsizeof(model.table) - before - cells) < 50  # a buffer has at least one cell
+
+
+def test_a_discarded_array_is_gone():
+    model = Model()
+    before = sys.getsizeof(model.table)
+    model.table.discard(ctypes.addressof(model.pointers["fixed"]))
+    assert sys.getsizeof(model.table) == before - 64 - 4 * 8
+    assert model.pointers["fixed"].value is None
+    del model.arrays["fixed"]
+    model.check()

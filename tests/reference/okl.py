@@ -81,6 +81,17 @@ class Running:
         found = (value - mean) / (math.sqrt(variance) or 1.0)
         return found if self.run >= 10 else clip(found, -5.0, 5.0)
 
+    def clipped(self, value):
+        """An added value, or if it is an outlier the closest one that is not."""
+        return value if self.run >= 10 else held(value, self.values)
+
+    def scaled(self, ratio):
+        """In another unit."""
+        made = Running()
+        made.values, made.block = [ratio * value for value in self.values], [ratio * value for value in self.block]
+        made.run, made.outlier = self.run, ratio * self.outlier
+        return made
+
     def add(self, value):
         kept, self.run = self.kept(value), self.run_with(value)
         self.outlier = value
@@ -286,14 +297,16 @@ class Estimates:
         together = self.weight @ means
         return together, self.weight @ ([variance, *self.residual[1:]] + (means - together) ** 2)
 
-    def learn(self, y, mean, w, most):
+    def learn(self, y, said, w, most, late, discount):
         counts = min(w, 1.0)
-        squares = (y - np.array([mean, self.linear.m, self.stack.m])) ** 2
+        squares = (y - said.estimates) ** 2
         likelihood = np.exp(-0.5 * squares / self.residual) / np.sqrt(self.residual) + 1e-6
-        self.log_weight = 0.99 * self.log_weight + counts * np.log(likelihood)
+        self.log_weight = discount * self.log_weight + counts * np.log(likelihood)
         self.log_weight -= self.log_weight.max()
         held = np.minimum(squares, 25.0 * self.residual)
         self.residual = np.maximum(self.residual + max(most, 0.01) * (held - self.residual), 1e-4)
+        if late:
+            self.stack.ask(said.inputs)
         self.linear.learn(y, max(self.residual[1], 0.01) / w)
         self.stack.learn(y, max(self.residual[2], 0.003) / counts)
 
@@ -309,6 +322,93 @@ class Estimates:
         for each in (self.linear, self.stack):
             each.m = ratio * each.m + shift
         self.residual = np.maximum(ratio**2 * self.residual, 1e-4)
+
+
+class Vote:
+    """The last word: a vote by absolute errors between the mixture, its correction, l, the forest, and l + trees."""
+
+    def __init__(self):
+        self.regression, self.size, self.loss = Ridge(12, 0.1, 3e-5), np.ones(13), np.zeros(5)
+
+    @property
+    def weight(self):
+        weight = np.exp(-8.0 * (self.loss / max(self.loss.min(), 1e-300) - 1.0))
+        return weight / weight.sum()
+
+    def ask(self, opinions, anchor):
+        """Opinions: the processes', neighbours', forest's, l, l + trees', the linear regression's, the stack's."""
+        self.opinions, self.anchor = np.array(opinions), anchor
+        self.regression.ask(np.clip((self.opinions - anchor) / self.size[:12], -3.0, 3.0))
+        self.correction = anchor + self.size[12] * self.regression.m
+        self.mean = self.weight @ self.voters(self)
+
+    @staticmethod
+    def voters(said):
+        return np.array([said.anchor, said.correction, said.opinions[8], said.opinions[7], said.opinions[9]])
+
+    def learn(self, y, w, most, said, discount):
+        errors = np.minimum(np.abs(y - self.voters(said)), 30.0 * self.size[12])
+        self.loss = discount * self.loss + min(w, 1.0) * errors
+        self.regression.ask(np.clip((said.opinions - said.anchor) / self.size[:12], -3.0, 3.0))
+        error = clip((y - said.correction) / self.size[12], -3.0, 3.0)
+        self.regression.learn(self.regression.m + error, 1.0 / min(w, 1.0))
+        errors = np.minimum(np.abs(y - np.append(said.opinions, said.correction)), 5.0 * self.size)
+        self.size = np.maximum(self.size + max(most, 0.01) * (errors - self.size), 1e-4)
+
+    def rescale(self, ratio, shift):
+        self.opinions = ratio * self.opinions + shift
+        self.anchor, self.correction = ratio * self.anchor + shift, ratio * self.correction + shift
+        self.mean = ratio * self.mean + shift
+        self.size, self.loss = np.maximum(ratio * self.size, 1e-4), ratio * self.loss
+
+
+class Intervals:
+    """Half widths for five coverages: a learned scale times factors that follow the coverage of what was issued."""
+
+    coverages = np.array([0.5, 0.8, 0.9, 0.95, 0.99])
+
+    def __init__(self):
+        self.scale, self.log_factor = Ridge(4, 0.1, 4e-6), np.log(self.normal())
+        self.scale.beta[1] = 1.0
+        self.size = self.recent = self.mean_change = 1.0
+        self.change = 0.0
+
+    @classmethod
+    def normal(cls):
+        return special.ndtri(0.5 + 0.5 * cls.coverages)
+
+    def issue(self, deviation):
+        ratios = deviation / self.size, max(self.recent / self.size, 0.05), max(self.change / self.mean_change, 0.05)
+        self.scale.ask(np.clip([1.0, *np.log(np.maximum(ratios, 1e-300))], -3.0, 3.0))
+        self.issued = self.size * math.exp(clip(self.scale.m, -3.0, 3.0))
+        factors, ranks = self.log_factor.copy(), np.arange(5)
+        for i in ranks[1:]:
+            factors[i] = max(factors[i], factors[i - 1] + 1e-3)
+        self.half = self.issued * np.exp(factors)
+
+    def width(self, coverage):
+        """The half width, linear in normal deviations between the coverages, and beyond the last in proportion."""
+        z, normal = special.ndtri(0.5 + 0.5 * coverage), self.normal()
+        if z > normal[-1]:
+            return self.half[-1] * z / normal[-1]
+        return float(np.interp(z, [0.0, *normal], [0.0, *self.half]))
+
+    def learn(self, y, change, w, most, said, late):
+        error = abs(y - said.mean)
+        ratio = min(error / said.scale, 5.0)
+        self.scale.ask(said.causes)
+        self.scale.learn(self.scale.m + ratio - 1.0, 1.0 / min(w, 1.0))
+        rate = min(w, 1.0) * max(0.02, 0.4 * math.sqrt(most)) / (1.0 + math.sqrt(late))
+        self.log_factor = np.clip(self.log_factor + rate * ((error > said.half) - 1.0 + self.coverages), -10.0, 10.0)
+        error, self.change = min(error, 10.0 * self.size), min(abs(change), 10.0 * self.mean_change)
+        self.size = max(self.size + max(0.01, most) * (error - self.size), 1e-4)
+        self.recent += max(0.2, most) * (error - self.recent)
+        self.mean_change = max(self.mean_change + max(0.01, most) * (self.change - self.mean_change), 1e-4)
+
+    def rescale(self, ratio):
+        self.issued, self.half = ratio * self.issued, ratio * self.half
+        self.size, self.mean_change = max(ratio * self.size, 1e-4), max(ratio * self.mean_change, 1e-4)
+        self.recent, self.change = ratio * self.recent, ratio * self.change
 
 
 class Linear:
@@ -375,6 +475,13 @@ class First:
             return np.array([1.0 - p, p])
         return special.softmax(math.sqrt(0.5) * factor * self.score)
 
+    def grade(self, c, score):
+        """Update the calibration with the score that was given when the sample was asked."""
+        if len(score) == 1:
+            self.calibration.update((2.0 * c - 1.0) * score[0])
+        elif np.isfinite(score[c]):
+            self.calibration.update(math.sqrt(0.5) * (score[c] - np.delete(score, c).max()))
+
     def learn(self, c, w):
         """PA-I with C = w; ``step`` has the coefficients of the sample; returns whether it is needed."""
         direction = np.zeros(len(self.score))
@@ -384,7 +491,6 @@ class First:
             rival = max((o for o in range(len(direction)) if o != c), key=lambda o: self.score[o])
             direction[c], direction[rival] = math.sqrt(0.5), -math.sqrt(0.5)
         margin = direction @ self.score
-        self.calibration.update(margin)
         needed = margin < 1.0 and self.kernel.own > 0.0
         self.step = (min(w, (1.0 - margin) / self.kernel.own) if needed else 0.0) * direction
         return needed
@@ -418,9 +524,10 @@ class Neighbours:
         p = np.array([self.chance[v] for v in self.votes])
         return p / p.sum()
 
-    def learn(self, c, w):
-        if len(self.nearest) == 4:
-            for o, v in enumerate(self.votes):
+    def learn(self, c, w, votes):
+        """``votes`` were those when the sample was asked, if there were four neighbours."""
+        if votes is not None:
+            for o, v in enumerate(votes):
                 self.count[v] = min(self.count[v] + min(w, 10.0), 1000.0)
                 self.chance[v] += ((o == c) - self.chance[v]) * min(w, 10.0) / self.count[v]
                 self.chance[v] = max(self.chance[v], 1e-6)
@@ -432,6 +539,67 @@ class Neighbours:
             s = 4.0 * np.cov(differences, distances, bias=True)[0, 1]
             total, squares = self.relief.get(name, (0.0, 0.0))
             self.relief[name] = total + s, squares + s * s
+
+
+def trusted(trust, mixed, frequency):
+    """The log-linear pool of these probabilities and the frequencies of the classes."""
+    return special.softmax(trust * np.log(mixed) + (1.0 - trust) * np.log(frequency))
+
+
+def tempered(kappa, curvature, score, c, least, most):
+    """A Newton step of κ in softmax(κ · score) for a sample of class c; classes unknown when it was asked have -inf."""
+    score = np.array(score)
+    if not np.isfinite(score[c]):
+        return kappa, curvature
+    score = score[c] - score[np.isfinite(score)]
+    p = special.softmax(-kappa * score)
+    curvature = 0.995 * curvature + max(p @ score**2 - (p @ score) ** 2, 0.0) + 0.005
+    return clip(kappa + p @ score / curvature, least, most), curvature
+
+
+class Said:
+    """What was said of a sample when it was asked: by a classification ..."""
+
+    def __init__(self, twin):
+        self.seen = twin.seen
+        if twin.task == "regression":
+            self.of_target(twin)
+            return
+        self.p, self.mixed, self.frequency = twin.p, twin.mixed, twin.frequency()
+        self.score = twin.firsts[0].score
+        self.votes = twin.neighbours.votes if len(twin.neighbours.nearest) == 4 else None
+        self.scores = []
+        if twin.task == "multiclass":
+            self.scores = [*(process.m for process in twin.processes), np.array(twin.bayes.score)]
+
+    def of_target(self, twin):
+        """... and by a regression."""
+        self.unit = twin.centre(), twin.deviation()
+        self.m = np.array([process.m[0] for process in twin.processes])
+        self.v = np.array([process.v + process.noise for process in twin.processes])
+        self.inputs = np.array(twin.estimates.stack.u)
+        of_processes, _ = twin.mean_and_variance()
+        self.estimates = np.array([of_processes, twin.estimates.linear.m, twin.estimates.stack.m])
+        vote, intervals = twin.vote, twin.intervals
+        self.opinions, self.anchor, self.correction, self.mean = vote.opinions, vote.anchor, vote.correction, vote.mean
+        self.scale, self.half, self.causes = intervals.issued, intervals.half, intervals.scale.u
+
+    def add_class(self):
+        """Nobody said anything of it."""
+        self.p = np.hstack([self.p, np.zeros((len(self.p), 1))])
+        self.mixed, self.frequency = np.append(self.mixed, 0.0), np.append(self.frequency, 0.0)
+        self.score = np.append(self.score, -np.inf)
+        self.votes = self.votes if self.votes is None else [*self.votes, 0]
+        self.scores = [np.append(score, -np.inf) for score in self.scores]
+
+    def in_unit(self, centre, deviation):
+        """The same in another unit of the target."""
+        ratio, shift = self.unit[1] / deviation, (self.unit[0] - centre) / deviation
+        self.unit = centre, deviation
+        for name in ("m", "estimates", "opinions", "anchor", "correction", "mean"):
+            setattr(self, name, ratio * getattr(self, name) + shift)
+        self.v, self.scale, self.half = ratio**2 * self.v, ratio * self.scale, ratio * self.half
+        self.inputs = np.where(np.arange(10) == 7, 1.0, ratio * self.inputs + shift)
 
 
 class Bayes:
@@ -454,13 +622,7 @@ class Bayes:
                 variance = max((sum(weights) * spread + 1.0) / (sum(weights) + 1.0), 0.01)
                 score -= 0.5 * (math.log(variance) + min((value - mean) ** 2 / variance, 50.0))
             self.score.append(score)
-        self.p = special.softmax(self.kappa * np.array(self.score))
-        return self.p
-
-    def fit_inverse_temperature(self, c):
-        off = self.score[c] - np.array(self.score)
-        self.curvature = 0.995 * self.curvature + max(self.p @ off**2 - (self.p @ off) ** 2, 0.0) + 0.005
-        self.kappa = clip(self.kappa + self.p @ off / self.curvature, 0.01, 2.0)
+        return special.softmax(self.kappa * np.array(self.score))
 
     def learn(self, x, c, w):
         self.samples.append((min(w, 10.0), x, c))
@@ -470,7 +632,8 @@ class Trees:
     """A forest of the core, over scaled features in order of first appearance, those of one sample by name."""
 
     def __init__(self, seed, n_trees, one_in, regression=False):
-        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression), {}
+        memory = {"bytes": n_trees * (15 << 14)} if regression else {}
+        self.forest, self.places = Forest(n_trees, one_in=one_in, seed=seed, regression=regression, **memory), {}
 
     def items(self, x):
         places = [self.places.get(name, -1) for name in x]
@@ -560,10 +723,12 @@ class OKL:
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
         if task == "regression":
-            self.forests = [Trees(1, 1, 1, regression=True)]
+            self.forests = [Trees(1, 3, 1, regression=True), Trees(2, 1, 1, regression=True)]
+            self.vote, self.last, self.change, self.intervals = Vote(), 0.0, Running(), Intervals()
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
-        self.share, self.target, self.spread = np.zeros(3), Running(), 0.0
+        self.share, self.target = np.zeros(3), Running()
         self.estimates = Estimates()
+        self.trust = self.trust_curvature = 1.0  # in the experts, if labels are late
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
         self.metrics_learned = lambda: None  # a comparison may replace them
 
@@ -578,7 +743,8 @@ class OKL:
         if self.task != "regression":
             return self.weight
         processes, *others = self.estimates.weight
-        return np.append(processes * self.weight, others)
+        mixture, *rest = self.vote.weight
+        return np.append(mixture * np.append(processes * self.weight, others), rest)
 
     @property
     def among(self):
@@ -630,6 +796,12 @@ class OKL:
             nearest = [point.y for point in self.neighbours.nearest]
             means = [process.m[0] for process in self.processes]
             self.estimates.ask(self.x, means, np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x))
+            u, estimates = self.estimates.stack.u, self.estimates
+            differ = self.last + self.forests[1].ask(self.x)
+            opinions = [*u[:6], u[8], u[9], self.last, differ, estimates.linear.m, estimates.stack.m]
+            mean, variance = estimates.mix(*self.mean_and_variance())
+            self.vote.ask(opinions, mean)
+            self.intervals.issue(max(math.sqrt(variance), 1e-4))
             return
         self.p = []
         for process in self.processes:
@@ -652,6 +824,14 @@ class OKL:
         mixed = self.weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
         self.mixed = mixed / mixed.sum()
 
+    def frequency(self):
+        """Of the classes so far, in samples weighted like those of naive Bayes."""
+        counts = [sum(w for w, _, label in self.bayes.samples if label == c) + 0.5 for c in range(self.n_classes)]
+        return np.array(counts) / sum(counts)
+
+    def centre(self):
+        return self.target.moments()[0] if self.target.values else 0.0
+
     def deviation(self):
         variance = self.target.moments()[1] if self.target.values else 0.0
         return math.sqrt(variance) if variance > 0.0 else 1.0
@@ -666,15 +846,14 @@ class OKL:
         """Probabilities of the classes, or mean and standard deviation."""
         self.look(x)
         if self.task != "regression":
-            return self.mixed
-        mean, variance = self.estimates.mix(*self.mean_and_variance())
-        centre = self.target.moments()[0] if self.target.values else 0.0
-        return centre + self.deviation() * mean, self.deviation() * math.sqrt(variance) * math.exp(self.spread)
+            return trusted(self.trust, self.mixed, self.frequency())
+        width = self.deviation() * self.intervals.width(0.9)
+        return self.centre() + self.deviation() * self.vote.mean, width / special.ndtri(0.95)
 
     # Learning
 
-    def learn(self, x, y, w=1.0):
-        """Learn the sample last given to ``predict``."""
+    def learn(self, x, y, w=1.0, said=None):
+        """Learn the sample last given to ``predict``; if its label is late, by what was ``said`` of it."""
         self.scaler.learn(x)
         self.estimates.register(self.x)
         self.samples.append(self.x)
@@ -688,7 +867,7 @@ class OKL:
                 else 1.0
             )
             self.sample_weights.append(w)
-            self.learn_experts(y, relative)
+            self.learn_experts(y, relative, said)
         if self.seen >= self.next_update:
             self.update()
 
@@ -704,16 +883,28 @@ class OKL:
                 point.y = ratio * point.y + shift
             self.estimates.rescale(ratio, shift)
             self.forests[0].forest.act("rescale", ratio, shift)
+            self.forests[1].forest.act("rescale", ratio, 0.0)
+            self.vote.rescale(ratio, shift)
+            self.intervals.rescale(ratio)
+            self.last, self.change = ratio * self.last + shift, self.change.scaled(ratio)
+        self.exact = (y - mean) / self.deviation()
         return self.target.standing(y)
 
-    def learn_experts(self, y, w):
-        surprise = self.judge(y, w)
-        for trees in self.forests:
-            trees.learn(self.x, y, w)
+    def learn_experts(self, y, w, said):
+        late = 0 if said is None else self.seen - said.seen
+        said = said or Said(self)
+        surprise, targets = self.judge(y, w, said, late), [y] * len(self.forests)
+        if self.task == "regression":
+            difference = self.exact - said.opinions[8]
+            self.change.add(difference)
+            targets[1], self.last = self.change.clipped(difference), self.exact
+        for trees, target in zip(self.forests, targets, strict=True):
+            trees.learn(self.x, target, w)
         for linear in self.linears:
             linear.learn(y, w)
         if self.task != "regression":
-            self.neighbours.learn(y, w)
+            self.neighbours.learn(y, w, said.votes)
+            self.firsts[0].grade(y, said.score)
             self.bayes.learn(self.x, y, w)
         confident = surprise <= (1.0 if self.task == "regression" else 0.3)
         if not confident and len(self.neighbours.nearest) == 4:
@@ -754,20 +945,20 @@ class OKL:
         if needed or point in self.dictionary or point in self.latest:
             self.points.append(point)
 
-    def judge(self, y, w):
-        """Update the mixture weights; returns how surprising y is."""
-        weight = self.weight
+    def judge(self, y, w, said, late):
+        """Update the mixture weights by what was said when the sample was asked; returns how surprising y is."""
+        weight, discount = self.weight, max(0.99, 1.0 - 1.0 / (late + 1.0))
         self.share += self.among.reshape(3, 2).sum(axis=1)
         if self.task == "regression":
-            of_processes, variance = self.mean_and_variance()
-            mean, variance = self.estimates.mix(of_processes, variance)
-            self.estimates.learn(y, of_processes, w, 1.0 / (self.seen + 1))
-            outside = abs(y - mean) > 1.6448536 * math.sqrt(variance) * math.exp(self.spread)
-            self.spread = clip(self.spread + 0.02 * min(w, 1.0) * (outside - 0.1), -3.0, 3.0)
+            if late:
+                said.in_unit(self.centre(), self.deviation())
+            most = 1.0 / (self.seen + 1)
+            self.intervals.learn(self.exact, self.exact - self.last, w, most, said, late)
+            self.vote.learn(self.exact, w, most, said, discount)
+            self.estimates.learn(y, said, w, most, late, discount)
             likelihood, surprise = [], 0.0
-            for process, share in zip(self.processes, weight, strict=True):
-                variance = process.v + process.noise
-                residual = (y - process.m[0]) ** 2 / variance
+            for process, share, m, variance in zip(self.processes, weight, said.m, said.v, strict=True):
+                residual = (y - m) ** 2 / variance
                 surprise += share * residual / process.residual
                 likelihood.append(
                     math.exp(-0.5 * residual / process.residual) / math.sqrt(process.residual * variance) + 1e-6
@@ -775,19 +966,29 @@ class OKL:
                 gain = max(1.0 / (self.seen + 1), 0.01)
                 process.residual = max(process.residual + gain * (min(residual, 25.0) - process.residual), 1e-4)
         else:
-            likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
+            likelihood, surprise = np.clip(said.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - said.mixed[y]
         if self.task == "multiclass":
-            self.bayes.fit_inverse_temperature(y)
-            for process, p in zip(self.processes, self.p, strict=False):
-                mean = p @ process.m
-                process.curvature = 0.995 * process.curvature + max(p @ process.m**2 - mean**2, 0.0) + 0.005
-                process.inverse_temperature = clip(
-                    process.inverse_temperature + (process.m[y] - mean) / process.curvature, 1.0, 50.0
+            self.bayes.kappa, self.bayes.curvature = tempered(
+                self.bayes.kappa, self.bayes.curvature, said.scores[-1], y, 0.01, 2.0
+            )
+            for process, score in zip(self.processes, said.scores, strict=False):
+                process.inverse_temperature, process.curvature = tempered(
+                    process.inverse_temperature, process.curvature, score, y, 1.0, 50.0
                 )
+        if late and self.task != "regression" and said.mixed[y] > 0.0:
+            known = said.mixed > 0.0
+            off = np.log(said.mixed[known]) - np.log(said.frequency[known])
+            p, counts = trusted(self.trust, said.mixed[known], said.frequency[known]), min(w, 10.0)
+            self.trust_curvature += counts * (p @ off**2 - (p @ off) ** 2) - (self.trust_curvature - 1.0) / 10_000.0
+            own = math.log(said.mixed[y]) - math.log(said.frequency[y])
+            self.trust = clip(self.trust + counts * (own - p @ off) / self.trust_curvature, 0.0, 1.0)
         if self.stack is not None:
+            if late:  # what the stack says today of what the others said then
+                others = said.p[:-1]
+                self.stack.ask(others[:, 1] if self.task == "binary" else others, self.weight[:-1])
             self.stack.learn(y, w)
         most = 1.0 if self.task == "regression" else 10.0
-        self.log_weight = 0.99 * self.log_weight + min(w, most) * np.log(likelihood)
+        self.log_weight = discount * self.log_weight + min(w, most) * np.log(likelihood)
         self.log_weight -= self.log_weight.max()
         return surprise
 

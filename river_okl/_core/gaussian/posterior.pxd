@@ -55,6 +55,7 @@ cdef class Posterior(Owner):
     cdef void learn(self, const double *c, double b, const double *k, bint add) noexcept nogil
     cdef void remove(self, Py_ssize_t i) noexcept nogil
     cdef void add_losses(self, double weight, double *alpha, double *out) noexcept
+    cdef void restart(self) noexcept nogil
     cdef void exchange(self, const double *before, const double *after) noexcept nogil
     cdef void discount(self, double keep) noexcept nogil
     cdef void take_over(self, Posterior other) noexcept nogil

@@ -39,6 +39,10 @@ from river_okl._core.states import LARGEST_MEAN, check_inverse, check_positive, 
 
 JITTER = 1e-3                   # of κ(x, x)
 LARGEST_VARIANCE = 1e13         # of what the prior has: a kernel that moves leaves it at points that were large before
+# A variance at a point, as a multiple of the prior's, beyond which a posterior restarts. It was learned from features
+# of another size: predictions would be means at points that are negligible now, extrapolated to the new ones, and
+# the difference of K and what was learned is rounding.
+cdef double BEYOND = 1e8
 cdef double RESOLVED = 0.01
 cdef double SMALLEST_FACTOR = 1e-60
 cdef Py_ssize_t MANY = 5        # columns, for which it is worth it to have K⁻¹ whole, ...
@@ -347,13 +351,28 @@ cdef class Posterior(Owner):
                 out[i] += factor[i] * alpha[i] * alpha[i]
 
     cdef void exchange(self, const double *before, const double *after) noexcept nogil:
-        """K changes at the points; μ and S stay."""
+        """K changes at the points; μ and S stay, unless S is so far beyond the prior that rounding would decide."""
         cdef Py_ssize_t i, j, ld = self.learned.capacity
+        cdef double now, prior
         cdef double *learned = self.learned.numbers
         self.learned.settle()
         for i in range(self.learned.n):
             for j in range(i + 1):
                 learned[i * ld + j] += self.prior_variance * (after[i * ld + j] - before[i * ld + j]) / self.factor
+        for i in range(self.learned.n):
+            prior = self.prior_variance * after[i * ld + i]
+            now = prior - self.factor * learned[i * ld + i]
+            if not (-1e-6 * prior <= now <= BEYOND * prior and before[i * ld + i] <= BEYOND * after[i * ld + i]):
+                self.restart()
+                return
+
+    cdef void restart(self) noexcept nogil:
+        """The posterior at the points is the prior: nothing is known."""
+        cdef Py_ssize_t ld = self.learned.capacity
+        memset(self.means, 0, self.columns * ld * 8)
+        memset(self.learned.numbers, 0, ld * ld * 8)
+        self.learned.weight = 0.0
+        self.waits, self.shrink, self.factor = False, 1.0, 1.0
 
     cdef void to_multiclass(self, Posterior old, const double *gram) noexcept:
         """A posterior about targets 0 and 1 for each of two classes, from that of a binary probit; gram is K.
@@ -445,8 +464,10 @@ cdef double hazard(double z) noexcept nogil:
 
 
 cdef void step_of(double v, double w, double *c, double *b) noexcept nogil:
-    """A weight w divides the noise of a Gaussian, 1/b - v; likewise here, so that b v < 1 for every weight."""
-    cdef double factor = w / (1.0 + (w - 1.0) * b[0] * v)
+    """A weight w divides the noise of a Gaussian, 1/b - v; likewise here, so that b v < 1 for every weight.
+
+    The divisor is at least w, or 1, for b v <= 1; by rounding it may be 0."""
+    cdef double factor = w / fmax(1.0 + (w - 1.0) * b[0] * v, fmin(w, 1.0))
     c[0] *= factor
     b[0] *= factor
 

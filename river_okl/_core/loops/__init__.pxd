@@ -57,6 +57,9 @@ cdef extern from "rows.h":
         void (*nearest)(
             const double *sq, const double *dot, Py_ssize_t n, double *lows, int count, Py_ssize_t *found
         ) noexcept nogil
+        void (*densities)(
+            const double *sq, const double *dot, Py_ssize_t n, double offset, double gamma, double *wide, double *narrow
+        ) noexcept nogil
 
 cdef extern from "linalg.h":
     ctypedef struct Linalg:

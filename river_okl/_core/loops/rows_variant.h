@@ -245,6 +245,12 @@ static INLINE vec NAME(factor)(const Factor *f, vec dot, vec distance) {
     return NAME(exp)(SET(-f->gamma) * distance);
 }
 
+/* x.z from |x|^2 + |z|^2 and |x-z|^2: 0 where it is lost in their rounding, as that of a long and a short vector may be. */
+static INLINE vec NAME(dot_of)(vec squares, vec distance) {
+    const vec dot = SET(0.5) * (squares - distance), noise = SET(1e-13) * squares;
+    return AS_REAL(AS_INT(dot) & (LESS(noise, dot) | LESS(dot, -noise)));
+}
+
 /* `kernel_row` of the commonest kernels, a Gaussian with or without a linear one: the same numbers without a choice for
  * every vector. */
 static void NAME(common_row)(const Program *k, const double *row, int is_distance, const double *sq, vec xs,
@@ -258,7 +264,7 @@ static void NAME(common_row)(const Program *k, const double *row, int is_distanc
         if (!is_distance)
             distance = AT_LEAST(xs + *(const vec *)(sq + i) - two * dot, zero);
         else if (two_terms)
-            dot = SET(0.5) * (xs + *(const vec *)(sq + i) - distance);
+            dot = NAME(dot_of)(xs + *(const vec *)(sq + i), distance);
         vec value = weight * NAME(exp)(gamma * distance);
         if (two_terms) value += linear * (scale * dot + coef0);
         *(vec *)(out + i) = value;
@@ -282,7 +288,7 @@ static void NAME(kernel_row)(const Program *k, const double *row, int is_distanc
         const vec s = *(const vec *)(sq + i);
         vec dot = *(const vec *)(row + i), distance = dot;
         if (is_distance)
-            dot = SET(0.5) * (xs + s - distance);
+            dot = NAME(dot_of)(xs + s, distance);
         else
             distance = AT_LEAST(xs + s - SET(2.0) * dot, SET(0.0));
         const Factor *f = k->factors;
@@ -388,6 +394,39 @@ static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, dou
     }
 }
 
+/* Sums of exp(-gamma v) and of its fourth power over the first n points, v = offset + sq[i] - 2 x.z_i: squared distances,
+ * less the smallest of them if that is in the offset, so that the sums do not vanish. */
+static void NAME(densities)(const double *sq, const double *dot, Py_ssize_t n, double offset, double gamma,
+                            double *wide, double *narrow) {
+    const vec two = SET(2.0), zero = SET(0.0), start = SET(offset), factor = SET(-gamma);
+    vec sums[2] = {zero, zero};
+    double parts[2][W];
+    Py_ssize_t i = 0;
+    for (; i + W <= n; i += W) {
+        const vec v = start + *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
+        const vec e = NAME(exp)(factor * AT_LEAST(v, zero)), square = e * e;
+        sums[0] += e;
+        sums[1] += square * square;
+    }
+    if (i < n) { /* what fills no vector */
+        const vec v = start + *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
+        vec e = NAME(exp)(factor * AT_LEAST(v, zero));
+        double tail[W];
+        memcpy(tail, &e, sizeof tail);
+        for (int j = (int)(n - i); j < W; j++) tail[j] = 0.0;
+        memcpy(&e, tail, sizeof tail);
+        const vec square = e * e;
+        sums[0] += e;
+        sums[1] += square * square;
+    }
+    memcpy(parts, sums, sizeof parts);
+    *wide = *narrow = 0.0;
+    for (int j = 0; j < W; j++) {
+        *wide += parts[0][j];
+        *narrow += parts[1][j];
+    }
+}
+
 static const Loops NAME(loops) = {NAME(dots),     NAME(distances),  NAME(distances_tile), NAME(dots_under),
                                   NAME(single_dots_under), NAME(dots_at), NAME(kernel_row), NAME(inner),
-                                  NAME(add_losses), NAME(least),      NAME(nearest)};
+                                  NAME(add_losses), NAME(least),      NAME(nearest),     NAME(densities)};

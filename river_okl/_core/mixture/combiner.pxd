@@ -1,5 +1,5 @@
 from river_okl._core.memory cimport Owner
-from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
 from river_okl._core.sample cimport Sample
@@ -42,4 +42,4 @@ cdef class Combiner(Expert):
 
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
-    cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept
+    cdef void judge(self, const Outcome *y, const double *estimates, double most) noexcept

@@ -26,10 +26,15 @@ LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients,
 STACK = 0.03, 1e-4
 LEAST_RESIDUAL = 1e-4           # of a running squared residual
 cdef double least_residual = LEAST_RESIDUAL
-cdef double DISCOUNT = 0.99     # of log-weights and running residuals
+cdef double DISCOUNT = 0.99     # of running residuals
 cdef double OUTLYING = 5.0      # standard deviations by which one sample moves a running residual
-# bound of an input: if features are not scaled, larger ones would cancel all digits of a covariance
+# bound of an input: if features are not scaled, larger ones, and predictions from them, would cancel all digits of a
+# covariance
 cdef double LARGEST = 1e6
+
+
+cdef inline double bounded(double value) noexcept nogil:
+    return fmin(fmax(value, -LARGEST), LARGEST)
 
 
 cdef class Ridge(Owner):
@@ -100,6 +105,8 @@ cdef class Ridge(Owner):
         coef = checked_numbers(
             "the coefficients of a linear regression", state["coef"], (self.room,), -LARGEST_MEAN, LARGEST_MEAN
         )
+        size = self.room * (self.room + 1) // 2
+        checked_numbers("the covariance of a linear regression", state["covariance"], (size,))
         covariance = symmetric(state["covariance"], self.room) / self.prior
         if not covariance.diagonal().max() <= 1.0 + 2.0 * self.drift / self.prior:
             raise ValueError("a variance of a linear regression is out of range")
@@ -114,7 +121,7 @@ cdef class Combiner(Expert):
 
     def __init__(self, Scaler scaler, Processes processes, Neighbours neighbours):
         cdef Py_ssize_t i
-        self.name = "combiner"
+        self.name, self.rows = "combiner", 2
         self.scaler = scaler
         self.processes = processes
         self.neighbours = neighbours
@@ -128,22 +135,23 @@ cdef class Combiner(Expert):
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        """The linear estimate, and the stack's of all predictions, which precede ``p``."""
+        """The linear estimate, and the stack's of all predictions before its own."""
         cdef Py_ssize_t i, j
         cdef double *inputs = self.stack.inputs
-        p -= self.first
+        cdef const double *said = p - self.first
         memset(self.linear.inputs, 0, LINEAR_INPUTS * 8)
         self.linear.inputs[0] = 1.0
         for j in range(x.size):
             if 0 <= x.places[j] < LINEAR_INPUTS - 1:
-                self.linear.inputs[1 + x.places[j]] = fmin(fmax(x.scaled[j], -LARGEST), LARGEST)
+                self.linear.inputs[1 + x.places[j]] = bounded(x.scaled[j])
         self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
         for i in range(PROCESSES):
-            inputs[i] = p[i]
-        inputs[PROCESSES] = self.linear.mean
+            inputs[i] = bounded(said[i])
+        inputs[PROCESSES] = bounded(self.linear.mean)
         inputs[PROCESSES + 1] = 1.0
-        inputs[PROCESSES + 2], inputs[PROCESSES + 3] = p[PROCESSES], p[PROCESSES + 1]
+        inputs[PROCESSES + 2], inputs[PROCESSES + 3] = bounded(said[PROCESSES]), bounded(said[PROCESSES + 1])
         self.stack.ask(STACK_INPUTS)
+        p[0], p[1] = self.linear.mean, self.stack.mean
         return 0
 
     cdef void mix(self, double *mean, double *variance) noexcept:
@@ -165,20 +173,23 @@ cdef class Combiner(Expert):
         for e in range(PROCESSES):
             out[e] = self.weight[0] * weight[e] + self.weight[2] * self.stack.coef[e]
 
-    cdef void judge(self, double target, double of_processes, double w, double counts, double most) noexcept:
+    cdef void judge(self, const Outcome *y, const double *estimates, double most) noexcept:
         """Weights of the estimates given a target, then a step of both regressions.  Running residuals follow at the
         rate 1 - DISCOUNT, or faster at first: ``most``.
 
-        ``w`` is the weight of the sample, ``counts`` a bounded one for what combines estimates that learn ``w``
+        ``y.w`` is the weight of the sample, ``y.counts`` a bounded one for what combines estimates that learn ``w``
         themselves: if it counted ``w`` once more, their mean would overshoot the target, or jump to the estimate that
         happened to be closest.
+
+        If the label is late the stack learns from the predictions that were made for the sample, by what it makes of
+        them today; the linear estimate has today's features.
         """
         cdef double[ESTIMATES] off
         cdef double rate = fmax(most, 1.0 - DISCOUNT)
         cdef Py_ssize_t i
-        off[0], off[1], off[2] = target - of_processes, target - self.linear.mean, target - self.stack.mean
         for i in range(ESTIMATES):
-            self.log_weight[i] = DISCOUNT * self.log_weight[i] + counts * log(
+            off[i] = y.target - estimates[i]
+            self.log_weight[i] = y.discount * self.log_weight[i] + y.counts * log(
                 exp(-0.5 * off[i] * off[i] / self.residual[i]) / sqrt(self.residual[i]) + 1e-6
             )
             self.residual[i] += rate * (
@@ -187,8 +198,15 @@ cdef class Combiner(Expert):
             self.residual[i] = fmax(self.residual[i], least_residual)
             if self.silent[i]:
                 self.log_weight[i] = -1e6
-        self.linear.learn(off[1], fmax(self.residual[1], 0.01) / w)
-        self.stack.learn(off[2], fmax(self.residual[2], 0.003) / counts)
+        if y.late:
+            for i in range(PROCESSES):
+                self.stack.inputs[i] = y.said[i]
+            self.stack.inputs[PROCESSES] = estimates[1]
+            self.stack.inputs[PROCESSES + 2] = y.said[PROCESSES]
+            self.stack.inputs[PROCESSES + 3] = y.said[PROCESSES + 1]
+            self.stack.ask(STACK_INPUTS)
+        self.linear.learn(y.target - self.linear.mean, fmax(self.residual[1], 0.01) / y.w)
+        self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
@@ -197,9 +215,9 @@ cdef class Combiner(Expert):
         if y.w <= 1.0:
             return False
         for i in range(PROCESSES):
-            self.stack.inputs[i] = (<Posterior> self.processes.posteriors[i]).mean[0]
-        self.stack.inputs[PROCESSES] = linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n)
-        self.stack.inputs[PROCESSES + 2] = self.neighbours.mean_with(y.target) if self.neighbours.most else 0.0
+            self.stack.inputs[i] = bounded((<Posterior> self.processes.posteriors[i]).mean[0])
+        self.stack.inputs[PROCESSES] = bounded(linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n))
+        self.stack.inputs[PROCESSES + 2] = bounded(self.neighbours.mean_with(y.target)) if self.neighbours.most else 0.0
         self.stack.ask(STACK_INPUTS)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / (y.w - 1.0))
         return False
@@ -223,6 +241,9 @@ cdef class Combiner(Expert):
         for place in places:
             if place < LINEAR_INPUTS - 1:
                 self.linear.reset(1 + place)
+
+    def names(self):
+        return ["linear", "stack"]
 
     def silence(self, parts):
         """For ``benchmarks.ablation``: these estimates have no weight from now on."""

@@ -6,6 +6,10 @@ classes, forgets them, and saves, checks, permutes and merges what is learned.
 
 A step of the mixture is prepared, then committed: ``reserve_...`` may raise and change no prediction; ``noexcept``
 methods may not raise and have all the room that they need.
+
+Two things happen to a sample that is learned.  The expert learns from it as it is today, from the ``p`` that ``ask``
+has just written.  And the expert is graded: its weight, and whatever turns its scores into probabilities, depend on
+what it said when it was asked, ``said``, which is the same unless the label is ``late``.
 """
 
 
@@ -18,6 +22,9 @@ cdef class Expert(Table):
         """Write the predictions for a sample: of each row the probabilities of every class, or one number."""
         return 0
 
+    cdef void note(self, double *out) noexcept:
+        """Write the ``notes`` about the sample that ``ask`` saw last."""
+
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Learn the sample that ``ask`` saw last; whether the expert wants it as a point."""
         return False
@@ -26,11 +33,11 @@ cdef class Expert(Table):
 
     cdef int reserve_points(self) except -1:
         """Room for as many points as ``Points`` have room for."""
-        return 0
+        return self.reserve() if self.per_point is not None and self.per_point.is_full() else 0
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
         """Room for features at this many places, and for anything else that a sample may add."""
-        return self.reserve()
+        return self.reserve() if self.per_feature is not None and self.per_feature.is_full() else 0
 
     cdef int reserve_class(self) except -1:
         """Room for one more class."""
@@ -91,6 +98,9 @@ cdef class Expert(Table):
     def names(self):
         """Of its predictions, as ``OKLClassifier.experts`` shows them."""
         return []
+
+    def check_notes(self, notes):
+        """Raise ValueError unless the rows of this array can be what ``note`` wrote."""
 
     def merged(self, merging):
         """The state that the states of several mixtures (``river_okl.merging.mixture.Merging``) become."""

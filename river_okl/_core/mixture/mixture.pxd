@@ -1,10 +1,11 @@
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport Owner
 from river_okl._core.mixture.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
+from river_okl._core.mixture.pending cimport Pending
 from river_okl._core.mixture.processes cimport KERNELS, PROCESSES, Processes
 from river_okl._core.points cimport Points
 from river_okl._core.sample cimport Sample
@@ -21,10 +22,12 @@ cdef class Mixture(Owner):
     cdef readonly Distances distances
     cdef readonly Processes processes
     cdef readonly Neighbours neighbours
+    cdef readonly Pending pending
     cdef readonly tuple experts             # in the order of their predictions
     cdef tuple holders                      # those that hold points, in the order in which they evict
     cdef readonly Py_ssize_t n_classes      # 1: a target
     cdef Py_ssize_t rows                    # predictions
+    cdef Py_ssize_t n_said                  # numbers that the mixture is judged by: predictions, own, notes of experts
     cdef Py_ssize_t n_weighted              # how many of them, the first ones, have mixture weights
     cdef double *log_weight                 # [n_weighted]
     cdef double *weight
@@ -50,13 +53,26 @@ cdef class Mixture(Owner):
     cdef bint lacking
     cdef double *values                     # [values_allocated] scaled
     cdef Py_ssize_t values_allocated
-    cdef double *p                          # [rows, n_classes]
+    cdef uint64_t rest                      # the sum of the hashes of its strings that are not features
+    cdef bint asked                         # whether it was predicted, and not learned since
+    cdef double *p                          # [n_said], [rows, n_classes] first
+    cdef double *said                       # [n_said] those of an earlier day
+    cdef Py_ssize_t found, taken            # in ``pending``: whose opinions ``said`` are, whose label this is; or -1
+    cdef bint current                       # whether it was asked in today's state of the model
 
     # A sample
     cdef int evaluate(self, object sample) except -1
     cdef int evaluate_encoded(self, Sample *x) except -1
     cdef int complete(self, Sample *x) except -1
     cdef int ask(self, const Sample *x) except -1
+    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept
+    cdef void unit(self, double *mean, double *deviation) noexcept
+    cdef void convert(self, double *said, double mean, double deviation) noexcept
+    cdef void conclude(self) noexcept
+    cdef uint64_t identity(self) except? 0
+    cdef int put_aside(self) except -1
+    cdef int recall(self) except -1
+    cdef void answered(self) noexcept
     cdef int step(self, Sample *x, double target, double w) except -1
     cdef int prepare(self, Sample *x, double w) except -1
     cdef void commit(self, Sample *x, double target, double w) noexcept
@@ -71,6 +87,7 @@ cdef class Mixture(Owner):
     cdef void drop_unheld(self, Py_ssize_t i) noexcept
     # Room
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
+    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept
     cdef void number_predictions(self) noexcept
     cdef int reserve_points(self) except -1
     cdef int reserve_places(self) except -1

@@ -11,24 +11,34 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     bayes.pyx          naive Bayes, for more than two classes
     stack.pyx          a logistic regression on the predictions of all others
     combiner.pyx       for a target: linear regressions on the features, and on the predictions of all others
+    difference.pyx     for a target: the last one, and trees on the difference to it
+    vote.pyx           for a target: the last word, by absolute errors
+    intervals.pyx      for a target: prediction intervals
     distances.pyx      feature-weighted distances, the weights learned from the slopes of the predictions
+    pending.pyx        what was said of samples whose labels have not come yet
 
 ``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task and weight them by the dynamic model
 averaging of Raftery et al. (2010):
 
     log w_e ← DISCOUNT log w_e + log p_e(y | x)
 
+If a label came after n others, the discount is at least 1 - 1/n: what was best for a shorter while is not best any more
+when it is known.
+
 After 2, 3, 5, ... samples the bandwidths follow the stream.  After ``early`` samples, and then whenever the stream has
 grown by one part in ``growth``, but at least every ``LONGEST`` samples, the feature weights are learned from the slopes
 of the predictions, and the kernel with the lowest weight becomes a neighbour of the one with the highest.
+
+The predictions that are judged are those of the day when the sample was asked: if other samples were learned in between
+they come from ``pending``.
 
 A point belongs to the dictionary, to the pool, to the latest samples, or to several of them; an unreferenced point is
 dropped.
 """
 
 from libc.math cimport fmax, fmin
-from libc.stdint cimport int64_t
-from libc.string cimport memcmp
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
@@ -37,8 +47,10 @@ from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.distances cimport Dictionary
 from river_okl._core.mixture.processes cimport POSTERIORS
-from river_okl._core.sample cimport Given, free_sample, given_of, reserve_sample, same_name
+from river_okl._core.sample cimport Given, free_sample, given_of, is_word, reserve_sample, same_name
+from river_okl._core.words cimport hash_of_name, hash_of_word
 
+from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
@@ -47,6 +59,7 @@ cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef int64_t LONGEST = 2000
 cdef double FARTHEST_SINGLE = 1e6       # standard deviations: the square fits in single precision
 cdef double NO_WEIGHT = -1e6            # log-weight of a part that is left out
+cdef double DISCOUNT = 0.99             # of log-weights
 
 cdef enum:
     N_EARLY = 10
@@ -69,6 +82,8 @@ cdef class Mixture(Owner):
         Whether features are scaled first.
     first_metric
         Under metrics before this one, distances are computed only to the points of the dictionary.
+    pending
+        Maximum number of samples that were predicted, whose labels are awaited.
     single
         Whether scaled features are in single precision: half of the memory for points, and of the time to scan them.
     """
@@ -76,8 +91,8 @@ cdef class Mixture(Owner):
     # Making -----------------------------------------------------------------------------------------------------------
 
     def __init__(
-        self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, int first_metric, bint scale=True,
-        bint single=False
+        self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, int first_metric, Py_ssize_t pending,
+        bint scale=True, bint single=False
     ):
         self.lock = Lock()
         self.silenced = ()
@@ -87,6 +102,7 @@ cdef class Mixture(Owner):
         self.scaler = Scaler(scale)
         self.words = self.points.words = Words(self.scaler)
         self.distances = Distances(self.points, self.scaler, first=first_metric)
+        self.pending = Pending(pending, 0)
         self.next_update = EARLY[0]
 
     def __dealloc__(self):
@@ -98,7 +114,8 @@ cdef class Mixture(Owner):
         return Owner.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
 
     def __reduce__(self):
-        return _new, (type(self), self.terms, self.budget, self.processes.most, self.scaler.active), self.state()
+        options = type(self), self.terms, self.budget, self.processes.most, self.scaler.active, self.pending.most
+        return _new, options, self.state()
 
     def __setstate__(self, state):
         self.restore(state)
@@ -106,7 +123,10 @@ cdef class Mixture(Owner):
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         """Room for predictions of ``n_classes`` classes, also by experts that start with one of them."""
         cdef Py_ssize_t rows = sum([max(1, expert.rows) for expert in self.experts])
-        self.p = self.doubles(self.p, 0, rows * n_classes)
+        cdef Py_ssize_t notes = sum([(<Expert> expert).notes for expert in self.experts])
+        self.p = self.doubles(self.p, 0, rows * n_classes + self.own(n_classes) + notes)
+        self.release(self.said)
+        self.said = NULL
         if self.log_weight == NULL:
             self.log_weight = self.doubles(NULL, 0, rows)
             self.weight = self.doubles(NULL, 0, rows)
@@ -115,11 +135,19 @@ cdef class Mixture(Owner):
         return 0
 
     cdef void number_predictions(self) noexcept:
-        """One expert's rows after the other's."""
+        """One expert's rows after the other's, and then one's notes after the other's."""
         self.rows = 0
         for expert in self.experts:
             (<Expert> expert).first = self.rows
             self.rows += (<Expert> expert).rows
+        self.n_said = self.rows * self.n_classes + self.own(self.n_classes)
+        for expert in self.experts:
+            (<Expert> expert).noted = self.n_said
+            self.n_said += (<Expert> expert).notes
+
+    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
+        """How many numbers the mixture makes of all predictions, by which it is judged; they follow these."""
+        return 0
 
     cdef int reserve_points(self) except -1:
         """Room for as many points as ``points`` have room for."""
@@ -150,6 +178,7 @@ cdef class Mixture(Owner):
             self.fresh
             and self.memo
             and size == self.encoded
+            and self.words.rest == self.rest
             and (
                 size == 0
                 or (
@@ -159,9 +188,11 @@ cdef class Mixture(Owner):
             )
         ):
             return 0
+        if self.asked:
+            self.put_aside()
         self.fresh = False
         self.last = 1 - self.last
-        self.encoded = size
+        self.encoded, self.rest = size, self.words.rest
         return self.evaluate_encoded(x)
 
     cdef int evaluate_encoded(self, Sample *x) except -1:
@@ -172,6 +203,10 @@ cdef class Mixture(Owner):
         x.size = size
         self.scaler.find(x)
         lacking = self.scaler.absent(x)
+        if lacking < 0:
+            raise RuntimeError("two features of this sample are equal, which were not before")
+        if self.scaler.size > self.distances.places:  # of a step that failed
+            self.reserve_places()
         self.lacking = lacking > 0
         reserve_sample(x, size + lacking)
         reserve_sample(&self.samples[1 - self.last], size + lacking)
@@ -181,7 +216,9 @@ cdef class Mixture(Owner):
         for i in range(size):
             self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
         if lacking:
+            self.scaler.reserve(size + lacking)
             self.complete(x)
+        self.points.check_distinct(x)
         if self.points.single:
             for i in range(x.size):
                 self.values[i] = <float> fmin(fmax(self.values[i], -FARTHEST_SINGLE), FARTHEST_SINGLE)
@@ -210,8 +247,9 @@ cdef class Mixture(Owner):
                     self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
                 x.numbers[x.size] = 0.0
                 self.values[x.size] = self.scaler.scaled_absence(place)
+                self.scaler.complete(x.size, place)
                 x.size += 1
-        return self.scaler.find(x)
+        return 0
 
     cdef int ask(self, const Sample *x) except -1:
         """All predictions, one expert after the other: a later one may use those of the earlier."""
@@ -223,9 +261,14 @@ cdef class Mixture(Owner):
                     self.hide(expert)
         return 0
 
+    def check_sample(self, sample):
+        """Raise if this sample is invalid; it is not a question."""
+        self.evaluate(sample)
+
     def learn(self, sample, double target, double w):
         """One sample: a class by its number, or a target."""
         self.evaluate(sample)
+        self.recall()
         self.fresh = False
         self.step(&self.samples[self.last], target, w)
 
@@ -240,6 +283,8 @@ cdef class Mixture(Owner):
         """Everything that may raise.  If it does, nothing has changed."""
         if self.untidy:
             self.tidy()
+            self.evaluate_encoded(x)  # features of x may have been forgotten
+            self.fresh = False
         self.scaler.prepare(x, self.encoded)
         try:
             self.words.reserve()
@@ -268,6 +313,14 @@ cdef class Mixture(Owner):
         self.distances.observe(x)
         self.seen += 1
         y.target = self.standardise(target)
+        y.late, y.said, y.discount = 0, self.p, DISCOUNT
+        if self.found >= 0:
+            y.late = self.seen - self.pending.at(self.found).seen
+            y.discount = fmax(DISCOUNT, 1.0 - 1.0 / (y.late + 1.0))
+            self.pending.read(self.found, self.said)
+            self.convert(self.said, self.pending.at(self.found).mean, self.pending.at(self.found).deviation)
+            y.said = self.said
+        self.answered()
         if w > 0.0:
             y.w = self.relative(w)
             y.seen, y.p, y.among = self.seen, self.p, self.among
@@ -306,7 +359,104 @@ cdef class Mixture(Owner):
         return target
 
     cdef void judge(self, Outcome *y) noexcept:
-        """New weights for the experts; what a sample counts for, and whether it was predicted confidently."""
+        """New weights for the experts; what a sample counts for, and whether it was predicted confidently.
+
+        It reads nothing of the sample but ``y.said``.
+        """
+
+    # Labels that come late --------------------------------------------------------------------------------------------
+
+    cdef void unit(self, double *mean, double *deviation) noexcept:
+        """The unit of the predictions."""
+        mean[0], deviation[0] = 0.0, 1.0
+
+    cdef void convert(self, double *said, double mean, double deviation) noexcept:
+        """Opinions in that unit become ones in today's."""
+
+    cdef void conclude(self) noexcept:
+        """Write what the mixture makes of the predictions behind them, unless it is there."""
+
+    cdef uint64_t identity(self) except? 0:
+        """A hash of the last sample's content that depends neither on the order of the features, nor on what is known
+        of them, nor on the process."""
+        cdef const Sample *x = &self.samples[self.last]
+        cdef uint64_t total = self.rest, bits
+        cdef Py_ssize_t i
+        for i in range(self.encoded):
+            key = <object> x.keys[i]
+            if x.numbers[i] != x.numbers[i]:  # a gap, which has a word, too
+                continue
+            if is_word(key):
+                total += hash_of_word(key[1], key[2])
+            else:
+                memcpy(&bits, &x.numbers[i], 8)
+                total += scattered(hash_of_name(key) ^ scattered(bits))
+        return total
+
+    cdef int put_aside(self) except -1:
+        """Keep what was said of the last sample, whose label has not come, before another one is evaluated.
+
+        Before the first sample there are no opinions.
+        """
+        cdef uint64_t identity
+        cdef double mean, deviation
+        if self.seen and self.pending.most:
+            identity = self.identity()
+            if self.pending.find_asked(identity, self.seen) < 0:
+                self.pending.reserve()
+                for expert in self.experts:
+                    (<Expert> expert).note(self.p + (<Expert> expert).noted)
+                self.conclude()
+                self.unit(&mean, &deviation)
+                self.pending.add(identity, self.seen, self.p, mean, deviation)
+        self.asked = False
+        return 0
+
+    cdef int recall(self) except -1:
+        """Find what was said of the last sample, which is to be learned, in an earlier state of the model.
+
+        If it was asked in today's state, too, its label may be that of the earlier question or of the later one; then
+        the last clear case decides.
+        """
+        cdef Py_ssize_t found, today
+        cdef uint64_t identity
+        self.found = self.taken = -1
+        self.current = self.asked
+        if self.pending.n == 0:
+            return 0
+        identity = self.identity()
+        found, today = self.pending.find(identity, self.seen), self.pending.find_asked(identity, self.seen)
+        self.current = self.current or today >= 0
+        if found >= 0 and self.asked and self.pending.late:
+            self.put_aside()
+            found = self.pending.find(identity, self.seen)
+        if found >= 0 and (self.pending.late or not self.current):
+            self.found = found
+        elif self.current:
+            self.taken = today
+        else:
+            self.found = self.pending.find_taken(identity)
+        if self.found >= 0:
+            self.taken = self.found
+            if self.said == NULL:
+                self.said = self.doubles(NULL, 0, self.n_said)
+        return 0
+
+    cdef void answered(self) noexcept:
+        """The label of the last sample has come."""
+        if self.pending.most == 0:
+            pass
+        elif self.found >= 0 and not self.current:
+            self.pending.late = True
+        elif self.found < 0 and self.current:
+            self.pending.late = False
+        if self.taken >= 0:
+            self.pending.take(self.taken)
+        if self.pending.n:
+            self.pending.expire(self.seen)
+        self.asked = False
+
+    # Weights ----------------------------------------------------------------------------------------------------------
 
     cdef void update_weights(self) noexcept:
         """The weights of the predictions, and of the processes among themselves."""
@@ -477,6 +627,7 @@ cdef class Mixture(Owner):
         names = [name for expert in self.experts if expert.rows for name in expert.names()]
         for e, name in enumerate(names):
             self.silent[e] = any([part in name for part in parts])
+        self.fresh = False
         self.update_weights()
 
     cdef bint skips(self, Expert expert) noexcept:
@@ -516,12 +667,16 @@ cdef class Mixture(Owner):
             expert._check()
         names = {*self.scaler.statistics()}
         assert len(names) == len(self.scaler.index)
+        self.pending._check()
+        assert self.pending.length == self.n_said
         assert self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
 
     def state(self):
         """What ``restore`` takes, by name."""
         cdef Py_ssize_t i, e
         self.tidy()
+        if self.asked:
+            self.put_aside()
         return {
             "points": self.points.state(),
             "scaler": self.scaler.state(),
@@ -533,6 +688,7 @@ cdef class Mixture(Owner):
             "shares": np.array([self.share[i] for i in range(KERNELS)]),
             "weights": np.array([self.weights[0], self.weights[1], self.weights[2]]),
             "counts": (self.seen, self.next_update, self.updates),
+            "pending": self.pending.state(),
         }
 
     def restore(self, dict state):
@@ -580,20 +736,41 @@ cdef class Mixture(Owner):
             self.share[i] = shares[i]
         self.weights[0], self.weights[1], self.weights[2] = of_samples
         self.seen, self.next_update, self.updates = seen, next_update, updates
+        self.check_said(state["pending"]["said"])
+        self.pending.restore(state["pending"], seen)
         self.update_weights()
-        self.fresh = False
+        self.fresh = self.asked = False
+
+    def check_said(self, said):
+        """Raise ValueError unless these can be the opinions of a state."""
+        if not isinstance(said, np.ndarray) or said.dtype != np.float32 or said.shape[1:] != (self.n_said,):
+            raise ValueError("opinions do not match the experts")
+        cdef Py_ssize_t noted
+        for expert in self.experts:
+            noted = (<Expert> expert).noted
+            if len(said) and (<Expert> expert).notes:
+                expert.check_notes(said[:, noted:noted + (<Expert> expert).notes])
 
     cdef int divide(self, Py_ssize_t latest) except -1:
         """Reserve ``latest`` of the points outside the dictionary for the latest samples."""
         return self.neighbours.keep(latest)
 
     def permuted(self, list order):
-        """A mixture like this one in which class c is what class order[c] was."""
+        """A mixture like this one, without what it said, in which class c is what class order[c] was."""
         make, options, state = self.__reduce__()
         made = make(*options)
-        made.restore(state | {expert.name: expert.permuted(state[expert.name], order) for expert in self.experts})
+        experts = {expert.name: expert.permuted(state[expert.name], order) for expert in self.experts}
+        made.restore(state | experts | {"pending": without_opinions(state["pending"])})
         return made
 
 
-def _new(cls, terms, budget, dictionary, scale, *each):
-    return cls(terms, *each, budget=budget, dictionary=dictionary, scale=scale)
+cdef inline uint64_t scattered(uint64_t bits) noexcept:
+    """SplitMix64."""
+    bits += <uint64_t> 0x9E3779B97F4A7C15U
+    bits = (bits ^ (bits >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9U
+    bits = (bits ^ (bits >> 27)) * <uint64_t> 0x94D049BB133111EBU
+    return bits ^ (bits >> 31)
+
+
+def _new(cls, terms, budget, dictionary, scale, pending, *each):
+    return cls(terms, *each, budget=budget, dictionary=dictionary, scale=scale, pending=pending)

@@ -19,11 +19,10 @@ cdef class Neighbours(Expert):
     cdef Py_ssize_t start                   # which begins here
     cdef int32_t *next_latest               # [next_most] a larger ring, until the class is there that brings it
     cdef Py_ssize_t next_most
-    cdef Py_ssize_t capacity                # of what follows, one for each point:
-    cdef int32_t *place                     # in the ring, or -1
-    cdef double *target                     # the number of its class, or a standardised one
-    cdef double chance[NEAREST + 1]         # that a class with so many of the nearest is the right one
-    cdef double count[NEAREST + 1]          # of the classes that this is known from
+    cdef int32_t *place                     # [point] in the ring, or -1
+    cdef double *target                     # [point] the number of its class, or a standardised one
+    cdef double *chance                     # [NEAREST + 1] that a class with so many of the nearest is the right one
+    cdef double *count                      # [NEAREST + 1] of the classes that this is known from
     # scratch: the last sample
     cdef double *lows                       # the least squared distances of every SEGMENT of points
     cdef Py_ssize_t nearest[NEAREST]

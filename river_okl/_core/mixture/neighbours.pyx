@@ -27,7 +27,7 @@ from river_okl._core.sample cimport LARGEST, Sample
 from river_okl._core.simd cimport loops
 
 from river_okl._core.mixture.distances import POWERS
-from river_okl._core.states import check_positions, checked_numbers
+from river_okl._core.states import check_positions
 
 cdef double MEMORY = 1000.0         # samples
 cdef double LEAST_CHANCE = 1e-6
@@ -46,9 +46,16 @@ cdef class Neighbours(Expert):
         self.points = distances.points
         self.distances = distances
         self.n_classes = n_classes
+        self.notes = NEAREST if n_classes > 1 else 0
+        self.per_point = self.points.axis()
+        self.declare(<size_t> &self.target, "targets", (self.per_point,), low=-LARGEST, high=LARGEST)
+        self.derive(<size_t> &self.place, (self.per_point,), dtype="i4", default=-1)
+        self.declare(<size_t> &self.chance, "chances", (NEAREST + 1,), low=LEAST_CHANCE, high=1.0, merge="mean")
+        self.declare(
+            <size_t> &self.count, "counts", (NEAREST + 1,), default=PRIOR, low=PRIOR, high=MEMORY, merge="mean"
+        )
         for v in range(NEAREST + 1):
             self.chance[v] = (v + 0.5) / (NEAREST + 1)
-            self.count[v] = PRIOR
         self.keep(most)
 
     cdef int keep(self, Py_ssize_t most) except -1:
@@ -57,7 +64,7 @@ cdef class Neighbours(Expert):
         self.latest = <int32_t *> self.resize(self.latest, 0, most, 4)
         self.most = most
         self.start = self.n = 0
-        for i in range(self.capacity):
+        for i in range(self.per_point.room):
             self.place[i] = -1
         return 0
 
@@ -77,13 +84,10 @@ cdef class Neighbours(Expert):
         self.latest, self.next_latest = self.next_latest, NULL
         self.most, self.start = self.next_most, 0
 
-    cdef int reserve_points(self) except -1:
-        if self.points.capacity > self.capacity:
-            self.target = self.doubles(self.target, self.capacity, self.points.capacity)
+    cpdef int reserve(self) except -1:
+        if self.points.capacity > self.per_point.room:
             self.lows = self.doubles(self.lows, 0, (self.points.capacity + SEGMENT - 1) // SEGMENT * LANES)
-            self.place = <int32_t *> self.resize(self.place, self.capacity, self.points.capacity, 4)
-            self.capacity = self.points.capacity
-        return 0
+        return Expert.reserve(self)
 
     cdef void add_class(self) noexcept:
         self.n_classes += 1
@@ -139,15 +143,31 @@ cdef class Neighbours(Expert):
             total += self.target[self.nearest[i]]
         return total / (others + 1)
 
+    cdef void note(self, double *out) noexcept:
+        """The classes of the nearest; -1: there are not so many."""
+        cdef Py_ssize_t i
+        for i in range(self.notes):
+            out[i] = self.target[self.nearest[i]] if i < self.found else -1.0
+
+    def check_notes(self, notes):
+        if not np.isin(notes, range(-1, self.n_classes)).all():
+            raise ValueError(f"a neighbour of a class that is none of {self.n_classes}")
+
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """What votes are worth; what neighbours say of the features, if the mixture was not confident of its
         prediction."""
-        cdef Py_ssize_t o, v
-        if self.found == NEAREST:
-            if not y.confident:
-                self.learn_relevance(x, y.target)
+        cdef Py_ssize_t i, o, v
+        cdef const double *said = y.said + self.noted
+        if self.found == NEAREST and not y.confident:
+            self.learn_relevance(x, y.target)
+        if (said[NEAREST - 1] >= 0.0) if y.late and self.notes else self.found == NEAREST:
             for o in range(self.n_classes if self.n_classes > 1 else 0):
-                v = self.votes(o)
+                if y.late:
+                    v = 0
+                    for i in range(NEAREST):
+                        v += said[i] == o
+                else:
+                    v = self.votes(o)
                 self.count[v] = fmin(self.count[v] + y.counts, MEMORY)
                 self.chance[v] += ((o == y.target) - self.chance[v]) * y.counts / self.count[v]
                 self.chance[v] = fmax(self.chance[v], LEAST_CHANCE)
@@ -220,9 +240,8 @@ cdef class Neighbours(Expert):
         self.place[self.points.n - 1] = -1
 
     cdef void dropped(self, Py_ssize_t i) noexcept:
-        cdef Py_ssize_t last = self.points.n
-        self.target[i], self.place[i] = self.target[last], self.place[last]
-        if i != last and self.place[i] >= 0:
+        Expert.dropped(self, i)
+        if self.place[i] >= 0:
             self.latest[self.place[i]] = <int32_t> i
 
     # What there is ----------------------------------------------------------------------------------------------------
@@ -241,6 +260,7 @@ cdef class Neighbours(Expert):
 
     def _check(self):
         cdef Py_ssize_t i
+        Expert._check(self)
         assert self.n <= self.most
         assert (
             {*self.positions} == {i for i in range(self.points.n) if self.holds(i)} and len({*self.positions}) == self.n
@@ -248,31 +268,34 @@ cdef class Neighbours(Expert):
         assert all([self.latest[self.place[i]] == i for i in self.positions])
 
     def state(self):
-        cdef Py_ssize_t i
-        return {
-            "most": self.most,
-            "latest": np.array(self.positions, dtype=np.int32),
-            "targets": np.array([self.target[i] for i in range(self.points.n)], dtype=np.float64),
-            "chances": np.array([[self.chance[i], self.count[i]] for i in range(NEAREST + 1)]),
-        }
+        return Expert.state(self) | {"most": self.most, "latest": np.array(self.positions, dtype=np.int32)}
 
     def restore(self, dict state):
-        cdef Py_ssize_t i
-        targets, chances, latest = state["targets"], state["chances"], state["latest"]
-        check_positions(latest, self.points.n, self.most)
-        checked_numbers("the targets of the points", targets, (self.points.n,), -LARGEST, LARGEST)
-        if self.n_classes > 1 and not np.isin(targets, range(self.n_classes)).all():
+        Expert.restore(self, state)
+        check_positions(state["latest"], self.points.n, self.most)
+        if self.n_classes > 1 and not np.isin(state["targets"], range(self.n_classes)).all():
             raise ValueError(f"a point of a class that is none of {self.n_classes}")
-        checked_numbers("the chances of neighbours", chances, (NEAREST + 1, 2), LEAST_CHANCE * (1.0 - 1e-9), MEMORY)
-        if chances[:, 0].max() > 1.0:
-            raise ValueError("the chances of neighbours are out of range")
-        self.reserve_points()
-        for i in range(self.points.n):
-            self.target[i], self.place[i] = targets[i], -1
-        for i in range(latest.size):
-            self.hold(latest[i])
-        for i in range(NEAREST + 1):
-            self.chance[i], self.count[i] = chances[i]
+        for i in state["latest"]:
+            self.hold(i)
 
     def permuted(self, dict state, list order):
         return state | {"targets": np.argsort(order)[state["targets"].astype(int)].astype(float)}
+
+    def merged(self, merging):
+        """The latest samples of all, in order of arrival; each point keeps its target, in the merged units."""
+        ages = {}
+        for _, each in merging.movers:
+            own = each.rows[each.state[self.name]["latest"]][::-1].tolist()
+            ages |= {row: min(age, ages.get(row, age)) for age, row in enumerate(own)}
+        sums = merging.space.X.sum(axis=1)  # ties of age: independent of the order of the models
+        chosen = sorted(ages, key=lambda row: (ages[row], sums[row]))[:self.most][::-1]
+        position = merging.positions(sorted(chosen))
+        targets = np.zeros(len(merging.space))
+        for each in merging.everyone:
+            ratio, shift = merging.units(each) if self.n_classes == 1 else (1.0, 0.0)
+            targets[each.rows] = ratio * each.state[self.name]["targets"] + shift
+        return Expert.merged(self, merging) | {
+            "most": self.most,
+            "latest": np.array([position[row] for row in chosen], dtype=np.int32),
+            "targets": targets[merging.rows],
+        }

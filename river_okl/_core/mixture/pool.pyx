@@ -6,7 +6,7 @@ class of the sample and its strongest rival.  A sample that it learns from joins
 point with the lowest removal cost is evicted, as in BPA.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, fmin, sqrt
+from libc.math cimport INFINITY, fabs, fmax, fmin, log, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
@@ -18,15 +18,18 @@ from river_okl._core.mixture.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport LARGEST_SUM, Sample
 from river_okl._core.simd cimport loops
+from river_okl._core.store.table cimport Classes
 
 from river_okl._core.mixture.distances import POWERS
 from river_okl._core.states import check_positions, checked_numbers
 
 cdef double INFLUENCE = 1e-16       # smaller changes of a margin of 1 are lost in rounding
 cdef double AGGRESSIVENESS = 1.0    # C of PA-I
+cdef double LEAST = 1e-30           # of an earlier probability, in single precision
 
 SCALE, METRIC = 4.0, 1              # of its kernel; a second learner, of scale 15 without a metric, brought nothing
 cdef int metric = METRIC
+STEPS = 12                          # of conjugate gradients: 1 to 2 % of the lightest points' contribution remains
 cdef Py_ssize_t MANY = 64           # with more columns, each point lists its non-zero coefficients, which are few
 
 
@@ -34,30 +37,23 @@ cdef class Pool(Expert):
     """A learner over points that other experts may hold, too."""
 
     def __init__(self, Distances distances, tuple terms, Py_ssize_t most):
-        self.name, self.rows = "pool", 1
+        self.name, self.rows, self.notes = "pool", 1, 1
         self.points = distances.points
         self.distances = distances
         self.most = most
         self.kernel = CompiledKernel(terms)
         self.calibration = Calibration()
-        self.reserve_columns(1)
-        self.columns = 1
+        self.per_class, self.per_point = Classes(1, split=sqrt(0.5)), self.points.axis()
+        self.derive(<size_t> &self.absent, (self.per_point,), default=INFINITY)
+        self.derive(<size_t> &self.coef, (self.per_class, self.per_point))
+        self.scratch(<size_t> &self.row, (self.per_point,))
+        self.scratch(<size_t> &self.loss, (self.per_point,))
+        self.scratch(<size_t> &self.score, (self.per_class,))
 
-    cdef int reserve_columns(self, Py_ssize_t columns) except -1:
-        """Room for more columns of coefficients, which are zero."""
-        cdef Py_ssize_t o
-        self.coef = <double **> self.resize(self.coef, self.reserved, max(columns, self.reserved), sizeof(double *))
-        self.score = self.doubles(self.score, self.columns, columns)
-        for o in range(self.reserved, columns):
-            self.coef[o] = self.doubles(NULL, 0, self.capacity)
-            self.reserved = o + 1
-        if columns <= MANY:
-            return 0
-        if self.square == NULL:
-            self.start = <Py_ssize_t *> self.resize(NULL, 0, self.capacity, sizeof(Py_ssize_t))
-            self.count = <Py_ssize_t *> self.resize(NULL, 0, self.capacity, sizeof(Py_ssize_t))
-            self.square = self.doubles(NULL, 0, self.capacity)
-        return self.reserve_lists((self.n + 1) * columns if columns == MANY + 1 else columns)
+    @property
+    def columns(self):
+        """Of coefficients: 1, or the classes if there are more than two."""
+        return self.per_class.n
 
     cdef int reserve_lists(self, Py_ssize_t more) except -1:
         """Room for ``more`` listed coefficients; the lists are compacted if they must grow."""
@@ -66,12 +62,12 @@ cdef class Pool(Expert):
         cdef double *amount
         if self.used + more <= self.room:
             return 0
-        for i in range(self.capacity):
+        for i in range(self.per_point.room):
             used += self.count[i]
         room = 2 * (used + more)
         which, amount = <int32_t *> self.resize(NULL, 0, room, 4), self.doubles(NULL, 0, room)
         used = 0
-        for i in range(self.capacity):
+        for i in range(self.per_point.room):
             if self.count[i] == 0:
                 continue
             memcpy(which + used, self.which + self.start[i], self.count[i] * 4)
@@ -84,44 +80,46 @@ cdef class Pool(Expert):
         return 0
 
     cdef int reserve_class(self) except -1:
-        return self.reserve_columns(max(2, self.columns) + 1)
+        cdef Py_ssize_t columns = self.per_class.after()
+        Expert.reserve_class(self)
+        if columns <= MANY:
+            return 0
+        if self.square == NULL:
+            self.derive(<size_t> &self.start, (self.per_point,), dtype=np.intp)
+            self.derive(<size_t> &self.count, (self.per_point,), dtype=np.intp)
+            self.derive(<size_t> &self.square, (self.per_point,))
+        return self.reserve_lists((self.n + 1) * columns if self.coef != NULL else columns)
 
     cdef int reserve_points(self) except -1:
-        cdef Py_ssize_t i, capacity = self.points.capacity
-        if capacity > self.capacity:
-            self.absent = self.doubles(self.absent, self.capacity, capacity)
-            for i in range(self.capacity, capacity):
-                self.absent[i] = INFINITY
-            for i in range(self.reserved):
-                self.coef[i] = self.doubles(self.coef[i], self.capacity, capacity)
-            self.row = self.doubles(self.row, self.capacity, capacity)
-            self.loss = self.doubles(self.loss, 0, capacity)
-            if self.square != NULL:
-                self.start = <Py_ssize_t *> self.resize(self.start, self.capacity, capacity, sizeof(Py_ssize_t))
-                self.count = <Py_ssize_t *> self.resize(self.count, self.capacity, capacity, sizeof(Py_ssize_t))
-                self.square = self.doubles(self.square, self.capacity, capacity)
-            self.capacity = capacity
-        return self.reserve_lists(self.columns) if self.columns > MANY else 0
+        Expert.reserve_points(self)
+        return self.reserve_lists(self.per_class.n) if self.coef == NULL else 0
 
     cdef void add_class(self) noexcept:
         """The function of two classes becomes one for each of them, of the same norm together."""
-        cdef Py_ssize_t j, o
-        if self.columns > 1:
-            self.columns += 1
-            for j in range(self.points.n if self.columns == MANY + 1 else 0):
-                for o in range(self.columns):
-                    self.score[o] = self.coef[o][j]
-                self.enlist(j)
+        cdef Py_ssize_t i
+        Expert.add_class(self)
+        if self.per_class.n <= MANY or self.coef == NULL:
             return
-        self.columns = 3
-        for j in range(self.points.n):
-            self.coef[1][j] = sqrt(0.5) * self.coef[0][j]
-            self.coef[0][j] = -self.coef[1][j]
+        for i in range(self.points.n):
+            self.gather(i, self.score)
+            self.list_score(i)
+        self.discard(<size_t> &self.coef)
+
+    cdef void gather(self, Py_ssize_t i, double *out) noexcept:
+        """The coefficients of a point."""
+        cdef Py_ssize_t o, k
+        if self.coef != NULL:
+            for o in range(self.per_class.n):
+                out[o] = self.coef[o * self.per_point.room + i]
+            return
+        memset(out, 0, self.per_class.n * 8)
+        for k in range(self.start[i], self.start[i] + self.count[i]):
+            out[self.which[k]] = self.amount[k]
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        cdef Py_ssize_t o, n = self.points.padded()
+        cdef Py_ssize_t o, n = self.points.padded(), columns = self.per_class.n
         cdef double factor = self.calibration.factor()
         self.own = self.kernel.self_similarity(self.distances.own[metric])
         if n:
@@ -129,45 +127,66 @@ cdef class Pool(Expert):
                 &self.kernel.program, self.distances.dots[metric], False, self.distances.square[metric],
                 self.distances.own[metric], n, self.row
             )
-        if self.columns > MANY:
+        if self.coef == NULL:
             self.add_listed()
         else:
-            for o in range(self.columns):
-                self.score[o] = loops.inner(self.row, self.coef[o], n) if n else 0.0
-        if self.columns == 1:
+            for o in range(columns):
+                self.score[o] = loops.inner(self.row, self.coef + o * self.per_point.room, n) if n else 0.0
+        if columns == 1:
             p[1] = sigmoid(factor * self.score[0])
             p[0] = 1.0 - p[1]
         else:
-            softmax(self.score, sqrt(0.5) * factor, self.columns, p)
+            softmax(self.score, sqrt(0.5) * factor, columns, p)
         return 0
 
     cdef void add_listed(self) noexcept:
         """The scores from the coefficients that are not 0: one in a hundred, if there are a thousand classes."""
         cdef Py_ssize_t i, k
-        memset(self.score, 0, self.columns * 8)
+        memset(self.score, 0, self.per_class.n * 8)
         for i in range(self.points.n):
             for k in range(self.start[i], self.start[i] + self.count[i]):
                 self.score[self.which[k]] += self.row[i] * self.amount[k]
 
+    cdef void note(self, double *out) noexcept:
+        """By what its margins were multiplied."""
+        out[0] = self.calibration.factor()
+
+    def check_notes(self, notes):
+        if not notes.min() >= 0.0:
+            raise ValueError("the factor of a margin is negative")
+
+    cdef double margin_said(self, const Outcome *y) noexcept:
+        """The margin of the sample when it was asked, from the probabilities that it became."""
+        cdef const double *p = y.said + self.first * max(2, self.per_class.n)
+        cdef Py_ssize_t o, c = <Py_ssize_t> y.target
+        cdef double rival = LEAST
+        for o in range(max(2, self.per_class.n)):
+            if o != c:
+                rival = fmax(rival, p[o])
+        return log(fmax(p[c], LEAST) / rival) / fmax(y.said[self.noted], LEAST)
+
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """A step of PA-I; ``score`` becomes the coefficients of the sample, if it is to join the pool."""
-        cdef Py_ssize_t o, rival = 0, c = <Py_ssize_t> y.target
+        cdef Py_ssize_t o, rival = 0, c = <Py_ssize_t> y.target, columns = self.per_class.n
         cdef double *score = self.score
         cdef double margin, tau, sign = 2.0 * c - 1.0
-        if self.columns == 1:
+        if columns == 1:
             margin = sign * score[0]
         else:
             rival = 1 if c == 0 else 0
-            for o in range(self.columns):
+            for o in range(columns):
                 if o != c and score[o] > score[rival]:
                     rival = o
             margin = sqrt(0.5) * (score[c] - score[rival])
-        self.calibration.update(margin)
-        memset(score, 0, self.columns * 8)
+        if not y.late:
+            self.calibration.update(margin)
+        elif columns == 1 or y.said[self.first * columns + c] > 0.0:  # the class was known
+            self.calibration.update(self.margin_said(y))
+        memset(score, 0, columns * 8)
         if margin >= 1.0 or self.own <= 0.0:
             return False
         tau = fmin(y.w * AGGRESSIVENESS, (1.0 - margin) / self.own)
-        if self.columns == 1:
+        if columns == 1:
             score[0] = tau * sign
         else:
             score[c], score[rival] = sqrt(0.5) * tau, -sqrt(0.5) * tau
@@ -183,21 +202,21 @@ cdef class Pool(Expert):
 
     cdef Py_ssize_t evict(self, const double *among) noexcept:
         """The sample takes over the part of the evicted point along κ(x, ·)."""
-        cdef Py_ssize_t i, o, best, n = self.points.padded()
+        cdef Py_ssize_t i, o, best, n = self.points.padded(), room = self.per_point.room
         memcpy(self.loss, self.absent, n * 8)
-        if self.columns > MANY:
+        if self.coef == NULL:
             for i in range(n):
                 self.loss[i] += self.square[i] * fmax(0.0, self.own - self.row[i] * self.row[i] / self.own)
         else:
-            for o in range(self.columns):
-                loops.add_losses(self.coef[o], self.row, self.own, n, self.loss)
+            for o in range(self.per_class.n):
+                loops.add_losses(self.coef + o * room, self.row, self.own, n, self.loss)
         best = loops.least(self.loss, n)
-        if self.columns > MANY:
+        if self.coef == NULL:
             self.take_over(best)
         else:
-            for o in range(self.columns):
-                self.score[o] += self.coef[o][best] * self.row[best] / self.own
-                self.coef[o][best] = 0.0
+            for o in range(self.per_class.n):
+                self.score[o] += self.coef[o * room + best] * self.row[best] / self.own
+                self.coef[o * room + best] = 0.0
         self.absent[best] = INFINITY
         self.n -= 1
         return best
@@ -211,7 +230,6 @@ cdef class Pool(Expert):
             part = self.amount[k] * self.row[i] / self.own
             if fabs(part) * self.own >= INFLUENCE:
                 self.score[self.which[k]] += part
-            self.coef[self.which[k]][i] = 0.0
         self.count[i] = 0
         self.square[i] = 0.0
 
@@ -219,41 +237,23 @@ cdef class Pool(Expert):
         cdef Py_ssize_t o
         self.absent[i] = 0.0
         self.n += 1
-        if self.columns > MANY:
-            self.enlist(i)
+        if self.coef == NULL:
+            self.list_score(i)
             return
-        for o in range(self.columns):
-            self.coef[o][i] = self.score[o]
+        for o in range(self.per_class.n):
+            self.coef[o * self.per_point.room + i] = self.score[o]
 
-    cdef void enlist(self, Py_ssize_t i) noexcept:
+    cdef void list_score(self, Py_ssize_t i) noexcept:
         """The non-zero numbers of ``score`` become the list of point i.  Requires ``reserve_lists``."""
         cdef Py_ssize_t o
         self.square[i], self.start[i] = 0.0, self.used
-        for o in range(self.columns):
+        for o in range(self.per_class.n):
             if self.score[o] != 0.0:
                 self.square[i] += self.score[o] * self.score[o]
                 self.which[self.used] = <int32_t> o
-                self.amount[self.used] = self.coef[o][i] = self.score[o]
+                self.amount[self.used] = self.score[o]
                 self.used += 1
         self.count[i] = self.used - self.start[i]
-
-    cdef void stored(self, double target) noexcept:
-        self.absent[self.points.n - 1] = INFINITY  # its coefficients are 0: points outside the pool have no others
-
-    cdef void dropped(self, Py_ssize_t i) noexcept:
-        cdef Py_ssize_t o, k, last = self.points.n
-        self.absent[i] = self.absent[last]
-        self.absent[last] = INFINITY
-        if self.columns <= MANY:
-            for o in range(self.columns):
-                self.coef[o][i] = self.coef[o][last]
-                self.coef[o][last] = 0.0
-            return
-        self.square[i], self.square[last] = self.square[last], 0.0
-        self.start[i], self.count[i], self.count[last] = self.start[last], self.count[last], 0
-        for k in range(self.start[i], self.start[i] + self.count[i]):
-            o = self.which[k]
-            self.coef[o][i], self.coef[o][last] = self.amount[k], 0.0
 
     cdef void tune(self) noexcept:
         self.kernel.tune(self.distances.mean_distance(metric) / SCALE, self.distances.mean_square(metric))
@@ -261,10 +261,11 @@ cdef class Pool(Expert):
     # What there is ----------------------------------------------------------------------------------------------------
 
     cdef void explain(self, const double *weight, bint at_sample, double *out) noexcept:
-        cdef Py_ssize_t o, r
-        for o in range(self.columns):
-            for r in range(self.points.n):
-                out[r * self.columns + o] += weight[0] * self.coef[o][r] * (self.row[r] if at_sample else 1.0)
+        cdef Py_ssize_t o, r, columns = self.per_class.n
+        for r in range(self.points.n):
+            self.gather(r, self.score)
+            for o in range(columns):
+                out[r * columns + o] += weight[0] * self.score[o] * (self.row[r] if at_sample else 1.0)
 
     cdef void add_metrics(self, const double *weight, double *metrics) noexcept:
         metrics[metric] += weight[0]
@@ -280,28 +281,30 @@ cdef class Pool(Expert):
 
     def _check(self):
         cdef Py_ssize_t i, o
+        Expert._check(self)
         assert len(self.positions) == self.n <= self.most
-        for i in range(self.points.n if self.columns > MANY else 0):
-            listed = {self.which[o]: self.amount[o] for o in range(self.start[i], self.start[i] + self.count[i])}
-            assert listed == {o: self.coef[o][i] for o in range(self.columns) if self.coef[o][i] != 0.0}
-            assert self.square[i] == sum([amount**2 for amount in listed.values()])
-        assert all([self.absent[i] == INFINITY for i in range(self.points.n, self.capacity)])
-        assert all(
-            [
-                self.coef[o][i] == 0.0 for o in range(self.columns) for i in range(
-                    self.capacity
-                ) if i >= self.points.n or not self.holds(i)
-            ]
-        )
+        assert (self.coef == NULL) == (self.per_class.n > MANY)
+        for i in range(self.points.n):
+            if self.coef == NULL:
+                assert 0 <= self.start[i] <= self.start[i] + self.count[i] <= self.used or self.count[i] == 0
+                listed = {self.which[o]: self.amount[o] for o in range(self.start[i], self.start[i] + self.count[i])}
+                assert len(listed) == self.count[i] and 0.0 not in listed.values()
+                assert self.square[i] == sum([amount**2 for amount in listed.values()])
+            assert self.holds(i) or not any(self.of_point(i))
+
+    def of_point(self, Py_ssize_t i):
+        """The coefficients of a point."""
+        found = np.empty(self.per_class.n)
+        cdef double[::1] out = found
+        self.gather(i, &out[0])
+        return found
 
     def state(self):
-        cdef Py_ssize_t i, o
         positions = self.positions
+        coef = np.array([self.of_point(i) for i in positions]).reshape(self.n, self.per_class.n)
         return {
             "points": np.array(positions, dtype=np.int32),
-            "coef": np.array(
-                [[self.coef[o][i] for i in positions] for o in range(self.columns)]
-            ).reshape(self.columns, self.n),
+            "coef": np.ascontiguousarray(coef.T),
             "means": np.array([self.kernel.mean_distance, self.kernel.mean_square]),
             "calibration": self.calibration.state(),
         }
@@ -310,19 +313,60 @@ cdef class Pool(Expert):
         cdef Py_ssize_t i, o, at
         positions, coef, means = state["points"], state["coef"], state["means"]
         check_positions(positions, self.points.n, self.most)
-        checked_numbers("the coefficients of a pool", coef, (self.columns, positions.size))
+        checked_numbers("the coefficients of a pool", coef, (self.per_class.n, positions.size))
         checked_numbers("the bandwidth of a pool", means, (2,), 0.0, LARGEST_SUM)
-        self.reserve_points()
         for i in range(positions.size):
             at = positions[i]
-            for o in range(self.columns):
-                self.score[o] = coef[o, i]
             self.reserve_points()
+            for o in range(self.per_class.n):
+                self.score[o] = coef[o, i]
             self.hold(at)
-        self.n = positions.size
+        self.reserve_points()
         self.kernel.tune(means[0], means[1])
         self.calibration.restore(state["calibration"])
 
     def permuted(self, dict state, list order):
         coef = state["coef"]
         return state | {"coef": coef[order] if len(coef) > 1 else -coef if order == [1, 0] else coef}
+
+    def merged(self, merging):
+        """A sum of expansions, Σ w_i f_i: the heaviest points are kept."""
+        total = np.zeros((len(merging.space), self.per_class.n))
+        held = np.zeros(len(merging.space), dtype=np.bool_)
+        for share, each in merging.movers:
+            own = merging.content[each.rows[each.state[self.name]["points"]]]
+            np.add.at(total, own, share * each.state[self.name]["coef"].T)
+            held[own] = True
+        means = merging.mean(lambda each: each.state[self.name]["means"])
+        staying = np.flatnonzero(held)
+        if len(staying) > self.most:
+            order = np.argsort(-(total[staying] ** 2).sum(axis=1).astype(np.float32), kind="stable")
+            staying, leaving = np.sort(staying[order[:self.most]]), np.sort(staying[order[self.most:]])
+            kernel, weights = merging.kernel(SCALE, METRIC, means), merging.weights[:, METRIC]
+            # the points that stay take over the function of those that leave
+            K = merging.space.gram(kernel, weights, staying, staying)
+            total[staying] += solved(K, merging.space.sums(kernel, weights, staying, leaving, total[leaving]))
+        position = merging.positions(staying.tolist(), equal=True)
+        places = np.array([position[row] for row in staying.tolist()], dtype=np.int32)
+        order = np.argsort(places, kind="stable")
+        return {
+            "points": places[order],
+            "coef": np.ascontiguousarray(total[staying[order]].T),
+            "means": means,
+            "calibration": merging.followed(lambda f: f.pool.calibration),
+        }
+
+
+def solved(K, b):
+    """K⁻¹ b by ``STEPS`` conjugate gradients, for every column of b at once."""
+    x, r = np.zeros_like(b), b.copy()
+    p, square = r.copy(), (r * r).sum(axis=0)
+    for _ in range(STEPS):
+        Kp = K @ p
+        curvature = (p * Kp).sum(axis=0)
+        step = np.where(curvature > 0.0, square / np.where(curvature > 0.0, curvature, 1.0), 0.0)
+        x += step * p
+        r -= step * Kp
+        before, square = square, (r * r).sum(axis=0)
+        p = r + np.where(before > 0.0, square / np.where(before > 0.0, before, 1.0), 0.0) * p
+    return x

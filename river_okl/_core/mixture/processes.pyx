@@ -17,7 +17,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport fit_inverse_temperature, softmax
+from river_okl._core.calibration cimport fit_earlier_inverse_temperature, fit_inverse_temperature, softmax
 from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.distances cimport Dictionary, Distances
@@ -39,6 +39,7 @@ cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
 cdef double SCALE_MEMORY = 0.99     # of the running scale of a process's squared residuals
 cdef double OUTLYING = 5.0          # standard deviations by which one sample moves the running scale
+cdef double LEAST_TEMPERATURE = 1.0, MOST_TEMPERATURE = 50.0    # bounds of κ
 
 # Relative to κ(x, x): the jitter, and the smallest ALD residual of a sample that becomes a point.  Numeric targets can
 # separate points too close for labels to separate.
@@ -67,6 +68,7 @@ cdef class Processes(Expert):
         self.points = distances.points
         self.distances = distances
         self.most = most
+        self.notes = 0 if task == "regression" else PROCESSES
         self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
         self.jitter, self.novel = JITTER_AND_NOVELTY[task]
         self.bases = [Basis(min(most + 1, FIRST_ROOM), self.jitter) for _ in range(KERNELS)]
@@ -232,20 +234,21 @@ cdef class Processes(Expert):
             for r in range(self.n):
                 posterior.means[r] = ratio * posterior.means[r] + shift
 
-    cdef double judge(self, double target, const double *weight, int64_t seen, double *density) noexcept:
-        """The density of the target by every process; its squared residual over the variance, by these weights.
+    cdef double judge(
+        self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
+        double *density
+    ) noexcept:
+        """The density of the target by every process, which predicted this mean and, noise included, variance; its
+        squared residual over the variance, by these weights.
 
         The running scale of a process, by which its variance is multiplied, follows its residuals.
         """
         cdef Py_ssize_t e
-        cdef Posterior posterior
-        cdef double variance, residual, surprise = 0.0
+        cdef double residual, surprise = 0.0
         for e in range(PROCESSES):
-            posterior = self.posteriors[e]
-            variance = posterior.variance + self.noise[e % POSTERIORS]
-            residual = (target - posterior.mean[0]) * (target - posterior.mean[0]) / variance
+            residual = (target - mean[e]) * (target - mean[e]) / variance[e]
             surprise += weight[e] * residual / self.residual[e]
-            density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance) + 1e-6
+            density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance[e]) + 1e-6
             self.residual[e] += (
                 fmin(residual, OUTLYING * OUTLYING) - self.residual[e]
             ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
@@ -386,6 +389,15 @@ cdef class Processes(Expert):
                     a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
         return (a + b) + (c + d)
 
+    cdef void note(self, double *out) noexcept:
+        cdef Py_ssize_t e
+        for e in range(self.notes):
+            out[e] = self.inverse_temperature[e]
+
+    def check_notes(self, notes):
+        if not notes.min() > 0.0:
+            raise ValueError("the inverse temperature of a process is not positive")
+
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
         cdef Py_ssize_t i, e, c = 0 if self.regression else <Py_ssize_t> y.target
@@ -395,9 +407,15 @@ cdef class Processes(Expert):
         cdef const double *p = y.p + self.first * self.columns
         if self.columns > 1:
             for e in range(PROCESSES):
+                if y.late:
+                    fit_earlier_inverse_temperature(
+                        y.said[self.noted + e], y.said + (self.first + e) * self.columns, self.columns, c,
+                        LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
+                    )
+                    continue
                 fit_inverse_temperature(
-                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c, 1.0, 50.0,
-                    &self.inverse_temperature[e], &self.curvature[e]
+                    (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c,
+                    LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
                 )
         if self.n > 1 and (y.seen % SLOPE_EVERY == 0 or (self.regression and y.seen < SLOPES_AT_FIRST)):
             self.learn_slopes(x, y.among)

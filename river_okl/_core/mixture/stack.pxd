@@ -4,23 +4,20 @@ from river_okl._core.mixture.expert cimport Expert
 cdef class Stack(Expert):
     # Coefficients beyond the mixture's weights, and their covariance.
     cdef const double *weight       # of the experts, the mixture's
-    cdef Py_ssize_t n_classes, of_many
     cdef Py_ssize_t n               # inputs: log-odds of the others and a constant, or their log-probabilities
-    cdef double *coefficients       # [n]
-    cdef double *covariance         # [n, n], the lower triangle
+    cdef Py_ssize_t of_many         # as many there are with more than two classes
+    cdef Py_ssize_t room            # for the larger of both
+    cdef double *coefficients       # [room]
+    cdef double *covariance         # [room, room], the lower triangle
     # scratch: the last sample
-    cdef double *log_odds           # [n] with two classes
-    cdef double *log_chances        # [n_classes, n] with many
-    cdef double *h                  # [n] the covariance times these
-    cdef double *mean               # [n]
-    cdef double *off                # [n]
-    # what ``restart`` moves into
-    cdef Py_ssize_t next_n
-    cdef double *next_covariance
-    cdef double *next_numbers
+    cdef double *log_odds           # [room] with two classes
+    cdef double *log_chances        # [class, room] with many
+    cdef double *h                  # [room] the covariance times these
+    cdef double *mean               # [room]
+    cdef double *off                # [room]
 
-    cdef int reserve_inputs(self, Py_ssize_t n) except -1
-    cdef void restart(self) noexcept
+    cdef void restart(self, Py_ssize_t n) noexcept
+    cdef void ask_again(self, double *p) noexcept
     cdef void ask_two(self, double *p, const double *weight) noexcept
     cdef void ask_many(self, double *p, const double *weight) noexcept
     cdef void learn_two(self, Py_ssize_t c, double counts, double own) noexcept

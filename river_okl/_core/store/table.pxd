@@ -1,6 +1,12 @@
 cimport cython
+from cpython.object cimport PyObject
 
 from river_okl._core.memory cimport Owner
+
+
+cdef enum:
+    MOST_AXES = 3
+
 
 cdef class Axis:
     # What an array has one of each of.
@@ -13,6 +19,7 @@ cdef class Axis:
     cdef const Py_ssize_t *length   # how many there are
     cdef const Py_ssize_t *needed   # how many room is needed for
 
+    cdef bint is_full(self) noexcept
     cdef void watch(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept
 
 
@@ -25,30 +32,33 @@ cdef class Classes(Axis):
 
 @cython.final
 cdef class Array:
-    # A declaration.
+    # A declaration.  The tables that make the same one share it; it is never freed.
     cdef readonly str name          # in a state; None: it is derived from the others, or scratch
-    cdef readonly tuple axes
+    cdef Py_ssize_t axes[MOST_AXES]     # fixed numbers, and for axis i of the table -1 - i
+    cdef Py_ssize_t n_axes
     cdef readonly object dtype
     cdef readonly double low, high
     cdef readonly str merge
     cdef bint scratch
-    cdef void **data                # the pointer of its owner
-    cdef void *next                 # the buffer that is to replace it
+    cdef Py_ssize_t offset          # of the pointer to its buffer, in its owner
     cdef Py_ssize_t item            # bytes
     cdef char blank[8]              # of a new cell
     cdef bint zero                  # it is 0
 
-    cdef bint around(self, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
-    cdef Py_ssize_t size(self) noexcept
     cdef void clear(self, char *cells, Py_ssize_t n) noexcept
-    cdef object buffer(self)
-    cdef object cells(self)
 
 
 cdef class Table(Owner):
-    cdef readonly list arrays
     cdef list axes
+    cdef PyObject **declared        # [n_declared] arrays
+    cdef Py_ssize_t n_declared
 
+    cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
+    cdef bint around(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
+    cdef void **pointer(self, Array array) noexcept
+    cdef object buffer(self, Array array)
+    cdef object cells(self, Array array)
+    cpdef void discard(self, size_t address) noexcept
     cpdef int reserve(self) except -1
     cpdef int grow(self, Axis axis, Py_ssize_t n) except -1
     cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept

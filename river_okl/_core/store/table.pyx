@@ -7,7 +7,7 @@ An object with arrays is a ``Table``.  It declares each of them where it is made
     self.scratch(<size_t> &self.score, (self.per_class,))
 
 A declared array is saved, checked and merged under its name; a derived one is computed from those, and a scratch one
-holds nothing between two samples.  All of them grow with their axes.
+holds what concerns the last sample.  All of them grow with their axes.
 
 An axis is what an array has one of each of: points, features (by their places in the scaler), classes, or a fixed
 number of something.  Cell [i, j, k] of an array is number (i · room_j + j) · room_k + k of its buffer, so that a loop
@@ -16,6 +16,7 @@ takes the room of an axis from the axis.  Cells beyond the length of an axis hav
 
 from cpython.buffer cimport PyBUF_WRITE
 from cpython.memoryview cimport PyMemoryView_FromMemory
+from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
 import numpy as np
@@ -41,6 +42,10 @@ cdef class Axis:
     def __init__(self, str name, Py_ssize_t n=0, *, Py_ssize_t least=0, Py_ssize_t eighths=0):
         self.name, self.n, self.room, self.least, self.eighths = name, n, n, least, eighths
         self.length = self.needed = &self.n
+
+    cdef bint is_full(self) noexcept:
+        """Whether more room is needed than there is."""
+        return self.needed[0] > self.room
 
     cdef void watch(self, object owner, const Py_ssize_t *length, const Py_ssize_t *needed) noexcept:
         """They belong to another object, which counts them."""
@@ -75,41 +80,16 @@ cdef class Array:
     """A declaration: see ``Table.declare``."""
 
     def __init__(
-        self, size_t address, str name, tuple axes, *, dtype="f8", default=0.0, double low, double high, str merge,
-        bint scratch
+        self, Py_ssize_t offset, str name, tuple axes, dtype, default, double low, double high, str merge, bint scratch
     ):
-        self.data, self.name, self.axes, self.scratch = <void **> address, name, axes, scratch
+        self.offset, self.name, self.scratch, self.n_axes = offset, name, scratch, len(axes)
+        for k, axis in enumerate(axes):
+            self.axes[k] = axis
         self.dtype, self.low, self.high, self.merge = np.dtype(dtype), low, high, merge
         self.item = self.dtype.itemsize
         value = np.array(default, dtype=self.dtype).tobytes()
         memcpy(self.blank, <const char *> value, self.item)
         self.zero = not any(value)
-
-    @property
-    def shape(self):
-        """How many cells there are along each axis."""
-        return tuple([len(axis) if isinstance(axis, Axis) else axis for axis in self.axes])
-
-    cdef bint around(self, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept:
-        """Whether it has this axis; of how many rows, and how many cells each item of a row has."""
-        cdef Py_ssize_t room
-        cdef bint found = False
-        before[0] = after[0] = 1
-        for each in self.axes:
-            room = (<Axis> each).room if isinstance(each, Axis) else <Py_ssize_t> each
-            if each is axis:
-                found = True
-            elif found:
-                after[0] *= room
-            else:
-                before[0] *= room
-        return found
-
-    cdef Py_ssize_t size(self) noexcept:
-        """How many cells there is room for."""
-        cdef Py_ssize_t size, after
-        self.around(None, &size, &after)
-        return size
 
     cdef void clear(self, char *cells, Py_ssize_t n) noexcept:
         """The default value in so many cells."""
@@ -117,49 +97,21 @@ cdef class Array:
         for i in range(n):
             memcpy(cells + i * self.item, self.blank, self.item)
 
-    cdef object buffer(self):
-        """All cells, as an array on its buffer."""
-        cdef Py_ssize_t size = self.item * self.size()
-        room = [(<Axis> axis).room if isinstance(axis, Axis) else axis for axis in self.axes]
-        if size == 0:
-            return np.empty(room, self.dtype)
-        cells = PyMemoryView_FromMemory(<char *> self.data[0], size, PyBUF_WRITE)
-        return np.frombuffer(cells, self.dtype).reshape(room)
 
-    cdef object cells(self):
-        """Those in use."""
-        return self.buffer()[tuple([slice(n) for n in self.shape])]
-
-    @property
-    def values(self):
-        """A copy of its cells."""
-        return self.cells().copy()
-
-    @values.setter
-    def values(self, values):
-        self.cells()[...] = values
-
-    def permuted(self, values, list order):
-        """Values of it, in an order of the classes: the class at c was at order[c]."""
-        for k, axis in enumerate(self.axes):
-            if isinstance(axis, Classes):
-                if (<Classes> axis).split == 0.0 or values.shape[k] > 1:
-                    return np.take(values, order, axis=k)
-                return -values if order == [1, 0] else values
-        return values
+cdef dict shared = {}               # all declarations, so that ten thousand models have them once
 
 
 cdef class Table(Owner):
     """An object with declared arrays."""
 
     def __cinit__(self):
-        self.arrays, self.axes = [], []
+        self.axes = []
 
     # What there is ----------------------------------------------------------------------------------------------------
 
     def declare(
         self, size_t address, str name, tuple axes, *, dtype="f8", default=0.0, low=-LARGEST_NUMBER,
-        high=LARGEST_NUMBER, merge=None
+        high=LARGEST_NUMBER, merge=None, scratch=False
     ):
         """An array of the state.
 
@@ -180,66 +132,124 @@ cdef class Table(Owner):
         merge
             How it merges, a word of ``river_okl.merging.mixture``; None: as ``merged`` of this object says.
         """
-        self.append(
-            Array(address, name, axes, dtype=dtype, default=default, low=low, high=high, merge=merge, scratch=False)
+        cdef Py_ssize_t size, after, offset = <Py_ssize_t> address - <Py_ssize_t> <size_t> <PyObject *> self
+        cdef Array array
+        if len(axes) > MOST_AXES:
+            raise ValueError(f"{name} has {len(axes)} axes")
+        self.axes += [axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes]
+        numbers = tuple([-1 - self.axes.index(axis) if isinstance(axis, Axis) else axis for axis in axes])
+        key = offset, name, numbers, dtype, default, low, high, merge, scratch
+        if key not in shared:
+            shared[key] = Array(*key)
+        array = shared[key]
+        self.declared = <PyObject **> self.resize(
+            self.declared, self.n_declared, self.n_declared + 1, sizeof(PyObject *)
         )
+        self.around(array, None, &size, &after)
+        self.pointer(array)[0] = self.resize(NULL, 0, size, array.item)
+        array.clear(<char *> self.pointer(array)[0], size)
+        self.declared[self.n_declared] = <PyObject *> array
+        self.n_declared += 1
 
     def derive(self, size_t address, tuple axes, *, dtype="f8", default=0.0):
         """An array that is computed from those of the state."""
-        self.append(Array(address, None, axes, dtype=dtype, default=default, low=0, high=0, merge=None, scratch=False))
+        self.declare(address, None, axes, dtype=dtype, default=default)
 
     def scratch(self, size_t address, tuple axes, *, dtype="f8"):
-        """An array whose values are of the last sample: they do not survive growth."""
-        self.append(Array(address, None, axes, dtype=dtype, default=0, low=0, high=0, merge=None, scratch=True))
+        """An array whose values are of the last sample: they do not follow what happens to the items of an axis."""
+        self.declare(address, None, axes, dtype=dtype, scratch=True)
 
-    def append(self, Array array):
-        cdef Py_ssize_t n = array.size()
-        array.data[0] = self.resize(NULL, 0, n, array.item)
-        array.clear(<char *> array.data[0], n)
-        self.arrays.append(array)
-        self.axes += [axis for axis in array.axes if isinstance(axis, Axis) and axis not in self.axes]
+    cpdef void discard(self, size_t address) noexcept:
+        """An array is no longer needed; its pointer becomes NULL."""
+        cdef Py_ssize_t i, kept = 0
+        cdef void **pointer = <void **> address
+        for i in range(self.n_declared):
+            if self.pointer(<Array> self.declared[i]) != pointer:
+                self.declared[kept] = self.declared[i]
+                kept += 1
+        self.n_declared = kept
+        self.release(pointer[0])
+        pointer[0] = NULL
+
+    cdef void **pointer(self, Array array) noexcept:
+        """The attribute that points to its buffer."""
+        return <void **> (<char *> <PyObject *> self + array.offset)
+
+    cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept:
+        """Of an axis of an array."""
+        return axis if axis >= 0 else (<Axis> self.axes[-1 - axis]).room
+
+    cdef bint around(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept:
+        """Whether an array has this axis; of how many rows, and how many cells each item of a row has."""
+        cdef Py_ssize_t k
+        cdef bint found = False
+        before[0] = after[0] = 1
+        for k in range(array.n_axes):
+            if array.axes[k] < 0 and self.axes[-1 - array.axes[k]] is axis:
+                found = True
+            elif found:
+                after[0] *= self.room(array.axes[k])
+            else:
+                before[0] *= self.room(array.axes[k])
+        return found
+
+    def arrays(self):
+        """Of the state: (name, axes, how it merges)."""
+        cdef Py_ssize_t k
+        cdef Array array
+        found = []
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            numbers = [array.axes[k] for k in range(array.n_axes)]
+            axes = tuple([number if number >= 0 else self.axes[-1 - number] for number in numbers])
+            if array.name is not None:
+                found.append((array.name, axes, array.merge))
+        return found
 
     # Room -------------------------------------------------------------------------------------------------------------
 
     cpdef int reserve(self) except -1:
-        """Room for all that the axes count.  If this raises, nothing has changed."""
+        """Room for all that the axes count."""
         cdef Axis axis
         for each in self.axes:
             axis = <Axis> each
-            if axis.needed[0] > axis.room:
+            if axis.is_full():
                 self.grow(axis, axis.needed[0])
         return 0
 
     cpdef int grow(self, Axis axis, Py_ssize_t n) except -1:
         """Room for n along an axis, in every array that has it.  If this raises, nothing has changed."""
-        cdef Py_ssize_t i, before, after, row, old = axis.room
+        cdef Py_ssize_t i, j, before, after, row, old = axis.room
         cdef Py_ssize_t room = max(n, axis.least, old + old * axis.eighths // 8)
         cdef Array array
+        cdef char **new
         cdef char *cells
         if n <= old:
             return 0
+        new = <char **> self.resize(NULL, 0, self.n_declared, sizeof(char *))
         try:
-            for each in self.arrays:
-                array = <Array> each
-                if array.around(axis, &before, &after):
-                    array.next = self.resize(NULL, 0, before * room * after, array.item)
+            for j in range(self.n_declared):
+                array = <Array> self.declared[j]
+                if self.around(array, axis, &before, &after):
+                    new[j] = <char *> self.resize(NULL, 0, before * room * after, array.item)
         except BaseException:
-            for each in self.arrays:
-                self.release((<Array> each).next)
-                (<Array> each).next = NULL
+            for j in range(self.n_declared):
+                self.release(new[j])
+            self.release(new)
             raise
-        for each in self.arrays:
-            array = <Array> each
-            if not array.around(axis, &before, &after):
+        for j in range(self.n_declared):
+            array = <Array> self.declared[j]
+            if not self.around(array, axis, &before, &after):
                 continue
             row = after * array.item  # bytes of what there is of each item
-            cells = <char *> array.next
-            for i in range(0 if array.scratch else before):
-                memcpy(cells + i * room * row, <char *> array.data[0] + i * old * row, old * row)
+            cells = <char *> self.pointer(array)[0]
+            for i in range(before):
+                memcpy(new[j] + i * room * row, cells + i * old * row, old * row)
                 if not array.zero:
-                    array.clear(cells + (i * room + old) * row, (room - old) * after)
-            self.release(array.data[0])
-            array.data[0], array.next = cells, NULL
+                    array.clear(new[j] + (i * room + old) * row, (room - old) * after)
+            self.release(cells)
+            self.pointer(array)[0] = new[j]
+        self.release(new)
         axis.room = room
         return 0
 
@@ -247,74 +257,113 @@ cdef class Table(Owner):
 
     cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept:
         """Item i of an axis is new: its cells have the default value."""
-        cdef Py_ssize_t j, before, after
+        cdef Py_ssize_t j, k, before, after
         cdef Array array
-        for each in self.arrays:
-            array = <Array> each
-            if not array.scratch and array.around(axis, &before, &after):
+        for k in range(self.n_declared):
+            array = <Array> self.declared[k]
+            if not array.scratch and self.around(array, axis, &before, &after):
                 for j in range(before):
-                    array.clear(<char *> array.data[0] + (j * axis.room + i) * after * array.item, after)
+                    array.clear(
+                        <char *> self.pointer(array)[0] + (j * axis.room + i) * after * array.item, after
+                    )
 
     cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept:
         """Item i of an axis, which counts it no longer, is gone: the last one takes its position."""
-        cdef Py_ssize_t j, before, after, row, last = axis.length[0]
+        cdef Py_ssize_t j, k, before, after, row, last = axis.length[0]
         cdef Array array
         cdef char *cells
-        for each in self.arrays:
-            array = <Array> each
-            if i != last and not array.scratch and array.around(axis, &before, &after):
+        for k in range(self.n_declared):
+            array = <Array> self.declared[k]
+            if i != last and not array.scratch and self.around(array, axis, &before, &after):
                 row = after * array.item
                 for j in range(before):
-                    cells = <char *> array.data[0] + j * axis.room * row
+                    cells = <char *> self.pointer(array)[0] + j * axis.room * row
                     memcpy(cells + i * row, cells + last * row, row)
         self.reset(axis, last)
 
     cpdef void append_class(self, Classes axis) noexcept:
         """One more class, for which there is room; see ``Classes``."""
-        cdef Py_ssize_t i, j, before, after
+        cdef Py_ssize_t i, j, k, before, after
         cdef Array array
         cdef double *cells
-        if axis.split and axis.n == 1:
-            for each in self.arrays:
-                array = <Array> each
-                if not array.scratch and array.around(axis, &before, &after):
-                    for i in range(before):
-                        cells = <double *> array.data[0] + i * axis.room * after
-                        for j in range(after):
-                            cells[after + j] = axis.split * cells[j]
-                            cells[j] = -cells[after + j]
+        for k in range(self.n_declared if axis.split and axis.n == 1 else 0):
+            array = <Array> self.declared[k]
+            if array.scratch or not self.around(array, axis, &before, &after):
+                continue
+            for i in range(before):
+                cells = <double *> self.pointer(array)[0] + i * axis.room * after
+                for j in range(after):
+                    cells[after + j] = axis.split * cells[j]
+                    cells[j] = -cells[after + j]
         axis.n = axis.after()
 
     # What is saved ----------------------------------------------------------------------------------------------------
 
+    cdef object buffer(self, Array array):
+        """All cells of an array, as one of NumPy on its buffer."""
+        cdef Py_ssize_t k, size, after
+        room = [self.room(array.axes[k]) for k in range(array.n_axes)]
+        self.around(array, None, &size, &after)
+        if size == 0:
+            return np.empty(room, array.dtype)
+        cells = PyMemoryView_FromMemory(<char *> self.pointer(array)[0], size * array.item, PyBUF_WRITE)
+        return np.frombuffer(cells, array.dtype).reshape(room)
+
+    cdef object cells(self, Array array):
+        """Those in use."""
+        cdef Py_ssize_t k
+        numbers = [array.axes[k] for k in range(array.n_axes)]
+        lengths = [number if number >= 0 else len(self.axes[-1 - number]) for number in numbers]
+        return self.buffer(array)[tuple([slice(n) for n in lengths])]
+
     def state(self):
         """What ``restore`` takes, by name."""
+        cdef Array array
         self.reserve()
-        return {array.name: array.values for array in self.arrays if array.name}
+        found = {}
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            if array.name is not None:
+                found[array.name] = self.cells(array).copy()
+        return found
 
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
+        cdef Array array
         self.reserve()
-        declared = [array for array in self.arrays if array.name]
-        for array in declared:
-            checked_array(state, array.name, array.dtype, array.shape, array.low, array.high)
-        for array in declared:
-            array.values = state[array.name]
+        checked = []
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            if array.name is not None:
+                cells = self.cells(array)
+                checked_array(state, array.name, array.dtype, cells.shape, array.low, array.high)
+                checked.append((array.name, cells))
+        for name, cells in checked:
+            cells[...] = state[name]
 
     def permuted(self, dict state, list order):
         """A state of this object in which class c is what class order[c] was."""
-        return state | {array.name: array.permuted(state[array.name], order) for array in self.arrays if array.name}
+        found = dict(state)
+        for name, axes, _ in self.arrays():
+            for k, axis in enumerate(axes):
+                if isinstance(axis, Classes) and ((<Classes> axis).split == 0.0 or len(axis) > 1):
+                    found[name] = np.take(state[name], order, axis=k)
+                elif isinstance(axis, Classes) and order == [1, 0]:
+                    found[name] = -state[name]
+        return found
 
     def _check(self):
         """Assert the invariants, by brute force."""
         cdef Array array
         for axis in self.axes:
-            assert 0 <= len(axis) <= axis.room and (<Axis> axis).needed[0] <= axis.room
-        for array in self.arrays:
-            assert array.data[0] != NULL and array.next == NULL
+            assert 0 <= len(axis) <= axis.room
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            assert self.pointer(array)[0] != NULL
             if array.scratch:
                 continue
-            cells = array.buffer()
+            cells = self.buffer(array)
             unused = np.ones(cells.shape, dtype=bool)
-            unused[tuple([slice(n) for n in array.shape])] = False
-            assert (cells[unused] == np.frombuffer(array.blank[:array.item], array.dtype)).all(), array.name
+            unused[tuple([slice(n) for n in self.cells(array).shape])] = False
+            default = np.frombuffer(array.blank[:array.item], array.dtype)
+            assert (cells[unused] == default).all(), array.name

@@ -1,0 +1,74 @@
+from libc.stdint cimport int64_t, uint64_t
+
+from river_okl._core.lock cimport Lock
+from river_okl._core.memory cimport Owner
+from river_okl._core.mixture.distances cimport Dictionary, Distances
+from river_okl._core.points cimport Points
+from river_okl._core.sample cimport Sample
+from river_okl._core.scaler cimport Scaler
+from river_okl._core.words cimport Words
+
+cdef enum:
+    NEIGHBOURS = 20         # that a sample is compared with
+    SCALES = 4              # numbers that say how strange it is
+
+
+cdef class Window(Owner):
+    cdef readonly Py_ssize_t most, n
+    cdef double share           # of the numbers that are the tail
+    cdef Py_ssize_t room, start
+    cdef double *latest         # [room] in the order of arrival, from ``start`` on
+    cdef double *ordered        # [room] the same, ascending
+
+    cdef int reserve(self) except -1
+    cdef Py_ssize_t below(self, double value, bint equal) noexcept nogil
+    cdef double level(self, double value) noexcept nogil
+    cdef void add(self, double value) noexcept nogil
+
+
+cdef class Detector(Owner):
+    cdef readonly Lock lock                 # of the model: the core takes none
+    cdef readonly Points points
+    cdef readonly Scaler scaler
+    cdef readonly Words words
+    cdef readonly Distances distances
+    cdef readonly list windows              # of each scale
+    cdef readonly Window window             # of the largest of their levels
+    cdef readonly Py_ssize_t budget
+    cdef readonly int64_t seen
+    cdef double *radius                     # [capacity] r of each point
+    cdef double *lows                       # scratch of the search
+    cdef Py_ssize_t capacity
+    cdef double tokens                      # alarms that may still be remembered
+    cdef double crowd                       # share of alarms among recent samples
+    cdef double typical                     # mean of log d_20² over recent samples
+    cdef double candidates, weight          # samples that were to become points, and their total weight
+    cdef uint64_t random
+    # scratch: the last sample; never pickled
+    cdef Sample samples[2]
+    cdef int last
+    cdef public bint memo                   # tests disable it
+    cdef bint untidy                        # ``tidy`` is owed
+    cdef bint fresh                         # the numbers are of that sample and today's model
+    cdef Py_ssize_t encoded                 # items that the sample came with; centred features that it lacks follow
+    cdef bint lacking
+    cdef double *values                     # [values_allocated] scaled
+    cdef Py_ssize_t values_allocated
+    cdef Dictionary dictionary              # of ``Distances``: empty
+    cdef Py_ssize_t found
+    cdef Py_ssize_t nearest[NEIGHBOURS]
+    cdef double raw[SCALES]
+    cdef double own_radius
+    cdef double largest                     # of the levels of ``raw``
+    cdef double level                       # of ``largest``: -log of the share of recent samples that were as strange
+
+    cdef int evaluate(self, object sample) except -1
+    cdef int complete(self, Sample *x) except -1
+    cdef void judge(self) noexcept
+    cdef int step(self, Sample *x, double w) except -1
+    cdef Py_ssize_t victim(self, double w, uint64_t *random) noexcept
+    cdef int reserve_points(self) except -1
+    cdef int prepare(self, Sample *x, bint joins) except -1
+    cdef void commit(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) noexcept
+    cdef void drop(self, Py_ssize_t i) noexcept
+    cdef int tidy(self) except -1

@@ -1,0 +1,524 @@
+"""How strange a sample is, among points that are a sample of the stream: the core of ``OKLDetector``.
+
+Four numbers say how far a sample x is from the points z_i, each at its own scale; m is the mean squared distance of two
+samples, d_k² the squared distance to the k-th nearest point, and r_i is log d_20² of point i when it was learned, less
+its mean over the samples before (it falls as long as points are added):
+
+    log d_10²
+    -log mean_i exp(-16 ‖x - z_i‖² / m)     a wide kernel density
+    -log mean_i exp(-64 ‖x - z_i‖² / m)     a narrow one
+    log d_20² - ½ mean of r over the 20 nearest     how far x is for its neighbourhood
+
+The level of a number is -log of the share of recent samples for which it was as large (``Window``).  The largest of the
+four levels is q, and the score of x is 1 - exp(-level of q): the share of recent samples that looked less strange.
+
+A sample that learns itself would hide the next one like it.  So among samples with a calibrated score
+
+    - those above ``STRANGE`` do not become points;
+    - those above ``ALARM`` leave no trace at all, once ``TOKENS`` of them did, but for ``RATE`` of all samples;
+
+unless most of about ``CROWD`` recent samples are above ``ALARM``: then the stream has moved, and its new state is
+learned.
+
+The points are a reservoir in which each of the last ``MEMORY`` candidates has about the same chance to be kept
+(Vitter 1985): a new point replaces one drawn at random.
+"""
+
+from libc.math cimport exp, fmax, fmin, log, log1p
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcmp, memmove
+
+import numpy as np
+
+from river_okl._core.lock cimport Lock
+from river_okl._core.loops cimport SEGMENT
+from river_okl._core.memory cimport Owner, array_of, fill
+from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.points cimport LANES, Points
+from river_okl._core.sample cimport LARGEST_COUNT, Sample, free_sample, reserve_sample
+from river_okl._core.scaler cimport Scaler
+from river_okl._core.simd cimport loops
+from river_okl._core.words cimport Words
+
+from river_okl._core.invariants import assert_close
+from river_okl._core.states import LARGEST_NUMBER, checked_array, checked_float, checked_numbers, checked_whole
+from river_okl._core.words import named
+
+BUDGET = 2048                       # points
+LATEST, LATEST_SCORES = 1024, 4096  # numbers remembered of each scale, and of the largest level
+
+cdef int METRIC = 2                 # of ``Distances``, whose weights stay 1
+cdef int NEAR = 10
+cdef double WIDE = 16.0, NARROW = 4.0   # the narrow kernel is a power of the wide one
+cdef double LOCALITY = 0.5
+cdef double EQUAL = 1e-5            # of the mean squared distance: closer points are equal, as in single precision
+cdef double FARTHEST = 1e9          # mean squared distances
+cdef double TAIL = 0.1, TAIL_OF_SCORES = 0.01
+cdef Py_ssize_t LEAST_TAIL = 10
+cdef double EXPONENTIAL = 5.0       # mean excesses
+cdef double SLACK = 0.5             # of a level
+cdef double HIGHEST = 36.0          # level: the score is below 1
+cdef double STRANGE = 0.95, ALARM = 0.99
+cdef Py_ssize_t RANKED = 100, CALIBRATED = 500      # numbers from which on ranks, and ALARM, mean something
+cdef double TOKENS = 10.0, RATE = 0.05, CROWD = 200.0
+cdef double MEMORY = 8192.0
+cdef double RECENT = 500.0          # samples that a typical radius is of
+cdef double FARTHEST_SINGLE = 1e6   # standard deviations: the square fits in single precision
+
+
+cdef class Window(Owner):
+    """The latest numbers of a kind, and how rare a value is among them.
+
+    The level of a value is -log(1 - p), where p is the share of the numbers that are smaller, equal ones counting half.
+    From ``RANKED`` numbers on it has an exponential tail, so that levels go on where numbers end: beyond the smallest
+    number of the tail, u, it is the level of u plus (value - u) / mean excess over u, and beyond ``EXPONENTIAL`` mean
+    excesses it grows with the logarithm.
+
+    It is at most ``SLACK`` above that of an exponential tail through the median and the ninth decile.  If high numbers
+    are never learned, as in River's filters, the window ends ever earlier, but these two quantiles hardly move.
+    """
+
+    def __init__(self, Py_ssize_t most, double share):
+        self.most, self.share = most, share
+
+    cdef int reserve(self) except -1:
+        """Room for one more."""
+        cdef Py_ssize_t i, room
+        cdef double *latest
+        if self.n < self.room or self.room == self.most:
+            return 0
+        room = min(max(16, 2 * self.room), self.most)
+        latest = self.doubles(NULL, 0, room)
+        try:
+            self.ordered = self.doubles(self.ordered, self.n, room)
+        except BaseException:
+            self.release(latest)
+            raise
+        for i in range(self.n):
+            latest[i] = self.latest[(self.start + i) % self.room]
+        self.release(self.latest)
+        self.latest, self.room, self.start = latest, room, 0
+        return 0
+
+    cdef Py_ssize_t below(self, double value, bint equal) noexcept nogil:
+        """How many are smaller, or with ``equal`` at most as large."""
+        cdef Py_ssize_t low = 0, high = self.n, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.ordered[middle] < value or (equal and self.ordered[middle] == value):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef double level(self, double value) noexcept nogil:
+        cdef Py_ssize_t i, n = self.n, tail = <Py_ssize_t> (self.share * n)
+        cdef double total = 0.0, level, low, high
+        if n == 0:
+            return 0.0
+        level = -log(1.0 - 0.5 * (self.below(value, False) + self.below(value, True) + 1.0) / (n + 1.0))
+        if n < RANKED:
+            return level
+        low, high = self.ordered[n // 2], self.ordered[9 * n // 10]
+        if value <= high or high == low:
+            return level
+        tail = self.below(self.ordered[n - max(LEAST_TAIL, tail)], True)
+        if tail < n and value > self.ordered[tail - 1]:
+            for i in range(tail, n):
+                total += self.ordered[i] - self.ordered[tail - 1]
+            level = log((n + 1.0) / (n - tail + 1.0)) + bounded((value - self.ordered[tail - 1]) * (n - tail) / total)
+        return fmin(level, log(10.0) + SLACK + (value - high) / (high - low) * log(5.0))
+
+    cdef void add(self, double value) noexcept nogil:
+        """Remember a number; there is room for it, or the oldest one goes."""
+        cdef Py_ssize_t i
+        if self.n == self.room:
+            i = self.below(self.latest[self.start], False)
+            self.n -= 1
+            memmove(self.ordered + i, self.ordered + i + 1, (self.n - i) * 8)
+            self.start = (self.start + 1) % self.room
+        i = self.below(value, True)
+        memmove(self.ordered + i + 1, self.ordered + i, (self.n - i) * 8)
+        self.ordered[i] = value
+        self.latest[(self.start + self.n) % self.room] = value
+        self.n += 1
+
+    def level_of(self, double value):
+        """The level of a value."""
+        return self.level(value)
+
+    def state(self):
+        """The numbers in the order of arrival."""
+        cdef Py_ssize_t i
+        return np.array([self.latest[(self.start + i) % self.room] for i in range(self.n)], dtype=np.float64)
+
+    def restore(self, numbers):
+        """Resume from a state, after checking every number."""
+        cdef double value
+        if not isinstance(numbers, np.ndarray) or numbers.ndim != 1 or numbers.size > self.most:
+            raise ValueError("the latest scores do not match")
+        for value in checked_numbers("the latest scores", numbers, numbers.shape):
+            self.reserve()
+            self.add(value)
+
+    def _check(self):
+        cdef Py_ssize_t i
+        assert self.n <= self.room <= self.most
+        assert np.array_equal(np.sort(self.state()), [self.ordered[i] for i in range(self.n)])
+
+
+cdef class Detector(Owner):
+    """Points of a stream, and how strange a sample is among them.
+
+    Parameters
+    ----------
+    budget
+        Maximum number of points.
+    key
+        Which random numbers decide which points are kept.
+    """
+
+    def __init__(self, *, Py_ssize_t budget=BUDGET, int64_t key=0):
+        self.lock = Lock()
+        self.memo = True
+        self.budget = budget
+        self.points = Points(budget + 1, single=True)
+        self.scaler = Scaler()
+        self.words = self.points.words = Words(self.scaler)
+        self.distances = Distances(self.points, self.scaler, first=METRIC)
+        self.windows = [Window(LATEST, TAIL) for _ in range(SCALES)]
+        self.window = Window(LATEST_SCORES, TAIL_OF_SCORES)
+        self.tokens = TOKENS
+        self.random = <uint64_t> key
+
+    def __dealloc__(self):
+        free_sample(&self.samples[0])
+        free_sample(&self.samples[1])
+
+    def __sizeof__(self):
+        # River's meter adds the parts itself
+        return Owner.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
+
+    def __len__(self):
+        return self.points.n
+
+    def __reduce__(self):
+        return _new, (self.budget,), self.state()
+
+    def __setstate__(self, state):
+        self.restore(state)
+
+    # A sample ---------------------------------------------------------------------------------------------------------
+
+    cdef int evaluate(self, object sample) except -1:
+        """Encode, scale, measure and judge a sample, unless it is the last one and nothing was learned since."""
+        cdef Sample *x = &self.samples[1 - self.last]
+        cdef Sample *before = &self.samples[self.last]
+        cdef Py_ssize_t i, size, lacking
+        self.points.encode(sample, x)
+        size = x.size
+        if (
+            self.fresh
+            and self.memo
+            and size == self.encoded
+            and (
+                size == 0
+                or (
+                    memcmp(x.numbers, before.numbers, size * 8) == 0
+                    and memcmp(x.keys, before.keys, size * sizeof(void *)) == 0
+                )
+            )
+        ):
+            return 0
+        self.fresh = False
+        self.last = 1 - self.last
+        self.encoded = size
+        self.scaler.find(x)
+        lacking = self.scaler.absent(x)
+        self.lacking = lacking > 0
+        reserve_sample(x, size + lacking)
+        reserve_sample(before, size + lacking)
+        if size + lacking > self.values_allocated:
+            self.values_allocated = max(8, size + lacking, 2 * self.values_allocated)
+            self.values = self.doubles(self.values, 0, self.values_allocated)
+        for i in range(size):
+            self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
+        if lacking:
+            self.complete(x)
+        for i in range(x.size):
+            self.values[i] = <float> fmin(fmax(self.values[i], -FARTHEST_SINGLE), FARTHEST_SINGLE)
+        x.places, x.scaled = self.scaler.places, self.values
+        self.distances.measure(x, &self.dictionary)
+        self.judge()
+        self.fresh = True
+        return 0
+
+    cdef int complete(self, Sample *x) except -1:
+        """The centred features that a sample lacks follow its items."""
+        cdef Py_ssize_t place
+        for place in range(self.scaler.size):
+            if (
+                self.scaler.features[place].key != NULL
+                and self.scaler.features[place].centred
+                and self.scaler.marks[place] != self.scaler.stamp
+            ):
+                self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
+                x.numbers[x.size] = 0.0
+                self.values[x.size] = self.scaler.scaled_absence(place)
+                x.size += 1
+        return self.scaler.find(x)
+
+    cdef void judge(self) noexcept:
+        """The numbers of the sample measured last, and their levels."""
+        cdef Py_ssize_t i, n = self.points.n
+        cdef double own = self.distances.own[METRIC], mean = self.distances.mean_distance(METRIC) or 1.0
+        cdef const double *square = self.distances.square[METRIC]
+        cdef const double *dots = self.distances.dots[METRIC]
+        cdef double[NEIGHBOURS] distance
+        cdef double wide, narrow, of_others = 0.0
+        self.level = self.largest = self.own_radius = 0.0
+        self.found = min(n, NEIGHBOURS)
+        if n == 0:
+            return
+        loops.nearest(square, dots, n, self.lows, self.found, self.nearest)
+        for i in range(self.found):
+            distance[i] = fmin(fmax(own + square[self.nearest[i]] - 2.0 * dots[self.nearest[i]], 0.0) / mean, FARTHEST)
+            of_others += self.radius[self.nearest[i]] / self.found
+        loops.densities(square, dots, n, own - mean * distance[0], WIDE / mean, &wide, &narrow)
+        self.own_radius = log(mean * (distance[self.found - 1] + EQUAL))
+        self.raw[0] = log(mean * (distance[min(n, NEAR) - 1] + EQUAL))
+        self.raw[1] = WIDE * distance[0] - log(wide / n)
+        self.raw[2] = NARROW * WIDE * distance[0] - log(narrow / n)
+        self.raw[3] = self.own_radius - LOCALITY * of_others
+        for i in range(SCALES):
+            self.largest = fmax(self.largest, (<Window> self.windows[i]).level(self.raw[i]))
+        if self.window.n >= RANKED:
+            self.level = fmin(self.window.level(self.largest), HIGHEST)
+
+    def score(self, sample):
+        """The share of recent samples that looked less strange; 0 before there are enough of them."""
+        self.evaluate(sample)
+        return 1.0 - exp(-self.level)
+
+    def numbers(self, sample):
+        """How strange a sample is at every scale, and the largest level of these numbers."""
+        cdef Py_ssize_t i
+        self.evaluate(sample)
+        return [self.raw[i] for i in range(SCALES)] if self.points.n else [0.0] * SCALES, self.largest
+
+    def explained(self, sample):
+        """Feature -> mean squared difference to the nearest points, in squared standard deviations, largest first."""
+        cdef Py_ssize_t i
+        cdef Sample *x
+        self.evaluate(sample)
+        x = &self.samples[self.last]
+        near = min(self.found, NEAR)
+        values = {<object> x.keys[i]: x.scaled[i] for i in range(x.size)}
+        found = dict.fromkeys(values, 0.0)
+        for i in range(near):
+            point = self.points.point(self.nearest[i])
+            for key in values.keys() | point.keys():
+                found[key] = found.get(key, 0.0) + (values.get(key, 0.0) - point.get(key, 0.0)) ** 2 / near
+        return named(dict(sorted(found.items(), key=_strangest)))
+
+    def learn(self, sample, double w):
+        """One sample."""
+        self.evaluate(sample)
+        self.step(&self.samples[self.last], w)
+
+    cdef int step(self, Sample *x, double w) except -1:
+        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and no
+        Python code runs in the middle of a change, so that no signal can interrupt it."""
+        cdef bint calibrated = self.window.n >= CALIBRATED, alarm = calibrated and self.level > -log(1.0 - ALARM)
+        cdef bint strange = self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
+        cdef double crowd = self.crowd, tokens = self.tokens
+        cdef uint64_t random = self.random
+        cdef Py_ssize_t victim = -1
+        if w > 0.0:
+            crowd += (alarm - crowd) / CROWD
+            tokens = fmin(TOKENS, tokens + RATE)
+            if alarm and crowd <= 0.5:
+                learns = tokens >= 1.0
+                tokens -= learns
+        moved = crowd > 0.5
+        if learns:
+            joins = w > 0.0 and (moved or not strange)
+            if joins:
+                victim = self.victim(w, &random)
+                joins = victim < self.budget
+            self.prepare(x, joins)
+            self.commit(x, w > 0.0, joins, victim)
+            if w > 0.0 and (moved or not strange):
+                self.candidates += 1.0
+                self.weight += w
+        self.fresh = False
+        self.seen += 1
+        self.crowd, self.tokens, self.random = crowd, tokens, random
+        return self.tidy()
+
+    cdef Py_ssize_t victim(self, double w, uint64_t *random) noexcept:
+        """The point that a sample is to replace; -1: none, there is room; ``budget``: it does not become a point."""
+        cdef double place
+        if self.points.n < self.budget:
+            return -1
+        place = uniform(random) * fmin(self.candidates + 1.0, MEMORY) * (self.weight + w) / (self.candidates + 1.0) / w
+        return <Py_ssize_t> place if place < self.budget else self.budget
+
+    cdef int prepare(self, Sample *x, bint joins) except -1:
+        """Everything that may raise.  If it does, nothing has changed."""
+        if self.untidy:
+            self.tidy()
+        self.scaler.prepare(x, self.encoded)
+        try:
+            self.words.reserve()
+            for window in self.windows:
+                (<Window> window).reserve()
+            self.window.reserve()
+            if joins:
+                if self.points.n == self.points.capacity:
+                    self.points.grow(self.points.next_capacity())
+                self.reserve_points()
+                self.points.prepare(x, x.scaled)
+            self.distances.prepare(x.size)
+        except BaseException:
+            self.scaler.withdraw(x, self.encoded)
+            raise
+        return 0
+
+    cdef int reserve_points(self) except -1:
+        """Room for as many points as ``points`` have room for."""
+        cdef Py_ssize_t i
+        self.distances.reserve_points()
+        if self.points.capacity > self.capacity:
+            self.dictionary.member = <int32_t *> self.resize(self.dictionary.member, 0, self.points.capacity, 4)
+            for i in range(self.points.capacity):
+                self.dictionary.member[i] = -1
+            self.radius = self.doubles(self.radius, self.capacity, self.points.capacity)
+            self.lows = self.doubles(self.lows, 0, (self.points.capacity + SEGMENT - 1) // SEGMENT * LANES)
+            self.capacity = self.points.capacity
+        return 0
+
+    cdef void commit(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) noexcept:
+        """The step itself; ``counts``: whether the sample has a weight."""
+        cdef Py_ssize_t i
+        self.untidy = True
+        self.words.learn()
+        self.scaler.learn(x, self.encoded, self.lacking)
+        self.distances.observe(x)
+        if counts and self.points.n:
+            for i in range(SCALES):
+                (<Window> self.windows[i]).add(self.raw[i])
+            self.window.add(self.largest)
+            self.typical += (self.own_radius - self.typical) / fmin(self.window.n, RECENT)
+        if joins:
+            if victim >= 0:
+                self.drop(victim)
+            self.points.write(x, x.scaled, self.distances.own[METRIC])
+            self.distances.stored(x)
+            self.radius[self.points.n - 1] = self.own_radius - self.typical
+
+    cdef void drop(self, Py_ssize_t i) noexcept:
+        """Point i is gone, and the last one has its position."""
+        self.points.drop(i)
+        self.distances.dropped(i)
+        self.radius[i] = self.radius[self.points.n]
+
+    cdef int tidy(self) except -1:
+        """Drop features that are no longer needed.  If this raises, the next step or ``state`` repeats it."""
+        self.points.forget_emptied()
+        gone = self.scaler.forget(self.points.vocabulary)
+        if gone is not None:
+            self.distances.forget(gone)
+        self.words.settle(gone is not None)
+        self.untidy = False
+        return 0
+
+    # What must hold, and what is saved --------------------------------------------------------------------------------
+
+    def _check(self):
+        """Assert the invariants, by brute force."""
+        cdef Py_ssize_t i, n = self.points.n
+        points = self.points.check()
+        assert n <= self.budget and self.capacity >= n
+        squares = [sum([value * value for value in point.values()]) for point in points]
+        assert_close([self.distances.square[METRIC][i] for i in range(n)], squares, rtol=1e-9, atol=1e-12)
+        for window in (*self.windows, self.window):
+            window._check()
+        assert len({window.n for window in (*self.windows, self.window)}) == 1 or self.window.n > LATEST
+        assert 0.0 <= self.tokens <= TOKENS and 0.0 <= self.crowd <= 1.0
+        assert n <= self.candidates <= self.seen
+        assert len(self.scaler.statistics()) == len(self.scaler.index)
+
+    def state(self):
+        """What ``restore`` takes, by name."""
+        self.tidy()
+        return {
+            "points": self.points.state(),
+            "scaler": self.scaler.state(),
+            "words": self.words.state(),
+            "distances": self.distances.state(),
+            "radii": array_of(self.radius, self.points.n),
+            "scales": [window.state() for window in self.windows],
+            "scores": self.window.state(),
+            "seen": self.seen,
+            "random": self.random >> 32, "more_random": self.random & 0xffffffff,
+            "tokens": self.tokens,
+            "crowd": self.crowd,
+            "typical": self.typical,
+            "candidates": self.candidates,
+            "weight": self.weight,
+        }
+
+    def restore(self, dict state):
+        """Resume from a state, each number of which is checked: it may come from anywhere."""
+        seen = checked_whole(state, "seen", 0, LARGEST_COUNT)
+        candidates = checked_float(state, "candidates", 0.0, seen + 1.0)
+        weight = checked_float(state, "weight", 0.0, LARGEST_NUMBER)
+        tokens, crowd = checked_float(state, "tokens", 0.0, TOKENS), checked_float(state, "crowd", 0.0, 1.0)
+        typical = checked_float(state, "typical", -LARGEST_NUMBER, LARGEST_NUMBER)
+        high, low = (checked_whole(state, name, 0, 2**32 - 1) for name in ("random", "more_random"))
+        scales, scores = state["scales"], state["scores"]
+        if type(scales) is not list or len(scales) != SCALES:
+            raise ValueError("the latest scores do not match")
+        amounts = state["points"]["amounts"]
+        checked_numbers("the scaled features of points", amounts, np.shape(amounts), -FARTHEST_SINGLE, FARTHEST_SINGLE)
+        if (amounts != amounts.astype(np.float32)).any():
+            raise ValueError("the scaled features of points are not in single precision")
+        self.points.restore(state["points"])
+        if self.points.n > self.budget:
+            raise ValueError(f"{self.points.n} points, of which there are at most {self.budget}")
+        self.scaler.restore(state["scaler"])
+        self.words.restore(state["words"])
+        self.distances.restore(state["distances"])
+        self.reserve_points()
+        radii = checked_array(state, "radii", np.float64, self.points.n, -LARGEST_NUMBER, LARGEST_NUMBER)
+        if self.points.n:
+            fill(self.radius, radii, self.points.n)
+        for window, numbers in zip((*self.windows, self.window), (*scales, scores)):
+            window.restore(numbers)
+        self.seen, self.tokens, self.crowd, self.typical = seen, tokens, crowd, typical
+        self.candidates, self.weight, self.random = candidates, weight, high << 32 | low
+        self.fresh = False
+
+
+cdef inline double bounded(double excess) noexcept nogil:
+    """How much a level rises over that of the start of a tail."""
+    return excess if excess <= EXPONENTIAL else EXPONENTIAL + log1p(excess - EXPONENTIAL)
+
+
+cdef double uniform(uint64_t *state) noexcept nogil:
+    """The next random number from 0 to 1: SplitMix64."""
+    cdef uint64_t z
+    state[0] += <uint64_t> 0x9E3779B97F4A7C15
+    z = state[0]
+    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return <double> ((z ^ (z >> 31)) >> 11) * 1.1102230246251565e-16  # 2^-53
+
+
+def _strangest(item):
+    return -item[1]
+
+
+def _new(budget):
+    return Detector(budget=budget)

@@ -1,0 +1,60 @@
+"""For targets in time: the last one, and regression trees on the difference to it.
+
+A target that is like the one before it is predicted by that one, and its change often depends on the features in boxes.
+Trees learn y - l, where l is the last target that was learned when the sample was asked, and predict l plus what they
+expect of the difference.
+The statistics of the differences are their own, so that an outlier, which is two of them, does not split a leaf.
+"""
+
+from libc.math cimport fmax, fmin, isfinite
+
+from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.mixture.forest cimport Forest
+from river_okl._core.sample cimport Sample
+from river_okl._core.scaler cimport clipped, numbers_of, running, scale_by, take_in
+
+from river_okl._core.scaler import NUMBERS
+
+cdef double LARGEST = 1e9       # of a target in units of the mixture
+
+
+cdef class Difference(Forest):
+    """Two predictions, of the last target and of the trees; parameters are those of ``Forest``."""
+
+    def __cinit__(self, *args, **options):
+        self.name, self.rows = "difference", 2
+
+    cdef int ask(self, const Sample *x, double *p) except -1:
+        p[0] = self.last
+        self.vote(x.places, x.scaled, x.size, p + 1)
+        p[1] += self.last
+        return 0
+
+    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+        cdef double difference = y.exact - y.said[self.first]
+        take_in(&self.change, difference)
+        self.take_sample(x.places, x.scaled, x.size, clipped(&self.change, difference), y.counts)
+        self.last = y.exact
+        return False
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        Forest.rescale(self, ratio, 0.0)
+        self.last = fmin(fmax(ratio * self.last + shift, -LARGEST), LARGEST)
+        scale_by(&self.change, ratio)
+
+    def names(self):
+        return ["last target", f"difference({self.n_trees} trees)"]
+
+    def state(self):
+        change = [float(number) for number in numbers_of(&self.change)]
+        return Forest.state(self) | {"last": self.last, "change": tuple(change)}
+
+    def restore(self, dict state):
+        last, change = state["last"], state["change"]
+        if type(last) is not float or not abs(last) <= LARGEST:
+            raise ValueError(f"the last target is {last!r}")
+        if len(change) != len(NUMBERS) or not all(type(number) is float and isfinite(number) for number in change):
+            raise ValueError("the statistics of the differences between targets are out of range")
+        found = running(change)
+        Forest.restore(self, state)
+        self.last, self.change = last, found

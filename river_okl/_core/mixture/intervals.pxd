@@ -1,0 +1,16 @@
+from river_okl._core.mixture.combiner cimport Ridge
+from river_okl._core.mixture.expert cimport Expert, Outcome
+
+cdef enum:
+    COVERAGES = 5
+    CAUSES = 4                          # inputs of the scale: a constant, and what is known of the size of errors
+
+
+cdef class Intervals(Expert):
+    cdef Ridge scale
+    cdef double size, recent            # running absolute errors, over about 100 predictions and about 5
+    cdef double change, mean_change     # the size of the last change of the target, and the running one
+    cdef double log_factor[COVERAGES]   # of half widths in units of the scale
+
+    cdef void issue(self, double deviation, double *issued) noexcept
+    cdef void judge(self, const Outcome *y, const double *issued, double change, double most) noexcept

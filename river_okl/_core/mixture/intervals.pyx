@@ -1,0 +1,123 @@
+"""Prediction intervals for a target, of a few coverages, from the intervals that were issued.
+
+A half width is a scale times a factor.  The scale is the running absolute error times what a log-linear model expects
+from the mixture's own standard deviation, the latest errors and the size of the last change; it follows the likelihood
+of a Laplace distribution, log s + |e| / s, by recursive least squares.  There is a factor for each coverage c, which
+becomes larger after a target outside of the interval and smaller after one inside (Gibbs and Candès 2021):
+
+    log q_c ← log q_c + η (1{|y - m| > q_c s} - (1 - c))
+
+so that in the long run the share c of the targets is inside, whatever the stream.
+"""
+
+from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
+
+import numpy as np
+from scipy import special
+
+from river_okl._core.mixture.combiner cimport Ridge
+from river_okl._core.mixture.expert cimport Expert, Outcome
+
+from river_okl._core.states import checked_numbers
+
+KNOTS = (0.5, 0.8, 0.9, 0.95, 0.99)
+NORMAL = tuple((-special.ndtri(0.5 - 0.5 * np.array(KNOTS))).tolist())     # their half widths for a normal distribution
+SCALE = 0.1, 4e-6               # prior variance of a coefficient of the scale, and its growth a sample
+cdef double[COVERAGES] coverages = KNOTS
+cdef double RATE = 0.02         # η; AT_FIRST / √t as long as that is larger
+cdef double AT_FIRST = 0.4
+cdef double SLOW = 0.01, FAST = 0.2
+cdef double OUTLYING = 10.0     # running errors by which one sample moves them
+cdef double MOST = 5.0          # scales, of an error for the model of the scale
+FARTHEST = 3.0                  # logarithm of an input, and of the scale in running errors
+cdef double farthest = FARTHEST
+cdef double LEAST_RATIO = 0.05  # of the latest errors to the running ones
+cdef double STEP = 1e-3         # by which, at least, a logarithm is larger than that of the next smaller coverage
+LEAST_SIZE, LARGEST_SIZE, LARGEST_LOG = 1e-4, 1e9, 10.0
+cdef double least_size = LEAST_SIZE, largest_size = LARGEST_SIZE, largest_log = LARGEST_LOG
+
+
+cdef class Intervals(Expert):
+    """It predicts nothing; the mixture asks it for the half widths around its mean."""
+
+    def __init__(self):
+        cdef Py_ssize_t i
+        self.name = "intervals"
+        self.scale = Ridge(CAUSES, *SCALE)
+        self.scale.coef[1] = 1.0
+        self.size = self.recent = self.mean_change = 1.0
+        for i in range(COVERAGES):
+            self.log_factor[i] = log(NORMAL[i])
+
+    cdef void issue(self, double deviation, double *issued) noexcept:
+        """Write what follows the mean, given the standard deviation that the mixture expects."""
+        cdef double *scale = issued + 1
+        cdef double *inputs = issued + 2
+        cdef double *half = issued + 2 + CAUSES
+        cdef double last
+        cdef Py_ssize_t i
+        inputs[0] = 1.0
+        inputs[1] = log(fmax(deviation, least_size) / self.size)
+        inputs[2] = log(fmax(self.recent / self.size, LEAST_RATIO))
+        inputs[3] = log(fmax(self.change / self.mean_change, LEAST_RATIO))
+        for i in range(CAUSES):
+            inputs[i] = fmin(fmax(inputs[i], -farthest), farthest)
+            self.scale.inputs[i] = inputs[i]
+        self.scale.ask(CAUSES)
+        scale[0] = self.size * exp(fmin(fmax(self.scale.mean, -farthest), farthest))
+        last = -2.0 * largest_log
+        for i in range(COVERAGES):
+            last = fmax(self.log_factor[i], last + STEP)
+            half[i] = scale[0] * exp(last)
+
+    cdef void judge(self, const Outcome *y, const double *issued, double change, double most) noexcept:
+        """The factors, the model of the scale and running errors, given a target and its change to the last one.
+
+        Running errors follow at the rates SLOW and FAST, or faster at first: ``most``.  The errors of late targets come
+        in runs, as none of them was known when the others were asked: the factors follow more slowly.
+        """
+        cdef Py_ssize_t i
+        cdef double error = fabs(y.exact - issued[0]), ratio = fmin(error / issued[1], MOST)
+        cdef double rate = y.counts * fmax(RATE, AT_FIRST * sqrt(most)) / (1.0 + sqrt(<double> y.late))
+        cdef const double *half = issued + 2 + CAUSES
+        for i in range(COVERAGES):
+            self.log_factor[i] += rate * (<double> (error > half[i]) - (1.0 - coverages[i]))
+            self.log_factor[i] = fmin(fmax(self.log_factor[i], -largest_log), largest_log)
+        for i in range(CAUSES):
+            self.scale.inputs[i] = issued[2 + i]
+        self.scale.ask(CAUSES)
+        self.scale.learn(ratio - 1.0, 1.0 / y.counts)
+        error = fmin(error, OUTLYING * self.size)
+        self.size = fmax(self.size + fmax(SLOW, most) * (error - self.size), least_size)
+        self.recent += fmax(FAST, most) * (error - self.recent)
+        self.change = fmin(fabs(change), OUTLYING * self.mean_change)
+        self.mean_change = fmax(self.mean_change + fmax(SLOW, most) * (self.change - self.mean_change), least_size)
+
+    cdef void rescale(self, double ratio, double shift) noexcept:
+        self.size = fmin(fmax(ratio * self.size, least_size), largest_size)
+        self.mean_change = fmin(fmax(ratio * self.mean_change, least_size), largest_size)
+        self.recent = fmin(ratio * self.recent, largest_size)
+        self.change = fmin(ratio * self.change, largest_size)
+
+    def _check(self):
+        self.scale._check()
+
+    def state(self):
+        cdef Py_ssize_t i
+        return {
+            "scale": self.scale.state(),
+            "sizes": np.array([self.size, self.mean_change, self.recent, self.change]),
+            "log_factors": np.array([self.log_factor[i] for i in range(COVERAGES)]),
+        }
+
+    def restore(self, dict state):
+        cdef Py_ssize_t i
+        sizes, factors = state["sizes"], state["log_factors"]
+        checked_numbers("the sizes of errors", sizes, (4,), 0.0, LARGEST_SIZE)
+        if sizes[:2].min() < LEAST_SIZE:
+            raise ValueError("the size of errors is out of range")
+        checked_numbers("the factors of intervals", factors, (COVERAGES,), -LARGEST_LOG, LARGEST_LOG)
+        self.scale.restore(state["scale"])
+        self.size, self.mean_change, self.recent, self.change = sizes
+        for i in range(COVERAGES):
+            self.log_factor[i] = factors[i]

@@ -1,0 +1,264 @@
+"""What a mixture said of samples whose labels have not come yet.
+
+An expert is judged by what it said when it was asked.  If labels come late, that is not what it would say on the day of
+the label: by then it has learned the neighbours of the sample, and the experts that forget fastest look best.
+
+So a sample that is predicted and not learned before the next one is evaluated leaves its opinions here: a vector of
+numbers, in single precision, under a hash of its content.  ``Mixture.learn`` looks them up.  Nothing is stored, and
+nothing is allocated, as long as each label follows its prediction.
+
+    ring          the opinions in the order in which they were asked for, at most ``most``, the oldest dropped first; of
+                  long vectors (many classes) fewer: ``most`` of BYTES each
+    equal ones    the first asked is the first judged; asked twice without a step in between they are one
+    taken         opinions stay after their label until those of a later step are taken, or nobody waits: equal samples
+                  of a mini-batch are one, and may need them
+    expired       a label that has not come after ``most`` others is not expected any more
+"""
+
+from libc.math cimport fmax, fmin
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from river_okl._core.memory cimport Owner
+
+from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag
+
+cdef Py_ssize_t LEAST_CAPACITY = 8
+cdef Py_ssize_t BYTES = 4096            # of a sample's opinions, on average, if there are as many as allowed
+cdef double LARGEST_OPINION = 1e30      # its square fits in single precision, too
+
+LARGEST_PENDING = 1_000_000
+
+
+def without_opinions(state):
+    """A state of ``Pending`` without what was said, for mixtures that did not say it."""
+    return {name: True if name == "late" else part[:0] for name, part in state.items()}
+
+
+cdef class Pending(Owner):
+    """Opinions of ``length`` numbers of at most ``most`` samples."""
+
+    def __init__(self, Py_ssize_t most, Py_ssize_t length):
+        self.most, self.length = most, length
+        self.late = True  # until the first label shows it
+
+    def __len__(self):
+        return self.n
+
+    cdef Py_ssize_t limit(self, Py_ssize_t length) noexcept:
+        """How many vectors of this length there may be."""
+        return min(self.most, max(self.most * BYTES // (4 * length), 1))
+
+    cdef Asked *at(self, Py_ssize_t i) noexcept:
+        """The i-th of those that are there, the oldest first."""
+        return self.asked + (self.start + i) % self.capacity
+
+    # Opinions come and go ---------------------------------------------------------------------------------------------
+
+    cdef int reserve(self) except -1:
+        """Room for one more sample, unless it replaces the oldest."""
+        cdef Py_ssize_t i, j, capacity = min(self.limit(self.length), max(LEAST_CAPACITY, 2 * self.capacity))
+        cdef Asked *asked
+        cdef float *numbers
+        if self.n < self.capacity or self.capacity >= capacity:
+            return 0
+        asked = <Asked *> self.resize(NULL, 0, capacity, sizeof(Asked))
+        try:
+            numbers = <float *> self.resize(NULL, 0, capacity * self.length, sizeof(float))
+        except BaseException:
+            self.release(asked)
+            raise
+        for i in range(self.n):
+            j = (self.start + i) % self.capacity
+            asked[i] = self.asked[j]
+            memcpy(numbers + i * self.length, self.numbers + j * self.length, self.length * sizeof(float))
+        self.release(self.asked)
+        self.release(self.numbers)
+        self.asked, self.numbers, self.capacity, self.start = asked, numbers, capacity, 0
+        return 0
+
+    cdef void add(
+        self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation
+    ) noexcept:
+        """The opinions of one more sample, for which there is room."""
+        cdef Py_ssize_t j
+        cdef Asked *asked
+        cdef float *out
+        if self.n == self.capacity:
+            self.drop(1)
+        asked = self.at(self.n)
+        asked.identity, asked.seen, asked.taken = identity, seen, False
+        asked.mean, asked.deviation = mean, deviation
+        out = self.numbers + (asked - self.asked) * self.length
+        for j in range(self.length):
+            out[j] = <float> fmin(fmax(numbers[j], -LARGEST_OPINION), LARGEST_OPINION)
+        self.n += 1
+        self.waiting += 1
+
+    cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept:
+        """The sample of this content asked after so many were learned, if those are the last, or -1."""
+        cdef Py_ssize_t i = self.n - 1
+        while i >= 0 and self.at(i).seen == seen:
+            if self.at(i).identity == identity:
+                return i
+            i -= 1
+        return -1
+
+    cdef Py_ssize_t find(self, uint64_t identity, int64_t before) noexcept:
+        """The first sample of this content whose label has not come, asked before this many were learned, or -1."""
+        cdef Py_ssize_t i
+        cdef const Asked *asked
+        for i in range(self.n):
+            asked = self.at(i)
+            if asked.seen >= before:
+                break
+            if asked.identity == identity and not asked.taken:
+                return i
+        return -1
+
+    cdef Py_ssize_t find_taken(self, uint64_t identity) noexcept:
+        """The last sample of this content, whose label has come, or -1."""
+        cdef Py_ssize_t i
+        for i in range(self.n - 1, -1, -1):
+            if self.at(i).identity == identity and self.at(i).taken:
+                return i
+        return -1
+
+    cdef void read(self, Py_ssize_t i, double *out) noexcept:
+        """The opinions of sample i."""
+        cdef Py_ssize_t j
+        cdef const float *numbers = self.numbers + (self.at(i) - self.asked) * self.length
+        for j in range(self.length):
+            out[j] = numbers[j]
+
+    cdef void drop(self, Py_ssize_t count) noexcept:
+        """The first ones are gone."""
+        cdef Py_ssize_t i
+        for i in range(count):
+            self.waiting -= not self.at(i).taken
+        self.start = (self.start + count) % self.capacity
+        self.n -= count
+
+    cdef void take(self, Py_ssize_t i) noexcept:
+        """The label of sample i has come; those before it that are of older steps and have theirs are not needed."""
+        cdef int64_t seen = self.at(i).seen
+        self.waiting -= not self.at(i).taken
+        self.at(i).taken = True
+        while self.n and self.at(0).taken and (self.at(0).seen < seen or self.waiting == 0):
+            self.drop(1)
+
+    cdef void expire(self, int64_t seen) noexcept:
+        """After so many steps some labels are not expected any more."""
+        while self.n and self.at(0).seen < seen - self.most:
+            self.drop(1)
+        if self.n == 0 and self.capacity > LEAST_CAPACITY:
+            self.clear(self.length)
+
+    cdef void clear(self, Py_ssize_t length) noexcept:
+        """Drop all, and their room; from now on opinions have this length."""
+        self.release(self.asked)
+        self.release(self.numbers)
+        self.asked, self.numbers = NULL, NULL
+        self.n = self.waiting = self.capacity = self.start = 0
+        self.length = length
+
+    # Classes come -----------------------------------------------------------------------------------------------------
+
+    cdef int reserve_wider(self, Py_ssize_t length) except -1:
+        """Room for what is there at this length."""
+        cdef Py_ssize_t capacity = min(self.capacity, self.limit(length))
+        self.release(self.wider_asked)
+        self.release(self.wider)
+        self.wider_asked, self.wider = NULL, NULL
+        self.wider_length = length
+        if capacity:
+            self.wider_asked = <Asked *> self.resize(NULL, 0, capacity, sizeof(Asked))
+            self.wider = <float *> self.resize(NULL, 0, capacity * length, sizeof(float))
+        return 0
+
+    cdef void widen(self, Py_ssize_t rows, Py_ssize_t columns) noexcept:
+        """So many first rows of every vector get one column more, of which nobody has said anything."""
+        cdef Py_ssize_t i, r, length = self.wider_length, capacity = min(self.capacity, self.limit(length))
+        cdef const float *before
+        cdef float *after
+        if self.n > capacity:
+            self.drop(self.n - capacity)
+        for i in range(self.n):
+            self.wider_asked[i] = self.at(i)[0]
+            before = self.numbers + (self.at(i) - self.asked) * self.length
+            after = self.wider + i * length
+            for r in range(rows):
+                memcpy(after + r * (columns + 1), before + r * columns, columns * sizeof(float))
+                after[r * (columns + 1) + columns] = 0.0
+            memcpy(
+                after + rows * (columns + 1), before + rows * columns, (self.length - rows * columns) * sizeof(float)
+            )
+        self.release(self.asked)
+        self.release(self.numbers)
+        self.asked, self.numbers = self.wider_asked, self.wider
+        self.wider_asked, self.wider = NULL, NULL
+        self.capacity, self.start, self.length = capacity, 0, length
+
+    # What is saved ----------------------------------------------------------------------------------------------------
+
+    def _check(self):
+        """Assert the invariants."""
+        cdef Py_ssize_t i
+        assert self.n <= self.capacity <= self.limit(self.length)
+        seen = [self.at(i).seen for i in range(self.n)]
+        assert self.waiting == sum([not self.at(i).taken for i in range(self.n)])
+        assert seen == sorted(seen), "in the order in which they were asked"
+        waiting = [(self.at(i).identity, self.at(i).seen) for i in range(self.n) if not self.at(i).taken]
+        assert len({*waiting}) == len(waiting), "no step has the same opinion twice"
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        cdef Py_ssize_t i, j, n = self.n, length = self.length
+        said = np.empty((n, length), dtype=np.float32)
+        units = np.empty((n, 2))
+        cdef float[:, ::1] view = said
+        for i in range(n):
+            units[i] = self.at(i).mean, self.at(i).deviation
+            for j in range(length):
+                view[i, j] = self.numbers[(self.at(i) - self.asked) * length + j]
+        return {
+            "identities": np.array([self.at(i).identity for i in range(n)], dtype=np.uint64).view(np.int64),
+            "seen": np.array([self.at(i).seen for i in range(n)], dtype=np.int64),
+            "taken": np.array([self.at(i).taken for i in range(n)], dtype=np.bool_),
+            "units": units,
+            "said": said,
+            "late": bool(self.late),
+        }
+
+    def restore(self, dict state, int64_t seen):
+        """Resume from a state, whose vectors the mixture has checked; ``seen`` samples have been learned."""
+        cdef Py_ssize_t i, j, n = len(state["identities"])
+        cdef Asked *asked
+        if n > self.limit(self.length):
+            raise ValueError(f"opinions of {n} samples, of which there are at most {self.limit(self.length)}")
+        identities = checked_array(state, "identities", np.int64, n)
+        when = checked_array(state, "seen", np.int64, n, 0, min(seen, LARGEST_COUNT))
+        taken = checked_array(state, "taken", np.bool_, n)
+        units = checked_array(state, "units", np.float64, (n, 2), -1e100, 1e100)
+        said = checked_array(state, "said", np.float32, (n, self.length), -LARGEST_OPINION * 1.01, LARGEST_OPINION * 1.01)
+        if (np.diff(when) < 0).any():
+            raise ValueError("the samples whose labels are late are in the wrong order")
+        if n and not units[:, 1].min() > 0.0:
+            raise ValueError("the units of opinions are out of range")
+        waiting = list(zip(identities[~taken].tolist(), when[~taken].tolist()))
+        if len({*waiting}) != len(waiting):
+            raise ValueError("the same opinion occurs twice")
+        self.late = checked_flag("late", state["late"])
+        self.clear(self.length)
+        cdef const float[:, ::1] view = np.ascontiguousarray(said)
+        for i in range(n):
+            self.reserve()
+            asked = self.at(i)
+            asked.identity, asked.seen = <uint64_t> <int64_t> identities[i], when[i]
+            asked.taken, asked.mean, asked.deviation = taken[i], units[i, 0], units[i, 1]
+            for j in range(self.length):
+                self.numbers[i * self.length + j] = view[i, j]
+            self.n += 1
+            self.waiting += not asked.taken

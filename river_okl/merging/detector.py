@@ -1,0 +1,173 @@
+"""Detectors: the points and the latest scores of all streams. Scaling and distances merge as in mixtures.
+
+Points are scaled: those of each detector move to the common scale. If they are too many, they are drawn: one of n in
+the reservoir of a stream stands for a share 1 / n of it, and one that several detectors have for the sum.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_okl._core.detector import LATEST, LATEST_SCORES
+from river_okl.algorithms.detector import OKLDetector
+from river_okl.checks import kind_of
+from river_okl.merging.gaussian import stored
+from river_okl.merging.mixture import METRICS, Merging, Mixed, State
+from river_okl.merging.shards import Shards
+
+MODELS = OKLDetector
+FARTHEST = 1e6  # of a scaled value, as in _core/detector.pyx
+
+Arrays = NDArray[np.float64]
+Statistics = dict[Hashable, tuple[float, float, bool]]  # mean, standard deviation, whether it is centred
+
+
+@dataclasses.dataclass
+class Points:
+    """What ``Merging`` needs of a space: the points as rows."""
+
+    X: Arrays
+
+
+class Scored(Mixed):
+    """A detector taken apart."""
+
+    def __init__(self, model: Any) -> None:
+        self.f = model._f
+        self.state: State = self.f.state()
+        scaler = self.state["scaler"]
+        self.names = {name: i for i, name in enumerate(scaler["names"])}
+        self.places = scaler["place"]
+        self.seen = int(scaler["seen"])
+        self.state["counts"] = (self.seen, 0, 0)  # weights of features are never learned
+        self.points: list[dict[Hashable, float]] = [self.f.points.point(i) for i in range(len(self.f))]
+
+
+class Detectors(Merging):
+    """The parts of several detectors, and the state that they become."""
+
+    space: Any
+    start: Any
+    everyone: list[Any]
+    movers: list[tuple[float, Any]]
+
+    def __init__(self, shards: Shards) -> None:
+        self.shards, self.shares, self.evidence = shards, shards.shares, shards.evidence
+        self.all = [Scored(model) for model in shards.models]
+        self.start = Scored(shards.start)
+        self.everyone = [self.start, *self.all]
+        self.check_start()
+        self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
+        self.first = self.movers[0][1]
+        self.names = list(dict.fromkeys(name for _, each in self.movers for name in each.in_order()))
+        self.at = {name: j for j, name in enumerate(self.names)}
+        for each in self.everyone:
+            for name in each.names:
+                self.at.setdefault(name, len(self.at))
+            each.settle(np.zeros(0, dtype=np.int64), self.at)
+        self.weights = np.ones((len(self.at), METRICS))
+        self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
+
+    def drawn(self, most: int) -> tuple[list[dict[Hashable, float]], Arrays]:
+        """The points and their radii."""
+        union: dict[Any, Any] = {}
+        of_start = {frozenset(point.items()) for point in self.start.points}
+        for share, each in self.movers:
+            for point, radius in zip(each.points, each.state["radii"].tolist(), strict=True):
+                key = frozenset(point.items())
+                owner = self.start if key in of_start else each  # whose scale it is on
+                found = union.setdefault(key, [owner, point, radius, 0.0])
+                found[3] += share / len(each.points)
+        if len(union) > most:  # without replacement (Efraimidis and Spirakis 2006)
+            rng = np.random.default_rng(self.first.state["more_random"])
+            times = rng.exponential(size=len(union)) / [weight for *_, weight in union.values()]
+            kept = {*np.argsort(times, kind="stable")[:most].tolist()}
+            union = {key: found for i, (key, found) in enumerate(union.items()) if i in kept}
+        common = self.statistics()
+        points = [self.rescaled(point, each.f.scaler.statistics(), common) for each, point, *_ in union.values()]
+        return points, np.array([radius for _, _, radius, _ in union.values()])
+
+    def statistics(self) -> Statistics:
+        """Those of the merged scaler."""
+        scaler = self.scaler()
+        return {
+            name: (mean, math.sqrt(variance), centred)
+            for name, (_, mean, variance, *_), centred in zip(
+                scaler["names"], scaler["numbers"].tolist(), scaler["centred"].tolist(), strict=True
+            )
+        }
+
+    def rescaled(self, point: dict[Hashable, float], own: Statistics, common: Statistics) -> dict[Hashable, float]:
+        """A point of a detector with these statistics, in the units of the merged one."""
+        if len(self.movers) == 1:
+            return point
+        found = {}
+        for name, (mean, deviation, centred) in common.items():
+            value = point.get(name, 0.0)
+            if not _is_word(name) and name in own and (value or own[name][2] or centred):
+                before, spread, was_centred = own[name]
+                value = value * spread + before if was_centred else value * math.hypot(before, spread)
+                unit = deviation if centred else math.hypot(mean, deviation)
+                value = (value - mean * centred) / unit if unit > 0.0 else 0.0
+            if value := float(np.float32(np.clip(value, -FARTHEST, FARTHEST))):
+                found[name] = value
+        return found
+
+    def latest_of(self, of: Callable[[Any], Arrays], most: int) -> Arrays:
+        """Those of the start, and then the new ones of all detectors, evenly mixed; the latest of these."""
+        new = [of(each)[-(each.seen - self.start.seen) :] for _, each in self.movers if each.seen > self.start.seen]
+        order = np.concatenate([[], *((np.arange(len(numbers)) + 0.5) / len(numbers) for numbers in new)])
+        mixed = np.concatenate([[], *new])[np.argsort(order, kind="stable")]
+        found: Arrays = np.concatenate([of(self.start), mixed])[-most:]
+        return found
+
+    def total(self, name: str) -> Any:
+        return self.shards.total(lambda model: model._f.state()[name])
+
+    def merged(self, most: int) -> State:
+        points, radii = self.drawn(most)
+        X = np.zeros((len(points), len(self.at)))
+        for i, point in enumerate(points):
+            X[i, [self.at[name] for name in point]] = [*point.values()]
+        self.space = Points(X)
+        seen = self.total("seen")
+        return {
+            "points": stored(points, most + 1),
+            "scaler": self.scaler(),
+            "words": self.words(),
+            "distances": self.distances(np.arange(len(points))),
+            "radii": radii,
+            "scales": [self.latest_of(lambda each: each.state["scales"][k], LATEST) for k in range(4)],  # noqa: B023
+            "scores": self.latest_of(lambda each: each.state["scores"], LATEST_SCORES),
+            "seen": seen,
+            "candidates": float(np.clip(self.total("candidates"), len(points), max(seen, len(points)))),
+            "weight": self.total("weight"),
+            **{name: self.first.state[name] for name in ("random", "more_random")},
+            **{
+                name: float(self.mean(lambda each: each.state[name]))  # noqa: B023
+                for name in ("tokens", "crowd", "typical")
+            },
+        }
+
+
+def _is_word(name: Any) -> bool:
+    """Whether this is the key of a string or a gap (_core/words.pyx)."""
+    return type(name) is tuple and len(name) == 3 and type(name[0]) is str and name[0] == "="
+
+
+def merged(shards: Shards) -> tuple[Any, float]:
+    """The merged detector; what is left out has no error."""
+    model = shards.new()
+    model._f.restore(Detectors(shards).merged(model._f.budget))
+    return model, 0.0
+
+
+def distance(shards: Shards) -> float:
+    """A detector is no function in a kernel's space."""
+    raise TypeError(f"{kind_of(shards.models[0])} has no function to compare")

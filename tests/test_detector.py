@@ -1,0 +1,457 @@
+"""OKLDetector: its reference, calibration, contamination, drift, strings, explanations; its core by random actions."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+import random
+
+import numpy as np
+import pytest
+from river import anomaly, metrics, preprocessing
+from river.datasets import synth
+
+import river_okl
+from river_okl import checkpoint
+from river_okl._core.detector import Detector, Window
+from tests import streams
+from tests.core.expansions import Moody
+from tests.discovery import snapshot
+from tests.reference.detector import Detector as Twin
+from tests.reference.detector import Window as TwinWindow
+
+
+def xs(kind="dense", n=300, **options):
+    return [x for x, _ in streams.KINDS[kind](streams.CLASSIFICATION, n=n, **options)]
+
+
+def gauss(n, d=4, seed=0, centre=0.0):
+    rng = random.Random(seed)
+    return [{f"x{j}": rng.gauss(centre, 1.0) for j in range(d)} for _ in range(n)]
+
+
+def scores(model, samples):
+    """Each sample scored, then learned."""
+    found = []
+    for x in samples:
+        found.append(model.score_one(x))
+        model.learn_one(x)
+    return np.array(found)
+
+
+# The reference --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [7, 40, 1000])
+@pytest.mark.parametrize("values", ["distinct", "ties"])
+def test_a_window_matches_its_definition(most, values):
+    rng = random.Random(most)
+    window, twin = Window(most, 0.1), TwinWindow(most, 0.1)
+    for _ in range(300):
+        value = rng.gauss(0, 1) if values == "distinct" else float(rng.randrange(6))
+        for asked in (value, value + 0.5, 100.0, -100.0):
+            assert window.level_of(asked) == pytest.approx(twin.level(asked), rel=1e-12)
+        window.restore(np.array([value]))
+        twin.add(value)
+        window._check()
+    assert window.state().tolist() == twin.values
+
+
+def test_levels_rise_with_values():
+    """Where ranks end and the tail begins, and beyond all values."""
+    window, rng = Window(500, 0.1), random.Random(3)
+    for _ in range(500):
+        window.restore(np.array([round(rng.expovariate(1.0), 1)]))
+    levels = [window.level_of(0.013 * i) for i in range(1000)]
+    assert all(a <= b + 1e-12 for a, b in itertools.pairwise(levels)) and levels[-1] > 8.0
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "emerging", "duplicates", "anomalies", "moved"])
+@pytest.mark.parametrize("budget", [2048, 40])
+def test_it_matches_its_reference(kind, budget):
+    """Numbers and scores at every step; dot products are in single precision, so ranks are of the model's numbers."""
+    if kind in streams.KINDS:
+        samples = xs(kind, 400 if kind == "dense" else 250)
+    else:
+        rng, samples = random.Random(1), gauss(1100, d=2)
+        for t in range(600, 600 + (60 if kind == "anomalies" else 500)):
+            samples[t] = {"x0": 9.0 + rng.gauss(0, 0.1), "x1": 8.0}
+    detector, twin = Detector(budget=budget, key=7), Twin(7, budget)
+    for t, x in enumerate(samples):
+        w = 1.0 if kind != "dense" else (1.0, 0.3, 0.0, 7.0)[t % 4]
+        z, expected = twin.ask(x)
+        numbers, largest = detector.numbers(x)
+        assert numbers == pytest.approx(expected, rel=1e-3, abs=2e-2), t
+        if twin.points:
+            twin.own += numbers[3] - expected[3]
+        if t % 20 == 0 and kind == "dense":
+            explained = detector.explained(x)
+            assert explained == pytest.approx(twin.explain(z), rel=1e-3, abs=1e-3)
+            assert list(explained.values()) == sorted(explained.values(), reverse=True)
+        score = detector.score(x)
+        q, share = twin.learn(x, z, numbers, w)
+        assert (largest, score) == pytest.approx((q, share), rel=1e-9, abs=1e-12), t
+        detector.learn(x, w)
+        assert len(detector) == len(twin.points)
+    state = detector.state()
+    assert state["radii"] == pytest.approx(twin.radii, abs=2e-2)
+    assert (state["tokens"], state["crowd"], state["candidates"]) == pytest.approx(
+        (twin.tokens, twin.crowd, twin.candidates)
+    )
+    for i, point in enumerate(twin.points):
+        assert {k: v for k, v in point.items() if v} == pytest.approx(detector.points.point(i), rel=1e-5, abs=1e-5)
+
+
+# Rates of false alarms ------------------------------------------------------------------------------------------------
+
+
+def waveform():
+    return [x for x, _ in synth.Waveform(seed=2).take(8000)]
+
+
+def drifting():
+    stream = synth.RandomRBFDrift(seed_model=1, seed_sample=1, n_features=5, change_speed=0.001, n_drift_centroids=20)
+    return [x for x, _ in stream.take(8000)]
+
+
+def rising():
+    return [{name: v + t / 800 for name, v in x.items()} for t, x in enumerate(gauss(8000))]
+
+
+def sluggish():
+    rng, x, found = random.Random(0), [0.0] * 4, []
+    for _ in range(8000):
+        x = [0.98 * v + 0.2 * rng.gauss(0, 1) for v in x]
+        found.append({f"x{j}": v for j, v in enumerate(x)})
+    return found
+
+
+def categories():
+    rng = random.Random(0)
+    return [{f"x{j}": f"{int(rng.expovariate(1.0))}" for j in range(6)} for _ in range(8000)]
+
+
+@pytest.mark.parametrize("stream", [gauss, waveform, drifting, rising, sluggish, categories], ids=lambda s: s.__name__)
+def test_thresholds_are_rates_of_false_alarms(stream):
+    samples = stream(8000) if stream is gauss else stream()
+    found = scores(river_okl.OKLDetector(seed=1), samples)
+    assert found[0] == 0.0 and found.min() >= 0.0 and found.max() < 1.0
+    late = found[1000:]
+    assert 0.005 <= np.mean(late > 0.99) <= 0.02
+    assert np.mean(late > 0.999) <= 0.004
+    assert np.mean(late > 0.9) == pytest.approx(0.1, abs=0.05)
+    assert np.mean(late > 0.5) == pytest.approx(0.5, abs=0.07)
+
+
+def test_nothing_is_strange_before_anything_is_known():
+    model = river_okl.OKLDetector(seed=1)
+    for x in ({}, {"x": 1.0}, {"x": math.nan}, {"colour": "red"}):
+        assert model.score_one(x) == 0.0
+    assert model.explain_one({"x": 1.0}) == {"x": 0.0}
+
+
+# Contamination and drift ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1])
+def test_bursts_do_not_hide_themselves(spread):
+    """A hundred equal anomalies, three times, twice within the 4,096 scores that are remembered."""
+    rng, samples = random.Random(2), gauss(9000, d=6)
+    bursts = (3000, 5000, 8000)
+    for start in bursts:
+        for t in range(start, start + 100):
+            samples[t] = {f"x{j}": 3.0 + spread * rng.gauss(0, 1) for j in range(6)}
+    found = scores(river_okl.OKLDetector(seed=1), samples)
+    for start in bursts:
+        assert np.mean(found[start : start + 100] > 0.99) >= 0.95
+        assert np.mean(found[start + 100 : start + 600] > 0.99) <= 0.03
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
+def test_contamination_hides_nothing(share):
+    """Anomalies around the same two places all along."""
+    rng, samples = random.Random(3), gauss(6000, d=5)
+    strange = np.array([rng.random() < share for _ in samples])
+    for t in np.flatnonzero(strange):
+        samples[t] = {f"x{j}": rng.choice((-4.0, 4.0)) + rng.gauss(0, 1) for j in range(5)}
+    found = scores(river_okl.OKLDetector(seed=1), samples)[500:]
+    strange = strange[500:]
+    ranks = np.argsort(np.argsort(found))
+    area = (ranks[strange].mean() - (strange.sum() - 1) / 2) / (~strange).sum()
+    assert area > 0.99
+
+
+def test_equal_anomalies_are_not_learned():
+    rng, samples = random.Random(3), gauss(6000, d=5)
+    strange = np.array([rng.random() < 0.02 for _ in samples])
+    for t in np.flatnonzero(strange):
+        samples[t] = dict.fromkeys(samples[t], 2.5)
+    found = scores(river_okl.OKLDetector(seed=1), samples)[1000:]
+    assert np.mean(found[strange[1000:]] > 0.95) > 0.97
+
+
+def test_a_new_state_is_learned():
+    """After a jump everything is strange for a while, and nothing is later; the old state is strange then."""
+    model = river_okl.OKLDetector(seed=1)
+    scores(model, gauss(3000))
+    found = scores(model, gauss(8000, centre=6.0, seed=1))
+    assert np.mean(found[:100] > 0.99) > 0.95
+    assert np.mean(found[300:] > 0.99) <= 0.02
+    assert np.mean([model.score_one(x) for x in gauss(200, seed=2)]) > 0.95
+
+
+# Features -------------------------------------------------------------------------------------------------------------
+
+
+def orders(n, seed=1):
+    """Strings, gaps, a feature that comes and one that goes."""
+    rng = random.Random(seed)
+    for t in range(n):
+        paid = rng.choice(["card", "card", "cash"])
+        x = {"paid": paid, "amount": rng.gauss(20.0 if paid == "card" else 5.0, 2.0), "user": f"user {rng.random()}"}
+        x["age"] = None if rng.random() < 0.1 else rng.gauss(40, 5)
+        x |= {"old": rng.gauss(0, 1)} if t < 400 else {"new": rng.gauss(0, 1)}
+        yield x
+
+
+def test_strings_and_gaps():
+    model = river_okl.OKLDetector(seed=1)
+    found = scores(model, orders(3000))
+    assert 0.003 <= np.mean(found[1000:] > 0.99) <= 0.02
+    usual = {"paid": "cash", "amount": 5.0, "age": 40.0, "user": "somebody", "new": 0.0}
+    assert model.score_one(usual) < 0.9
+    assert model.score_one({**usual, "amount": 20.0}) > 0.95, "an amount that is usual with a card"
+    assert model.score_one({**usual, "age": math.nan}) == model.score_one({**usual, "age": None}) < 0.98
+    model._f._check()
+
+
+def test_explanations_name_the_strange_features():
+    model = river_okl.OKLDetector(seed=1)
+    scores(model, orders(2000))
+    usual = {"paid": "cash", "amount": 5.0, "age": 40.0, "user": "somebody", "new": 0.0}
+    assert next(iter(model.explain_one({**usual, "age": 90.0}))) == "age"
+    assert next(iter(model.explain_one({**usual, "new": -8.0}))) == "new"
+    both = model.explain_one({**usual, "paid": "card", "new": 8.0, "age": 75.0})
+    assert {*both} >= {"age", "new", "amount", "paid=card", "paid=cash"}
+    assert list(both.values()) == sorted(both.values(), reverse=True)
+
+
+# Weights --------------------------------------------------------------------------------------------------------------
+
+
+def test_weights_are_relative():
+    """Equal weights are the same as none, and heavy samples are kept more often."""
+    one, other = river_okl.OKLDetector(seed=1), river_okl.OKLDetector(seed=1)
+    heavy = river_okl.OKLDetector(seed=1)
+    for x in gauss(9000, d=2):
+        one.learn_one(x)
+        other.learn_one(x, 4.0)
+        heavy.learn_one(x, 3.0 if x["x0"] > 0.0 else 1.0)
+    places = [[f.points.point(i) for i in range(len(f))] for f in (one._f, other._f, heavy._f)]
+    assert places[0] == places[1]
+    right = [np.mean([z["x0"] > 0.0 for z in points]) for points in (places[0], places[2])]
+    assert right[0] == pytest.approx(0.5, abs=0.06) and right[1] > 0.62
+
+
+def test_weight_0_updates_the_scaling_alone():
+    model, other = river_okl.OKLDetector(seed=1), river_okl.OKLDetector(seed=1)
+    scores(model, gauss(600)), scores(other, gauss(600))
+    before = other._f.state()
+    for x in gauss(50, seed=9, centre=3.0):
+        other.learn_one(x, 0.0)
+    after = other._f.state()
+    assert after["scaler"]["seen"] == 650 and after["seen"] == 650
+    assert after["points"]["amounts"].tolist() == before["points"]["amounts"].tolist()
+    assert after["scores"].tolist() == before["scores"].tolist()
+
+
+# Together with River --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "most"),
+    [
+        (lambda model: anomaly.QuantileFilter(model, q=0.98, protect_anomaly_detector=False), 0.03),
+        (lambda model: anomaly.QuantileFilter(model, q=0.98), 0.05),
+        (lambda model: anomaly.ThresholdFilter(model, threshold=0.99), 0.2),
+    ],
+)
+def test_it_works_in_rivers_filters(wrapper, most):
+    """By default they withhold from the detector what is above the threshold: its share grows, but stays bounded."""
+    model, rng, caught, alarms = wrapper(river_okl.OKLDetector(seed=1)), random.Random(0), [], []
+    for t, x in enumerate(gauss(8000)):
+        strange = rng.random() < 0.01
+        x = dict.fromkeys(x, 5.0) if strange else x
+        alarm = model.classify(model.score_one(x))
+        if t > 500:
+            (caught if strange else alarms).append(alarm)
+        model.learn_one(x)
+    assert np.mean(caught) > 0.9 and np.mean(alarms) < most
+
+
+def test_rivers_roc_auc():
+    model, metric = river_okl.OKLDetector(seed=1), metrics.ROCAUC()
+    for x, strange in synth.AnomalySine(n_samples=3000, n_anomalies=100, seed=12345):
+        metric.update(strange, model.score_one(x))
+        model.learn_one(x)
+    assert metric.get() > 0.9  # ten thresholds; 95 % with 50
+
+
+def test_a_scaler_before_it_changes_little():
+    plain, scaled = river_okl.OKLDetector(seed=1), preprocessing.StandardScaler() | river_okl.OKLDetector(seed=1)
+    samples = gauss(2000)
+    assert np.corrcoef(scores(plain, samples)[500:], scores(scaled, samples)[500:])[0, 1] > 0.97
+
+
+# The core -------------------------------------------------------------------------------------------------------------
+
+
+def test_seeds():
+    samples = gauss(4000, d=2)
+    models = [river_okl.OKLDetector(seed=seed) for seed in (1, 1, 2, None)]
+    for model in models:
+        scores(model, samples)
+    points = [model._f.state()["points"]["amounts"].tolist() for model in models]
+    assert points[0] == points[1] and points[0] != points[2] != points[3] != points[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_actions(seed):
+    """Samples of changing features, scored, learned, rejected, pickled; then the invariants by brute force."""
+    rng = random.Random(seed)
+    f = Detector(budget=rng.choice([1, 2, 7, 30]), key=seed)
+    names = [f"f{i}" for i in range(rng.choice([3, 60]))]
+    for t in range(900):
+        shift = 40.0 * (600 <= t < 850)
+        x = {name: rng.gauss(shift, 1) for name in names if rng.random() < rng.choice([0.1, 0.9])}
+        if rng.random() < 0.3:
+            x["word"] = rng.choice(["a", "b", None, math.nan, f"{rng.random()}"])
+        action = rng.random()
+        if action < 0.3:
+            assert f.score(x) == f.score(dict(x)) and 0.0 <= f.score(x) < 1.0
+        elif action < 0.34:
+            before = pickle.dumps(f)
+            with pytest.raises(ValueError, match="kernels need"):
+                f.learn({**x, "bad": math.inf}, 1.0)
+            assert pickle.dumps(f) == before
+        elif action < 0.4:
+            f = pickle.loads(pickle.dumps(f))
+        else:
+            f.learn(x, rng.choice([1.0, 1.0, 0.0, 5.0, 1e-9]))
+        if t % 10 == 0:
+            f._check()
+
+
+def test_a_name_that_raises_changes_nothing():
+    """Wherever it raises, the next steps are those of a detector that never met it, apart from the learned sample."""
+    names = [Moody(i) for i in range(40)]
+    fired, at = True, 0
+    while fired:
+        Moody.left = math.inf
+        f = Detector(budget=5, key=1)
+        for t in range(12):
+            f.learn(dict.fromkeys((names[0], names[1 + t % 4], *names[5 + 2 * t : 7 + 2 * t]), 1.0 + 0.1 * t), 1.0)
+        before = f.state()
+        Moody.left = at
+        try:
+            f.learn(dict.fromkeys([names[0], names[1], *names[30:]], 0.5), 1.0)
+            fired = False
+        except RuntimeError:
+            at += 1
+        Moody.left = math.inf
+        f._check()
+        if fired and f.seen == 12:
+            after = f.state()
+            assert after["scores"].tolist() == before["scores"].tolist()
+            assert after["points"]["amounts"].tolist() == before["points"]["amounts"].tolist()
+        f.learn(dict.fromkeys(names[:6], 0.25), 1.0)
+        f._check()
+    assert at > 5
+
+
+@pytest.mark.parametrize("t", [3, 60, 700])
+def test_checkpoints_resume(t):
+    samples = [*orders(t + 200)]
+    model = river_okl.OKLDetector(seed=3)
+    scores(model, samples[:t])
+    others = [checkpoint.loads(checkpoint.dumps(model)), copy.deepcopy(model)]
+    expected = scores(model, samples[t:])
+    for other in others:
+        assert scores(other, samples[t:]).tolist() == expected.tolist()
+        assert snapshot(other) == snapshot(model)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tokens", 11.0), ("crowd", 1.5), ("crowd", math.nan), ("seen", -1), ("random", 2**32), ("typical", math.inf),
+        ("candidates", 1e9), ("weight", -1.0), ("radii", np.zeros(3)), ("scores", np.full(5000, 0.5)),
+        ("scales", [np.zeros(2)] * 3), ("scores", np.array([math.nan])),
+    ],
+)  # fmt: skip
+def test_altered_states_are_rejected(name, value):
+    f = Detector(key=1)
+    for x in gauss(50):
+        f.learn(x, 1.0)
+    with pytest.raises(ValueError):
+        Detector().restore(f.state() | {name: value})
+    Detector().restore(f.state())
+
+
+def test_it_is_small_at_first():
+    model = river_okl.OKLDetector(seed=1)
+    sizes = {}
+    for t, x in enumerate(gauss(6000, d=20)):
+        model.learn_one(x)
+        if t in (0, 99, 5999):
+            sizes[t] = model._raw_memory_usage
+    assert sizes[0] < 30_000 and sizes[99] < 80_000 and sizes[5999] < 1_000_000
+
+
+# Merging --------------------------------------------------------------------------------------------------------------
+
+
+def shards(stream, n, start=None):
+    models = [copy.deepcopy(start) if start else river_okl.OKLDetector(seed=i) for i in range(n)]
+    for i, model in enumerate(models):
+        scores(model, stream[i::n])
+        model.seed = None if start is None else start.seed
+    return models
+
+
+@pytest.mark.parametrize("with_start", [False, True])
+def test_a_merged_detector_knows_all_streams(with_start):
+    """Each shard saw one of three states only, after a common start in all of them."""
+    start = None
+    states = [gauss(1500, centre=8.0 * i, seed=i) for i in range(3)]
+    if with_start:
+        start = river_okl.OKLDetector(seed=1)
+        scores(start, [x for i in range(300) for x in (states[0][i], states[1][i], states[2][i])])
+    models = shards([x for triple in zip(*states, strict=True) for x in triple], 3, start)
+    merged = river_okl.merge(models, start=start)
+    merged._f._check()
+    assert merged._f.seen == 4500 + 900 * with_start and len(merged._f) <= 2048
+    assert pickle.dumps(merged) == pickle.dumps(river_okl.merge(models, start=start))
+    for i in range(3):
+        own = gauss(200, centre=8.0 * i, seed=10 + i)
+        assert np.mean([merged.score_one(x) > 0.99 for x in own]) < 0.1
+        assert with_start or np.mean([models[i - 1].score_one(x) > 0.99 for x in own]) > 0.9
+    assert merged.score_one({f"x{j}": 40.0 for j in range(4)}) > 0.999
+    later = scores(merged, [x for triple in zip(*states, strict=True) for x in triple])
+    assert np.mean(later > 0.99) < 0.03
+    assert checkpoint.loads(checkpoint.dumps(merged)).score_one(states[0][0]) == merged.score_one(states[0][0])
+
+
+def test_the_union_of_few_points_is_kept():
+    samples = [*orders(300)]
+    models = shards(samples, 2)
+    merged = river_okl.merge(models)
+    assert 297 <= len(merged._f) <= 300, "but for equal ones"
+    assert merged._f.state()["scores"].size == sum(model._f.state()["scores"].size for model in models)
+    assert merged._f.scaler.statistics()["amount"][0] == pytest.approx(np.mean([x["amount"] for x in samples]))
+    scores(merged, orders(300, seed=2))
+    merged._f._check()
+    with pytest.raises(TypeError, match="OKLDetector has no function to compare"):
+        river_okl.distance(*models)

@@ -1,0 +1,503 @@
+"""Labels that come late: an expert is judged by what it said when it was asked."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import math
+import pickle
+import random
+
+import numpy as np
+import pytest
+from river import dummy, evaluate, metrics
+
+import river_okl
+from river_okl._core.mixture.pending import without_opinions
+from tests import streams
+from tests.core.expansions import run_python
+from tests.discovery import knowledge, snapshot
+
+CLASSES = [river_okl.OKLClassifier, river_okl.OKLRegressor]
+each_class = pytest.mark.parametrize("cls", CLASSES)
+
+
+def task(cls):
+    return streams.CLASSIFICATION if cls is river_okl.OKLClassifier else streams.REGRESSION
+
+
+def ask(model, x):
+    return model.predict_proba_one(x) if hasattr(model, "predict_proba_one") else model.predict_interval_one(x)
+
+
+def delayed(model, stream, delay, ask=ask):
+    """Every prediction; each label comes ``delay`` samples after it."""
+    found, waiting = [], collections.deque()
+    for x, y in stream:
+        found.append(ask(model, x))
+        waiting.append((x, y))
+        if len(waiting) > delay:
+            model.learn_one(*waiting.popleft())
+    return found
+
+
+def small(cls, **options):
+    return cls(budget=30 if cls is river_okl.OKLClassifier else 12, **options)
+
+
+# What it is for -------------------------------------------------------------------------------------------------------
+
+
+def covered(seed, **options):
+    """The share of a random walk within intervals of 90 %, if targets come 24 samples late."""
+    rng, z, stream = random.Random(seed), 0.0, []
+    for _ in range(6000):
+        z = 0.99 * z + rng.gauss(0, 1)
+        stream.append(({"a": rng.random()}, z))
+    intervals = delayed(river_okl.OKLRegressor(**options), stream, 24)
+    return np.mean([low <= z <= high for (low, high), (_, z) in zip(intervals, stream, strict=True)])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_intervals_of_late_targets_have_their_coverage(seed):
+    assert 0.88 <= covered(seed) <= 0.92
+    assert covered(seed, pending=0) < 0.4, "judged on the day of the target"
+
+
+def bursts(n, seed):
+    """One sample in twenty is positive, in bursts of 50 to 200; the features say little."""
+    rng, left = random.Random(seed), 0
+    for _ in range(n):
+        if left == 0 and rng.random() < 0.05 / 125 / 0.95:
+            left = rng.randint(50, 200)
+        y, left = left > 0, max(0, left - 1)
+        yield {f"f{j}": rng.gauss(0.6 * y * (j < 3), 1) for j in range(5)}, y
+
+
+def log_loss(model, stream, delay):
+    """Once the first opinions have been judged."""
+    found = delayed(model, stream, delay, lambda model, x: dict(model.predict_proba_one(x)))
+    return -np.mean(
+        [math.log(max(p.get(y, 0.0), 1e-6)) for p, (_, y) in [*zip(found, stream, strict=True)][3 * delay :]]
+    )
+
+
+def test_bursts_of_rare_labels_a_thousand_samples_late():
+    """On the day of the labels those experts look best that follow the last labels, which say nothing of today's."""
+    losses = []
+    for seed in range(1, 5):
+        stream = [*bursts(9000, seed)]
+        models = river_okl.OKLClassifier(), dummy.PriorClassifier(), river_okl.OKLClassifier(pending=0)
+        losses.append([log_loss(model, stream, 1000) for model in models])
+    judged_then, base_rate, judged_today = np.mean(losses, axis=0)
+    assert judged_then < base_rate < 0.7 * judged_today
+
+
+@pytest.mark.parametrize("delay", [30, lambda x, y: 20 + (y > 0) * 15])
+@each_class
+def test_rivers_delays_need_no_setting(cls, delay):
+    """It hands over copies, and may hand them over in another order."""
+    model, metric = cls(), metrics.LogLoss() if cls is river_okl.OKLClassifier else metrics.MAE()
+    stream = streams.dense(task(cls), 200)
+    seen = []
+    learn = model.learn_one
+    model.learn_one = lambda x, y: (learn(x, y), seen.append(model._f.pending.waiting))
+    evaluate.progressive_val_score(stream, model, metric, delay=delay)
+    assert max(seen) >= 19 and seen[-1] == 0, "all labels have found their opinions"
+
+
+# What identifies a sample ---------------------------------------------------------------------------------------------
+
+
+def odd_samples(n, seed=1):
+    rng = random.Random(seed)
+    for t in range(n):
+        x = {
+            "a": rng.gauss(0, 1),
+            7: rng.random(),
+            ("t", 1): float(t % 3),
+            "colour": rng.choice(["red", "blue", f"{t}"]),
+        }
+        x |= {"size": None if rng.random() < 0.2 else "large", "b": math.nan if rng.random() < 0.2 else rng.random()}
+        yield x, rng.random() < 0.5
+
+
+@each_class
+def test_neither_order_nor_what_is_known_of_the_features_matters(cls):
+    """Strings become features, and features are dropped, between prediction and learning."""
+    model, waiting, rng = small(cls), collections.deque(), random.Random(2)
+    for t, (x, y) in enumerate(odd_samples(300)):
+        ask(model, x)
+        items = [("".join([*name]) if isinstance(name, str) else name, value) for name, value in x.items()]
+        rng.shuffle(items)
+        waiting.append((dict(items), float(y)))
+        if t >= 20:
+            model.learn_one(*waiting.popleft())
+            assert model._f.pending.waiting == min(t - 20, 20), "the first ones were asked before anything was learned"
+    model._f._check()
+
+
+@each_class
+def test_frames_and_dicts_are_the_same_samples(cls):
+    pandas = pytest.importorskip("pandas")
+    stream = streams.dense(task(cls), 120)
+    one, many = small(cls), small(cls)
+    for start in range(0, 120, 40):
+        batch = stream[start : start + 40]
+        X = pandas.DataFrame([x for x, _ in batch])
+        for x, _ in batch:
+            one.predict_one(x)
+        many.predict_many(X)
+        for x, y in batch:
+            one.learn_one(x, y)
+        many.learn_many(X, pandas.Series([y for _, y in batch]))
+        assert snapshot(one) == snapshot(many)
+        silent = small(cls)
+        for x, y in stream[: start + 40]:
+            silent.learn_one(x, y)
+        assert (knowledge(silent) == knowledge(one)) == (start == 0), "nothing was known when the first ones were asked"
+    assert one._f.pending.n == 0
+
+
+@each_class
+def test_of_equal_samples_the_first_asked_is_the_first_judged(cls):
+    model = small(cls)
+    for x, y in streams.dense(task(cls), 30):
+        model.learn_one(x, y)
+    for x, y in streams.dense(task(cls), 3, seed=2):
+        ask(model, {"same": 1.0})
+        ask(model, {"same": 1.0, **x})
+        ask(model, {"same": 1.0})  # again, in the same state
+        model.learn_one(x, y)  # another sample
+    same = model._f.pending.state()["identities"][0]
+    for left in ([30, 31, 32], [31, 32], [32], []):
+        state = model._f.pending.state()
+        assert state["seen"][(state["identities"] == same) & ~state["taken"]].tolist() == left
+        model.learn_one({"same": 1.0}, 1.0)
+
+
+def states(model):
+    state = model._f.pending.state()
+    return state["seen"].tolist(), state["taken"].tolist()
+
+
+@each_class
+def test_an_hour_of_the_day_is_asked_before_its_last_label_comes(cls):
+    """All features recur just when the label comes."""
+    model, waiting = small(cls), collections.deque()
+    for t in range(200):
+        x = {"hour": float(t % 24)}
+        if len(waiting) == 24:
+            model.learn_one(*waiting.popleft())
+        ask(model, x)
+        waiting.append((x, float(t % 2)))
+        if t > 50:
+            assert model._f.pending.waiting == 23, "the 24th is the last"
+            seen, taken = states(model)
+            assert [s for s, gone in zip(seen, taken, strict=True) if not gone] == [*range(t - 46, t - 23)]
+
+
+# Without delay --------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_labels_at_once_need_no_memory(cls):
+    model = small(cls)
+    for x, y in streams.emerging(task(cls), 300):
+        ask(model, x)
+        model.predict_one(dict(x))
+        model.learn_one(x, y)
+    assert model._f.pending.capacity == 0
+
+
+@each_class
+def test_other_questions_do_not_make_a_label_late(cls):
+    """What is learned right after it was asked is judged as if nothing else had been asked; nor do equal samples that
+    were asked long ago matter, as labels come at once."""
+    stream = streams.duplicates(task(cls), 300)
+    model, silent = small(cls), small(cls)
+    rng = random.Random(1)
+    for t, (x, y) in enumerate(stream):
+        if t > 2 and rng.random() < 0.3:
+            ask(model, stream[rng.randrange(300)][0])
+        ask(model, x)
+        if rng.random() < 0.5:
+            ask(model, {"new": 1.0 * t})
+        model.learn_one(x, y)
+        silent.learn_one(x, y)
+    assert knowledge(model) == knowledge(silent)
+
+
+# Room -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pending", [0, 1, 100, 1024])
+@each_class
+def test_opinions_are_bounded_and_expire(cls, pending):
+    model = small(cls, pending=pending)
+    stream = streams.dense(task(cls), 40)
+    for x, y in stream:
+        model.learn_one(x, y)
+    before, most = model._raw_memory_usage, 0
+    for t in range(3000):
+        ask(model, {"a": float(t)})
+        most = max(most, model._f.pending.n)
+    assert most == pending and model._f.pending.capacity <= pending
+    held = 4 * model._f.pending.length + 40
+    assert before + pending * held <= model._raw_memory_usage + (pending == 0) * held <= before + pending * held + 2000
+    for t in range(pending + 2):
+        model.learn_one(*stream[t % 40])
+    assert model._f.pending.n == 0 and model._f.pending.capacity <= 8
+    model._f._check()
+
+
+def test_opinions_of_many_classes_are_bounded_in_bytes():
+    model = river_okl.OKLClassifier(budget=40)
+    for c in range(150):
+        model.learn_one({"a": float(c)}, c)
+    length = model._f.pending.length
+    for t in range(1100):
+        ask(model, {"a": 0.5 + t})
+    assert model._f.pending.n == 4096 * 1024 // (4 * length) < 450
+    model.learn_one({"a": -1.0}, 150)
+    assert model._f.pending.n == 4096 * 1024 // (4 * model._f.pending.length)
+    model._f._check()
+
+
+# Saved, copied, merged, changed ---------------------------------------------------------------------------------------
+
+
+@each_class
+def test_opinions_are_saved_and_copied(cls, tmp_path):
+    stream = streams.dense(task(cls), 160)
+    model = small(cls)
+    delayed(model, stream[:80], 20)
+    river_okl.save(model, tmp_path / "model.okl")
+    others = river_okl.load(tmp_path / "model.okl"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)
+    assert model.clone()._f.pending.n == 0 < model._f.pending.waiting == 20
+    for other in (model, *others):
+        for x, y in stream[60:80]:
+            other.learn_one(x, y)
+        assert other._f.pending.waiting == 0
+    assert all(snapshot(other) == snapshot(model) for other in others)
+
+
+def test_a_question_of_one_process_is_answered_in_another(tmp_path):
+    """Hashes of strings differ between processes; those of samples do not."""
+    path = tmp_path / "model.okl"
+    program = f"""
+        import river_okl
+        from tests.test_late import odd_samples
+        model = river_okl.OKLClassifier(budget=30)
+        for t, (x, y) in enumerate(odd_samples(60)):
+            if t < 40:
+                model.learn_one(x, y)
+            else:
+                model.predict_one(x)
+        river_okl.save(model, {str(path)!r})
+    """
+    run_python(program, PYTHONHASHSEED="1")
+    model = river_okl.load(path)
+    for left, (x, y) in zip(range(19, -1, -1), [*odd_samples(60)][40:], strict=True):
+        model.learn_one(dict(reversed(x.items())), y)
+        assert model._f.pending.waiting == left
+
+
+@each_class
+def test_a_merged_model_has_said_nothing(cls):
+    shards = [small(cls), small(cls)]
+    for shard, seed in zip(shards, (1, 2), strict=True):
+        delayed(shard, streams.dense(task(cls), 100, seed=seed), 10)
+    merged = river_okl.merge(shards)
+    assert merged._f.pending.n == 0 < min(len(shard._f.pending) for shard in shards)
+    delayed(merged, streams.dense(task(cls), 30, seed=3), 10)
+    merged._f._check()
+
+
+def test_a_third_label_drops_opinions_and_a_fourth_widens_them():
+    model = small(river_okl.OKLClassifier)
+    stream = [x for x, _ in streams.dense(streams.CLASSIFICATION, 100)]
+    for t, x in enumerate(stream[:40]):
+        model.learn_one(x, t % 2)
+    for x in stream[40:50]:
+        ask(model, x)
+    model.learn_one(stream[40], 2)
+    assert model._f.pending.n == 0
+    for x in stream[50:60]:
+        ask(model, x)
+    before = model._f.pending.length
+    model.learn_one(stream[50], 3)
+    assert model._f.pending.waiting == 9 and model._f.pending.length > before
+    for x in stream[51:60]:
+        model.learn_one(x, 3)
+    assert model._f.pending.waiting == 0
+    model._f._check()
+
+
+@each_class
+def test_damaged_opinions_are_rejected(cls):
+    model = small(cls)
+    delayed(model, streams.dense(task(cls), 60), 10)
+    make, options, state = model._f.__reduce__()
+    pending = state["pending"]
+    n, length = pending["said"].shape
+    make(*options).restore(state)
+
+    def changed(name, at, value):
+        part = pending[name].copy()
+        part[at] = value
+        return {name: part}
+
+    bad = [
+        changed("said", (0, 0), np.nan),
+        changed("said", (0, 0), np.inf),
+        changed("said", (1, length - 1), -np.inf),
+        changed("seen", 0, -1),
+        changed("seen", n - 1, 10_000),
+        changed("seen", 0, int(pending["seen"][-1])),
+        changed("units", (0, 1), 0.0),
+        changed("units", (0, 0), np.nan),
+        {"said": pending["said"].astype(float)},
+        {"said": pending["said"][:, 1:]},
+        {"said": pending["said"][1:]},
+        {"identities": pending["identities"][1:]},
+        {"identities": pending["identities"].astype(float)},
+        {"taken": pending["taken"].astype(int)},
+        {"late": 1},
+        {name: np.repeat(part[:1], 2000, axis=0) for name, part in pending.items() if name != "late"},
+        {name: pending[name][[*range(n - 1), n - 2]] for name in ("identities", "seen")},
+    ]
+    if cls is river_okl.OKLClassifier:
+        bad += [changed("said", (0, 3), 1.5), changed("said", (0, 3), -0.1)]
+        bad += [changed("said", (0, f_noted(model, "neighbours")), 2.5)]
+    else:
+        bad += [changed("said", (0, length - 1), -1.0)]
+    for change in bad:
+        with pytest.raises(ValueError):
+            make(*options).restore(state | {"pending": pending | change})
+    make(*options).restore(state | {"pending": without_opinions(pending)})
+
+
+def f_noted(model, name):
+    """Where an expert's notes begin in its vector, with two classes."""
+    rows, noted = sum(expert.rows for expert in model._f.experts), 4 + 2 * sum(e.rows for e in model._f.experts)
+    assert rows == 14
+    for expert in model._f.experts:
+        if expert.name == name:
+            return noted
+        noted += {"processes": 6, "pool": 1}.get(expert.name, 0)
+    raise KeyError(name)
+
+
+@pytest.mark.parametrize("pending", [-1, 2**40, 1.5, True, None])
+@each_class
+def test_the_number_of_opinions_is_checked(cls, pending):
+    with pytest.raises((TypeError, ValueError), match="pending is"):
+        cls(pending=pending)
+
+
+# Random actions -------------------------------------------------------------------------------------------------------
+
+
+class Questions:
+    """The rule, written down as simply as possible: what was asked, when, and whether its label has come."""
+
+    def __init__(self, most):
+        self.most, self.seen, self.asked, self.last, self.late = most, 0, [], None, True
+
+    def look(self, content):
+        """Another sample is evaluated."""
+        if self.last is not None and self.last != content:
+            self.put_aside()
+
+    def put_aside(self):
+        if self.seen and [self.last, self.seen] not in [each[:2] for each in self.asked]:
+            self.asked = [*self.asked, [self.last, self.seen, False]][-self.most :]
+        self.last = None
+
+    def ask(self, content):
+        self.look(content)
+        self.last = content
+
+    def learn(self, content):
+        """The seen count of the opinions that judge it, or None: as today."""
+        self.look(content)
+        own = [each for each in self.asked if each[0] == content]
+        waiting = [each for each in own if each[1] < self.seen and not each[2]]
+        today = [each for each in own if each[1] == self.seen]
+        current = self.last is not None or bool(today)
+        if waiting and self.last is not None and self.late:
+            self.put_aside()
+            waiting = [each for each in self.asked if each in waiting]
+        taken = used = None
+        if waiting and (self.late or not current):
+            taken = used = waiting[0]
+        elif current:
+            taken = today[0] if today else None
+        elif any(each[2] for each in own):
+            taken = used = [each for each in own if each[2]][-1]
+        if used and not current:
+            self.late = True
+        elif current and not used:
+            self.late = False
+        if taken:
+            taken[2] = True
+            while (
+                self.asked and self.asked[0][2] and (self.asked[0][1] < taken[1] or all(each[2] for each in self.asked))
+            ):
+                self.asked.pop(0)
+        self.seen += 1
+        while self.asked and self.asked[0][1] < self.seen - self.most:
+            self.asked.pop(0)
+        self.last = None
+        return used[1] if used else None
+
+
+@pytest.mark.parametrize("seed", range(4))
+@each_class
+def test_random_actions(cls, seed):
+    rng = random.Random(seed)
+    most = rng.choice([1, 5, 40])
+    model, rule = small(cls, pending=most), Questions(most)
+    xs = [x for x, _ in streams.dense(task(cls), 12, seed=seed)] + [x for x, _ in odd_samples(12, seed)]
+    xs += [{}, {"a": None}, {"a": 0.0}]
+    labels, of_two = [0, 1], True
+    model.learn_one(xs[0], 0), model.learn_one(xs[1], 1)
+    rule.learn(0), rule.learn(1)
+    waiting = []
+    for t in range(120):
+        i = rng.randrange(len(xs))
+        action = rng.random()
+        if action < 0.5:
+            ask(model, dict(reversed(xs[i].items())) if rng.random() < 0.3 else xs[i])
+            rule.ask(i)
+            waiting.append(i)
+        elif action < 0.9:
+            if waiting and rng.random() < 0.8:
+                i = waiting.pop(0 if rng.random() < 0.7 else rng.randrange(len(waiting)))
+            y = rng.choice(labels)
+            if cls is river_okl.OKLClassifier and rng.random() < 0.02:
+                y = len(labels)
+                labels.append(y)
+                rule.look(i)
+                if rule.last is not None:
+                    rule.put_aside()
+                if of_two:
+                    of_two, rule.asked = False, []
+            model.learn_one(xs[i], y, rng.choice([1.0, 0.5, 0.0, 8.0]))
+            rule.learn(i)
+        elif action < 0.95:
+            model.explain_one(xs[i])
+            rule.look(i)
+        else:
+            model = pickle.loads(pickle.dumps(model))
+            if rule.last is not None:
+                rule.put_aside()
+        model._f._check()
+        seen, taken = states(copy.deepcopy(model))  # which asks for the state, as pickling does
+        if rule.last is not None:
+            rule.put_aside()
+        assert [*zip(seen, taken, strict=True)] == [(s, gone) for _, s, gone in rule.asked], t
+        assert np.isfinite(
+            [*ask(copy.deepcopy(model), xs[i]).values()] if labels and cls is CLASSES[0] else [0.0]
+        ).all()
