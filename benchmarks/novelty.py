@@ -66,8 +66,8 @@ def a9a() -> Iterator[Sample]:
     rng, samples = random.Random(0), list(datasets.LIBSVM("a9a"))
     rng.shuffle(samples)
     for x, y in samples:
-        if y < 0 or rng.random() < 0.15:
-            yield {i: x.get(i, 0.0) for i in range(1, 124)}, y > 0
+        if not y or rng.random() < 0.15:
+            yield {i: x.get(i, 0.0) for i in range(1, 124)}, y
 
 
 def mixed(samples: Iterable[Sample], normal: Callable[[Any], bool], share: float = 0.02) -> Iterator[Sample]:
@@ -84,11 +84,11 @@ def mixed(samples: Iterable[Sample], normal: Callable[[Any], bool], share: float
     return iter(found)
 
 
-def sparse(name: str, normal: float) -> Iterator[Sample]:
-    """A set of the LIBSVM page, whose lines leave zeros out, with them."""
-    samples = list(itertools.islice(datasets.LIBSVM(name), 20_000))
+def sparse(name: str, positive: bool = False) -> Iterator[Sample]:
+    """A set of the LIBSVM page with the zeros that its lines leave out; ``positive``: which class is normal."""
+    samples = streams.shuffled(datasets.LIBSVM(name))[:20_000]  # some files are in the order of their labels
     names = sorted({feature for x, _ in samples for feature in x})
-    return mixed((({i: x.get(i, 0.0) for i in names}, y) for x, y in samples), lambda y: y == normal)
+    return mixed((({i: x.get(i, 0.0) for i in names}, y) for x, y in samples), lambda y: y == positive)
 
 
 def digits(strange: set[int]) -> Iterator[Sample]:
@@ -109,9 +109,9 @@ NOVELTY: dict[str, Callable[[], Iterator[Sample]]] = {
     "moons": moons,
     "shuttle-like": shuttle,
     "a9a, minority": a9a,
-    "cod-rna": lambda: sparse("cod-rna", -1.0),
-    "w8a": lambda: sparse("w8a", -1.0),
-    "phishing": lambda: sparse("phishing", 1.0),
+    "cod-rna": lambda: sparse("cod-rna"),
+    "w8a": lambda: sparse("w8a"),
+    "phishing": lambda: sparse("phishing", positive=True),
     "Spambase": spam,
     "digits, 9 among 0-8": lambda: digits({9}),
     "digits, 3 and 5 among others": lambda: digits({3, 5}),

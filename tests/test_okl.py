@@ -169,6 +169,15 @@ def test_intervals_of_bursts_hold_after_small_and_after_large_changes():
     assert np.abs([inside[third][:, 0].mean() - 0.5 for third in thirds]).max() < 0.06
 
 
+def test_a_sample_of_no_weight_leaves_weights_that_are_saved_to_the_last_bit():
+    """It changes the unit of the target and with it the losses, though nobody is judged."""
+    rng, model = random.Random(11), river_okl.OKLRegressor(budget=10)
+    for t in range(200):
+        model.learn_one({"a": rng.random()}, rng.gauss(3.0, 1.0), w=float(t % 2))
+        again = river_okl.checkpoint.loads(river_okl.checkpoint.dumps(model))
+        assert again.experts == model.experts and again.predict_one({"a": 0.5}) == model.predict_one({"a": 0.5})
+
+
 def test_intervals_match_the_predictive_distribution():
     model = river_okl.OKLRegressor(budget=20)
     assert model.predict_interval_one({"a": math.nan})[0] < 0.0  # as predict_one before the first sample

@@ -32,7 +32,7 @@ cdef class Calibration:
         """Update the fit with the margin y s of a sample, before it is learned."""
         cdef double u, p
         self.seen += 1
-        margin = fmin(fmax(margin, -LARGEST_SELF), LARGEST_SELF)
+        margin = fmin(fmax(margin, -LARGEST_SELF), LARGEST_SELF)  # so that its square is finite
         self.mean_square += (margin * margin - self.mean_square) * max(1.0 / self.seen, 1.0 - SIZE_MEMORY)
         if self.mean_square <= 0.0:
             return 0

@@ -33,12 +33,12 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
       two kernel densities, and the distance to the twentieth nearest relative to what is usual in that neighbourhood.
       Each number is ranked among its last 1,024 values; the largest rank counts, and is ranked among the last 4,096.
     - Beyond the largest tenth of the 1,024 values, or hundredth of the 4,096, ranks follow an exponential tail, so
-      that scores above 0.999 are still comparable. Before 500 samples scores above 0.99 say little.
+      that scores above 0.999 are still comparable. Scores are 0 before 100 samples, and above 0.99 they say little before 500.
     - Samples with a score above 0.95 are not kept, and at most one in twenty of all samples may have a score above 0.99
       and still be counted in the ranks and the scaling, plus ten at once: so anomalies do not hide the next ones. If such
       samples are the majority for about 140 samples, the stream has moved, and the detector learns the new state.
-    - So a filter need not protect it, and must not: `anomaly.ThresholdFilter(OKLDetector(), threshold=0.99,
-      protect_anomaly_detector=False)`. If samples above a threshold were never learned, ranks would be among the others.
+    - River's filters withhold what they find strange, and `ThresholdFilter` learns nothing at all with
+      `protect_anomaly_detector=False`: compare scores with a threshold yourself, or use `QuantileFilter` with that option.
     - Each of the last 8,192 samples that may be kept has about the same chance to be, in proportion to its weight. A
       sample of weight 0 updates the scaling only.
     - Features are scaled as in `OKLClassifier`.

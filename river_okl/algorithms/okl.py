@@ -181,7 +181,9 @@ class OKLRegressor(OKL, PredictiveRegressor):
     """The regressor to start with: no tuning, no scaling, bounded memory, predictive uncertainty.
 
     A mixture of six Gaussian processes over one dictionary, a Bayesian linear regression on the first 63 features, and another
-    on the predictions of all of these, of the nearest neighbours and of a Hoeffding tree. It accepts raw features and targets.
+    on the predictions of all of these, of the nearest neighbours and of three Hoeffding trees. For targets in time it adds the last
+    target and a tree on the difference to it; a vote by absolute errors decides between all of these. It accepts raw features and
+    targets.
 
     Parameters
     ----------
@@ -204,8 +206,13 @@ class OKLRegressor(OKL, PredictiveRegressor):
     - Samples may contain strings, None and NaN. A string becomes an indicator feature, whose scale does not depend on its
       rarity, the second time it is learned; strings seen once cost a fixed 32 KB in total. None and NaN count as the feature's
       mean and also make an indicator. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
-    - `predict_one(x, with_dist=True)` is the predictive distribution, a `river.proba.Gaussian`: mean and variance of the mixture, noise
-      included, rescaled so that 90 % of the past targets were within its 90 % interval.
+    - `predict_one(x, with_dist=True)` is the predictive distribution, a `river.proba.Gaussian`: the mean, and the standard
+      deviation whose 90 % interval is that of `predict_interval_one`.
+    - Intervals of 50, 80, 90, 95 and 99 % are adapted to the share of past targets within those that were issued, and others are
+      interpolated. Their scale follows the latest errors and the size of the last change of the target.
+    - The last target is the last one learned, of whatever series: where a stream mixes several series, use a model for each.
+    - Three values in a row that are far outside of what a feature or the target had been, but close to each other, are a new level;
+      single ones are clipped.
     - `experts` has the mixture weights, `feature_weights` the weights of the features.
     - Sample weights are relative to their mean so far: weights of 100 and 1 are equivalent to 1 and .01, and equal weights to 1.
       They apply to the experts; for the mixture weights they are capped at 1.
@@ -224,7 +231,7 @@ class OKLRegressor(OKL, PredictiveRegressor):
     >>> from river_okl import OKLRegressor
 
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), OKLRegressor(), metrics.MAE())
-    MAE: 0.22
+    MAE: 0.19
 
     References
     ----------

@@ -30,7 +30,7 @@ cdef class Coefficients(Owner):
     ) noexcept nogil
     cdef void clear(self, Py_ssize_t i) noexcept
     cdef void dropped(self, Py_ssize_t i, Py_ssize_t last) noexcept
-    cdef bint fold(self, Py_ssize_t n) noexcept
+    cdef bint fold(self, Py_ssize_t n, double c) noexcept
     cdef bint clip(self, double largest, Py_ssize_t n) noexcept
     cdef double squared_size(self, Py_ssize_t i) noexcept
     cdef object magnitudes(self, Py_ssize_t n)

@@ -22,7 +22,8 @@ from river_okl._core.simd cimport loops
 from river_okl._core.states import checked_array, checked_float
 
 cdef double SQRT_HALF = 0.5**0.5
-cdef double LARGEST_SCALE = 1e50
+cdef double LARGEST_SCALE = 1e100
+cdef double LARGEST_RATIO = 1e130   # of a step and the scale: the squares of coefficients without the scale are finite
 
 
 @cython.final
@@ -135,12 +136,11 @@ cdef class Coefficients(Owner):
             self.coef[o][i] = self.coef[o][last]
             self.coef[o][last] = 0.0
 
-    cdef bint fold(self, Py_ssize_t n) noexcept:
-        """Multiply the coefficients by the scale if it is out of range; returns whether it was.
-
-        At 1e-100 a coefficient of 1e10 would be stored as 1e110, and its square times that of a feature overflow."""
+    cdef bint fold(self, Py_ssize_t n, double c) noexcept:
+        """Multiply the coefficients by the scale if it is out of range, or too small for a step of size c; returns
+        whether it was."""
         cdef Py_ssize_t i, o
-        if 1.0 / LARGEST_SCALE < fabs(self.scale) < LARGEST_SCALE:
+        if 1.0 / LARGEST_SCALE < fabs(self.scale) < LARGEST_SCALE and fabs(c) <= LARGEST_RATIO * fabs(self.scale):
             return False
         for o in range(self.n_columns):
             for i in range(n):

@@ -29,6 +29,7 @@ cdef class Expansion(Function):
     cpdef double value(self, tuple weights=*) except? -1.0
     cdef int finish_interrupted(self) except -1
     cdef int kernel_moved(self) except -1
+    cdef void fold(self, double c) noexcept
     cdef void changed(self) noexcept
     cpdef int add(self, double c, Py_ssize_t output=*) except -1
     cpdef int scale(self, double c) except -1

@@ -276,6 +276,7 @@ cdef class Expansion(Function):
         n = self.points.n
         if n >= self.points.limit:
             raise RuntimeError(f"the budget of {self.budget} support vectors is full")
+        self.fold(c)
         if self.gram_ is not None:
             self.solve()
         if n == self.points.capacity:
@@ -298,11 +299,15 @@ cdef class Expansion(Function):
         """f ← c f, every output, in O(1): a common factor, folded into the coefficients before it goes out of range."""
         self.alpha.scale *= c
         self.norms.scaled(c)
-        if self.alpha.fold(self.points.n):
+        self.fold(0.0)
+        return 0
+
+    cdef void fold(self, double c) noexcept:
+        """Fold the common factor into the coefficients before it goes out of range, or before a step of size c does."""
+        if self.alpha.fold(self.points.n, c):
             self.sums.forget()
             self.norms.clear()
             self.norms.stale = True
-        return 0
 
     cpdef int project_on_ball(self, double radius) except -1:
         """Π_U(f) = min(1, U/‖f‖) f"""
@@ -315,6 +320,7 @@ cdef class Expansion(Function):
         """α_i ← α_i + c; with classes, along the direction of the last sample."""
         self.points.check_position(i)
         self.alpha.check_output(output)
+        self.fold(c)
         self.norms.shifted(i, c, output)
         self.alpha.move(i, c / self.alpha.scale, output)
         self.changed()
@@ -421,6 +427,7 @@ cdef class Expansion(Function):
         cdef Py_ssize_t i
         self.alpha.check_output(output)
         self.solve()
+        self.fold(c)
         self.norms.absorbed(output, c)
         for i in range(self.points.n):
             self.alpha.move(i, c / self.alpha.scale * self.gram_.solution[i], output)

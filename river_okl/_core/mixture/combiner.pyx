@@ -200,10 +200,10 @@ cdef class Combiner(Expert):
                 self.log_weight[i] = -1e6
         if y.late:
             for i in range(PROCESSES):
-                self.stack.inputs[i] = y.said[i]
-            self.stack.inputs[PROCESSES] = estimates[1]
-            self.stack.inputs[PROCESSES + 2] = y.said[PROCESSES]
-            self.stack.inputs[PROCESSES + 3] = y.said[PROCESSES + 1]
+                self.stack.inputs[i] = bounded(y.said[i])
+            self.stack.inputs[PROCESSES] = bounded(estimates[1])
+            self.stack.inputs[PROCESSES + 2] = bounded(y.said[PROCESSES])
+            self.stack.inputs[PROCESSES + 3] = bounded(y.said[PROCESSES + 1])
             self.stack.ask(STACK_INPUTS)
         self.linear.learn(y.target - self.linear.mean, fmax(self.residual[1], 0.01) / y.w)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)

@@ -12,8 +12,9 @@ so that in the long run the share c of the targets is inside, whatever the strea
 
 from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
 
+from statistics import NormalDist
+
 import numpy as np
-from scipy import special
 
 from river_okl._core.mixture.combiner cimport Ridge
 from river_okl._core.mixture.expert cimport Expert, Outcome
@@ -21,7 +22,7 @@ from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.states import checked_numbers
 
 KNOTS = (0.5, 0.8, 0.9, 0.95, 0.99)
-NORMAL = tuple((-special.ndtri(0.5 - 0.5 * np.array(KNOTS))).tolist())     # their half widths for a normal distribution
+NORMAL = tuple([NormalDist().inv_cdf(0.5 + 0.5 * c) for c in KNOTS])  # their half widths for a normal distribution
 SCALE = 0.1, 4e-6               # prior variance of a coefficient of the scale, and its growth a sample
 cdef double[COVERAGES] coverages = KNOTS
 cdef double RATE = 0.02         # η; AT_FIRST / √t as long as that is larger

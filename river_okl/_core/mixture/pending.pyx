@@ -242,7 +242,8 @@ cdef class Pending(Owner):
         when = checked_array(state, "seen", np.int64, n, 0, min(seen, LARGEST_COUNT))
         taken = checked_array(state, "taken", np.bool_, n)
         units = checked_array(state, "units", np.float64, (n, 2), -1e100, 1e100)
-        said = checked_array(state, "said", np.float32, (n, self.length), -LARGEST_OPINION * 1.01, LARGEST_OPINION * 1.01)
+        largest = LARGEST_OPINION * 1.01
+        said = checked_array(state, "said", np.float32, (n, self.length), -largest, largest)
         if (np.diff(when) < 0).any():
             raise ValueError("the samples whose labels are late are in the wrong order")
         if n and not units[:, 1].min() > 0.0:

@@ -116,6 +116,7 @@ cdef class Vote(Expert):
             self.size[i] = fmin(fmax(ratio * self.size[i], least_size), largest_size)
         for i in range(VOTERS):
             self.loss[i] = fmin(ratio * self.loss[i], largest_loss)
+        self.weigh()  # as ``restore`` does: rounding differs in the last bit
 
     def names(self):
         return ["correction"]
