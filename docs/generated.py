@@ -154,7 +154,7 @@ def described(value: Any) -> str:
     if "Parameters" in found:
         out.append(parameters(value, found["Parameters"]))
     if "Examples" in found:
-        out.append(f"```python\n{found['Examples']}\n```")
+        out.append(f"```python\n{found['Examples']}\n\n```")
     return "\n\n".join(out)
 
 

@@ -188,9 +188,11 @@ def test_a_name_that_raises_leaves_the_model_before_or_after(name):
         ({names[0]: x["x0"], names[1 + t % 50]: x["x1"], names[2 + t % 50]: x["x2"]}, y)
         for t, (x, y) in enumerate(streams.dense(task(cls), 50))
     ]
+    if not issubclass(cls, base.Classifier | base.Regressor):
+        stream = [(x,) for x, _ in stream]
     model = small(cls)
-    for x, y in stream[:40]:
-        model.learn_one(x, y)
+    for sample in stream[:40]:
+        model.learn_one(*sample)
     start = pickle.dumps((model, stream))
     before = snapshot(model)
     model.learn_one(*stream[40])
@@ -207,9 +209,9 @@ def test_a_name_that_raises_leaves_the_model_before_or_after(name):
         finally:
             Moody.left = math.inf
         assert snapshot(model) in (before, after), at
-        for x, y in again[41:44]:
-            model.learn_one(x, y)
+        for sample in again[41:44]:
+            model.learn_one(*sample)
         model._f._check()
-        assert math.isfinite(model._f.norm2)
+        assert math.isfinite(getattr(model._f, "norm2", 0.0))
         at += 1 + at // 10
     assert at > 5
