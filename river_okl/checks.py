@@ -17,6 +17,7 @@ from river_okl.kernels import RBF, Kernel
 
 LARGEST_WEIGHT = 1e10
 LARGEST_PARAMETER = 1e30  # of steps and radii, and of 1/λ: with steepest slopes and largest weights f stays finite
+SMALLEST_PARAMETER = 1e-30
 MOST_DICTIONARY = 10_000
 LARGEST_TARGET = 1e50  # like the core's bound on features: squares and their sums stay far from overflow
 
@@ -41,14 +42,15 @@ def as_float(value: Any) -> float:
         return math.nan
 
 
-def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> None:
+def check_positive(
+    name: str, value: Any, *, zero: bool = False, infinite: bool = False, largest: float = LARGEST_PARAMETER
+) -> None:
     """Raise unless this is a number > 0 (≥ 0 with zero=True) of a size that steps can take, or infinite=True."""
     if not _is_real(value):
         raise TypeError(f"{name} is {shown(value)}; it must be a number")
-    largest = LARGEST_PARAMETER
-    right = 1.0 / largest <= value <= largest or (zero and 0 <= value <= largest)
+    right = (0.0 if zero else SMALLEST_PARAMETER) <= value <= largest
     if not right and not (infinite and value == math.inf):
-        low = "0" if zero else f"{1.0 / largest:g}"
+        low = "0" if zero else f"{SMALLEST_PARAMETER:g}"
         raise ValueError(
             f"{name} is {shown(value)}; it must be from {low} to {largest:g}{', or infinite' if infinite else ''}"
         )
