@@ -105,7 +105,7 @@ for task in ("Classifier", "Regressor"):
         identity(
             f"NBSGD{task}",
             f"KernelSGD{task}",
-            {"budget": 10, "beta": 1e-300, "l2": 0.01, "seed": 1},
+            {"budget": 10, "beta": 1e-30, "l2": 0.01, "seed": 1},
             {"l2": 0.01},
         ),
     ]

@@ -12,8 +12,6 @@ so that in the long run the share c of the targets is inside, whatever the strea
 
 from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
 
-from statistics import NormalDist
-
 import numpy as np
 
 from river_okl._core.mixture.combiner cimport Ridge
@@ -22,7 +20,8 @@ from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.states import checked_numbers
 
 KNOTS = (0.5, 0.8, 0.9, 0.95, 0.99)
-NORMAL = tuple([NormalDist().inv_cdf(0.5 + 0.5 * c) for c in KNOTS])  # their half widths for a normal distribution
+# their half widths for a normal distribution
+NORMAL = (0.6744897501960817, 1.2815515655446004, 1.6448536269514722, 1.959963984540054, 2.5758293035489004)
 SCALE = 0.1, 4e-6               # prior variance of a coefficient of the scale, and its growth a sample
 cdef double[COVERAGES] coverages = KNOTS
 cdef double RATE = 0.02         # η; AT_FIRST / √t as long as that is larger
