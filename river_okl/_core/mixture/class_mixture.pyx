@@ -85,6 +85,7 @@ cdef class ClassMixture(Mixture):
         return make, options, state
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
+        self.fresh = False  # the last answer is gone even if there is not enough memory
         self.off = self.doubles(self.off, 0, n_classes)
         self.trusted = self.doubles(self.trusted, 0, n_classes)
         Mixture.reserve_predictions(self, n_classes)
