@@ -27,7 +27,7 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 LEVELS = {
     "-O3": {
         "calibration", "class_mixture", "detector", "difference", "distances", "forest", "linear", "mixture",
-        "neighbours", "pool", "posterior", "process", "processes", "simd", "stack", "table", "vote",
+        "neighbours", "pool", "posterior", "process", "processes", "reader", "simd", "stack", "table", "vote",
     },
     "-O1": {
         SHARED, "choice", "expert", "fourier", "gram", "kernel", "lock", "memory",

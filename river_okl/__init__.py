@@ -21,7 +21,9 @@ The map of the house::
     datasets.py     the papers' data sets
     files.py        CSV and libsvm files as streams, with their errors, and a progress bar
     cli/            the command: arguments, the benchmark, plots
-    _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock; and
+    _core/          compiled: samples, scaling, points, kernel rows, linear algebra, calibration, the lock, the
+                    detector; and
+        store/      arrays that are declared once
         loops/      C: the vector loops
         function/   the expansion f = Σ α_i κ(z_i, ·), random features, the dual of TVM
         gaussian/   the posterior of a Gaussian process on a dictionary, and a single process

@@ -15,14 +15,14 @@ import pytest
 from river import base
 
 import river_okl
-from river_okl.model import KernelEstimator
+from river_okl.model import CompiledModel
 from tests import streams
 from tests.discovery import CLASSES, knowledge, small, snapshot, task
 
 EVERY = {
     name: cls
     for name in river_okl.__all__
-    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, KernelEstimator)
+    if inspect.isclass(cls := getattr(river_okl, name)) and issubclass(cls, CompiledModel)
 }
 each = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in EVERY.items()])
 each_supervised = pytest.mark.parametrize("cls", [pytest.param(cls, id=name) for name, cls in CLASSES.items()])

@@ -1,12 +1,9 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from river_okl._core.lock cimport Lock
 from river_okl._core.memory cimport Owner
-from river_okl._core.mixture.distances cimport Dictionary, Distances
-from river_okl._core.points cimport Points
+from river_okl._core.mixture.distances cimport Dictionary
+from river_okl._core.reader cimport Reader
 from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
-from river_okl._core.words cimport Words
 
 cdef enum:
     NEIGHBOURS = 20         # that a sample is compared with
@@ -26,12 +23,7 @@ cdef class Window(Owner):
     cdef void add(self, double value) noexcept nogil
 
 
-cdef class Detector(Owner):
-    cdef readonly Lock lock                 # of the model: the core takes none
-    cdef readonly Points points
-    cdef readonly Scaler scaler
-    cdef readonly Words words
-    cdef readonly Distances distances
+cdef class Detector(Reader):
     cdef readonly list windows              # of each scale
     cdef readonly Window window             # of the largest of their levels
     cdef readonly Py_ssize_t budget
@@ -45,15 +37,6 @@ cdef class Detector(Owner):
     cdef double candidates, weight          # samples that were to become points, and their total weight
     cdef uint64_t random
     # scratch: the last sample; never pickled
-    cdef Sample samples[2]
-    cdef int last
-    cdef public bint memo                   # tests disable it
-    cdef bint untidy                        # ``tidy`` is owed
-    cdef bint fresh                         # the numbers are of that sample and today's model
-    cdef Py_ssize_t encoded                 # items that the sample came with; centred features that it lacks follow
-    cdef bint lacking
-    cdef double *values                     # [values_allocated] scaled
-    cdef Py_ssize_t values_allocated
     cdef Dictionary dictionary              # of ``Distances``: empty
     cdef Py_ssize_t found
     cdef Py_ssize_t nearest[NEIGHBOURS]
@@ -62,13 +45,8 @@ cdef class Detector(Owner):
     cdef double largest                     # of the levels of ``raw``
     cdef double level                       # of ``largest``: -log of the share of recent samples that were as strange
 
-    cdef int evaluate(self, object sample) except -1
-    cdef int complete(self, Sample *x) except -1
     cdef void judge(self) noexcept
     cdef int step(self, Sample *x, double w) except -1
     cdef Py_ssize_t victim(self, double w, uint64_t *random) noexcept
-    cdef int reserve_points(self) except -1
-    cdef int prepare(self, Sample *x, bint joins) except -1
     cdef void commit(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) noexcept
     cdef void drop(self, Py_ssize_t i) noexcept
-    cdef int tidy(self) except -1

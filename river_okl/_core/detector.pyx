@@ -26,19 +26,16 @@ The points are a reservoir in which each of the last ``MEMORY`` candidates has a
 
 from libc.math cimport exp, fmax, fmin, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcmp, memmove
+from libc.string cimport memmove
 
 import numpy as np
 
-from river_okl._core.lock cimport Lock
 from river_okl._core.loops cimport SEGMENT
 from river_okl._core.memory cimport Owner, array_of, fill
-from river_okl._core.mixture.distances cimport Distances
-from river_okl._core.points cimport LANES, Points
-from river_okl._core.sample cimport LARGEST_COUNT, Sample, free_sample, reserve_sample
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.points cimport LANES
+from river_okl._core.sample cimport LARGEST_COUNT, Sample
 from river_okl._core.simd cimport loops
-from river_okl._core.words cimport Words
+from river_okl._core.splitmix cimport next_random
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.states import LARGEST_NUMBER, checked_array, checked_float, checked_numbers, checked_whole
@@ -63,7 +60,6 @@ cdef Py_ssize_t RANKED = 100, CALIBRATED = 500      # numbers from which on rank
 cdef double TOKENS = 10.0, RATE = 0.05, CROWD = 200.0
 cdef double MEMORY = 8192.0
 cdef double RECENT = 500.0          # samples that a typical radius is of
-cdef double FARTHEST_SINGLE = 1e6   # standard deviations: the square fits in single precision
 
 
 cdef class Window(Owner):
@@ -167,7 +163,7 @@ cdef class Window(Owner):
         assert np.array_equal(np.sort(self.state()), [self.ordered[i] for i in range(self.n)])
 
 
-cdef class Detector(Owner):
+cdef class Detector(Reader):
     """Points of a stream, and how strange a sample is among them.
 
     Parameters
@@ -179,25 +175,12 @@ cdef class Detector(Owner):
     """
 
     def __init__(self, *, Py_ssize_t budget=BUDGET, int64_t key=0):
-        self.lock = Lock()
-        self.memo = True
+        Reader.__init__(self, budget + 1, first_metric=METRIC, single=True)
         self.budget = budget
-        self.points = Points(budget + 1, single=True)
-        self.scaler = Scaler()
-        self.words = self.points.words = Words(self.scaler)
-        self.distances = Distances(self.points, self.scaler, first=METRIC)
         self.windows = [Window(LATEST, TAIL) for _ in range(SCALES)]
         self.window = Window(LATEST_SCORES, TAIL_OF_SCORES)
         self.tokens = TOKENS
         self.random = <uint64_t> key
-
-    def __dealloc__(self):
-        free_sample(&self.samples[0])
-        free_sample(&self.samples[1])
-
-    def __sizeof__(self):
-        # River's meter adds the parts itself
-        return Owner.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
 
     def __len__(self):
         return self.points.n
@@ -205,68 +188,12 @@ cdef class Detector(Owner):
     def __reduce__(self):
         return _new, (self.budget,), self.state()
 
-    def __setstate__(self, state):
-        self.restore(state)
-
     # A sample ---------------------------------------------------------------------------------------------------------
 
-    cdef int evaluate(self, object sample) except -1:
-        """Encode, scale, measure and judge a sample, unless it is the last one and nothing was learned since."""
-        cdef Sample *x = &self.samples[1 - self.last]
-        cdef Sample *before = &self.samples[self.last]
-        cdef Py_ssize_t i, size, lacking
-        self.points.encode(sample, x)
-        size = x.size
-        if (
-            self.fresh
-            and self.memo
-            and size == self.encoded
-            and (
-                size == 0
-                or (
-                    memcmp(x.numbers, before.numbers, size * 8) == 0
-                    and memcmp(x.keys, before.keys, size * sizeof(void *)) == 0
-                )
-            )
-        ):
-            return 0
-        self.fresh = False
-        self.last = 1 - self.last
-        self.encoded = size
-        self.scaler.find(x)
-        lacking = self.scaler.absent(x)
-        self.lacking = lacking > 0
-        reserve_sample(x, size + lacking)
-        reserve_sample(before, size + lacking)
-        if size + lacking > self.values_allocated:
-            self.values_allocated = max(8, size + lacking, 2 * self.values_allocated)
-            self.values = self.doubles(self.values, 0, self.values_allocated)
-        for i in range(size):
-            self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
-        if lacking:
-            self.complete(x)
-        for i in range(x.size):
-            self.values[i] = <float> fmin(fmax(self.values[i], -FARTHEST_SINGLE), FARTHEST_SINGLE)
-        x.places, x.scaled = self.scaler.places, self.values
+    cdef int answer(self, const Sample *x) except -1:
         self.distances.measure(x, &self.dictionary)
         self.judge()
-        self.fresh = True
         return 0
-
-    cdef int complete(self, Sample *x) except -1:
-        """The centred features that a sample lacks follow its items."""
-        cdef Py_ssize_t place
-        for place in range(self.scaler.size):
-            if (
-                self.scaler.features[place].key != NULL
-                and self.scaler.features[place].centred
-                and self.scaler.marks[place] != self.scaler.stamp
-            ):
-                self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
-                x.numbers[x.size] = 0.0
-                self.values[x.size] = self.scaler.scaled_absence(place)
-                x.size += 1
-        return self.scaler.find(x)
 
     cdef void judge(self) noexcept:
         """The numbers of the sample measured last, and their levels."""
@@ -327,8 +254,7 @@ cdef class Detector(Owner):
         self.step(&self.samples[self.last], w)
 
     cdef int step(self, Sample *x, double w) except -1:
-        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and no
-        Python code runs in the middle of a change, so that no signal can interrupt it."""
+        """Decide what the sample is for, then prepare, commit and tidy: see reader.pyx."""
         cdef bint calibrated = self.window.n >= CALIBRATED, alarm = calibrated and self.level > -log(1.0 - ALARM)
         cdef bint strange = self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
         cdef double crowd = self.crowd, tokens = self.tokens
@@ -364,31 +290,14 @@ cdef class Detector(Owner):
         place = uniform(random) * fmin(self.candidates + 1.0, MEMORY) * (self.weight + w) / (self.candidates + 1.0) / w
         return <Py_ssize_t> place if place < self.budget else self.budget
 
-    cdef int prepare(self, Sample *x, bint joins) except -1:
-        """Everything that may raise.  If it does, nothing has changed."""
-        if self.untidy:
-            self.tidy()
-        self.scaler.prepare(x, self.encoded)
-        try:
-            self.words.reserve()
-            for window in self.windows:
-                (<Window> window).reserve()
-            self.window.reserve()
-            if joins:
-                if self.points.n == self.points.capacity:
-                    self.points.grow(self.points.next_capacity())
-                self.reserve_points()
-                self.points.prepare(x, x.scaled)
-            self.distances.prepare(x.size)
-        except BaseException:
-            self.scaler.withdraw(x, self.encoded)
-            raise
-        return 0
+    cdef int reserve_step(self, const Sample *x) except -1:
+        for window in self.windows:
+            (<Window> window).reserve()
+        return self.window.reserve()
 
     cdef int reserve_points(self) except -1:
-        """Room for as many points as ``points`` have room for."""
         cdef Py_ssize_t i
-        self.distances.reserve_points()
+        Reader.reserve_points(self)
         if self.points.capacity > self.capacity:
             self.dictionary.member = <int32_t *> self.resize(self.dictionary.member, 0, self.points.capacity, 4)
             for i in range(self.points.capacity):
@@ -401,10 +310,7 @@ cdef class Detector(Owner):
     cdef void commit(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) noexcept:
         """The step itself; ``counts``: whether the sample has a weight."""
         cdef Py_ssize_t i
-        self.untidy = True
-        self.words.learn()
-        self.scaler.learn(x, self.encoded, self.lacking)
-        self.distances.observe(x)
+        self.observe(x)
         if counts and self.points.n:
             for i in range(SCALES):
                 (<Window> self.windows[i]).add(self.raw[i])
@@ -423,16 +329,6 @@ cdef class Detector(Owner):
         self.distances.dropped(i)
         self.radius[i] = self.radius[self.points.n]
 
-    cdef int tidy(self) except -1:
-        """Drop features that are no longer needed.  If this raises, the next step or ``state`` repeats it."""
-        self.points.forget_emptied()
-        gone = self.scaler.forget(self.points.vocabulary)
-        if gone is not None:
-            self.distances.forget(gone)
-        self.words.settle(gone is not None)
-        self.untidy = False
-        return 0
-
     # What must hold, and what is saved --------------------------------------------------------------------------------
 
     def _check(self):
@@ -447,16 +343,11 @@ cdef class Detector(Owner):
         assert len({window.n for window in (*self.windows, self.window)}) == 1 or self.window.n > LATEST
         assert 0.0 <= self.tokens <= TOKENS and 0.0 <= self.crowd <= 1.0
         assert n <= self.candidates <= self.seen
-        assert len(self.scaler.statistics()) == len(self.scaler.index)
+        Reader._check(self)
 
     def state(self):
         """What ``restore`` takes, by name."""
-        self.tidy()
-        return {
-            "points": self.points.state(),
-            "scaler": self.scaler.state(),
-            "words": self.words.state(),
-            "distances": self.distances.state(),
+        return Reader.state(self) | {
             "radii": array_of(self.radius, self.points.n),
             "scales": [window.state() for window in self.windows],
             "scores": self.window.state(),
@@ -480,16 +371,9 @@ cdef class Detector(Owner):
         scales, scores = state["scales"], state["scores"]
         if type(scales) is not list or len(scales) != SCALES:
             raise ValueError("the latest scores do not match")
-        amounts = state["points"]["amounts"]
-        checked_numbers("the scaled features of points", amounts, np.shape(amounts), -FARTHEST_SINGLE, FARTHEST_SINGLE)
-        if (amounts != amounts.astype(np.float32)).any():
-            raise ValueError("the scaled features of points are not in single precision")
-        self.points.restore(state["points"])
+        Reader.restore(self, state)
         if self.points.n > self.budget:
             raise ValueError(f"{self.points.n} points, of which there are at most {self.budget}")
-        self.scaler.restore(state["scaler"])
-        self.words.restore(state["words"])
-        self.distances.restore(state["distances"])
         self.reserve_points()
         radii = checked_array(state, "radii", np.float64, self.points.n, -LARGEST_NUMBER, LARGEST_NUMBER)
         if self.points.n:
@@ -507,13 +391,8 @@ cdef inline double bounded(double excess) noexcept nogil:
 
 
 cdef double uniform(uint64_t *state) noexcept nogil:
-    """The next random number from 0 to 1: SplitMix64."""
-    cdef uint64_t z
-    state[0] += <uint64_t> 0x9E3779B97F4A7C15
-    z = state[0]
-    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
-    return <double> ((z ^ (z >> 31)) >> 11) * 1.1102230246251565e-16  # 2^-53
+    """The next random number from 0 to 1."""
+    return <double> (next_random(state) >> 11) * 1.1102230246251565e-16  # 2^-53
 
 
 def _strangest(item):

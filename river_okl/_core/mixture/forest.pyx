@@ -32,6 +32,7 @@ import numpy as np
 
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport Sample
+from river_okl._core.splitmix cimport next_random, scrambled
 
 cdef extern from "forest.h":
     enum: LANES
@@ -107,12 +108,6 @@ def _array(dict state, name, dtype, shape, low, high):
     if found.size and not (np.isfinite(found).all() and low <= found.min() and found.max() <= high):
         raise ValueError(f"{name} of a forest: numbers are out of range")
     return found
-
-
-cdef uint64_t scrambled(uint64_t z) noexcept nogil:
-    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
-    return z ^ (z >> 31)
 
 
 cdef class Forest(Expert):
@@ -337,9 +332,8 @@ cdef class Forest(Expert):
     # Blocks -----------------------------------------------------------------------------------------------------------
 
     cdef uint64_t draw(self) noexcept nogil:
-        """A random number (SplitMix64, Steele et al. 2014)."""
-        self.random += <uint64_t> 0x9E3779B97F4A7C15
-        return scrambled(self.random)
+        """A random number."""
+        return next_random(&self.random)
 
     cdef void choose_candidates(self, Block *block) noexcept nogil:
         """One of each group of adjacent places, by the block's seed; -1: there is none yet."""

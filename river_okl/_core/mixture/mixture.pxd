@@ -1,25 +1,15 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from river_okl._core.lock cimport Lock
-from river_okl._core.memory cimport Owner
-from river_okl._core.mixture.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.pending cimport Pending
 from river_okl._core.mixture.processes cimport KERNELS, PROCESSES, Processes
-from river_okl._core.points cimport Points
+from river_okl._core.reader cimport Reader
 from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
-from river_okl._core.words cimport Words
 
 
-cdef class Mixture(Owner):
-    cdef readonly Lock lock                 # of the model: the core takes none
+cdef class Mixture(Reader):
     cdef readonly tuple terms
-    cdef readonly Points points
-    cdef readonly Scaler scaler
-    cdef readonly Words words
-    cdef readonly Distances distances
     cdef readonly Processes processes
     cdef readonly Neighbours neighbours
     cdef readonly Pending pending
@@ -43,17 +33,7 @@ cdef class Mixture(Owner):
     # for benchmarks.ablation alone; never pickled
     cdef readonly tuple silenced            # parts of names
     cdef bint *silent                       # [rows] predictions that are uniform and have no weight
-    # scratch: the last sample; never pickled
-    cdef Sample samples[2]
-    cdef int last
-    cdef public bint memo                   # tests disable it
-    cdef bint untidy                        # ``tidy`` is owed
-    cdef bint fresh                         # the predictions are of that sample and today's model
-    cdef Py_ssize_t encoded                 # items that the sample came with; centred features that it lacks follow
-    cdef bint lacking
-    cdef double *values                     # [values_allocated] scaled
-    cdef Py_ssize_t values_allocated
-    cdef uint64_t rest                      # the sum of the hashes of its strings that are not features
+    # scratch: what was said of the last sample; never pickled
     cdef bint asked                         # whether it was predicted, and not learned since
     cdef double *p                          # [n_said], [rows, n_classes] first
     cdef double *said                       # [n_said] those of an earlier day
@@ -61,9 +41,6 @@ cdef class Mixture(Owner):
     cdef bint current                       # whether it was asked in today's state of the model
 
     # A sample
-    cdef int evaluate(self, object sample) except -1
-    cdef int evaluate_encoded(self, Sample *x) except -1
-    cdef int complete(self, Sample *x) except -1
     cdef int ask(self, const Sample *x) except -1
     cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept
     cdef void unit(self, double *mean, double *deviation) noexcept
@@ -74,9 +51,7 @@ cdef class Mixture(Owner):
     cdef int recall(self) except -1
     cdef void answered(self) noexcept
     cdef int step(self, Sample *x, double target, double w) except -1
-    cdef int prepare(self, Sample *x, double w) except -1
     cdef void commit(self, Sample *x, double target, double w) noexcept
-    cdef int tidy(self) except -1
     cdef double relative(self, double w) noexcept
     cdef double standardise(self, double target) noexcept
     cdef void judge(self, Outcome *y) noexcept
@@ -87,10 +62,7 @@ cdef class Mixture(Owner):
     cdef void drop_unheld(self, Py_ssize_t i) noexcept
     # Room
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
-    cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept
     cdef void number_predictions(self) noexcept
-    cdef int reserve_points(self) except -1
-    cdef int reserve_places(self) except -1
     # Now and then
     cdef void update(self) noexcept
     # What there is

@@ -38,7 +38,7 @@ dropped.
 
 from libc.math cimport fmax, fmin
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -47,7 +47,8 @@ from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.distances cimport Dictionary
 from river_okl._core.mixture.processes cimport POSTERIORS
-from river_okl._core.sample cimport Given, free_sample, given_of, is_word, reserve_sample, same_name
+from river_okl._core.sample cimport is_word
+from river_okl._core.splitmix cimport next_random
 from river_okl._core.words cimport hash_of_name, hash_of_word
 
 from river_okl._core.mixture.pending import without_opinions
@@ -57,7 +58,6 @@ cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the 
 # products of a relative weight neither vanish nor overflow
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
 cdef int64_t LONGEST = 2000
-cdef double FARTHEST_SINGLE = 1e6       # standard deviations: the square fits in single precision
 cdef double NO_WEIGHT = -1e6            # log-weight of a part that is left out
 cdef double DISCOUNT = 0.99             # of log-weights
 
@@ -67,7 +67,7 @@ cdef enum:
 cdef int64_t[N_EARLY] EARLY = [2, 3, 5, 8, 12, 20, 35, 60, 100, 150]
 
 
-cdef class Mixture(Owner):
+cdef class Mixture(Reader):
     """Experts over shared points.
 
     Parameters
@@ -94,31 +94,15 @@ cdef class Mixture(Owner):
         self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, int first_metric, Py_ssize_t pending,
         bint scale=True, bint single=False
     ):
-        self.lock = Lock()
+        Reader.__init__(self, budget + 2, first_metric=first_metric, scale=scale, single=single)
         self.silenced = ()
         self.terms = terms
-        self.memo = True
-        self.points = Points(budget + 2, single=single)
-        self.scaler = Scaler(scale)
-        self.words = self.points.words = Words(self.scaler)
-        self.distances = Distances(self.points, self.scaler, first=first_metric)
         self.pending = Pending(pending, 0)
         self.next_update = EARLY[0]
-
-    def __dealloc__(self):
-        free_sample(&self.samples[0])
-        free_sample(&self.samples[1])
-
-    def __sizeof__(self):
-        # River's meter adds the parts itself
-        return Owner.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
 
     def __reduce__(self):
         options = type(self), self.terms, self.budget, self.processes.most, self.scaler.active, self.pending.most
         return _new, options, self.state()
-
-    def __setstate__(self, state):
-        self.restore(state)
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         """Room for predictions of ``n_classes`` classes, also by experts that start with one of them."""
@@ -150,106 +134,33 @@ cdef class Mixture(Owner):
         return 0
 
     cdef int reserve_points(self) except -1:
-        """Room for as many points as ``points`` have room for."""
-        self.distances.reserve_points()
+        Reader.reserve_points(self)
         for expert in self.experts:
             (<Expert> expert).reserve_points()
         return 0
 
     cdef int reserve_places(self) except -1:
-        """Room for as many features as the scaler counts."""
-        self.distances.reserve_places(self.scaler.size)
+        Reader.reserve_places(self)
         for expert in self.experts:
             (<Expert> expert).reserve_places(self.scaler.size)
         return 0
 
+    cdef int reserve_step(self, const Sample *x) except -1:
+        if self.processes.n > 1:
+            self.processes.reserve_slopes(x.size)
+        if self.seen + 1 >= self.next_update:
+            self.processes.reserve_grams()
+        return 0
+
     # A sample ---------------------------------------------------------------------------------------------------------
 
-    cdef int evaluate(self, object sample) except -1:
-        """Encode and scale a sample, and ask all experts, unless it is the last one, asked since the model changed."""
-        cdef Sample *x = &self.samples[1 - self.last]
-        cdef Sample *before = &self.samples[self.last]
-        cdef Py_ssize_t size
-        if isinstance(sample, Given):  # the last sample, which is not read once more
-            return 0 if self.fresh and self.memo else self.evaluate_encoded(before)
-        self.points.encode(sample, x)
-        size = x.size
-        if (
-            self.fresh
-            and self.memo
-            and size == self.encoded
-            and self.words.rest == self.rest
-            and (
-                size == 0
-                or (
-                    memcmp(x.numbers, before.numbers, size * 8) == 0
-                    and memcmp(x.keys, before.keys, size * sizeof(void *)) == 0
-                )
-            )
-        ):
-            return 0
-        if self.asked:
-            self.put_aside()
-        self.fresh = False
-        self.last = 1 - self.last
-        self.encoded, self.rest = size, self.words.rest
-        return self.evaluate_encoded(x)
+    cdef int leave(self) except -1:
+        return self.put_aside() if self.asked else 0
 
-    cdef int evaluate_encoded(self, Sample *x) except -1:
-        """Scale the last sample, and ask all experts."""
-        cdef Dictionary dictionary
-        cdef Py_ssize_t i, size = self.encoded, lacking
-        self.fresh = False
-        x.size = size
-        self.scaler.find(x)
-        lacking = self.scaler.absent(x)
-        if lacking < 0:
-            raise RuntimeError("two features of this sample are equal, which were not before")
-        if self.scaler.size > self.distances.places:  # of a step that failed
-            self.reserve_places()
-        self.lacking = lacking > 0
-        reserve_sample(x, size + lacking)
-        reserve_sample(&self.samples[1 - self.last], size + lacking)
-        if size + lacking > self.values_allocated:
-            self.values_allocated = max(8, size + lacking, 2 * self.values_allocated)
-            self.values = self.doubles(self.values, 0, self.values_allocated)
-        for i in range(size):
-            self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
-        if lacking:
-            self.scaler.reserve(size + lacking)
-            self.complete(x)
-        self.points.check_distinct(x)
-        if self.points.single:
-            for i in range(x.size):
-                self.values[i] = <float> fmin(fmax(self.values[i], -FARTHEST_SINGLE), FARTHEST_SINGLE)
-        x.places, x.scaled = self.scaler.places, self.values
-        dictionary = self.processes.dictionary()
+    cdef int answer(self, const Sample *x) except -1:
+        cdef Dictionary dictionary = self.processes.dictionary()
         self.distances.measure(x, &dictionary)
-        self.ask(x)
-        self.fresh = True
-        return 0
-
-    @property
-    def given(self):
-        """The last sample, in place of the dict that it was."""
-        return given_of(self, &self.samples[self.last])
-
-    cdef int complete(self, Sample *x) except -1:
-        """The centred features that a sample lacks follow its items."""
-        cdef Py_ssize_t place
-        for place in range(self.scaler.size):
-            if (
-                self.scaler.features[place].key != NULL
-                and self.scaler.features[place].centred
-                and self.scaler.marks[place] != self.scaler.stamp
-            ):
-                if not same_name(x.keys[x.size], self.scaler.features[place].key):
-                    self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
-                x.numbers[x.size] = 0.0
-                self.values[x.size] = self.scaler.scaled_absence(place)
-                self.scaler.complete(x.size, place)
-                x.size += 1
-        return 0
+        return self.ask(x)
 
     cdef int ask(self, const Sample *x) except -1:
         """All predictions, one expert after the other: a later one may use those of the earlier."""
@@ -273,44 +184,15 @@ cdef class Mixture(Owner):
         self.step(&self.samples[self.last], target, w)
 
     cdef int step(self, Sample *x, double target, double w) except -1:
-        """Prepare, then commit: what may raise (memory, a name's __hash__) does so before anything has changed, and no
-        Python code runs in the middle of a change, so that no signal can interrupt it."""
-        self.prepare(x, w)
+        """Prepare, commit, tidy: see reader.pyx."""
+        self.prepare(x, w > 0.0)
         self.commit(x, target, w)
         return self.tidy()
-
-    cdef int prepare(self, Sample *x, double w) except -1:
-        """Everything that may raise.  If it does, nothing has changed."""
-        if self.untidy:
-            self.tidy()
-            self.evaluate_encoded(x)  # features of x may have been forgotten
-            self.fresh = False
-        self.scaler.prepare(x, self.encoded)
-        try:
-            self.words.reserve()
-            self.reserve_places()
-            if self.processes.n > 1:
-                self.processes.reserve_slopes(x.size)
-            if w > 0.0:
-                if self.points.n == self.points.capacity:
-                    self.points.grow(self.points.next_capacity())
-                self.reserve_points()
-                self.points.prepare(x, x.scaled)
-            if self.seen + 1 >= self.next_update:
-                self.processes.reserve_grams()
-            self.distances.prepare(x.size)
-        except BaseException:
-            self.scaler.withdraw(x, self.encoded)
-            raise
-        return 0
 
     cdef void commit(self, Sample *x, double target, double w) noexcept:
         """The step itself."""
         cdef Outcome y
-        self.untidy = True
-        self.words.learn()
-        self.scaler.learn(x, self.encoded, self.lacking)
-        self.distances.observe(x)
+        self.observe(x)
         self.seen += 1
         y.target = self.standardise(target)
         y.late, y.said, y.discount = 0, self.p, DISCOUNT
@@ -329,17 +211,10 @@ cdef class Mixture(Owner):
         if self.seen >= self.next_update:
             self.update()
 
-    cdef int tidy(self) except -1:
-        """Drop features that are no longer needed.  If this raises, the next step or ``state`` repeats it."""
-        self.points.forget_emptied()
-        gone = self.scaler.forget(self.points.vocabulary)
-        if gone is not None:
-            self.distances.forget(gone)
-            for expert in self.experts:
-                (<Expert> expert).forget(gone)
-        self.words.settle(gone is not None)
-        self.untidy = False
-        return 0
+    cdef void forget(self, list gone) noexcept:
+        Reader.forget(self, gone)
+        for expert in self.experts:
+            (<Expert> expert).forget(gone)
 
     cdef double relative(self, double w) noexcept:
         """A sample's weight relative to those before it, E w / E w² · w, so that only their ratios matter.
@@ -380,7 +255,7 @@ cdef class Mixture(Owner):
         """A hash of the last sample's content that depends neither on the order of the features, nor on what is known
         of them, nor on the process."""
         cdef const Sample *x = &self.samples[self.last]
-        cdef uint64_t total = self.rest, bits
+        cdef uint64_t total = self.rest, bits, word
         cdef Py_ssize_t i
         for i in range(self.encoded):
             key = <object> x.keys[i]
@@ -390,7 +265,8 @@ cdef class Mixture(Owner):
                 total += hash_of_word(key[1], key[2])
             else:
                 memcpy(&bits, &x.numbers[i], 8)
-                total += scattered(hash_of_name(key) ^ scattered(bits))
+                word = hash_of_name(key) ^ next_random(&bits)
+                total += next_random(&word)
         return total
 
     cdef int put_aside(self) except -1:
@@ -665,23 +541,17 @@ cdef class Mixture(Owner):
                 self.distances.square[m][i] = before[m][i]
         for expert in self.experts:
             expert._check()
-        names = {*self.scaler.statistics()}
-        assert len(names) == len(self.scaler.index)
+        Reader._check(self)
         self.pending._check()
         assert self.pending.length == self.n_said
-        assert self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
 
     def state(self):
         """What ``restore`` takes, by name."""
         cdef Py_ssize_t i, e
-        self.tidy()
-        if self.asked:
-            self.put_aside()
+        found = Reader.state(self)
+        self.leave()
         return {
-            "points": self.points.state(),
-            "scaler": self.scaler.state(),
-            "words": self.words.state(),
-            "distances": self.distances.state(),
+            **found,
             **{expert.name: expert.state() for expert in self.experts},
             "n_classes": self.n_classes,
             "log_weights": np.array([self.log_weight[e] for e in range(self.n_weighted)]),
@@ -713,17 +583,7 @@ cdef class Mixture(Owner):
         checked_numbers("the shares of kernels", shares, (KERNELS,), 0.0)
         if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.most:
             raise ValueError(f"a mixture with {latest!r} latest samples")
-        if self.points.single:
-            amounts = state["points"]["amounts"]
-            checked_numbers(
-                "the scaled features of points", amounts, np.shape(amounts), -FARTHEST_SINGLE, FARTHEST_SINGLE
-            )
-            if (amounts != amounts.astype(np.float32)).any():
-                raise ValueError("the scaled features of points are not in single precision")
-        self.points.restore(state["points"])
-        self.scaler.restore(state["scaler"])
-        self.words.restore(state["words"])
-        self.distances.restore(state["distances"])
+        Reader.restore(self, state)
         self.divide(latest)
         for expert in self.experts:
             expert.restore(state[expert.name])
@@ -762,14 +622,6 @@ cdef class Mixture(Owner):
         experts = {expert.name: expert.permuted(state[expert.name], order) for expert in self.experts}
         made.restore(state | experts | {"pending": without_opinions(state["pending"])})
         return made
-
-
-cdef inline uint64_t scattered(uint64_t bits) noexcept:
-    """SplitMix64."""
-    bits += <uint64_t> 0x9E3779B97F4A7C15U
-    bits = (bits ^ (bits >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9U
-    bits = (bits ^ (bits >> 27)) * <uint64_t> 0x94D049BB133111EBU
-    return bits ^ (bits >> 31)
 
 
 def _new(cls, terms, budget, dictionary, scale, pending, *each):

@@ -1,0 +1,43 @@
+from libc.stdint cimport uint64_t
+
+from river_okl._core.lock cimport Lock
+from river_okl._core.memory cimport Owner
+from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.points cimport Points
+from river_okl._core.sample cimport Sample
+from river_okl._core.scaler cimport Scaler
+from river_okl._core.words cimport Words
+
+
+cdef class Reader(Owner):
+    cdef readonly Lock lock                 # of the model: the core takes none
+    cdef readonly Points points
+    cdef readonly Scaler scaler
+    cdef readonly Words words
+    cdef readonly Distances distances
+    # scratch: the last sample; never pickled
+    cdef Sample samples[2]
+    cdef int last
+    cdef public bint memo                   # tests disable it
+    cdef bint untidy                        # ``tidy`` is owed
+    cdef bint fresh                         # the answer is of that sample and today's model
+    cdef Py_ssize_t encoded                 # items that the sample came with; centred features that it lacks follow
+    cdef bint lacking
+    cdef double *values                     # [values_allocated] scaled
+    cdef Py_ssize_t values_allocated
+    cdef uint64_t rest                      # the sum of the hashes of its strings that are not features
+
+    # A sample
+    cdef int evaluate(self, object sample) except -1
+    cdef int evaluate_encoded(self, Sample *x) except -1
+    cdef int complete(self, Sample *x) except -1
+    cdef int leave(self) except -1
+    cdef int answer(self, const Sample *x) except -1
+    # A step
+    cdef int prepare(self, Sample *x, bint joins) except -1
+    cdef int reserve_points(self) except -1
+    cdef int reserve_places(self) except -1
+    cdef int reserve_step(self, const Sample *x) except -1
+    cdef void observe(self, Sample *x) noexcept
+    cdef int tidy(self) except -1
+    cdef void forget(self, list gone) noexcept

@@ -1,0 +1,237 @@
+"""From a dict of features to distances: what ``Mixture`` and ``Detector`` share.
+
+A sample is encoded and scaled, the centred features that it lacks are added, and its distances to the points are
+measured.  What follows from them is the ``answer`` of the class that derives from this one.  The last sample is
+remembered, so that learning it right after a prediction computes nothing twice.
+
+A step is prepared, then committed: what may raise (memory, a name's __hash__) does so in ``prepare``, before anything
+has changed, and no Python code runs in the middle of a change, so that no signal can interrupt it.
+"""
+
+from libc.math cimport fmax, fmin
+from libc.string cimport memcmp
+
+import numpy as np
+
+from river_okl._core.sample cimport Given, free_sample, given_of, reserve_sample, same_name
+
+from river_okl._core.states import checked_numbers
+
+cdef double FARTHEST_SINGLE = 1e6       # standard deviations: the square fits in single precision
+
+
+cdef class Reader(Owner):
+    """Points, scaler and distances, and the last sample.
+
+    Parameters
+    ----------
+    most
+        Maximum number of points at any moment of a step.
+    first_metric
+        Under metrics before this one, distances are computed only to the points of the dictionary.
+    scale
+        Whether features are scaled first.
+    single
+        Whether scaled features are in single precision: half of the memory for points, and of the time to scan them.
+    """
+
+    def __init__(self, Py_ssize_t most, *, int first_metric, bint scale=True, bint single=False):
+        self.lock = Lock()
+        self.memo = True
+        self.points = Points(most, single=single)
+        self.scaler = Scaler(scale)
+        self.words = self.points.words = Words(self.scaler)
+        self.distances = Distances(self.points, self.scaler, first=first_metric)
+
+    def __dealloc__(self):
+        free_sample(&self.samples[0])
+        free_sample(&self.samples[1])
+
+    def __sizeof__(self):
+        # River's meter adds the parts itself
+        return Owner.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
+
+    def __setstate__(self, state):
+        self.restore(state)
+
+    # A sample ---------------------------------------------------------------------------------------------------------
+
+    cdef int evaluate(self, object sample) except -1:
+        """Read a sample and answer it, unless it is the last one, answered since the model changed."""
+        cdef Sample *x = &self.samples[1 - self.last]
+        cdef Sample *before = &self.samples[self.last]
+        cdef Py_ssize_t size
+        if isinstance(sample, Given):  # the last sample, which is not read once more
+            return 0 if self.fresh and self.memo else self.evaluate_encoded(before)
+        self.points.encode(sample, x)
+        size = x.size
+        if (
+            self.fresh
+            and self.memo
+            and size == self.encoded
+            and self.words.rest == self.rest
+            and (
+                size == 0
+                or (
+                    memcmp(x.numbers, before.numbers, size * 8) == 0
+                    and memcmp(x.keys, before.keys, size * sizeof(void *)) == 0
+                )
+            )
+        ):
+            return 0
+        self.leave()
+        self.fresh = False
+        self.last = 1 - self.last
+        self.encoded, self.rest = size, self.words.rest
+        return self.evaluate_encoded(x)
+
+    cdef int evaluate_encoded(self, Sample *x) except -1:
+        """Scale the last sample and answer it."""
+        cdef Py_ssize_t i, size = self.encoded, lacking
+        self.fresh = False
+        x.size = size
+        self.scaler.find(x)
+        lacking = self.scaler.absent(x)
+        if lacking < 0:
+            raise RuntimeError("two features of this sample are equal, which were not before")
+        if self.scaler.size > self.distances.places:  # of a step that failed
+            self.reserve_places()
+        self.lacking = lacking > 0
+        reserve_sample(x, size + lacking)
+        reserve_sample(&self.samples[1 - self.last], size + lacking)
+        if size + lacking > self.values_allocated:
+            self.values_allocated = max(8, size + lacking, 2 * self.values_allocated)
+            self.values = self.doubles(self.values, 0, self.values_allocated)
+        for i in range(size):
+            self.values[i] = self.scaler.scaled(self.scaler.places[i], x.numbers[i])
+        if lacking:
+            self.scaler.reserve(size + lacking)
+            self.complete(x)
+        self.points.check_distinct(x)
+        if self.points.single:
+            for i in range(x.size):
+                self.values[i] = <float> fmin(fmax(self.values[i], -FARTHEST_SINGLE), FARTHEST_SINGLE)
+        x.places, x.scaled = self.scaler.places, self.values
+        self.answer(x)
+        self.fresh = True
+        return 0
+
+    @property
+    def given(self):
+        """The last sample, in place of the dict that it was."""
+        return given_of(self, &self.samples[self.last])
+
+    cdef int complete(self, Sample *x) except -1:
+        """The centred features that a sample lacks follow its items."""
+        cdef Py_ssize_t place
+        for place in range(self.scaler.size):
+            if (
+                self.scaler.features[place].key != NULL
+                and self.scaler.features[place].centred
+                and self.scaler.marks[place] != self.scaler.stamp
+            ):
+                if not same_name(x.keys[x.size], self.scaler.features[place].key):
+                    self.points.look_up(x, x.size, <object> self.scaler.features[place].key)
+                x.numbers[x.size] = 0.0
+                self.values[x.size] = self.scaler.scaled_absence(place)
+                self.scaler.complete(x.size, place)
+                x.size += 1
+        return 0
+
+    cdef int leave(self) except -1:
+        """Another sample takes the place of the last one."""
+        return 0
+
+    cdef int answer(self, const Sample *x) except -1:
+        """Measure the distances of a scaled sample, and what follows from them."""
+        return 0
+
+    # A step -----------------------------------------------------------------------------------------------------------
+
+    cdef int prepare(self, Sample *x, bint joins) except -1:
+        """Everything that may raise; ``joins``: the sample may become a point.  If it raises, nothing has changed."""
+        if self.untidy:
+            self.tidy()
+            self.evaluate_encoded(x)  # features of x may have been forgotten
+            self.fresh = False
+        self.scaler.prepare(x, self.encoded)
+        try:
+            self.words.reserve()
+            self.reserve_places()
+            if joins:
+                if self.points.n == self.points.capacity:
+                    self.points.grow(self.points.next_capacity())
+                self.reserve_points()
+                self.points.prepare(x, x.scaled)
+            self.reserve_step(x)
+            self.distances.prepare(x.size)
+        except BaseException:
+            self.scaler.withdraw(x, self.encoded)
+            raise
+        return 0
+
+    cdef int reserve_points(self) except -1:
+        """Room for as many points as ``points`` have room for."""
+        return self.distances.reserve_points()
+
+    cdef int reserve_places(self) except -1:
+        """Room for as many features as the scaler counts."""
+        return self.distances.reserve_places(self.scaler.size)
+
+    cdef int reserve_step(self, const Sample *x) except -1:
+        """Room for anything else that a step may need."""
+        return 0
+
+    cdef void observe(self, Sample *x) noexcept:
+        """The first part of a step: scales, strings and mean distances follow the sample."""
+        self.untidy = True
+        self.words.learn()
+        self.scaler.learn(x, self.encoded, self.lacking)
+        self.distances.observe(x)
+
+    cdef int tidy(self) except -1:
+        """Drop features that are no longer needed.  If this raises, the next step or ``state`` repeats it."""
+        self.points.forget_emptied()
+        gone = self.scaler.forget(self.points.vocabulary)
+        if gone is not None:
+            self.forget(gone)
+        self.words.settle(gone is not None)
+        self.untidy = False
+        return 0
+
+    cdef void forget(self, list gone) noexcept:
+        """The scaler has dropped the features at these places."""
+        self.distances.forget(gone)
+
+    # What must hold, and what is saved --------------------------------------------------------------------------------
+
+    def _check(self):
+        """Assert the invariants, by brute force."""
+        names = {*self.scaler.statistics()}
+        assert len(names) == len(self.scaler.index)
+        assert self.scaler.n_centred == sum([centred for *_, centred in self.scaler.statistics().values()])
+
+    def state(self):
+        """What ``restore`` takes, by name."""
+        self.tidy()
+        return {
+            "points": self.points.state(),
+            "scaler": self.scaler.state(),
+            "words": self.words.state(),
+            "distances": self.distances.state(),
+        }
+
+    def restore(self, dict state):
+        """Resume from a state, each number of which is checked: it may come from anywhere."""
+        if self.points.single:
+            amounts = state["points"]["amounts"]
+            checked_numbers(
+                "the scaled features of points", amounts, np.shape(amounts), -FARTHEST_SINGLE, FARTHEST_SINGLE
+            )
+            if (amounts != amounts.astype(np.float32)).any():
+                raise ValueError("the scaled features of points are not in single precision")
+        self.points.restore(state["points"])
+        self.scaler.restore(state["scaler"])
+        self.words.restore(state["words"])
+        self.distances.restore(state["distances"])
+        self.fresh = False
