@@ -103,15 +103,19 @@ def test_ctrl_c_keeps_the_results_so_far():
     assert raced.samples == 30
 
 
-def test_ctrl_c_within_a_block_truncates_all_results_alike():
-    class Interrupted(OLRDClassifier):
-        def learn_one(self, x, y, w=1.0):
-            super().learn_one(x, y, w)
-            if len(seen) == 25:
-                raise KeyboardInterrupt
-            seen.append(y)
+class Interrupted(OLRDClassifier):
+    """By Ctrl-C, when it has learned its 26th sample."""
 
-    seen = []
+    learned = 0
+
+    def learn_one(self, x, y, w=1.0):
+        super().learn_one(x, y, w)
+        self.learned += 1
+        if self.learned == 26:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_within_a_block_truncates_all_results_alike():
     first, second = race({"a": OLRDClassifier(), "b": Interrupted()}, datasets.Bananas().take(60), block=10)
     assert first.samples == second.samples == 20 == first.curve[-1].samples
     alone = race({"a": OLRDClassifier()}, datasets.Bananas().take(20), block=10)[0]
@@ -403,14 +407,6 @@ def test_a_metric_of_river_has_the_value_of_river(capsys):
 
 
 def test_ctrl_c_restores_the_metrics():
-    class Interrupted(OLRDClassifier):
-        def learn_one(self, x, y, w=1.0):
-            super().learn_one(x, y, w)
-            if len(seen) == 25:
-                raise KeyboardInterrupt
-            seen.append(y)
-
-    seen = []
     models = {"a": OLRDClassifier(), "b": Interrupted()}
     first, second = race(models, datasets.Bananas().take(60), block=10, metrics=[metrics.Accuracy()])
     assert first.metrics[0].cm.n_samples == second.metrics[0].cm.n_samples <= 20

@@ -8,6 +8,8 @@ from river_okl._core.sample import Given
 from river_okl._core.scaler import Scaler
 from river_okl._core.words import Words
 
+FARTHEST_SINGLE: float
+
 class Reader:
     memo: bool
     distances: Any

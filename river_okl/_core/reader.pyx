@@ -17,7 +17,8 @@ from river_okl._core.sample cimport Given, free_sample, given_of, reserve_sample
 
 from river_okl._core.states import checked_numbers
 
-cdef double FARTHEST_SINGLE = 1e6       # standard deviations: the square fits in single precision
+FARTHEST_SINGLE = 1e6           # standard deviations: the square fits in single precision
+cdef double farthest = FARTHEST_SINGLE
 
 
 cdef class Reader(Owner):
@@ -110,7 +111,7 @@ cdef class Reader(Owner):
         self.points.check_distinct(x)
         if self.points.single:
             for i in range(x.size):
-                self.values[i] = <float> fmin(fmax(self.values[i], -FARTHEST_SINGLE), FARTHEST_SINGLE)
+                self.values[i] = <float> fmin(fmax(self.values[i], -farthest), farthest)
         x.places, x.scaled = self.scaler.places, self.values
         self.answer(x)
         self.fresh = True

@@ -322,7 +322,7 @@ cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil:
     set_square(x)
 
 
-cdef bint is_word(object key):
+cpdef bint is_word(object key):
     """Whether this is the key of a word (words.pyx)."""
     if type(key) is not tuple or len(<tuple> key) != 3:
         return False

@@ -20,6 +20,8 @@ cdef double clipped(const Running *numbers, double value) noexcept nogil
 cdef bint take_in(Running *numbers, double value) noexcept nogil
 cdef void scale_by(Running *numbers, double ratio) noexcept nogil
 cdef tuple numbers_of(const Running *numbers)
+cdef tuple running_state(const Running *numbers)
+cdef Running running_from(state, str what) except *
 cdef Running running(numbers) except *
 
 

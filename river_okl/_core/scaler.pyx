@@ -156,6 +156,18 @@ cdef tuple numbers_of(const Running *numbers):
     )
 
 
+cdef tuple running_state(const Running *numbers):
+    """What ``running_from`` takes."""
+    return tuple([float(number) for number in numbers_of(numbers)])
+
+
+cdef Running running_from(state, str what) except *:
+    """From a state of its own, after checking every number; ``what`` they are the statistics of."""
+    if len(state) != len(NUMBERS) or not all([type(number) is float and isfinite(number) for number in state]):
+        raise ValueError(f"{what} out of range")
+    return running(state)
+
+
 cdef Running running(numbers) except *:
     """From a state, after checking every number."""
     cdef Running made

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_okl._core.detector import LATEST, LATEST_SCORES
+from river_okl._core.reader import FARTHEST_SINGLE
+from river_okl._core.sample import is_word
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.checks import kind_of
 from river_okl.merging.gaussian import stored
@@ -22,7 +24,6 @@ from river_okl.merging.mixture import METRICS, Merging, Mixed, State
 from river_okl.merging.shards import Shards
 
 MODELS = OKLDetector
-FARTHEST = 1e6  # of a scaled value, as in _core/detector.pyx
 
 Arrays = NDArray[np.float64]
 Statistics = dict[Hashable, tuple[float, float, bool]]  # mean, standard deviation, whether it is centred
@@ -58,13 +59,7 @@ class Detectors(Merging):
     movers: list[tuple[float, Any]]
 
     def __init__(self, shards: Shards) -> None:
-        self.shards, self.shares, self.evidence = shards, shards.shares, shards.evidence
-        self.all = [Scored(model) for model in shards.models]
-        self.start = Scored(shards.start)
-        self.everyone = [self.start, *self.all]
-        self.check_start()
-        self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
-        self.first = self.movers[0][1]
+        self.take(shards, Scored)
         self.names = list(dict.fromkeys(name for _, each in self.movers for name in each.in_order()))
         self.at = {name: j for j, name in enumerate(self.names)}
         for each in self.everyone:
@@ -72,7 +67,6 @@ class Detectors(Merging):
                 self.at.setdefault(name, len(self.at))
             each.settle(np.zeros(0, dtype=np.int64), self.at)
         self.weights = np.ones((len(self.at), METRICS))
-        self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
 
     def drawn(self, most: int) -> tuple[list[dict[Hashable, float]], Arrays]:
         """The points and their radii."""
@@ -110,12 +104,12 @@ class Detectors(Merging):
         found = {}
         for name, (mean, deviation, centred) in common.items():
             value = point.get(name, 0.0)
-            if not _is_word(name) and name in own and (value or own[name][2] or centred):
+            if not is_word(name) and name in own and (value or own[name][2] or centred):
                 before, spread, was_centred = own[name]
                 value = value * spread + before if was_centred else value * math.hypot(before, spread)
                 unit = deviation if centred else math.hypot(mean, deviation)
                 value = (value - mean * centred) / unit if unit > 0.0 else 0.0
-            if value := float(np.float32(np.clip(value, -FARTHEST, FARTHEST))):
+            if value := float(np.float32(np.clip(value, -FARTHEST_SINGLE, FARTHEST_SINGLE))):
                 found[name] = value
         return found
 
@@ -154,11 +148,6 @@ class Detectors(Merging):
                 for name in ("tokens", "crowd", "typical")
             },
         }
-
-
-def _is_word(name: Any) -> bool:
-    """Whether this is the key of a string or a gap (_core/words.pyx)."""
-    return type(name) is tuple and len(name) == 3 and type(name[0]) is str and name[0] == "="
 
 
 def merged(shards: Shards) -> tuple[Any, float]:

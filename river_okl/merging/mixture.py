@@ -171,16 +171,8 @@ class Merging:
     """The parts of several mixtures, and the state that they become."""
 
     def __init__(self, shards: Shards) -> None:
-        self.shards = shards
+        self.take(shards, Mixed)
         self.rows: Rows = np.zeros(0, dtype=np.int64)  # the points of the merged mixture
-        self.shares = shards.shares
-        self.evidence = shards.evidence
-        self.all = [Mixed(model) for model in shards.models]
-        self.start = Mixed(shards.start)
-        self.everyone = [self.start, *self.all]
-        self.check_start()
-        self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
-        self.first = self.movers[0][1]
         self.task = self.first.task
         self.donors = self.donors_of_trees()
         owners = [self.donors[0], *(each for _, each in self.movers)]  # its features keep their places
@@ -195,8 +187,18 @@ class Merging:
         self.space = Space(X, self.first.f.terms, 1.0 + self.first.f.processes.jitter)
         self.weights = self.merged_weights(len(at))
         self.target = self.start.target.after(self.streams(lambda each: each.target))
-        self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
         self.kernels = self.merged_kernels()
+
+    def take(self, shards: Shards, apart: Callable[[Any], Any]) -> None:
+        """The models taken apart, and how many samples the merged one has seen."""
+        self.shards, self.shares, self.evidence = shards, shards.shares, shards.evidence
+        self.all = [apart(model) for model in shards.models]
+        self.start = apart(shards.start)
+        self.everyone = [self.start, *self.all]
+        self.check_start()
+        self.movers = [(float(share), each) for share, each in zip(self.shares, self.all, strict=True) if share > 0.0]
+        self.first = self.movers[0][1]
+        self.seen = round(self.start.seen + sum(e * (each.seen - self.start.seen) for e, each in self.ends))
 
     def donors_of_trees(self) -> list[Mixed]:
         """The shard with the largest share, or among equals with the lowest errors; then the others by their errors."""

@@ -249,6 +249,22 @@ def uses(model, x, y):
     model.learn_one(x, y)
 
 
+def works(changed, samples, what):
+    """Whether a checkpoint loads; if it does, the model learns these samples and is saved again."""
+    try:
+        loaded = checkpoint.loads(changed)
+    except CheckpointError:
+        return False
+    try:
+        for x, y in samples:
+            uses(loaded, x, y)
+        again = checkpoint.dumps(loaded)
+        assert checkpoint.dumps(checkpoint.loads(again)) == again
+    except Exception as error:
+        raise AssertionError(f"{what} was loaded") from error
+    return True
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_one_changed_number_is_rejected_or_gives_a_model_that_works(name):
     """It learns 20 samples, all outputs are finite, and it is saved again."""
@@ -260,18 +276,7 @@ def test_one_changed_number_is_rejected_or_gives_a_model_that_works(name):
     rejected = 0
     for _ in range(2 if name.startswith(MIXTURES) else 1):
         for what, changed in with_one_number_changed(data, values):
-            try:
-                loaded = checkpoint.loads(changed)
-            except CheckpointError:
-                rejected += 1
-                continue
-            try:
-                for x, y in stream[60:]:
-                    uses(loaded, x, y)
-                again = checkpoint.dumps(loaded)
-                assert checkpoint.dumps(checkpoint.loads(again)) == again
-            except Exception as error:
-                raise AssertionError(f"{what} was loaded") from error
+            rejected += not works(changed, stream[60:], what)
     assert rejected >= 5
 
 
@@ -292,17 +297,7 @@ def test_a_scalar_or_parameter_at_the_edge_is_rejected_or_gives_a_model_that_wor
         owner[last] = change
         changed = assembled(document, arrays)
         owner[last] = value
-        try:
-            loaded = checkpoint.loads(changed)
-        except CheckpointError:
-            continue
-        try:
-            for x, y in stream[60:]:
-                uses(loaded, x, y)
-            again = checkpoint.dumps(loaded)
-            assert checkpoint.dumps(checkpoint.loads(again)) == again
-        except Exception as error:
-            raise AssertionError(f"{parents} {last} = {change} was loaded") from error
+        works(changed, stream[60:], f"{parents} {last} = {change}")
 
 
 def test_sketches_with_the_smallest_integer_are_rejected():

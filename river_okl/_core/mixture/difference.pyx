@@ -6,14 +6,12 @@ expect of the difference.
 The statistics of the differences are their own, so that an outlier, which is two of them, does not split a leaf.
 """
 
-from libc.math cimport fmax, fmin, isfinite
+from libc.math cimport fmax, fmin
 
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.forest cimport Forest
 from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport clipped, numbers_of, running, scale_by, take_in
-
-from river_okl._core.scaler import NUMBERS
+from river_okl._core.scaler cimport clipped, running_from, running_state, scale_by, take_in
 
 cdef double LARGEST = 1e9       # of a target in units of the mixture
 
@@ -46,15 +44,12 @@ cdef class Difference(Forest):
         return ["last target", f"difference({self.n_trees} trees)"]
 
     def state(self):
-        change = [float(number) for number in numbers_of(&self.change)]
-        return Forest.state(self) | {"last": self.last, "change": tuple(change)}
+        return Forest.state(self) | {"last": self.last, "change": running_state(&self.change)}
 
     def restore(self, dict state):
-        last, change = state["last"], state["change"]
+        last = state["last"]
         if type(last) is not float or not abs(last) <= LARGEST:
             raise ValueError(f"the last target is {last!r}")
-        if len(change) != len(NUMBERS) or not all(type(number) is float and isfinite(number) for number in change):
-            raise ValueError("the statistics of the differences between targets are out of range")
-        found = running(change)
+        change = running_from(state["change"], "the statistics of the differences between targets are")
         Forest.restore(self, state)
-        self.last, self.change = last, found
+        self.last, self.change = last, change

@@ -1,7 +1,7 @@
 """The mixture of ``OKLRegressor``: the Gaussian processes, weighted by their likelihood of the target, the combiner's
 regressions, and a vote between these, the trees and the last target."""
 
-from libc.math cimport fmax, fmin, isfinite, log, sqrt
+from libc.math cimport fmax, fmin, log, sqrt
 
 from river_okl._core.gaussian.posterior cimport Posterior
 from river_okl._core.mixture.combiner cimport ESTIMATES, Combiner
@@ -14,13 +14,12 @@ from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample
 from river_okl._core.mixture.vote cimport OPINIONS, VOTERS, Vote
-from river_okl._core.scaler cimport Running, numbers_of, running, standing, take_in
+from river_okl._core.scaler cimport Running, running_from, running_state, standing, take_in
 
 import numpy as np
 
 from river_okl._core.mixture.intervals import FARTHEST, KNOTS, NORMAL
 from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
-from river_okl._core.scaler import NUMBERS
 
 # Mv (seeds 42, 7, 3), MAE: one tree .79, .81, .80; three .75, .69, .67; five .83, .63, .65.
 cdef int TREES = 3
@@ -222,14 +221,11 @@ cdef class TargetMixture(Mixture):
         return out * self.deviation()
 
     def state(self):
-        return Mixture.state(self) | {"target": tuple([float(number) for number in numbers_of(&self.target)])}
+        return Mixture.state(self) | {"target": running_state(&self.target)}
 
     def restore(self, dict state):
         if state["n_classes"] != 1:
             raise ValueError(f"a regression of {state['n_classes']!r} classes")
-        target = state["target"]
-        if len(target) != len(NUMBERS) or not all(type(number) is float and isfinite(number) for number in target):
-            raise ValueError("the target's scale is out of range")
-        found = running(target)
+        target = running_from(state["target"], "the target's scale is")
         Mixture.restore(self, state)
-        self.target = found
+        self.target = target
