@@ -119,7 +119,8 @@ cdef class Distances(Owner):
             self.own[m] = 0.0
             if n_dense < size and m >= first and n:
                 memset(self.dots[m], 0, n * 8)
-            memset(dictionary.dots[m], 0, of_dictionary * 8)
+            if of_dictionary:  # the detector has none, and no room for one
+                memset(dictionary.dots[m], 0, of_dictionary * 8)
         for i in range(dictionary.n, of_dictionary):
             dictionary.position[i] = 0  # what pads it
         for i in range(size):
