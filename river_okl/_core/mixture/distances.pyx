@@ -355,6 +355,7 @@ cdef class Distances(Owner):
     def state(self):
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i, m, size = self.scaler.size
+        self.reserve_places(size)  # of a step that failed
 
         def column(values):
             return np.array(values, dtype=np.float64)
