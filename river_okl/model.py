@@ -117,6 +117,9 @@ class CompiledModel(base.Estimator):
         # a copy: pickle and copy read the state later, part by part, while other threads learn
         return {plain(name): _plain(_snapshot(value)) for name, value in vars(self).items()}
 
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # two models over one compiled object would disagree after one step
+
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
         """An untrained model with the same parameters, except those in ``new_params``."""
         with self._f.lock:

@@ -7,7 +7,6 @@ import copy
 import datetime
 import hashlib
 import math
-import numbers
 import re
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from river import base
 
 from river_okl._core.lock import Lock
-from river_okl._core.sample import is_gap, number, shown
+from river_okl._core.sample import canonical, is_gap, number, shown
 from river_okl.checks import check_flag, check_target, check_whole
 from river_okl.frames import frame_of, targets_of
 
@@ -137,9 +136,17 @@ class Dates(_Transformer, base.MiniBatchTransformer):
         return found
 
     def _rows(self, frame: nw.DataFrame[Any]) -> Iterable[Features]:
-        dates = {name for name, dtype in frame.schema.items() if dtype in (nw.Datetime, nw.Date)}
-        for x in frame.iter_rows(named=True):
-            yield {name: value for name, value in x.items() if name not in dates or value is not None}
+        rows = list(frame.iter_rows(named=True))
+        columns, mixed = frame.schema, (nw.Object, nw.String)
+        dates = {name for name, dtype in columns.items() if dtype in (nw.Datetime, nw.Date)}
+        dates |= {
+            name for name, dtype in columns.items() if dtype in mixed and any(self._is_date(x[name]) for x in rows)
+        }
+        for x in rows:
+            yield {name: value for name, value in x.items() if name not in dates or not is_gap(value)}
+
+    def _is_date(self, value: Any) -> bool:
+        return is_date(value) or (self.strings and isinstance(value, str) and parsed(value) is not None)
 
 
 def _add(found: Features, items: Iterable[tuple[Hashable, Any]]) -> None:
@@ -307,8 +314,8 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
             self._lags_of(key, x)  # its features are in the histories, once
             del self._issued[key]
             group = self._group(x)
-            history = self._groups.pop(group)
-            self._groups[group] = history  # the latest
+            history = self._histories(group)
+            self._groups[group] = self._groups.pop(group)  # the latest
             history[0] += 1
             self._append(history[1], y)
 
@@ -332,12 +339,7 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
         if key in self._issued:
             return self._issued[key]
         values = [plain(name, x.get(name)) for name in self._series[1:]]
-        group = self._group(x)
-        if group not in self._groups:
-            if len(self._groups) >= MOST_GROUPS:
-                del self._groups[next(iter(self._groups))]
-            self._groups[group] = [0, *([] for _ in self._series)]
-        histories = self._groups[group][1:]
+        histories = self._histories(self._group(x))[1:]
         found = tuple(tuple(h[-lag] if lag <= len(h) else None for lag in self.lags) for h in histories)
         for history, value in zip(histories[1:], values, strict=True):
             self._append(history, value)
@@ -345,6 +347,14 @@ class Lags(_Transformer, base.SupervisedTransformer, base.MiniBatchTransformer):
             del self._issued[next(iter(self._issued))]
         self._issued[key] = found
         return found
+
+    def _histories(self, group: tuple[Any, ...]) -> list[Any]:
+        """The number of targets learned of a group, and its histories; a new or forgotten one has none."""
+        if group not in self._groups:
+            if len(self._groups) >= MOST_GROUPS:
+                del self._groups[next(iter(self._groups))]
+            self._groups[group] = [0, *([] for _ in self._series)]
+        return self._groups[group]
 
     def _append(self, history: list[Any], value: Any) -> None:
         history.append(value)
@@ -381,16 +391,34 @@ def plain(name: Hashable, value: Any) -> Any:
 
 def identity(x: Features) -> int:
     """A number that identifies a sample by its features, whatever their order, here and in other processes."""
-    items = sorted([f"{name!r}:{_digest(value)}" for name, value in x.items()])
+    items = sorted([f"{canonical(name)!r}:{_digest(value)}" for name, value in x.items()])
     digest = hashlib.blake2b("\n".join(items).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest)
 
 
-def _digest(value: Any) -> str | int:
-    """The same for values that are equal, also of different types."""
-    kind = type(value)
-    if kind is str:
-        return repr(value)
-    if kind is float or kind is int or isinstance(value, numbers.Real):
-        return hash(value) if value == value else "None"
-    return "None" if is_gap(value) else str(value)
+def _digest(value: Any) -> str:
+    """The same for values that are equal, also of different types, and for no others."""
+    if is_gap(value):
+        return "None"
+    if is_date(value):
+        return _instant(value)
+    plain_value = canonical(value)
+    return repr(plain_value) if isinstance(plain_value, PLAIN) else str(value)
+
+
+def _instant(value: Any) -> str:
+    """A date as text: NumPy's, pandas' and Python's alike; one without a time is its midnight."""
+    nanoseconds = getattr(value, "nanosecond", 0)
+    if isinstance(value, np.datetime64):
+        whole = value.astype("datetime64[us]")
+        nanoseconds = round((value - whole) / np.timedelta64(1, "ns"))
+        value = whole.item()
+        if not isinstance(value, datetime.date):  # beyond the years 1 to 9999
+            return str(value)
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime.combine(value, datetime.time())
+    if value.tzinfo is not None:
+        value = value.astimezone(datetime.UTC)
+    text = f"{value:%Y-%m-%d %H:%M:%S}{'' if value.tzinfo is None else 'Z'}"
+    fraction = 1000 * value.microsecond + nanoseconds
+    return f"{text}.{fraction:09}" if fraction else text

@@ -257,6 +257,16 @@ def test_a_clone_is_untrained(cls, options):
     assert snapshot(learn(model.clone(), stream)) == snapshot(model)
 
 
+@each_class
+def test_a_copy_is_another_model(cls):
+    model, stream = learned(cls), streams.dense(task(cls), n=90)
+    copied, before = copy.copy(model), snapshot(model)
+    assert type(copied) is cls and snapshot(copied) == before
+    learn(copied, stream)
+    assert snapshot(model) == before
+    assert snapshot(learn(model, stream)) == snapshot(copied)
+
+
 @crossed(("cls", "options", "kind"), VARIANTS, ["dense", "sparse", "emerging"], str)
 def test_predictions_change_nothing(cls, options, kind):
     """Neither for the next sample to be learned, which uses the row memo, nor for others; nor does the memo."""

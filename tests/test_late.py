@@ -106,6 +106,31 @@ def test_rivers_delays_need_no_setting(cls, delay):
     assert max(seen) >= 19 and seen[-1] == 0, "all labels have found their opinions"
 
 
+EQUAL = {
+    "names of strings": ({"a": 1.0, "b": 2.0}, {np.str_("a"): 1.0, "b": 2.0}),
+    "names of numbers": ({0: 1.0, True: 2.0}, {np.int64(0): 1.0, 1.0: 2.0}),
+    "names in tuples": ({("a", 1): 1.0, "b": 2.0}, {(np.str_("a"), 1.0): 1.0, "b": 2.0}),
+    "zeros": ({"a": 0.0, "b": 2}, {"a": -0.0, "b": 2.0}),
+    "strings": ({"a": "x", "b": 2.0}, {"a": np.str_("x"), "b": 2.0}),
+    "gaps": ({"a": None, "b": 2.0}, {"a": math.nan, "b": 2.0}),
+}
+
+
+@pytest.mark.parametrize("asked, learned", EQUAL.values(), ids=EQUAL)
+@each_class
+def test_samples_that_the_model_takes_for_equal_are_the_same(cls, asked, learned):
+    for x, known in ((asked, learned), (learned, asked)):
+        model = small(cls)
+        for y in (0.0, 1.0, 1.0):
+            model.learn_one({"a": y, 0: 2.0}, y)
+        ask(model, x)
+        ask(model, {**x, "b": 7.0})
+        model.learn_one({"a": 5.0, 0: 5.0}, 1.0)
+        assert model._f.pending.waiting == 2
+        model.learn_one(known, 1.0)
+        assert model._f.pending.waiting == 1
+
+
 # What identifies a sample ---------------------------------------------------------------------------------------------
 
 

@@ -274,6 +274,63 @@ def test_identities():
     assert len({identity(x), *map(identity, others)}) == 6
 
 
+def test_equal_values_of_other_types_are_equal():
+    utc = NOON.replace(tzinfo=datetime.UTC)
+    for a, b in [
+        (NOON, np.datetime64(NOON)),
+        (NOON, np.datetime64(NOON, "ns")),
+        (datetime.date(2024, 2, 29), np.datetime64("2024-02-29")),
+        (datetime.datetime(2024, 2, 29), np.datetime64("2024-02-29")),
+        (utc, utc.astimezone(datetime.timezone(datetime.timedelta(hours=5)))),
+        ("x", np.str_("x")),
+        (0.0, -0.0),
+        (True, 1),
+        (np.float32(0.5), 0.5),
+    ]:
+        assert identity({"t": a, 1: 2}) == identity({np.str_("t"): b, np.int64(1): 2.0})
+    for a, b in [(-1, -2), (1, "1"), (NOON, utc), (NOON, NOON.replace(microsecond=1)), (2**61, 1), ("a", "b")]:
+        assert identity({"t": a}) != identity({"t": b})
+    pandas = pytest.importorskip("pandas")
+    stamp = pandas.Timestamp(NOON)
+    assert identity({"t": stamp}) == identity({"t": NOON}) != identity({"t": stamp + pandas.Timedelta(1, "ns")})
+    assert identity({"t": pandas.NaT}) == identity({"t": None})
+
+
+def test_values_that_python_hashes_alike_have_lags_of_their_own():
+    """hash(-1) == hash(-2)."""
+    model = Lags((1,))
+    model.learn_one({"a": 0}, 5.0)
+    model.transform_one({"a": -1})
+    model.learn_one({"a": 3}, 6.0)
+    assert model.transform_one({"a": -1})["y_lag1"] == 5.0
+    assert model.transform_one({"a": -2})["y_lag1"] == 6.0
+
+
+def test_a_late_target_of_a_forgotten_group_is_learned(monkeypatch):
+    monkeypatch.setattr(river_okl.series, "MOST_GROUPS", 3)
+    model = Lags((1,), by="g")
+    model.transform_one({"g": "a", "t": 0})
+    for t, g in enumerate("bcde"):
+        model.learn_one({"g": g, "t": t}, 1.0)
+    assert ("a",) not in model._groups
+    model.learn_one({"g": "a", "t": 0}, 3.0)
+    assert model.transform_one({"g": "a", "t": 9})["y_lag1"] == 3.0 and len(model._groups) == 3
+
+
+def test_lags_in_unions_and_clones():
+    """Both copy attributes one by one."""
+    model = (Lags((1,)) + compose.Select("a")) | river_okl.OKLRegressor(budget=12)
+    lags = Lags((1,))
+    for i in range(5):
+        model.predict_one({"a": i})
+        model.learn_one({"a": i}, float(i))
+        lags.learn_one({"a": i}, float(i))
+    assert model.predict_one({"a": 7}) is not None
+    clone = lags.clone(include_attributes=True)
+    clone.learn_one({"a": 9}, 9.0)
+    assert (lags.transform_one({"a": 10})["y_lag1"], clone.transform_one({"a": 10})["y_lag1"]) == (4.0, 9.0)
+
+
 def test_labels_have_lags():
     model = Lags((1, 2), of=("c",))
     for i, y in enumerate(("rain", True, np.bool_(False), "sun")):
@@ -385,6 +442,13 @@ def test_rows_of_frames_are_samples(library):
     found = Dates().transform_many(X)
     assert type(found) is type(X) and list(found["a"]) == [1.0, 2.0] and "t" not in list(found.columns)
     if library == "pandas":
+        mixed = frames.DataFrame({"t": [NOON, None, math.nan, "soon"], "c": ["x", None, "y", "z"]}, dtype=object)
+        found = Dates().transform_many(mixed)
+        assert found["t"].tolist()[3] == "soon" and found["t"].isna().tolist() == [True] * 3 + [False]
+        assert "t" not in Dates().transform_many(mixed[:3]).columns
+        texts = frames.DataFrame({"t": ["2024-02-29", None]}, dtype=object)
+        assert "t" not in Dates(strings=True).transform_many(texts).columns
+        assert list(Dates().transform_many(texts).columns) == ["t"]
         assert list(Dates().transform_many(X.set_index(X.index + 7)).index) == [7, 8]
     assert list(Dates().transform_many(X[:0]).columns)
 

@@ -178,6 +178,9 @@ cdef class Lock:
         self.woken = True
         PyThread_release_lock(self.gate)
 
+    def __reduce__(self):
+        return Lock, ()  # that of a copy is another one, which is free
+
     def __enter__(self):
         try:
             self.acquire()

@@ -70,4 +70,5 @@ cdef bint is_long(object name)
 cpdef object stored(object name)
 cpdef double number(object key, object value) except? -1.0
 cpdef object missing(object value)
+cpdef object canonical(object value)
 cpdef bint is_word(object key)

@@ -316,6 +316,25 @@ def plain(name):
     return tuple([plain(part) for part in name]) if type(name) is tuple else name
 
 
+cpdef object canonical(object value):
+    """A plain value for all that are equal to it as keys of a dict: "a" for ``np.str_("a")``, 1 for 1.0 and True."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if type(value) is tuple:
+        return tuple([canonical(part) for part in value])
+    if isinstance(value, (int, float)) or is_number(value):
+        try:
+            v = float(value)
+            if v == value:
+                return int(v) if v.is_integer() else v
+        except OverflowError:
+            return int(value)
+        except Exception:  # of a type of the user's
+            return value
+        return int(value) if hasattr(value, "__index__") else value
+    return value
+
+
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil:
     """Make row i the numbers of a sample encoded from this frame."""
     x.numbers = <double *> &frame.matrix[i, 0] if x.size else NULL

@@ -16,7 +16,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 import numpy as np
 
 from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport is_word
+from river_okl._core.sample cimport canonical, is_word
 from river_okl._core.scaler cimport Scaler
 
 cdef extern from "Python.h":
@@ -43,7 +43,9 @@ cdef uint64_t mixed(uint64_t seed, str text) noexcept:
 
 
 cdef uint64_t hash_of_name(object name) except? 0:
-    """A hash of a feature's name that does not depend on the process."""
+    """A hash of a feature's name, the same for equal names and in all processes."""
+    if type(name) is not str:
+        name = canonical(name)
     return mixed(0xCBF29CE484222325, name if type(name) is str else repr(name))
 
 

@@ -112,11 +112,15 @@ def read_file(name: str) -> bytes:
 
 
 def read_all(file: IO[bytes], name: str) -> bytes:
-    """All bytes of an open file."""
-    data = file.read()
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise TypeError(f"{name} is open as text; open it in binary mode, 'rb'")
-    return bytes(data)
+    """All bytes of an open file, which may give some of them at a time."""
+    found = bytearray()
+    while True:
+        part = file.read()
+        if not isinstance(part, bytes | bytearray | memoryview):
+            raise TypeError(f"{name} is open as text; open it in binary mode, 'rb'")
+        if not part:
+            return bytes(found)
+        found += part
 
 
 def write_all(data: bytes, file: IO[bytes]) -> None:

@@ -144,10 +144,37 @@ ABS_MAX = _state(stats.AbsMax, abs_max=_number(0.0))
 BAYESIAN_MEAN = _state(stats.BayesianMean, 0.0, 1.0, prior=_number(), prior_weight=_number(0.0), _mean=MEAN)
 
 
+# River's quantiles, and its ADWIN (below), are compiled and have bytes for pickles.  They are written as numbers, and
+# checked: others may make them panic.  Those of a quantile are q, the markers of the P² algorithm (five increments,
+# desired positions, positions and heights), how many heights are known, and whether they are sorted.
+QUANTILE_BYTES = struct.Struct("<21dB?")
+
+
+def _quantile(value: Any) -> Any:
+    require(type(value) is list and len(value) == 23, f"{value!r:.100} as a quantile")
+    *markers, n, is_sorted = value
+    _list(_number()).into(markers)
+    require(0.0 < markers[0] < 1.0, f"{markers[0]!r} as q")
+    found = stats.Quantile(float(markers[0]))
+    found._quantile.__setstate__(QUANTILE_BYTES.pack(*markers, _whole(0, 5).into(n), FLAG.into(is_sorted)))
+    found._is_updated = n > 0
+    return found
+
+
+def _of_quantile(quantile: Any) -> list[Any]:
+    data = quantile._quantile.__getstate__() if type(quantile) is stats.Quantile else b""
+    if len(data) == QUANTILE_BYTES.size:
+        found = [*QUANTILE_BYTES.unpack(data)]
+        if QUANTILE_BYTES.pack(*found) == data and found[0] == quantile.q and (found[21] > 0) == quantile._is_updated:
+            return found
+    raise CheckpointError(f"{shown(quantile)}, {kind_of(quantile)}, cannot be saved in a checkpoint: use pickle for it")
+
+
+QUANTILE = Kind(_quantile, _of_quantile)
 STATISTICS: dict[Any, Kind] = {
     **{stats.Mean: MEAN, stats.Var: VAR, stats.Min: MIN, stats.Max: MAX, stats.BayesianMean: BAYESIAN_MEAN},
     **{stats.Sum: _state(stats.Sum, sum=_number()), stats.Count: _state(stats.Count, n=_whole())},
-    stats.Mode: _state(stats.Mode, k=_whole(-1), counts=COUNTS),
+    **{stats.Mode: _state(stats.Mode, k=_whole(-1), counts=COUNTS), stats.Quantile: QUANTILE},
 }
 BY_NAME = {cls.__name__: kind for cls, kind in STATISTICS.items()}
 
@@ -337,8 +364,7 @@ def _check_ddm(detector: Any) -> None:
     require(none in ([True] * 3, [False] * 3), "some minima and not others")
 
 
-# River's ADWIN is compiled, and has bytes for pickles. They are written as numbers, and checked: others may make it
-# panic. The bytes are the window's parameters, its sums, its counts, and rows of buckets, of which each in row i stands
+# The bytes of an ADWIN are the window's parameters, its sums, its counts, and rows of buckets, of which each in row i stands
 # for 2^i values; then the constructor's arguments.
 ADWIN_HEAD = struct.Struct("<diQdd4d4iQ")
 ADWIN_END = struct.Struct("<diQii")
@@ -577,6 +603,10 @@ SPECS: dict[type, Spec] = {
     ),
     anomaly.ThresholdFilter: Spec(
         {"anomaly_detector": NOVELTY, "threshold": _number(), "protect_anomaly_detector": FLAG}, {}
+    ),
+    anomaly.QuantileFilter: Spec(
+        {"anomaly_detector": NOVELTY, "q": _number(0.0, 1.0), "protect_anomaly_detector": FLAG},
+        {"quantile": QUANTILE},
     ),
     drift.binary.DDM: Spec(
         {"warm_start": _whole(0), "warning_threshold": _number(0.0), "drift_threshold": _number(0.0)},

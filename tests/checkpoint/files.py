@@ -129,7 +129,7 @@ WRAPPED = {
     "words and gaps, statistics": lambda: (
         compose.Discard("c")
         | preprocessing.StatImputer(("d", stats.BayesianMean(0.5, 2.0)), ("a", stats.Max()), ("b", stats.Count()))
-        | preprocessing.StatImputer(("d", stats.Mode()), ("a", stats.Min()), ("b", stats.Var()))
+        | preprocessing.StatImputer(("d", stats.Mode()), ("a", stats.Quantile(0.3)), ("b", stats.Var()))
         | rbp()
     ),
     "BagOfWords": lambda: (
@@ -167,6 +167,7 @@ WRAPPED = {
     "BaggingRegressor": lambda: numbers() | ensemble.BaggingRegressor(rbp_regressor(), n_models=2),
     "DriftRetrainingClassifier": lambda: numbers() | drift.DriftRetrainingClassifier(rbp()),
     "detector": lambda: numbers() | preprocessing.StandardScaler() | one_class(),
+    "QuantileFilter": lambda: numbers() | anomaly.QuantileFilter(one_class(), 0.9) | rbp(),
     "ThresholdFilter": lambda: numbers() | anomaly.ThresholdFilter(one_class(), 0.1, False) | rbp(),
 }
 

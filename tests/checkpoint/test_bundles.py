@@ -199,10 +199,15 @@ def test_a_list_that_contains_itself_is_rejected():
 
 
 class Slow(io.RawIOBase):
-    """A raw file, which takes some bytes at a time."""
+    """A raw file, which takes and gives some bytes at a time."""
 
     def __init__(self):
-        self.data = b""
+        self.data, self.given = b"", 0
+
+    def read(self, size=-1):
+        part = self.data[self.given : self.given + 100]
+        self.given += len(part)
+        return part
 
     def writable(self):
         return True
@@ -219,6 +224,7 @@ def test_open_files(tmp_path):
     river_okl.save(model, slow)
     assert buffer.getvalue() == slow.data == river_okl.dumps(model)
     buffer.seek(0)
+    assert river_okl.dumps(river_okl.load(slow)) == slow.data
     assert river_okl.dumps(river_okl.load(buffer)) == buffer.getvalue()
     with open(tmp_path / "a.okl", "wb") as file:
         river_okl.save(model, file)

@@ -67,8 +67,8 @@ def test_wrapped_models_continue_identically(name, tmp_path):
             "Rolling, cannot be saved in a checkpoint: use pickle",
         ),
         (
-            lambda: preprocessing.StatImputer(("a", stats.Quantile(0.5))) | rbp(),
-            "Quantile, cannot be saved in a checkpoint: use pickle",
+            lambda: preprocessing.StatImputer(("a", stats.IQR())) | rbp(),
+            "IQR, cannot be saved in a checkpoint: use pickle",
         ),
         (
             lambda: ensemble.LeveragingBaggingClassifier(rbp(), n_models=2, seed=1),

@@ -256,6 +256,7 @@ cdef class Mixture(Reader):
         of them, nor on the process."""
         cdef const Sample *x = &self.samples[self.last]
         cdef uint64_t total = self.rest, bits, word
+        cdef double number
         cdef Py_ssize_t i
         for i in range(self.encoded):
             key = <object> x.keys[i]
@@ -264,7 +265,8 @@ cdef class Mixture(Reader):
             if is_word(key):
                 total += hash_of_word(key[1], key[2])
             else:
-                memcpy(&bits, &x.numbers[i], 8)
+                number = x.numbers[i] + 0.0  # -0.0 is 0.0
+                memcpy(&bits, &number, 8)
                 word = hash_of_name(key) ^ next_random(&bits)
                 total += next_random(&word)
         return total
