@@ -30,10 +30,11 @@ from river import base
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
 from river_okl.checks import check_whole
-from river_okl.files import MOST_LABELS, REGRESSION, Progress, read_file
+from river_okl.files import MOST_LABELS, REGRESSION, Reading, read_file
 from river_okl.labels import REGRESSOR
 from river_okl.merging import merge
 from river_okl.merging.shards import check_same
+from river_okl.progress import Progress
 
 __all__ = ["Predictor", "Result", "Round", "ShardError", "train"]
 
@@ -301,7 +302,7 @@ def rounds(
     deal = _Dealer(sources, workers, every, record.entries[-1]["rows"] if record.entries else [], engine.send, sizes)
     start = checkpoints.dumps(model)
     regression = isinstance(model, base.Regressor)
-    bar = Progress(None) if progress else None
+    bar = Progress() if progress else None
     with bar or contextlib.nullcontext():
         try:
             began = time.perf_counter()
@@ -495,7 +496,7 @@ def source(data: Any, target: str | None, model: Any) -> Source:
     """Pairs (x, y), a file whose target suits the model, or a Ray dataset."""
     if isinstance(data, str | os.PathLike):
         path, regression = os.fspath(data), isinstance(model, base.Regressor)
-        stream = read_file(path, target, (), "regression" if regression else None)
+        stream = read_file(path, Reading(target=target, task="regression" if regression else None))
         if stream.task == REGRESSION and not regression:
             raise ValueError(
                 f"{path} needs a regressor: its target has fractions or more than {MOST_LABELS} different numbers; use "

@@ -1,11 +1,13 @@
-"""Files as streams: CSV with any of the usual separators, with or without a header, and libsvm; and a progress bar.
+"""Files as streams: CSV with any of the usual separators, with or without a header, and libsvm.
 
-A file is read twice: first to validate it and infer column types and task, then to learn from it.
+A file is read twice: first to validate it and to infer its schema (``tables/``), or to check it against the schema of
+the model that will read it; then to learn from it.
 """
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import collections
 import contextlib
 import csv
@@ -14,6 +16,7 @@ import difflib
 import functools
 import gzip
 import itertools
+import json
 import lzma
 import math
 import os
@@ -26,28 +29,73 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
-from river_okl import datasets, labels
+from river_okl import datasets
 from river_okl._core.sample import shown
-from river_okl.series import parsed
+from river_okl.checks import UsageError
+from river_okl.tables.cells import NUMBERS, STRINGS, Cells
+from river_okl.tables.columns import (
+    BINARY,
+    LISTED_LABELS,
+    MANY_LABELS,
+    MOST_LABELS,
+    MULTICLASS,
+    REGRESSION,
+    Column,
+    Target,
+)
+from river_okl.tables.schema import CSV, LIBSVM, Schema
+
+__all__ = [
+    "AS_INFERRED",
+    "BINARY",
+    "MOST_LABELS",
+    "MULTICLASS",
+    "REGRESSION",
+    "Again",
+    "Reading",
+    "Sample",
+    "Stream",
+    "UsageError",
+    "nearest",
+    "read_file",
+]
 
 Sample = tuple[dict[Any, Any], Any]
 
-BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
-
-MOST_LABELS = 20  # distinct numbers in the target's column; more mean regression
 SEPARATORS = ",;\t|"
-MANY_LABELS = 1000  # more are an identifier, most likely
-FIRST_ROWS = 1000  # in which a column of identifiers differs
 FIRST_LINES = 50  # from which the separator and the header are inferred
 MOST_NAMES = 30  # columns that an error lists
 LONGEST = 2**25  # characters of a row: a compressed file of 200 kB can hold a line of 200 MB
-GAPS = ("", "na", "nan", "?")  # missing values, in lower case
-GAPS_AMONG_NUMBERS = (*GAPS, "-", "n/a", "none", "null")  # in numeric columns; in string columns the others are strings
 PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+OTHERS = {
+    b"PK\x03\x04": "an Excel file or a zip archive",
+    b"\xd0\xcf\x11\xe0": "an old Excel file",
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "an Arrow file",
+    b"SQLite format 3": "an SQLite database",
+    b"\x89HDF": "an HDF5 file",
+    b"Obj\x01": "an Avro file",
+    b"%PDF": "a PDF file",
+    b"\x89PNG": "a picture",
+    b"\x89OKL": "a model, which --load reads",
+}
 
 
-class UsageError(ValueError):
-    """A user's error, in one line; the command prints it without a traceback."""
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How to read a file, as far as the user says it."""
+
+    target: str | None = None  # None: the last column
+    drop: tuple[str, ...] = ()
+    task: str | None = None  # "classification" or "regression"; None: inferred from the target
+    na: tuple[str, ...] = ()  # texts that are gaps
+    strings: tuple[str, ...] = ()  # columns that are strings whatever is in them
+    decimal: str = "."
+    day_first: bool = False  # of dates that may be either
+    encoding: str | None = None
+
+
+AS_INFERRED = Reading()
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -72,15 +120,29 @@ class Stream:
     note: str = ""  # what was inferred from a file
     warnings: tuple[str, ...] = ()
     plain: bool = True  # whether all features are numbers, as far as is known
-    binary: tuple[Any, ...] = ()  # the labels in a file that became False and True
+    schema: Schema | None = None  # of a file
+    labelled: bool = True  # whether there are targets; the others of a stream that has some are None
+
+    @property
+    def binary(self) -> tuple[Any, ...]:
+        """The labels in a file that became False and True."""
+        return self.schema.labels if self.schema and self.task == BINARY else ()
 
 
 class Source:
     """A file by its path, or standard input, which is copied because it can be read only once."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str, encoding: str | None = None):
         self.name = text
         self.path = pathlib.Path(text).expanduser()
+        self.encoding = encoding
+        if encoding is not None:
+            try:
+                codecs.lookup(encoding)
+            except LookupError:
+                raise UsageError(
+                    f"--encoding {encoding}: no such encoding; usual ones are utf-8, cp1252, latin-1"
+                ) from None
         self.copy: Any = None
         if text == "-":
             self.name = "standard input"
@@ -95,13 +157,30 @@ class Source:
 
     def open(self) -> TextIO:
         """The text from its start."""
+        encoding = self.encoding or (
+            "utf-16" if self.begin(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+        )
         if self.copy is None:
-            with open(self.path, "rb") as file:
-                opener = _unpacker(file) or open
-            text: TextIO = opener(self.path, "rt", encoding="utf-8-sig", newline="")
+            text: TextIO = self.opener()(self.path, "rt", encoding=encoding, newline="")
             return text
-        self.copy.seek(0)
-        return open(os.dup(self.copy.fileno()), encoding="utf-8-sig", newline="")
+        return open(self.rewound(), encoding=encoding, newline="")
+
+    def rewound(self) -> int:
+        """A descriptor of the copy, at its start."""
+        descriptor = os.dup(self.copy.fileno())
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
+
+    def opener(self) -> Callable[..., Any]:
+        """What opens the file by its path."""
+        with open(self.path, "rb") as file:
+            return _unpacker(file) or open
+
+    def begin(self, n: int) -> bytes:
+        """The first bytes, unpacked."""
+        with self.opener()(self.path, "rb") if self.copy is None else open(self.rewound(), "rb") as file:
+            found: bytes = file.read(n)
+            return found
 
     def lines(self, file: TextIO) -> Lines:
         """The lines of the opened file, with errors for those that no text file has."""
@@ -113,7 +192,9 @@ class Source:
         try:
             yield
         except UnicodeDecodeError as error:
-            raise UsageError(f"{self.name} is not in UTF-8: {error}") from None
+            encoding = self.encoding or "UTF-8"
+            hint = "" if self.encoding else "; files of Western Europe often are in --encoding cp1252"
+            raise UsageError(f"{self.name} is not in {encoding}: {error}{hint}") from None
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
             raise UsageError(f"{self.name} is damaged: {error}") from None
 
@@ -139,7 +220,9 @@ class Lines(Iterator[str]):
                 f"are missing, or a quotation mark is unclosed"
             )
         if "\0" in line:
-            raise UsageError(f"{self.name}, line {self.number}: a NUL character: save the file as text in UTF-8")
+            raise UsageError(
+                f"{self.name}, line {self.number}: a NUL character: not a text file, or one in --encoding utf-16"
+            )
         return line
 
 
@@ -160,22 +243,58 @@ class Again:
         return self.start()
 
 
-def read_file(text: str, target: str | None, drop: Iterable[str], task: str | None = None) -> Stream:
-    """A file as a stream; the task ("classification" or "regression") is inferred from the target if it is None."""
-    source = Source(text)
+def read_file(text: str, reading: Reading = AS_INFERRED, schema: Schema | None = None) -> Stream:
+    """A file as a stream; with a schema it is read as the file that the schema is of, and may lack the target."""
+    source = Source(text, reading.encoding)
     with source.errors_named():
+        _reject_binary(source)
         with source.open() as file:
             lines = list(itertools.islice((line for line in _each(source.lines(file)) if line.strip()), FIRST_LINES))
         if not lines:
             raise UsageError(f"{source.name} is empty")
-        if not _is_libsvm(lines):
-            return _read_csv(source, lines, target, set(drop), task)
-        if target is not None or drop:
+        is_libsvm = _is_libsvm(lines)
+        if schema is not None and is_libsvm != (schema.format == LIBSVM):
+            raise UsageError(f"{source.name} is {'' if is_libsvm else 'not '}a libsvm file, unlike that of the model")
+        if not is_libsvm:
+            _reject_text(source, lines)
+            return _read_csv(source, lines, reading) if schema is None else _read_known(source, lines, schema)
+        if reading.target is not None or reading.drop or reading.strings:
             raise UsageError(
                 f"{source.name} is a libsvm file, whose target comes first in each line; naming a target or columns to "
                 f"drop is for CSV files"
             )
-        return _read_libsvm(source, task)
+        return _read_libsvm(source, reading.task, schema)
+
+
+def _reject_binary(source: Source) -> None:
+    begin = source.begin(16)
+    for magic, what in OTHERS.items():
+        if begin.startswith(magic):
+            raise UsageError(f"{source.name} is {what}: --data takes CSV and libsvm files")
+
+
+def _reject_text(source: Source, lines: list[str]) -> None:
+    """Raise for text files of other formats, which would be read as CSV files with strings."""
+    first = lines[0].strip()
+    what = ""
+    if first[0] in "{[":
+        with contextlib.suppress(ValueError):
+            json.loads(first)
+            what = "JSON"
+        if first in "{[" or first.startswith(("[{", '{"')):
+            what = "JSON"
+    elif first.lower().startswith(("<?xml", "<!doctype", "<html")):
+        what = "XML or HTML"
+    elif first.lower().startswith("@relation"):
+        what = "ARFF"
+    elif all(VOWPAL.fullmatch(line.strip()) for line in lines):
+        what = "in the format of Vowpal Wabbit"
+    if what:
+        raise UsageError(f"{source.name} is {what}: --data takes CSV and libsvm files")
+
+
+# A label, importances and a tag; then namespaces, of which one has a name or several words.
+VOWPAL = re.compile(r"([+-]?[\d.]+\s+){0,3}('?[^\s|,;]*)?\s*\|(\S+\s+\S.*|\s+[^\s|,;]+\s+[^\s|,;]+.*)")
 
 
 def _each(lines: Lines) -> Iterator[str]:
@@ -190,7 +309,7 @@ def _is_libsvm(lines: list[str]) -> bool:
     for line in lines:
         if re.fullmatch(r"\S+(\s+[^\s:,]+:\S+)+\s*(#.*)?", line.strip()):
             return True
-        if _number(line.partition("#")[0].strip()) is None:
+        if Cells().plain_number(line.partition("#")[0].strip()) is None:
             return False
     return False
 
@@ -199,14 +318,14 @@ def _is_libsvm(lines: list[str]) -> bool:
 
 
 class _Table(NamedTuple):
-    """How to read the rows of a CSV file: its columns, the feature columns, and the target column."""
+    """How to read the rows of a CSV file: its columns, the feature columns, and that of the target."""
 
     source: Source
     separator: str
     header: list[str]
     has_header: bool
     features: list[int]
-    at: int
+    at: int | None  # None: no target
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows, each with the number of its last line."""
@@ -251,15 +370,23 @@ class _Table(NamedTuple):
                 )
         return UsageError(f"{self.source.name}, line {begin + 1}: {error}")
 
-    def samples(
-        self, kinds: dict[int, str], label: Callable[[str], Any], has_label: Callable[[str], bool]
-    ) -> Iterator[Sample]:
-        """Numbers, dates and strings by their column."""
-        read = {i: (self.header[i], *READERS[kind]) for i, kind in kinds.items()}
-        for _, row in self.rows():
-            if has_label(row[self.at]):
-                x = {name: value(row[i]) for i, (name, value, gap) in read.items() if not gap(row[i])}
-                yield x, label(row[self.at])
+    def samples(self, schema: Schema, unlabelled: bool = False) -> Iterator[Sample]:
+        """Features and target of every row; rows without a target are left out, or their target is None."""
+        places = {name: i for i, name in enumerate(self.header)}
+        read = [(name, places[name], reader) for name, reader in schema.readers.items()]
+        for line, row in self.rows():
+            name, x = "", {}
+            try:
+                y = schema.target_of(row[self.at]) if self.at is not None else None
+                if y is None and not unlabelled:
+                    continue
+                for name, i, reader in read:
+                    if (value := reader(row[i])) is not None:
+                        x[name] = value
+            except ValueError as error:
+                column = f", column {shown(name)} has {schema.columns[name]}" if name else ""
+                raise UsageError(f"{self.source.name}, line {line}{column}: {error}") from None
+            yield x, y
 
 
 def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
@@ -270,16 +397,17 @@ def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
     return rows
 
 
-def _find_columns(source: Source, lines: list[str], target: str | None, drop: set[str]) -> _Table:
+def _find_columns(source: Source, lines: list[str], reading: Reading) -> _Table:
     """The columns, from the first lines and the user's choices."""
+    target, drop = reading.target, {*reading.drop}
     separator = _separator(lines)
     rows = _parsed(lines, separator)
     if not rows:
-        raise _Table(source, separator, [], False, [], 0).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
+        raise _Table(source, separator, [], False, [], None).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
     first, *others = rows
-    has_header = _is_header(first, others)
+    has_header = _is_header(first, others, Cells(reading.na, reading.decimal))
     header = [name.strip() for name in first] if has_header else [str(i) for i in range(1, len(first) + 1)]
-    for name in {target or "", *drop} - {""}:
+    for name in [*([] if target is None else [target]), *reading.drop, *reading.strings]:
         if name not in header:
             hint = f"{nearest(name, header)}; its columns are {_listed(header)}"
             if not has_header:
@@ -304,64 +432,119 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _read_csv(source: Source, lines: list[str], target: str | None, drop: set[str], task: str | None) -> Stream:
-    """The columns' types and the task, from all rows."""
-    table = _find_columns(source, lines, target, drop)
-    header, at = table.header, table.at
-    columns = {i: _Column() for i in (*table.features, at)}
-    targets = _Targets(task)
+def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
+    """The schema, from all rows."""
+    table = _find_columns(source, lines, reading)
+    header, at, cells = table.header, table.at, Cells(reading.na, reading.decimal)
+    assert at is not None
+    columns = [
+        (i, Column(header[i], cells, day_first=reading.day_first, is_string=header[i] in reading.strings))
+        for i in table.features
+    ]
+    target = Target(header[at], cells, reading.task, is_string=header[at] in reading.strings)
     size = 0
     for line, row in table.rows():
-        for i, column in columns.items():
+        for i, column in columns:
             column.see(line, row[i])
-        targets.see(line, row[at])
+        target.see(line, row[at])
         size += 1
     if not size:
         raise UsageError(f"{source.name} has a header and no rows")
-    for i, column in columns.items():
-        if column.is_number and column.infinite:
-            line, cell = column.infinite
-            raise UsageError(f"{source.name}, line {line}: {shown(cell)} in column {shown(header[i])} is not finite")
-        if column.commas and not column.numeric and table.separator != ",":
-            raise UsageError(
-                f"{source.name}: the numbers in column {header[i]!r} have decimal commas; use decimal points"
-            )
-    found, label, has_label = targets.read(f"{source.name}: the target {header[at]!r}")
-    kinds = {i: columns[i].kind for i in table.features}
-    n = collections.Counter(kinds.values())
-    _check_names(source, [header[i] for i in kinds], [header[i] for i, kind in kinds.items() if kind == STRINGS])
+    for _, column in columns:
+        if problem := column.problem():
+            raise UsageError(f"{source.name}, {problem}")
+    task, found = target.infer(source.name)
+    kinds = {column.name: column.kind for _, column in columns}
+    schema = Schema(
+        CSV,
+        kinds,
+        header[at],
+        task,
+        found if task == BINARY else (),
+        target.is_number,
+        tuple(name for name in header if name not in kinds and name != header[at]),
+        reading.na,
+        reading.decimal,
+    )
+    numeric = [column for _, column in columns if column.kind == NUMBERS]
+    strings = [name for name, kind in kinds.items() if kind == STRINGS]
+    _check_names(source, list(kinds), strings)
+    dates = len(kinds) - len(numeric) - len(strings)
     counts = {
-        "missing values": sum(columns[i].gaps for i, kind in kinds.items() if kind == NUMBERS),
-        "numbers written as 1,234": sum(columns[i].thousands for i in columns if columns[i].is_number),
-        "rows without a target, skipped": targets.missing,
+        "missing values": sum(column.missing for column in numeric),
+        "numbers written as 1,234": sum(column.grouped for column in [*numeric, target] if column.is_number),
+        "rows without a target, skipped": target.missing,
     }
+    few = f" ({', '.join(map(str, found))})" if 0 < len(found) <= LISTED_LABELS else ""
     notes = [
         *(() if table.has_header else ("no header",)),
-        f"target {header[at]}",
-        f"numeric columns: {n[NUMBERS]}, string columns: {n[STRINGS]}"
-        + (f", date columns: {n[DATES]}" if n[DATES] else ""),
+        f"target {header[at]}{few}",
+        f"numeric columns: {len(numeric)}, string columns: {len(strings)}"
+        + (f", date columns: {dates}" if dates else ""),
         *(f"{what}: {count:,}" for what, count in counts.items() if count),
     ]
-    warnings = [
-        f"column {shown(header[i])} differs in every row: if it is an identifier, --drop it"
-        for i, kind in kinds.items()
-        if kind != DATES and columns[i].differs
-    ]
-    if found == MULTICLASS and len(targets.values) > MANY_LABELS:
+    warnings = [warning for column in [*(column for _, column in columns), target] for warning in column.warnings()]
+    if task == MULTICLASS and len(target.values) > MANY_LABELS:
         warnings.append(
             f"the target {shown(header[at])} has more than {MANY_LABELS:,} labels, which cost memory and are hardly "
             f"learned: choose another --target, or --task regression"
         )
     return Stream(
         source.name,
-        Again(functools.partial(table.samples, kinds, label, has_label)),
-        found,
-        size - targets.missing,
+        Again(functools.partial(table.samples, schema)),
+        task,
+        size - target.missing,
         scaled=True,
         note="; ".join(notes),
         warnings=tuple(warnings),
-        plain=n[NUMBERS] == len(kinds),
-        binary=targets.binary,
+        plain=len(numeric) == len(kinds),
+        schema=schema,
+    )
+
+
+def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
+    """A file with the columns of a schema, checked from its first row to its last; the target may be missing."""
+    separator = _separator(lines)
+    rows = _parsed(lines, separator)
+    if not rows:
+        raise _Table(source, separator, [], False, [], None).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
+    header = [name.strip() for name in rows[0]]
+    has_header = schema.columns.keys() <= {*header} or not all(map(str.isdecimal, schema.columns))
+    if not has_header:
+        header = [str(i) for i in range(1, len(header) + 1)]
+    if lacking := [name for name in schema.columns if name not in header]:
+        given = ", ".join(rows[0])
+        raise UsageError(
+            f"{source.name} has no column {shown(lacking[0])}"
+            + (f", nor {len(lacking) - 1} more" if len(lacking) > 1 else "")
+            + f", which the model was trained on; its first row is {given:.200}"
+        )
+    for name, count in collections.Counter(header).items():
+        if count > 1 and (name in schema.columns or name == schema.target):
+            raise UsageError(f"{source.name} has {count} columns {shown(name)}: rename them")
+    at = header.index(schema.target) if schema.target in header else None
+    table = _Table(source, separator, header, has_header, [header.index(name) for name in schema.columns], at)
+    size = targets = 0
+    for _, y in table.samples(schema, unlabelled=True):
+        size += 1
+        targets += y is not None
+    if not size:
+        raise UsageError(f"{source.name} has a header and no rows")
+    known = {*schema.columns, schema.target, *schema.ignored}
+    new = [name for name in header if name not in known]
+    said = "no target" if at is None else f"target {schema.target}"
+    return Stream(
+        source.name,
+        Again(functools.partial(table.samples, schema, True)),
+        schema.task,
+        size,
+        scaled=True,
+        note=said
+        + (f"; rows without a target, only predicted: {size - targets:,}" if at is not None and targets < size else ""),
+        warnings=(f"columns that the model does not know are ignored: {_listed(new)}",) if new else (),
+        plain=all(kind == NUMBERS for kind in schema.columns.values()),
+        schema=schema,
+        labelled=targets > 0,
     )
 
 
@@ -377,65 +560,6 @@ def _check_names(source: Source, names: list[str], strings: list[str]) -> None:
                 )
 
 
-NUMBERS, DATES, STRINGS = "numbers", "dates", "strings"
-
-
-@dataclasses.dataclass
-class _Column:
-    """The type of a column, from its cells."""
-
-    numeric: bool = True
-    dates: bool = True
-    commas: bool = True  # whether all cells are numbers with decimal commas or points
-    infinite: tuple[int, str] | None = None  # line and cell
-    numbers: int = 0
-    thousands: int = 0  # how many of these are written as 1,234
-    gaps: int = 0
-    odd: bool = False  # whether some of these would be strings in a string column
-    met: set[str] | None = dataclasses.field(default_factory=set)  # None: a cell came twice, or a fraction
-    rows: int = 0
-
-    @property
-    def is_number(self) -> bool:
-        return self.numeric and (self.numbers > 0 or not self.odd)
-
-    @property
-    def kind(self) -> str:
-        return NUMBERS if self.is_number else DATES if self.dates and not self.numeric and not self.odd else STRINGS
-
-    @property
-    def differs(self) -> bool:
-        """Whether all cells differ, as those of identifiers: of numbers only if they have no fraction."""
-        return self.met is not None and self.rows >= 50 and len(self.met) >= min(self.rows, FIRST_ROWS)
-
-    def see(self, line: int, cell: str) -> None:
-        self.rows += 1
-        if self.met is not None and len(self.met) < FIRST_ROWS:
-            if cell in self.met:
-                self.met = None
-            else:
-                self.met.add(cell)
-        if not (self.numeric or self.commas or self.dates):
-            return
-        if _is_gap(cell):
-            self.gaps += 1
-            self.odd = self.odd or not _is_missing(cell)
-            return
-        value = _number(cell)
-        if value is None:
-            self.numeric = False
-            self.dates = self.dates and self.numbers == 0 and parsed(cell) is not None
-            self.commas = self.commas and re.fullmatch(r"\s*[+-]?\d*,\d+\s*", cell) is not None
-            return
-        self.numbers += 1
-        self.dates = False
-        self.thousands += "," in cell
-        if self.met is not None and not value.is_integer():
-            self.met = None
-        if self.infinite is None and not math.isfinite(value):
-            self.infinite = line, cell
-
-
 def _separator(lines: list[str]) -> str:
     """The separator that splits all lines into the same number of fields, the most fields first."""
     best, most = ",", (False, 1)
@@ -448,50 +572,25 @@ def _separator(lines: list[str]) -> str:
     return best
 
 
-def _is_header(first: list[str], others: list[list[str]]) -> bool:
+def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool:
     """Whether the first row is a header: a numeric column begins with a name, or the names are 1, 2, 3, ..."""
     numeric = [
         i
         for i in range(len(first))
-        if (cells := [row[i] for row in others if i < len(row) and not _is_gap(row[i])])
-        and None not in map(_number, cells)
+        if (known := [row[i] for row in others if i < len(row) and not cells.is_gap(row[i])])
+        and None not in map(cells.plain_number, known)
     ]
-    if not numeric or not all(_number(first[i]) is not None or _is_gap(first[i]) for i in numeric):
+    if not numeric or not all(cells.plain_number(first[i]) is not None or cells.is_gap(first[i]) for i in numeric):
         return True
     return all(first[j].strip() == str(j + int(first[0].strip() == "1")) for j in numeric)
-
-
-def _is_missing(cell: str) -> bool:
-    return cell.strip().lower() in GAPS
-
-
-def _is_gap(cell: str) -> bool:
-    """Whether a cell of a numeric column is missing."""
-    return cell.strip().lower() in GAPS_AMONG_NUMBERS
-
-
-def _number(text: str) -> float | None:
-    """The number in a text, with a decimal point, or with commas between thousands; None if it is not a number."""
-    try:
-        return float(text) if "_" not in text else None
-    except ValueError:
-        is_grouped = re.fullmatch(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*", text)
-        return float(text.replace(",", "")) if is_grouped else None
-
-
-# How the cells of a column become values, and which are missing.
-READERS: dict[str, tuple[Callable[[str], Any], Callable[[str], bool]]] = {
-    NUMBERS: (_number, _is_gap),
-    DATES: (parsed, _is_missing),
-    STRINGS: (str, _is_missing),
-}
 
 
 # libsvm -------------------------------------------------------------------------------------------
 
 
-def _read_libsvm(source: Source, task: str | None) -> Stream:
-    numbers = datasets.FeatureNumbers()
+def _read_libsvm(source: Source, task: str | None, schema: Schema | None) -> Stream:
+    """A libsvm file, whose targets a schema, if given, must know."""
+    numbers, cells = datasets.FeatureNumbers(), Cells()
 
     def samples_as_written() -> Iterator[tuple[int, dict[int, float], str]]:
         with source.open() as file:
@@ -501,130 +600,25 @@ def _read_libsvm(source: Source, task: str | None) -> Stream:
                     continue
                 try:
                     label, x = datasets.parse_libsvm(line, numbers)
-                    value = _number(label)
+                    value = cells.plain_number(label)
                     if value is None:
                         raise ValueError(f"the label {label!r} is not a number")
                     if not math.isfinite(value):
                         raise ValueError(f"the label {label!r} is not finite")
+                    if schema is not None:
+                        schema.target_of(label)
                 except ValueError as error:
                     raise UsageError(f"{source.name}, line {number}: {error}") from None
                 yield number, x, label
 
-    targets = _Targets(task)
+    target = Target("label", cells, task)
     size = 0
     for line, _, label in samples_as_written():
-        targets.see(line, label)
+        target.see(line, label)
         size += 1
-    found, read, _ = targets.read(f"{source.name}: the target")
+    if schema is None:
+        found, labels = target.infer(source.name)
+        schema = Schema(LIBSVM, {}, "label", found, labels if found == BINARY else ())
+    read = schema.target_of
     samples = Again(lambda: ((x, read(label)) for _, x, label in samples_as_written()))
-    return Stream(source.name, samples, found, size, scaled=False, binary=targets.binary)
-
-
-# Targets ------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass
-class _Targets:
-    """The values of a target, from which the task is inferred, or checked if it is given."""
-
-    task: str | None
-    values: dict[str, int] = dataclasses.field(default_factory=dict)  # and the line of each; bounded in number
-    word: tuple[int, str] | None = None  # line and value of the first that is not a number
-    fraction: tuple[int, str] | None = None  # the same of the first number with a fraction
-    missing: int = 0  # rows without a target
-    odd: dict[str, int] = dataclasses.field(default_factory=dict)  # missing only among numbers, and the line
-    n_odd: int = 0
-    binary: tuple[Any, ...] = ()  # if there are two labels
-
-    def see(self, line: int, text: str) -> None:
-        if text in self.values:
-            return
-        if _is_missing(text):
-            self.missing += 1
-            return
-        if _is_gap(text):
-            self.odd.setdefault(text, line)
-            self.n_odd += 1
-            return
-        value = _number(text)
-        if value is None:
-            self.word = self.word or (line, text)
-        elif not value.is_integer():
-            self.fraction = self.fraction or (line, text)
-        if len(self.values) <= (MANY_LABELS if self.task is None else labels.MOST_LABELS):
-            self.values[text] = line
-
-    def read(self, name: str) -> tuple[str, Callable[[str], Any], Callable[[str], bool]]:
-        """The task, the parser of a value, and the predicate of values that are not missing."""
-        numeric = bool(self.values) and not self.word
-        if numeric:
-            self.missing += self.n_odd
-        else:
-            for text, line in self.odd.items():
-                self.word = self.word or (line, text)
-                self.values[text] = line
-
-        def has_label(text: str) -> bool:
-            return not (_is_gap if numeric else _is_missing)(text)
-
-        if not self.values:
-            raise UsageError(f"{name} is missing in every row")
-        if self.task == "regression" and self.word:
-            raise UsageError(f"{name} is {shown(self.word[1])} in line {self.word[0]}: a regression needs numbers")
-        if self.task == "classification" and self.fraction and not self.word:
-            line, text = self.fraction
-            raise UsageError(f"{name} is {text} in line {line}, a number with a fraction: use --task regression")
-        if self.word:
-            values: list[Any] = sorted(self.values)
-            read: Callable[[str], Any] = str
-        else:
-            values = sorted({_number(text) or 0.0 for text in self.values})
-            if self.task == "regression" or self.fraction or (self.task is None and len(values) > MOST_LABELS):
-                return REGRESSION, _number, has_label
-            read = _whole
-        if len(values) == 1:
-            raise UsageError(f"{name} is {next(iter(self.values))} in every row: there is nothing to learn")
-        if len(values) == 2:
-            self.binary = tuple(each if self.word else int(each) for each in values)
-            return BINARY, lambda text: bool(read(text) == values[1]), has_label
-        return MULTICLASS, read, has_label
-
-
-def _whole(text: str) -> int:
-    return int(_number(text) or 0.0)
-
-
-class Progress:
-    """A progress bar on stderr if that is a terminal: rich's, or a line of text."""
-
-    def __init__(self, total: int | None):
-        self.total = total
-        self.done = 0
-        self.bar: Any = None
-        if sys.stderr.isatty():
-            try:
-                from rich.console import Console
-                from rich.progress import Progress
-            except ImportError:
-                return
-            self.bar = Progress(console=Console(stderr=True), transient=True)
-            self.task = self.bar.add_task("samples", total=total)
-
-    def __enter__(self) -> Progress:
-        if self.bar:
-            self.bar.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self.bar:
-            self.bar.stop()
-        elif sys.stderr.isatty():
-            print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
-
-    def __call__(self, n: int) -> None:
-        self.done += n
-        if self.bar:
-            self.bar.update(self.task, advance=n)
-        elif sys.stderr.isatty():
-            share = f" ({self.done / self.total:.0%})" if self.total else ""
-            print(f"\r{self.done:,} samples{share}", end="", file=sys.stderr, flush=True)
+    return Stream(source.name, samples, schema.task, size, scaled=False, schema=schema)

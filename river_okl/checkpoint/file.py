@@ -20,7 +20,8 @@ import os
 import secrets
 import stat
 import struct
-from typing import IO, Any, NoReturn
+from collections.abc import Iterator
+from typing import IO, Any, BinaryIO, NoReturn
 
 from numpy.typing import NDArray
 
@@ -136,16 +137,26 @@ def write_all(data: bytes, file: IO[bytes]) -> None:
 
 def write_file(data: bytes, name: str) -> None:
     """A file that is complete or not there at all, also after a loss of power."""
+    with replacing(name) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(name: str) -> Iterator[BinaryIO]:
+    """A new file beside the one of this name, which it replaces at the end, unless an error was raised."""
     target = os.path.realpath(name)
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".okl-{secrets.token_hex(8)}.tmp")
     try:
-        _write(data, temporary, _replaced(target))
+        with _new(temporary, _replaced(target)) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename is not None:
+        if isinstance(error, OSError) and error.filename in (temporary, target):
             error.filename = name  # the path as the user knows it
             del error.filename2  # None would be written, too
         raise
@@ -166,20 +177,18 @@ def _replaced(target: str) -> os.stat_result | None:
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
     if not stat.S_ISREG(found.st_mode):  # /dev/stdout must not become a file
-        raise OSError(errno.EINVAL, "a checkpoint must be a regular file, and this is not", target)
+        raise OSError(errno.EINVAL, "not a regular file", target)
     return found
 
 
-def _write(data: bytes, path: str, replaced: os.stat_result | None) -> None:
-    """A new file that has reached the disk; until it has the mode of the file it replaces, it is its writer's alone."""
+def _new(path: str, replaced: os.stat_result | None) -> BinaryIO:
+    """A new file; until it has the mode of the file it replaces, it is its writer's alone."""
     mode = 0o666 if replaced is None else 0o600
-    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-        if replaced is not None:
-            if os.name == "posix":
-                for owner, group in ((-1, replaced.st_gid), (replaced.st_uid, -1)):
-                    with contextlib.suppress(OSError):
-                        os.chown(path, owner, group)
-            os.chmod(path, stat.S_IMODE(replaced.st_mode))
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115 - the caller closes it
+    if replaced is not None:
+        if os.name == "posix":
+            for owner, group in ((-1, replaced.st_gid), (replaced.st_uid, -1)):
+                with contextlib.suppress(OSError):
+                    os.chown(path, owner, group)
+        os.chmod(path, stat.S_IMODE(replaced.st_mode))
+    return file

@@ -38,6 +38,8 @@ from river_okl.checkpoint.values import Reader, Writer, is_name, require
 from river_okl.checks import kind_of
 from river_okl.model import KernelClassifier
 from river_okl.series import LONGEST, MOST_GROUPS, PLAIN, Dates, Lags, plain
+from river_okl.tables.models import Numeric, TableClassifier, TableRegressor
+from river_okl.tables.schema import Schema
 
 # Kinds of values --------------------------------------------------------------------------------------------------
 
@@ -256,6 +258,15 @@ TYPES = {cls.__name__: cls for cls in (str, int, float, bool, type(None), number
 SELECTED = Kind(lambda names: tuple(map(_type, _of(tuple).into(names))), lambda types: tuple(map(_name_of_type, types)))
 
 
+def _is_schema(value: Any) -> bool:
+    try:
+        return type(value) is dict and Schema(**value).as_dict() == value
+    except (TypeError, ValueError):
+        return False
+
+
+SCHEMA = _such(_is_schema, "a schema")
+
 # Roles ------------------------------------------------------------------------------------------------------------
 
 
@@ -364,8 +375,8 @@ def _check_ddm(detector: Any) -> None:
     require(none in ([True] * 3, [False] * 3), "some minima and not others")
 
 
-# The bytes of an ADWIN are the window's parameters, its sums, its counts, and rows of buckets, of which each in row i stands
-# for 2^i values; then the constructor's arguments.
+# The bytes of an ADWIN are the window's parameters, its sums, its counts, and rows of buckets, of which each in row i
+# stands for 2^i values; then the constructor's arguments.
 ADWIN_HEAD = struct.Struct("<diQdd4d4iQ")
 ADWIN_END = struct.Struct("<diQii")
 MOST_ROWS = 60
@@ -601,6 +612,9 @@ SPECS: dict[type, Spec] = {
         ("_lock", "_series"),
         check=_check_lags,
     ),
+    Numeric: Spec({"scale": FLAG}, {"scaler": _of(preprocessing.StandardScaler)}, ("_dates",)),
+    TableClassifier: Spec({"model": CLASSIFIER, "schema": SCHEMA}, {}, ("_schema",)),
+    TableRegressor: Spec({"model": REGRESSOR, "schema": SCHEMA}, {}, ("_schema",)),
     anomaly.ThresholdFilter: Spec(
         {"anomaly_detector": NOVELTY, "threshold": _number(), "protect_anomaly_detector": FLAG}, {}
     ),

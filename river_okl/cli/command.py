@@ -1,7 +1,7 @@
-"""``python -m river_okl``: the command that benchmarks models on a stream.
+"""``python -m river_okl``: the command that benchmarks models on a stream, saves one, and applies it.
 
-Arguments become a stream (``files.py``) and models (``lookup.py``), ``race.py`` runs them, and the result is a table,
-JSON or a picture.
+Arguments become a stream (``files.py``) and models (``lookup.py``) or a saved model (``outputs.py``), ``race.py`` runs
+them, and the result is saved (``outputs.py``) before it is shown (``report.py``).
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
-import dataclasses
 import itertools
-import json
 import os
 import shutil
 import sys
@@ -21,10 +19,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import river_okl
 
 if TYPE_CHECKING:  # everything else is imported when needed, so that --help and --version are fast
-    from collections.abc import Callable, Iterator
-
     from river_okl.cli.race import Inputs, Result
-    from river_okl.files import Stream
+    from river_okl.files import Reading, Stream
 
 CLASSIFIERS = (
     "OKLClassifier",
@@ -57,94 +53,10 @@ REGRESSORS = (
 ENDLESS = 20_000  # samples taken from an infinite generator
 
 
-def _table(results: list[Result], regression: bool, metrics: dict[str, Any]) -> None:
-    from river import utils
-
-    usual = ["mean abs. error" if regression else "accuracy"]
-    header = ["model", *(metrics or usual), "µs/sample", "support vectors", "memory"]
-
-    def scores(result: Result) -> list[str]:
-        if metrics:
-            return [repr(metric).partition(": ")[2] for metric in result.metrics]
-        return [f"{result.error:.4g}" if regression else f"{1 - result.error:.2%}"]
-
-    def rank(result: Result) -> float:
-        if not metrics:
-            return result.error
-        first = result.metrics[0]
-        return float(-first.get() if first.bigger_is_better else first.get())
-
-    rows = [
-        [
-            result.name,
-            *scores(result),
-            f"{result.microseconds:.1f}",
-            "-" if result.support_vectors is None else f"{result.support_vectors:,}",
-            utils.pretty.humanize_bytes(result.memory),
-        ]
-        for result in sorted(results, key=rank)
-    ]
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 200  # in a file, lines may be long
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    if sum(widths) + 3 * len(widths) + 1 > width:
-        print(", ".join(header[1:]))
-        for name, *cells in rows:
-            print(f"{name}\n  {'  '.join(cells)}")
-        return
-    try:
-        from rich.console import Console
-        from rich.table import Table
-    except ImportError:
-        for row in (header, ["-" * width for width in widths], *rows):
-            first, *others = (
-                cell.rjust(width) if i else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            print("  ".join([first, *others]).rstrip())
-        return
-    table = Table()
-    for i, name in enumerate(header):
-        table.add_column(name, justify="right" if i else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    console = Console(width=width)
-    with console.capture() as text:  # printing directly would exit on a closed pipe
-        console.print(table)
-    print(text.get(), end="")
-
-
-def _numbers(result: Result, metrics: dict[str, Any]) -> dict[str, float]:
-    return {name: metric.get() for name, metric in zip(metrics, result.metrics, strict=True)}
-
-
-def _json(stream: Stream, results: list[Result], regression: bool, complete: bool, metrics: dict[str, Any]) -> str:
-    return json.dumps(
-        {
-            "data": stream.name,
-            "task": stream.task,
-            "samples": results[0].samples if results else 0,
-            "complete": complete,
-            "models": [
-                {
-                    "model": result.name,
-                    "mean_absolute_error" if regression else "error_rate": result.error,
-                    "microseconds_per_sample": round(result.microseconds, 2),
-                    "support_vectors": result.support_vectors,
-                    "memory_bytes": result.memory,
-                    **({"metrics": _numbers(result, metrics)} if metrics else {}),
-                    "curve": [dataclasses.asdict(point) for point in result.curve],
-                }
-                for result in results
-            ],
-        },
-        indent=2,
-    )
-
-
 HELP = """\
 Benchmark models on a stream, test-then-train: each model predicts every sample before learning it. The table shows the
 accuracy (regression: the mean absolute error), the time of one prediction plus one update, the number of support
-vectors and the memory of the model.
+vectors and the memory of the model. --save keeps a model, --load applies it or goes on.
 """
 
 # Paragraphs, and pairs of an argument and its meaning.
@@ -162,10 +74,10 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             ("--data -", "standard input, as CSV or libsvm"),
             "Files and standard input may be compressed by gzip, bzip2 or xz. The fields of a CSV file are separated "
             "by commas, semicolons, tabs or |; without a header its columns are 1, 2, ...",
-            "Columns of a CSV file are numbers, dates in ISO format (2024-02-29, 2024-02-29 12:30) or strings. OKL* "
+            "Columns of a CSV file are numbers, dates (2024-02-29, 29.2.2024 18:30, 29 February 2024) or strings. OKL* "
             "take them as they come; for other models strings are one-hot encoded and dates become numbers. Empty "
-            "cells, NA, NaN and ? "
-            "are missing values, in numeric columns also NULL, None, N/A and -; 1,234 is a number; rows without a "
+            "cells, NA, NaN, ?, NULL, #N/A and the like are missing values; other texts among numbers or dates are an "
+            "error, unless --na or --string names them. 1,234 is a number; rows without a "
             "target are skipped. A target with fractions or more than 20 different numbers means regression, any other "
             "classification, unless --task is given. The larger of two labels is positive; binary classifiers learn "
             "more than two one-vs-rest. Numbers are standardised for all models except OKL*, which do that themselves, "
@@ -191,7 +103,8 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             ("python -m river_okl --data big.csv --workers 2", ""),
             ("python -m river_okl --data wine.csv --target quality --json > wine.json", ""),
             ("python -m river_okl --data Phishing --metric F1 --metric ROCAUC OKLClassifier majority", ""),
-            ("python -m river_okl --data sales.csv --save sales.okl --predictions out.csv OKLClassifier", ""),
+            ("python -m river_okl --data sales.csv --save sales.okl OKLClassifier", ""),
+            ("python -m river_okl --load sales.okl --data new.csv --predictions out.csv", ""),
         ),
     ),
 )
@@ -222,8 +135,19 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _fail(message: str) -> NoReturn:
-    print(f"river_okl: {' '.join(message.split())}", file=sys.stderr)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:  # a full disk, of which this is the message
+        _close_stdout()
+    _say(f"river_okl: {' '.join(message.split())}")
     raise SystemExit(2)
+
+
+def _say(line: str) -> None:
+    """A line on stderr, if there is one."""
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -248,6 +172,23 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TASK",
         help="classification or regression, for a file whose target could be either",
     )
+    parser.add_argument(
+        "--string",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column of strings, whatever is in it; may be repeated",
+    )
+    parser.add_argument(
+        "--na",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="a text that stands for a missing value; may be repeated",
+    )
+    parser.add_argument("--decimal", choices=(".", ","), default=".", metavar="MARK", help="the decimal mark, . or ,")
+    parser.add_argument("--day-first", action="store_true", help="4/6/2013 is 4 June, if a column does not tell")
+    parser.add_argument("--encoding", metavar="NAME", help="the encoding of the file, such as cp1252 (default: UTF-8)")
     parser.add_argument("--samples", type=_whole, metavar="N", help="stop after N samples")
     parser.add_argument(
         "--budget",
@@ -275,10 +216,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="METRIC",
         help="a metric of river.metrics instead of the usual one; may be repeated, the first one ranks",
     )
-    parser.add_argument("--save", metavar="FILE", help="save the trained model (one MODEL) for river_okl.load")
+    parser.add_argument(
+        "--save", metavar="FILE", help="save the trained model (one MODEL), with the columns and labels of its file"
+    )
+    parser.add_argument(
+        "--load",
+        metavar="FILE",
+        help="use a saved model instead of MODELs: it predicts and learns, or only predicts if there is no target",
+    )
     parser.add_argument("--predictions", metavar="FILE", help="write targets and all predictions to a CSV file")
     parser.add_argument("--plot", metavar="FILE", help="save the learning curves as a picture (.png, .svg, .pdf)")
     parser.add_argument("--json", action="store_true", help="print everything, with the curves, as JSON")
+    parser.add_argument("--list-models", action="store_true", help="print the names of all models")
     parser.add_argument("--version", action="version", version=f"river_okl {river_okl.__version__}")
     return parser
 
@@ -293,11 +242,15 @@ def main(argv: list[str] | None = None) -> None:
     """The command line."""
     try:
         try:
+            for stream in (sys.stdout, sys.stderr):
+                if hasattr(stream, "reconfigure"):
+                    stream.reconfigure(errors="replace")  # of a name that the terminal cannot show
             _run(_parser().parse_args(argv))
         finally:
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as ``head``, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        _close_stdout()
         raise SystemExit(141) from None  # 128 + SIGPIPE
     except (
         OSError,
@@ -306,139 +259,282 @@ def main(argv: list[str] | None = None) -> None:
         ValueError,
         TypeError,
         ImportError,
+        MemoryError,
     ) as error:  # bad data or arguments, in the words of the library
         _fail(str(error) or type(error).__name__)
     except KeyboardInterrupt:
         raise SystemExit(130) from None  # 128 + SIGINT, as shells have it
 
 
-def _run(options: argparse.Namespace) -> None:
-    from river_okl import files
-    from river_okl.cli import lookup
-    from river_okl.cli.race import Inputs, on_workers, race
+def _close_stdout() -> None:
+    """Nothing more can be written: neither here nor by the flush at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
+
+def _run(options: argparse.Namespace) -> None:
+    from river_okl.progress import Progress
+
+    with Progress("loading"):
+        from river_okl.cli import lookup, outputs
+
+        if options.list_models:
+            print(lookup.list_models())
+            return
+        _check(options)
+        job = _Job(options)
+        if options.save:
+            outputs.check_save(options.save, next(iter(job.models)), job.whole_model(*job.models.values()))
+    for warning in job.stream.warnings:
+        _say(f"river_okl: warning: {warning}")
+    head = [] if options.json else [job.title, *([job.stream.note] if job.stream.note else [])]
+    if sys.stdout is not None and sys.stdout.isatty():  # other readers may have gone: first the run, then its output
+        print(*head, sep="\n", flush=True)
+        head = []
+    results = job.run()
+    complete = all(result.complete for result in results)
+    if not complete:
+        results = [result for result in results if result.samples]
+        if not results:
+            raise KeyboardInterrupt
+    print(*head, *_shown(options, job, results, complete), sep="\n")
+    if not complete:
+        raise KeyboardInterrupt
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise before anything is read if options do not fit together, or a file would be overwritten."""
+    from river_okl.checks import UsageError
+    from river_okl.cli import lookup, outputs
+
+    outputs.check(
+        {
+            "--data": options.data if options.data != "-" and lookup.is_file(options.data) else None,
+            "--load": options.load,
+        },
+        {"--save": options.save, "--predictions": options.predictions, "--plot": options.plot},
+    )
     if options.plot:  # an unusable file name fails before the benchmark, not after it
         try:
             from river_okl.cli import plot
         except ImportError:
-            raise files.UsageError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
+            raise UsageError("--plot needs matplotlib: pip install 'river_okl[plot]'") from None
         plot.check_file(options.plot)
-    stream = lookup.find_stream(options.data, options.target, options.drop, options.task)
-    regression = stream.task == files.REGRESSION
-    usual = REGRESSORS if regression else CLASSIFIERS
-    models = lookup.find_models(
-        options.models or (usual[:1] if options.workers else usual), stream.task, options.budget, options.seed
-    )
-    for warning in stream.warnings:
-        print(f"river_okl: warning: {warning}", file=sys.stderr)
-    metrics = lookup.find_metrics(options.metric, models)
-    if options.workers and (options.metric or options.predictions):
-        raise files.UsageError("--metric and --predictions are not for --workers, which only sums up errors")
-    if options.save:
-        _check_save(options.save, models, stream)
-    inputs = Inputs(stream.scaled)
-    samples = options.samples or (ENDLESS if stream.size is None else None)
-    size = min((n for n in (samples, stream.size) if n is not None), default=None)
-    if not options.json:
-        print(f"{stream.name}: {stream.task}, {size:,} samples" if size else f"{stream.name}: {stream.task}")
-        if stream.note:
-            print(stream.note)
-    if options.workers:
-        with contextlib.redirect_stdout(sys.stderr):
-            results = on_workers(
-                models,
-                files.Again(lambda: itertools.islice(stream.samples, samples)),  # restarts for every model
-                workers=options.workers,
-                every=max(500, min(10_000, (size or 10**6) // (10 * options.workers))),
-                regression=regression,
-                scaled=stream.scaled,
-                plain=stream.plain,
-                progress=sys.stderr.isatty(),
+    if options.workers and (options.metric or options.predictions or options.load):
+        raise UsageError("--metric, --predictions and --load are not for --workers, which only sums up errors")
+    if options.load:
+        if options.models or options.budget:
+            raise UsageError(f"--load {options.load} is the model: leave the MODEL and its --budget out")
+        given = {"--target": options.target, "--drop": options.drop, "--task": options.task, "--na": options.na}
+        given |= {"--string": options.string, "--decimal": options.decimal != ".", "--day-first": options.day_first}
+        if (option := next((option for option, value in given.items() if value), None)) is not None:
+            raise UsageError(f"{option}: the model knows its columns; leave the option out")
+    elif options.encoding and not lookup.is_file(options.data):
+        raise UsageError(f"--encoding is for files, and {options.data} is not a file")
+
+
+class _Job:
+    """What the options ask for: a stream, models, and the steps before them."""
+
+    def __init__(self, options: argparse.Namespace):
+        from river_okl.checks import UsageError
+        from river_okl.cli import lookup, metrics
+        from river_okl.cli.race import AsTheyCome, Inputs
+
+        self.options = options
+        self.table: Any = None  # a loaded model with the schema of its file
+        if options.load:
+            self.stream, self.models = self._loaded()
+        else:
+            self.stream = lookup.find_stream(options.data, _reading(options))
+            usual = REGRESSORS if self.regression else CLASSIFIERS
+            chosen = options.models or (usual[:1] if options.workers else usual)
+            self.models = lookup.find_models(chosen, self.stream.task, options.budget, options.seed)
+        if options.save and len(self.models) != 1:
+            raise UsageError(f"--save saves one model, and there are {len(self.models)}: name one MODEL")
+        self.metrics = metrics.find_metrics(options.metric, self.stream.task)
+        self.inputs: Inputs = AsTheyCome(False) if options.load else Inputs(self.stream.scaled)
+        self.samples = options.samples or (ENDLESS if self.stream.size is None else None)
+        self.size = min((n for n in (self.samples, self.stream.size) if n is not None), default=None)
+
+    @property
+    def regression(self) -> bool:
+        from river_okl.files import REGRESSION
+
+        return self.stream.task == REGRESSION
+
+    @property
+    def title(self) -> str:
+        """What is done, in a line."""
+        size = f", {self.size:,} samples" if self.size else ""
+        return f"{self.stream.name}: {self.stream.task}{size}"
+
+    def _loaded(self) -> tuple[Stream, dict[str, Any]]:
+        """The stream that a saved model learns or predicts, and the model."""
+        from river import base
+
+        from river_okl import files
+        from river_okl.cli import lookup, outputs
+        from river_okl.tables.models import TableClassifier, TableRegressor
+
+        path = self.options.load
+        model = outputs.load(path)
+        if isinstance(model, TableClassifier | TableRegressor):
+            self.table, model = model, model.model
+        elif not isinstance(_innermost(model), base.Classifier | base.Regressor):
+            raise files.UsageError(f"--load {path}: {type(model).__name__} is neither a classifier nor a regressor")
+        elif lookup.is_file(self.options.data):
+            raise files.UsageError(
+                f"{path} does not know the columns of a file, as models do that the command has trained on one"
             )
-    else:
+        schema = self.table._schema if self.table is not None else None
+        stream = lookup.find_stream(self.options.data, _reading(self.options), schema)
+        if isinstance(_innermost(model), base.Regressor) != (stream.task == files.REGRESSION):
+            raise files.UsageError(f"{path} is not a model for {stream.task}")
+        if not stream.labelled and not self.options.predictions:
+            raise files.UsageError(f"{stream.name} has no target, so that it can only be predicted: --predictions FILE")
+        return stream, {type(_innermost(model)).__name__: model}
+
+    def whole_model(self, model: Any) -> Any:
+        """A model with what it needs to take the samples of the stream as they come."""
+        return self._with_schema(self.inputs.pipeline(model))
+
+    def _with_schema(self, model: Any) -> Any:
+        """A model that takes the rows of the file as they are, and gives its labels."""
+        from river_okl.tables.models import TableClassifier, TableRegressor
+
+        if self.stream.schema is None:
+            return model
+        make = TableRegressor if self.regression else TableClassifier
+        return make(model, self.stream.schema.as_dict())
+
+    def run(self) -> list[Result]:
+        """Run it, and write what was asked for."""
+        results: list[Result] = []
+        try:
+            results = self._on_workers() if self.options.workers else self._on_stream()
+        finally:  # also if the predictions can't be moved into place
+            self._save(results)
+        return results
+
+    def _on_stream(self) -> list[Result]:
+        """Test-then-train of all models."""
+        from river_okl import files
+        from river_okl.cli import outputs
+        from river_okl.cli.race import race
+        from river_okl.progress import Progress
+
+        labels = self._labels()
         # A download prints a message, and stdout is for results.
         with (
-            files.Progress(size) as progress,
-            _predictions(options.predictions, models, stream) as finished,
+            outputs.predictions(self.options.predictions, self.stream, list(self.models), labels) as finished,
+            Progress("samples", self.size) as progress,
             contextlib.redirect_stdout(sys.stderr),
         ):
             results = race(
-                models,
-                itertools.islice(stream.samples, samples),
-                regression=regression,
-                scaled=stream.scaled,
-                block=max(1, min(1000, (size or 10**5) // 100)),
-                metrics=list(metrics.values()),
-                inputs=inputs,
+                self.models,
+                itertools.islice(self.stream.samples, self.samples),
+                regression=self.regression,
+                block=max(1, min(1000, (self.size or 10**5) // 100)),
+                metrics=list(self.metrics.values()),
+                with_scores=bool(labels),
+                inputs=self.inputs,
                 tick=progress,
                 finished=finished,
             )
-    interrupted = not all(result.complete for result in results)
-    results = [result for result in results if result.samples] if interrupted else results
-    if interrupted and not results:
-        raise KeyboardInterrupt
+            if all(result.complete for result in results):
+                n = results[0].samples
+                if not n:
+                    raise files.UsageError(f"{self.stream.name} has no samples")
+                if self.stream.schema is not None and n != self.size:
+                    raise files.UsageError(
+                        f"{self.stream.name} has changed while it was read: {n:,} samples instead of {self.size:,}"
+                    )
+        return results
+
+    def _labels(self) -> list[Any] | None:
+        """The labels whose probabilities a loaded model writes; none for a regression, None for other runs."""
+        if not self.options.load:
+            return None
+        if self.regression:
+            return []
+        (model,) = self.models.values()
+        schema = self.stream.schema
+        try:
+            known = model.predict_proba_one(next(iter(self.stream.samples))[0])
+        except NotImplementedError:
+            return []
+        return list(map(schema.label_of, known)) if schema else list(known)
+
+    def _save(self, results: list[Result]) -> None:
+        """Before anything is printed, which may fail."""
+        from river_okl.cli import outputs
+
+        trained = [result for result in results if result.samples]
+        if self.options.save and trained:
+            if trained[0].pipeline is None:
+                model = self.whole_model(trained[0].model)
+            else:
+                model = self._with_schema(trained[0].pipeline)
+            outputs.save(model, self.options.save)
+        if self.options.plot and trained:
+            from river_okl.cli import plot
+
+            error = "mean absolute error" if self.regression else "error rate"
+            figure = plot.learning_curves(trained, error=error)
+            with outputs.written(self.options.plot) as file:
+                figure.savefig(file, dpi=150, format=os.path.splitext(self.options.plot)[1][1:])
+
+    def _on_workers(self) -> list[Result]:
+        from river_okl import files
+        from river_okl.cli.race import on_workers
+
+        with contextlib.redirect_stdout(sys.stderr):
+            return on_workers(
+                self.models,
+                files.Again(lambda: itertools.islice(self.stream.samples, self.samples)),  # restarts for every model
+                workers=self.options.workers,
+                every=max(500, min(10_000, (self.size or 10**6) // (10 * self.options.workers))),
+                regression=self.regression,
+                scaled=self.stream.scaled,
+                plain=self.stream.plain,
+                progress=sys.stderr is not None and sys.stderr.isatty(),
+            )
+
+
+def _reading(options: argparse.Namespace) -> Reading:
+    from river_okl.files import Reading
+
+    return Reading(
+        target=options.target,
+        drop=tuple(options.drop),
+        task=options.task,
+        na=tuple(options.na),
+        strings=tuple(options.string),
+        decimal=options.decimal,
+        day_first=options.day_first,
+        encoding=options.encoding,
+    )
+
+
+def _innermost(model: Any) -> Any:
+    """A model without the steps and wrappers around it."""
+    from river import base, compose
+
+    while True:
+        if isinstance(model, compose.Pipeline):
+            model = list(model.steps.values())[-1]
+        elif isinstance(model, base.Wrapper):
+            model = model._wrapped_model
+        else:
+            return model
+
+
+def _shown(options: argparse.Namespace, job: _Job, results: list[Result], complete: bool) -> list[str]:
+    """The results as lines."""
+    from river_okl.cli import report
+
     if options.json:
-        print(_json(stream, results, regression, not interrupted, metrics))
-    else:
-        if interrupted:
-            of = f" of {size:,}" if size else ""
-            print(f"Interrupted: this table is partial, after {results[-1].samples:,}{of} samples")
-        _table(results, regression, metrics)
-    if options.save:
-        (result,) = results
-        river_okl.save(result.pipeline or _whole_model(result.model, inputs, stream), options.save)
-    if options.plot:
-        error = "mean absolute error" if regression else "error rate"
-        plot.learning_curves(results, error=error).savefig(options.plot, dpi=150)
-    if interrupted:
-        raise KeyboardInterrupt
-
-
-def _whole_model(model: Any, inputs: Inputs, stream: Stream) -> Any:
-    """The model behind the steps that the benchmark put before it, for samples as they come."""
-    from river_okl.cli.race import takes_all
-
-    if takes_all(model):
-        return model if stream.plain else river_okl.Dates() | model
-    return inputs.scaler | model if stream.scaled else model
-
-
-def _check_save(name: str, models: dict[str, Any], stream: Stream) -> None:
-    """Raise before the benchmark if its model cannot be saved."""
-    from river_okl import files
-    from river_okl.checkpoint import CheckpointError
-    from river_okl.cli.race import Inputs, takes_all
-
-    if len(models) != 1:
-        raise files.UsageError(f"--save saves one model, and there are {len(models)}: name one MODEL")
-    ((text, model),) = models.items()
-    if not (stream.plain or takes_all(model)):
-        raise files.UsageError(
-            f"--save: {text} needs strings and dates in numbers; OKLClassifier and OKLRegressor do not"
-        )
-    if not os.path.isdir(os.path.dirname(os.path.abspath(name))):
-        raise files.UsageError(f"there is no folder {os.path.dirname(name)}")
-    try:
-        river_okl.dumps(_whole_model(model, Inputs(stream.scaled), stream))
-    except CheckpointError as error:
-        raise files.UsageError(f"--save: {text}: {error}") from None
-
-
-@contextlib.contextmanager
-def _predictions(name: str | None, models: dict[str, Any], stream: Stream) -> Iterator[Callable[..., None]]:
-    """What writes the predictions of a block; labels are those of the file."""
-    if not name:
-        yield lambda block, results: None
-        return
-    with open(name, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["target", *models])
-
-        def shown(value: Any) -> Any:
-            return stream.binary[value] if stream.binary and isinstance(value, bool) else value
-
-        def write(block: list[Any], results: list[Result]) -> None:
-            for (_, y), *found in zip(block, *(result.predictions for result in results), strict=True):
-                writer.writerow([shown(value) for value in (y, *found)])
-
-        yield write
+        return [report.as_json(job.stream, results, job.regression, complete, job.metrics)]
+    of = f" of {job.size:,}" if job.size else ""
+    partial = f"Interrupted: this table is partial, after {results[-1].samples:,}{of} samples"
+    return [*([] if complete else [partial]), report.table(results, job.regression, job.metrics)]

@@ -12,19 +12,19 @@ import inspect
 import math
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import river.datasets
 import river.datasets.synth
-import river.metrics
 import river.optim
 from river import base, dummy, multiclass, preprocessing, stats
 
 from river_okl import api, datasets, kernels, losses
-from river_okl.checks import PerClass
+from river_okl.checks import PerClass, UsageError
 from river_okl.cli.race import takes_all
-from river_okl.files import BINARY, MULTICLASS, REGRESSION, Stream, UsageError, nearest, read_file
+from river_okl.files import AS_INFERRED, BINARY, MULTICLASS, REGRESSION, Reading, Stream, nearest, read_file
+from river_okl.tables.schema import Schema
 
 # Names of models that use no feature, for classification and regression.
 BASELINES: dict[str, tuple[Callable[[], Any] | None, Callable[[], Any] | None]] = {
@@ -39,18 +39,30 @@ MODEL_MODULES = "dummy", "ensemble", "facto", "forest", "linear_model", "naive_b
 # The stream ---------------------------------------------------------------------------------------
 
 
-def find_stream(text: str, target: str | None, drop: Sequence[str] = (), task: str | None = None) -> Stream:
-    """A file, standard input, or a data set by name."""
-    if text == "-" or pathlib.Path(text).expanduser().is_file():
-        return read_file(text, target, drop, task)
-    if re.fullmatch(r".*[\\/].*|.*\.(csv|tsv|txt|data|libsvm|svm|gz|bz2|xz)", text, re.DOTALL):
+def is_file(text: str) -> bool:
+    """Whether --data is a file or standard input, not the name of a data set."""
+    return text == "-" or pathlib.Path(text).expanduser().is_file()
+
+
+def find_stream(text: str, reading: Reading = AS_INFERRED, schema: Schema | None = None) -> Stream:
+    """A file, standard input, or a data set by name; a file is read with the schema of a model, if given."""
+    if is_file(text):
+        return read_file(text, reading, schema)
+    path = pathlib.Path(text).expanduser()
+    if path.is_dir():
+        inside = sorted(each.name for each in path.iterdir() if each.is_file() and each.name[0] != ".")
+        raise UsageError(f"{text} is a folder: --data takes a file; in it are {', '.join(inside[:20]) or 'no files'}")
+    if re.fullmatch(r".*[\\/].*|.*\.(csv|tsv|txt|data|libsvm|svm|json|xlsx?|parquet|gz|bz2|xz|zip)", text, re.DOTALL):
         raise UsageError(f"there is no file {text}")
-    for option, value in (("--target", target), ("--drop", drop)):
+    given = {"--target": reading.target, "--drop": reading.drop, "--string": reading.strings, "--na": reading.na}
+    for option, value in given.items():
         if value:
-            raise UsageError(f"{option} names a column of a CSV file, and {text} is not a file")
+            raise UsageError(f"{option} is for CSV files, and {text} is not a file")
+    if schema is not None:
+        raise UsageError(f"the model was trained on a file, and {text} is not a file")
     stream = _find_data_set(text)
-    if task is not None and (task == "regression") != (stream.task == REGRESSION):
-        raise UsageError(f"--task {task} applies to files, and {text} is a data set for {stream.task}")
+    if reading.task is not None and (reading.task == "regression") != (stream.task == REGRESSION):
+        raise UsageError(f"--task {reading.task} applies to files, and {text} is a data set for {stream.task}")
     return stream
 
 
@@ -100,10 +112,16 @@ def read_object(text: str, what: str, known: Names, inside: Names, defaults: dic
         raise UsageError(f"{text!r} is neither a name nor a name with parameters") from None
     name = _dotted(node.func if isinstance(node, ast.Call) else node)
     if name not in known:
-        raise UsageError(f"no {what} is called {name or text!r}{nearest(name or text, known)}")
+        hint = nearest(name or text, known)
+        if what == "data set":
+            hint += f" (nor is there such a file); known are {_listed(known)}"
+        elif not hint:
+            hint = "; --list-models shows all" if what == "model" else f"; known are {_listed(known)}"
+        raise UsageError(f"no {what} is called {name or text!r}{hint}")
     try:
         args, kwargs = _arguments(node, inside) if isinstance(node, ast.Call) else ((), {})
         taken = inspect.signature(known[name]).parameters
+        _check_keywords(kwargs, taken)
         return _make(known[name], *args, **{k: v for k, v in defaults.items() if k in taken} | kwargs)
     except UsageError as error:
         raise UsageError(f"{text}: {error}") from None
@@ -138,6 +156,7 @@ def _value(node: ast.expr, known: Names) -> Any:
             if name not in known:
                 raise UsageError(f"{ast.unparse(node)!r} is not known{nearest(name, known)}")
             args, kwargs = _arguments(node, known) if isinstance(node, ast.Call) else ((), {})
+            _check_keywords(kwargs, inspect.signature(known[name]).parameters)
             return _make(known[name], *args, **kwargs)
         case ast.BinOp(left, ast.Add() | ast.Mult() as operator, right):
             a, b = _value(left, known), _value(right, known)
@@ -152,6 +171,20 @@ def _value(node: ast.expr, known: Names) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise UsageError(f"{ast.unparse(node)!r} is not a constant") from None
+
+
+def _check_keywords(kwargs: dict[str, Any], taken: Any) -> None:
+    """Raise for an unknown parameter, and name those that exist."""
+    if any(parameter.kind == parameter.VAR_KEYWORD for parameter in taken.values()):
+        return
+    for name in kwargs:
+        if name not in taken:
+            known = f"its parameters are {', '.join(taken)}" if taken else "it has no parameters"
+            raise UsageError(f"there is no parameter {name!r}{nearest(name, taken)}; {known}")
+
+
+def _listed(known: Iterable[str]) -> str:
+    return ", ".join(sorted(name for name in known if "." not in name))
 
 
 def _make(cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -177,6 +210,15 @@ def _known_models() -> Names:
         for name, cls in _classes(importlib.import_module(f"river.{module}"), base.Classifier, base.Regressor).items():
             known[name] = known[f"{module}.{name}"] = cls
     return known | _classes(api, base.Classifier, base.Regressor)
+
+
+def list_models() -> str:
+    """The names of all models, as text."""
+    ours = _classes(api, base.Classifier, base.Regressor)
+    theirs = sorted(name for name in _known_models() if "." in name)
+    lines = ["models of river_okl:", *(f"  {name}" for name in ours)]
+    lines += ["models of river:", *(f"  {name}" for name in theirs)]
+    return "\n".join([*lines, "baselines:", *(f"  {name}" for name in BASELINES)])
 
 
 def _known_parameters() -> Names:
@@ -221,21 +263,3 @@ def find_models(texts: Iterable[str], task: str, budget: int | None, seed: int |
             model = multiclass.OneVsRestClassifier(model)
         models[text] = model
     return models
-
-
-def find_metrics(texts: Iterable[str], models: dict[str, Any]) -> dict[str, Any]:
-    """River's metrics by their argument; each is one number and works with all models."""
-    known = _classes(river.metrics, river.metrics.base.Metric)
-    known |= {f"metrics.{name}": cls for name, cls in known.items()}
-    found: dict[str, Any] = {}
-    for text in texts:
-        metric = read_object(text, "metric", known, {}, {})
-        try:
-            metric.get()
-        except NotImplementedError:
-            raise UsageError(f"{text} is not a single number") from None
-        for name, model in models.items():
-            if not metric.works_with(model):
-                raise UsageError(f"{text} does not work with {name}: it is a metric for another task")
-        found[text] = metric
-    return found

@@ -9,15 +9,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from river import base, compose, multiclass, preprocessing
 
-from river_okl._core.sample import number
 from river_okl.files import Sample, UsageError
 from river_okl.series import Dates, is_date
+from river_okl.tables.models import Numeric
 
 __all__ = ["Point", "Result", "on_workers", "race"]
 
@@ -43,37 +44,57 @@ def takes_all(model: Any) -> bool:
 
 
 class Inputs:
-    """Samples as models see them: ``whole`` for those that take everything, ``numbers`` for the others."""
+    """Samples as models see them: ``whole`` for those that take everything, in ``numbers`` for the others."""
 
     def __init__(self, scaled: bool):
-        self.scaled = scaled
-        self.scaler: Any = preprocessing.StandardScaler()
+        self.numeric = Numeric(scale=scaled)
         self.dates = Dates()
-        self.plain_dates = Dates(categories=False)
+        self.any_dates = False
+
+    def of(self, model: Any) -> Callable[[dict[Any, Any]], dict[Any, Any]]:
+        """What prepares a sample for a model."""
+        return self.whole if takes_all(model) else self.numbers
 
     def whole(self, x: dict[Any, Any]) -> dict[Any, Any]:
         """x with its dates encoded."""
-        return self.dates.transform_one(x) if any(map(is_date, x.values())) else x
+        if not any(map(is_date, x.values())):
+            return x
+        self.any_dates = True
+        return self.dates.transform_one(x)
 
     def numbers(self, x: dict[Any, Any]) -> dict[Any, Any]:
-        """x in numbers, scaled by what was seen so far; the string b of a feature a is the feature "a=b"."""
-        if any(map(is_date, x.values())):
-            x = self.plain_dates.transform_one(x)
-        strings = [name for name, value in x.items() if isinstance(value, str)]
-        found = {name: value for name, value in x.items() if value is not None} if strings or None in x.values() else x
-        if strings:
-            found = {name: value for name, value in found.items() if not isinstance(value, str)}
-        if self.scaled:
-            try:
-                self.scaler.learn_one(found)
-            except TypeError:
-                for name, value in found.items():
-                    number(name, value)  # raises an error that names the feature
-                raise
-            found = {**found, **self.scaler.transform_one(found)}
-        for name in strings:  # unscaled: scaling turns what is 1 or absent into 0
-            found[f"{name}={x[name]}"] = 1.0
-        return found
+        """x in numbers, scaled by what was seen so far, x included."""
+        self.numeric.learn_one(x)
+        return self.numeric.transform_one(x)
+
+    def pipeline(self, model: Any) -> Any:
+        """The model behind these steps, for samples as they come."""
+        if takes_all(model):
+            return self.dates | model if self.any_dates else model
+        return self.numeric | model
+
+
+class AsTheyCome(Inputs):
+    """For models that have their own steps."""
+
+    def of(self, model: Any) -> Callable[[dict[Any, Any]], dict[Any, Any]]:
+        return lambda x: x
+
+    def pipeline(self, model: Any) -> Any:
+        return model
+
+
+class Total(NamedTuple):
+    """Of all blocks so far."""
+
+    samples: int = 0
+    targets: int = 0
+    errors: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def error(self) -> float:
+        return self.errors / self.targets if self.targets else math.nan
 
 
 @dataclasses.dataclass
@@ -83,36 +104,42 @@ class Result:
     name: str
     model: Any
     curve: list[Point] = dataclasses.field(default_factory=list)
-    totals: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)
-    """Samples, errors and seconds after each block."""
+    totals: list[Total] = dataclasses.field(default_factory=list)
+    """After each block."""
     complete: bool = True
     """False if Ctrl-C ended the run before the stream did."""
     metrics: list[Any] = dataclasses.field(default_factory=list)
     """River's metrics, updated with every prediction."""
+    with_scores: bool = False
+    """Whether to keep the probabilities of the last block."""
     predictions: list[Any] = dataclasses.field(default_factory=list)
     """Those of the last block."""
+    scores: list[Any] = dataclasses.field(default_factory=list)
+    """The probabilities of the last block, if they were asked for."""
     pipeline: Any = None
     """What was trained on several workers, with the steps before the model."""
 
     @property
     def samples(self) -> int:
-        """Number of samples predicted and learned."""
-        return self.totals[-1][0] if self.totals else 0
+        """Number of samples predicted."""
+        return self.totals[-1].samples if self.totals else 0
 
     @property
     def error(self) -> float:
-        """The error rate, or in regression the mean absolute error."""
-        return self.totals[-1][1] / self.samples if self.totals else 0.0
+        """The error rate, or in regression the mean absolute error; NaN without targets."""
+        return self.totals[-1].error if self.totals else math.nan
 
     @property
     def microseconds(self) -> float:
         """Mean time of predict_one plus learn_one, in µs per sample."""
-        return 1e6 * self.totals[-1][2] / self.samples if self.totals else 0.0
+        return 1e6 * self.totals[-1].seconds / self.samples if self.totals else 0.0
 
     @property
     def support_vectors(self) -> int | None:
         """Number of support vectors; None for models without any."""
         model = self.model
+        if isinstance(model, compose.Pipeline):
+            model = list(model.steps.values())[-1]
         if isinstance(model, preprocessing.TargetStandardScaler):
             model = model.regressor
         if isinstance(model, multiclass.OneVsRestClassifier):
@@ -126,11 +153,12 @@ class Result:
         return int(self.model._raw_memory_usage)
 
     def run(self, block: list[Sample], regression: bool) -> None:
-        """Predict and then learn every sample of a block."""
+        """Predict and then learn every sample of a block; those without a target are only predicted."""
         self._before = copy.deepcopy(self.metrics)
         predict, learn = self.model.predict_one, self.model.learn_one
         of_labels = [metric for metric in self.metrics if regression or metric.requires_labels]
         of_scores = [metric for metric in self.metrics if not (regression or metric.requires_labels)]
+        with_scores = bool(of_scores) or self.with_scores
         predictions: list[Any] = []  # None, from an untrained model, counts as wrong, or as 0 in regression
         scores: list[Any] = []
         asking = 0.0  # seconds that only the metrics need
@@ -138,26 +166,46 @@ class Result:
         try:
             for x, y in block:
                 predictions.append(predict(x))
-                if of_scores:
+                if with_scores:
                     begin = CLOCK()
                     scores.append(self.model.predict_proba_one(x))
                     asking += CLOCK() - begin
-                learn(x, y)
+                if y is not None:
+                    learn(x, y)
+        except NotImplementedError:
+            needed = ", ".join(type(metric).__name__ for metric in of_scores) or "--predictions"
+            raise UsageError(f"{self.name} has no probabilities, which {needed} needs") from None
         except Exception as error:
             raise UsageError(f"{self.name}, sample {self.samples + len(predictions):,}: {error}") from error
         seconds = CLOCK() - start - asking
         for group, found in ((of_labels, predictions), (of_scores, scores)):
             for metric in group:
-                for (_, y), p in zip(block, found, strict=True):
-                    if p is not None and p != {}:  # as River's evaluation has it
-                        metric.update(y, p)
-        self.predictions = predictions
-        errors = sum(
-            abs(y - (p or 0.0)) if regression else y != p for (_, y), p in zip(block, predictions, strict=True)
+                self._update(metric, block, found)
+        self.predictions, self.scores = predictions, scores
+        errors, targets = 0.0, 0
+        for (_, y), p in zip(block, predictions, strict=True):
+            if y is not None:
+                targets += 1
+                errors += abs(y - (p or 0.0)) if regression else y != p
+        before = self.totals[-1] if self.totals else Total()
+        self.totals.append(
+            Total(
+                before.samples + len(block), before.targets + targets, before.errors + errors, before.seconds + seconds
+            )
         )
-        before = self.totals[-1] if self.totals else (0, 0.0, 0.0)
-        self.totals.append((before[0] + len(block), before[1] + errors, before[2] + seconds))
         self.curve.append(Point(self.samples, self.error, 1e6 * seconds / len(block), self.support_vectors))
+
+    def _update(self, metric: Any, block: list[Sample], found: list[Any]) -> None:
+        for i, ((_, y), p) in enumerate(zip(block, found, strict=True), start=1):
+            if y is None or p is None or p == {}:  # as River's evaluation has it
+                continue
+            try:
+                metric.update(y, p)
+            except (ValueError, ArithmeticError) as error:
+                raise UsageError(
+                    f"{type(metric).__name__} of {self.name}, sample {self.samples + i:,}: {error}, for the target {y} "
+                    f"and the prediction {p}; MAE, RMSE and R2 take all numbers"
+                ) from None
 
     def truncate(self, blocks: int) -> None:
         """Truncate the results to this number of blocks, after an interruption."""
@@ -175,6 +223,7 @@ def race(
     scaled: bool = True,
     block: int = 1000,
     metrics: Sequence[Any] = (),
+    with_scores: bool = False,
     inputs: Inputs | None = None,
     tick: Callable[[int], None] = lambda n: None,
     finished: Callable[[list[Sample], list[Result]], None] = lambda block, results: None,
@@ -186,7 +235,7 @@ def race(
     models
         River models by name; they are trained in place.
     samples
-        Pairs of features and target.
+        Pairs of features and target; the target may be None.
     regression
         Whether the error is the mean absolute error instead of the error rate.
     scaled
@@ -195,6 +244,8 @@ def race(
         Number of samples read at a time. The curves have a point for each block.
     metrics
         River's metrics; each model gets copies.
+    with_scores
+        Whether results keep the probabilities of the last block.
     inputs
         What prepares the samples; a new one by default.
     tick
@@ -207,16 +258,18 @@ def race(
     A result for each model, in order. Ctrl-C ends the run early; the results are then not `complete`.
 
     """
-    results = [Result(name, model, metrics=copy.deepcopy(list(metrics))) for name, model in models.items()]
+    results = [
+        Result(name, model, metrics=copy.deepcopy(list(metrics)), with_scores=with_scores)
+        for name, model in models.items()
+    ]
     inputs = inputs or Inputs(scaled)
-    makers = {True: inputs.whole, False: inputs.numbers}
+    prepared = {result.name: inputs.of(result.model) for result in results}
     rest, blocks = iter(samples), 0
-    kinds = {takes_all(result.model) for result in results}
     try:
         while samples_now := list(itertools.islice(rest, block)):
-            seen = {kind: [(makers[kind](x), y) for x, y in samples_now] for kind in kinds}
+            seen = {prepare: [(prepare(x), y) for x, y in samples_now] for prepare in {*prepared.values()}}
             for result in results:
-                result.run(seen[takes_all(result.model)], regression)
+                result.run(seen[prepared[result.name]], regression)
             blocks += 1
             finished(samples_now, results)
             tick(len(samples_now))
@@ -269,24 +322,21 @@ def on_workers(
 
     results = []
     for name, model in models.items():
-        inputs, seen = Inputs(scaled), samples
         if takes_all(model):
             steps: Any = model if plain else Dates() | model
-        elif plain:
-            steps = preprocessing.StandardScaler() | model if scaled else model
         else:
-            steps, seen = model, ((inputs.numbers(x), y) for x, y in samples)
-        trained = distributed.train(steps, seen, workers=workers, every=every, progress=progress)
+            steps = Numeric(scale=scaled) | model
+        trained = distributed.train(steps, samples, workers=workers, every=every, progress=progress)
         found = trained.model
         result = Result(name, list(found.steps.values())[-1] if isinstance(found, compose.Pipeline) else found)
         result.pipeline = found
         result.complete = trained.complete
-        n, errors, seconds = 0, 0.0, 0.0
+        total = Total()
         for each in trained.rounds:
-            n += each.samples
-            errors += each.samples * (each.metric if regression else 1.0 - each.metric)
-            seconds += each.seconds
-            result.totals.append((n, errors, seconds))
+            n = total.samples + each.samples
+            errors = total.errors + each.samples * (each.metric if regression else 1.0 - each.metric)
+            total = Total(n, n, errors, total.seconds + each.seconds)
+            result.totals.append(total)
             microseconds = 1e6 * each.seconds / each.samples
             result.curve.append(Point(n, result.error, microseconds, result.support_vectors))
         results.append(result)

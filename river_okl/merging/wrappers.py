@@ -14,6 +14,7 @@ from river_okl.merging.shards import Shards, aligned, check_same
 from river_okl.merging.statistics import Moments
 from river_okl.model import CompiledModel
 from river_okl.series import Dates, Lags
+from river_okl.tables.models import Numeric
 
 Merge = Callable[[Shards], tuple[Any, float]]
 
@@ -105,6 +106,12 @@ def _scaler(shards: Shards) -> preprocessing.StandardScaler:
         found.means[name] = end.mean
         if found.with_std:
             found.vars[name] = end.variance
+    return found
+
+
+def _numeric(shards: Shards) -> Numeric:
+    found: Numeric = copy.deepcopy(shards.models[0])
+    found.scaler = _scaler(shards.of(lambda numeric: numeric.scaler))
     return found
 
 
@@ -234,7 +241,7 @@ def _mean(shards: Shards, of: Callable[[Any], stats.Mean]) -> stats.Mean:
 
 
 TRANSFORMERS: dict[Any, Callable[[Shards], Any]] = {
-    **{preprocessing.StandardScaler: _scaler, Dates: _unchanged, Lags: _lags},
+    **{preprocessing.StandardScaler: _scaler, Dates: _unchanged, Lags: _lags, Numeric: _numeric},
     **dict.fromkeys((preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler), _extremes),
     **{preprocessing.OneHotEncoder: _encoder, preprocessing.StatImputer: _imputer},
     **{feature_extraction.TargetAgg: _groups, feature_extraction.Agg: _groups, preprocessing.FeatureHasher: _hasher},

@@ -1,0 +1,190 @@
+"""Files that the command writes: none replaces its input or another output, and each is complete or not there."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import os
+import pickle
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import river_okl
+from river_okl.checkpoint import CheckpointError
+from river_okl.checkpoint.file import MAGIC, replacing
+from river_okl.checks import UsageError
+from river_okl.cli.race import Result
+from river_okl.files import Sample, Stream
+
+PICKLES = ".pkl", ".pickle"
+PICTURES = b"\x89PNG", b"%PDF", b"<?xml", b"%!PS", b"RIFF", b"\xff\xd8"
+
+
+# What may be written ----------------------------------------------------------------------------------------------
+
+
+def check(inputs: dict[str, str | None], outputs: dict[str, str | None]) -> None:
+    """Raise if an output would replace an input, another output, or a file of another kind.
+
+    Parameters
+    ----------
+    inputs
+        The file of each option that reads one.
+    outputs
+        The file of each option that writes one.
+
+    """
+    reads = {option: path for option, path in inputs.items() if path}
+    writes = {option: path for option, path in outputs.items() if path}
+    for (a, first), (b, second) in itertools.combinations((reads | writes).items(), 2):
+        if b in writes and (a, b) != ("--load", "--save") and _is_same(first, second):
+            raise UsageError(f"{a} and {b} are the same file, {second}: choose another for {b}")
+    for option, path in writes.items():
+        for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
+            if _is_stream(path, stream):
+                raise UsageError(f"{option} {path} is also {name}: choose another file")
+        folder = os.path.dirname(os.path.realpath(path))
+        if os.path.isdir(path):
+            raise UsageError(f"{option} {path} is a folder")
+        if not os.path.isdir(folder):
+            raise UsageError(f"{option}: there is no folder {os.path.dirname(path)}")
+        if not os.access(folder, os.W_OK) and not _is_special(path):
+            raise UsageError(f"{option}: nothing can be written to the folder {folder}")
+        if (kind := _other_kind(option, path)) is not None:
+            raise UsageError(f"{option} {path} would replace {kind}: choose another name, or remove that file first")
+
+
+def _is_same(a: str, b: str) -> bool:
+    """Whether two paths are one regular file, existing or not."""
+    a, b = os.path.expanduser(a), os.path.expanduser(b)
+    if os.path.exists(a) and os.path.exists(b):
+        return os.path.samefile(a, b) and not _is_special(a)
+    return os.path.normcase(os.path.realpath(a)) == os.path.normcase(os.path.realpath(b))
+
+
+def _is_stream(path: str, stream: Any) -> bool:
+    """Whether a path is the regular file that a standard stream reads or writes."""
+    try:
+        status = os.fstat(stream.fileno())
+        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, os.stat(path))
+    except (AttributeError, OSError, ValueError):  # it is closed, or no file
+        return False
+
+
+def _is_special(path: str) -> bool:
+    """Whether it is there and no regular file, such as /dev/null."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _other_kind(option: str, path: str) -> str | None:
+    """What a file is, if it is not what this option writes."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        begin = file.read(64)
+    is_model = begin.startswith(MAGIC) or (begin[:1] == b"\x80" and path.lower().endswith(PICKLES))
+    if not begin or (is_model if option == "--save" else _is_own(option, begin)):
+        return None
+    if is_model:
+        return "a model"
+    return {"--save": "a file that is no model", "--plot": "a file that is no picture"}.get(
+        option, "a file that has no predictions"
+    )
+
+
+def _is_own(option: str, begin: bytes) -> bool:
+    return begin.startswith(PICTURES if option == "--plot" else (b"target,", b"prediction"))
+
+
+# Writing ----------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def written(path: str) -> Iterator[Any]:
+    """A binary file in place of one of this name, at the end; or a device, such as /dev/stdout."""
+    if _is_special(path):
+        with open(path, "wb") as device:
+            yield device
+        return
+    with replacing(path) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def predictions(
+    path: str | None, stream: Stream, models: list[str], labels: list[Any] | None
+) -> Iterator[Callable[..., None]]:
+    """What writes the predictions of a block of samples, with the labels of the file.
+
+    With ``labels`` there is one model, and a column with the probability of each of them.
+    """
+    if not path:
+        yield lambda block, results: None
+        return
+    label_of = stream.schema.label_of if stream.schema else lambda y: y
+    with written(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        writer = csv.writer(text)
+        names = models if labels is None else ["prediction", *(f"P({label})" for label in labels)]
+        writer.writerow([*(["target"] if stream.labelled else []), *names])
+
+        def write(block: list[Sample], results: list[Result]) -> None:
+            for i, (_, y) in enumerate(block):
+                row = [label_of(y)] if stream.labelled else []
+                row += [label_of(result.predictions[i]) for result in results]
+                if labels is not None and results[0].scores:
+                    found = {label_of(label): p for label, p in results[0].scores[i].items()}
+                    row += [found.get(label, 0.0) for label in labels]
+                writer.writerow(row)
+
+        try:
+            yield write
+        finally:
+            text.detach()  # else it would close the file
+
+
+# Models -----------------------------------------------------------------------------------------------------------
+
+
+def is_pickle(path: str) -> bool:
+    """Whether this is the name of a pickle."""
+    return path.lower().endswith(PICKLES)
+
+
+def check_save(path: str, name: str, model: Any) -> None:
+    """Raise if this model, which has learned nothing yet, can't be saved under this name."""
+    if is_pickle(path):
+        return
+    try:
+        river_okl.dumps(model)
+    except CheckpointError:
+        raise UsageError(
+            f"--save {path}: {name} does not fit into a checkpoint: a name that ends in .pkl makes a pickle, which "
+            f"executes code when it is loaded"
+        ) from None
+
+
+def save(model: Any, path: str) -> None:
+    """Save a model as a checkpoint, or under the name of a pickle as one."""
+    if is_pickle(path):
+        with written(path) as file:
+            pickle.dump(model, file)
+    else:
+        river_okl.save(model, path)
+
+
+def load(path: str) -> Any:
+    """The model in a file of ``save``; a pickle is executed, as pickles are."""
+    if not os.path.isfile(path):
+        raise UsageError(f"--load: there is no file {path}")
+    if not is_pickle(path):
+        return river_okl.load(path)
+    with open(path, "rb") as file:
+        try:
+            return pickle.load(file)
+        except Exception as error:
+            raise UsageError(f"--load {path}: {type(error).__name__}: {error}") from None

@@ -1,0 +1,184 @@
+"""Cells of a CSV file as values: numbers, dates, strings, and gaps in all the ways in which programs write them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from river_okl._core.sample import shown
+from river_okl.series import parsed
+
+NUMBERS, STRINGS = "numbers", "strings"
+DATES, DAY_FIRST, MONTH_FIRST = "dates", "dates, day first", "dates, month first"
+KINDS = NUMBERS, STRINGS, DATES, DAY_FIRST, MONTH_FIRST
+
+# Missing values in lower case: empty cells, and what pandas, Excel, databases and old compilers write for one.
+GAPS = frozenset(
+    (
+        *(
+            "",
+            "na",
+            "nan",
+            "?",
+            "<na>",
+            "nat",
+            "#na",
+            "#n/a",
+            "#n/a n/a",
+            "\\n",
+            "-nan",
+            "+nan",
+            "nan(ind)",
+            "-nan(ind)",
+        ),
+        *("1.#qnan", "-1.#qnan", "1.#ind", "-1.#ind", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"),
+    )
+)
+# These are missing among numbers and dates, and may be strings among strings.
+GAPS_AMONG_NUMBERS = GAPS | {"-", "--", ".", "n/a", "n.a.", "n.a", "none", "null", "(null)", "nil"}
+
+GROUPED = {
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?"),
+    ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?"),
+}
+
+# Cells ------------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """How cells are written: texts that stand for a gap, and the decimal mark."""
+
+    na: tuple[str, ...] = ()
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        missing = frozenset(text.strip().lower() for text in self.na)
+        object.__setattr__(self, "_missing", GAPS | missing)
+        object.__setattr__(self, "_gaps", GAPS_AMONG_NUMBERS | missing)
+        values = [value for text in missing if (value := self.plain_number(text)) is not None]
+        object.__setattr__(self, "_values", frozenset(values))
+
+    def is_missing(self, text: str) -> bool:
+        """Whether a cell is a gap in any column."""
+        return text.strip().lower() in self._missing  # type: ignore[attr-defined]
+
+    def is_gap(self, text: str) -> bool:
+        """Whether a cell is a gap among numbers and dates."""
+        return text.strip().lower() in self._gaps  # type: ignore[attr-defined]
+
+    def plain_number(self, text: str) -> float | None:
+        """The number in a text, possibly grouped in thousands; None if it is not a number."""
+        try:
+            if self.decimal == ".":
+                return float(text) if "_" not in text else None
+            if "." not in text:
+                return float(text.replace(",", ".")) if "_" not in text else None
+        except ValueError:
+            pass
+        text = text.strip()
+        if not GROUPED[self.decimal].fullmatch(text):
+            return None
+        return float(text.replace("." if self.decimal == "," else ",", "").replace(",", "."))
+
+    def number(self, text: str) -> float | None:
+        """The number in a cell, None for a gap; other texts raise ValueError."""
+        value = self.plain_number(text)
+        if value is None or value != value:
+            if self.is_gap(text):
+                return None
+            raise ValueError(f"{shown(text)} is not a number")
+        if value in self._values:  # type: ignore[attr-defined]
+            return None
+        if not math.isfinite(value):
+            raise ValueError(f"{shown(text)} is not finite")
+        return value
+
+    def string(self, text: str) -> str | None:
+        """The string in a cell, None for a gap."""
+        return None if self.is_missing(text) else text.strip()
+
+    def date(self, text: str, day_first: bool) -> datetime.date | None:
+        """The date in a cell, None for a gap; other texts raise ValueError."""
+        found = read_date(text, day_first)
+        if found is None and not self.is_gap(text):
+            raise ValueError(f"{shown(text)} is not a date")
+        return found
+
+    def reader(self, kind: str) -> Callable[[str], Any]:
+        """What makes values of the cells of a column, None of gaps, and raises ValueError for those of another kind."""
+        if kind == NUMBERS:
+            return self.number
+        if kind == STRINGS:
+            return self.string
+        return functools.partial(self.date, day_first=kind == DAY_FIRST)
+
+
+_NAMES = "january february march april may june july august september october november december"
+MONTHS = {name[:n]: month for month, name in enumerate(_NAMES.split(), start=1) for n in (3, 4, len(name))}
+WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
+TIME = (
+    r"(?:(?:t| |, ?)(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?)?"
+    r"(?: ?(?P<half>[ap])\.?m\.?)?(?: ?(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d))?)?"
+)
+FORMATS = [
+    re.compile(WEEKDAY + pattern + TIME, re.ASCII)
+    for pattern in (
+        r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<then>\d{1,2})(?P=mark)(?P<year>\d{4})",
+        r"(?P<first>\d{1,2})/(?P<then>\d{1,2})/(?P<year>\d\d)",
+        r"(?P<year>\d{4})(?P<mark>[/.-])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
+        r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -](?P<name>[a-z]{3,9})\.?(?: |-|, ?)(?P<year>\d{4}|\d\d)",
+        r"(?P<name>[a-z]{3,9})\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
+        r"(?P<name>[a-z]{3,9})[ -](?P<year>(?:19|20)\d\d)",
+        r"(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)",
+    )
+]
+
+
+def read_date(text: str, day_first: bool) -> datetime.date | None:
+    """The date in a text, in ISO format or a usual one, such as 4/6/2013 or 26 October 2012; None if there is none."""
+    text = text.strip()
+    if len(text) < 6 or len(text) > 50:
+        return None
+    if (iso := parsed(text)) is not None:
+        return iso
+    text = text.lower()
+    found = next((match for form in FORMATS if (match := form.fullmatch(text))), None)
+    return None if found is None else _date(found.groupdict(), day_first)
+
+
+def _date(parts: dict[str, str], day_first: bool) -> datetime.date | None:
+    """The date of the parts of a text; None if there is no such day."""
+    year = int(parts["year"])
+    if len(parts["year"]) == 2:
+        year += 2000 if year < 69 else 1900
+    if "first" in parts:
+        day, month = (parts["first"], parts["then"]) if day_first else (parts["then"], parts["first"])
+    else:
+        day, month = parts.get("day", "1"), parts.get("month") or str(MONTHS.get(parts["name"], 0))
+    try:
+        date = datetime.date(year, int(month), int(day))
+        if parts["hour"] is None:
+            return date
+        hour = int(parts["hour"])
+        if parts["half"]:
+            hour = hour % 12 + 12 * (parts["half"] == "p") if 1 <= hour <= 12 else 99
+        fraction = int((parts["fraction"] or "0").ljust(6, "0")[:6])
+        time = datetime.time(hour, int(parts["minute"]), int(parts["second"] or 0), fraction, _zone(parts["zone"]))
+        return datetime.datetime.combine(date, time)
+    except ValueError:
+        return None
+
+
+def _zone(text: str | None) -> datetime.timezone | None:
+    if text is None:
+        return None
+    if text[0] not in "+-":
+        return datetime.UTC
+    minutes = 60 * int(text[1:3]) + int(text[-2:])
+    return datetime.timezone(datetime.timedelta(minutes=-minutes if text[0] == "-" else minutes))

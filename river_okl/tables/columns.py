@@ -1,0 +1,298 @@
+"""Columns of a CSV file: what kind each is, and what may be wrong with it.
+
+A column is one of numbers, or of dates, only if all its cells are, gaps apart.  If all but a few are, that is an error:
+one bad cell would make strings of thousands of numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from typing import Any
+
+from river_okl._core.sample import shown
+from river_okl.checks import UsageError
+from river_okl.labels import MOST_LABELS as MOST_CLASSES
+from river_okl.tables.cells import DATES, DAY_FIRST, MONTH_FIRST, NUMBERS, STRINGS, Cells, read_date
+
+BINARY, MULTICLASS, REGRESSION = "binary classification", "multi-class classification", "regression"
+
+MOST_LABELS = 20  # distinct numbers in the target's column; more mean regression
+MANY_LABELS = 1000  # more are an identifier, most likely
+LISTED_LABELS = 10
+FIRST_ROWS = 1000  # in which a column of identifiers differs
+MOST_REMEMBERED = 1000  # cells whose type is remembered
+AGREEING = 0.8  # share of numbers, or of dates, from which a column is one of them with errors
+MIXED = 0.2  # share from which one is mentioned
+
+# Numbers that stand for gaps in many files, if they lie far from all others.
+SENTINELS = frozenset((-9.0, -32768.0, 1e20, *(sign * (10.0**n - 1.0) for n in range(2, 8) for sign in (-1, 1))))
+
+WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
+WITH_UNIT = re.compile(r"([$€£¥] ?)?[+-]?\d[\d.,]*( ?[$€£¥%])?")
+
+# Columns ----------------------------------------------------------------------------------------------------------
+
+Found = tuple[int, str]  # line and cell
+
+# What a cell is.  Soft gaps are strings among strings; numbers with a decimal comma or a unit are strings, too.
+GAP, SOFT, NUMBER, DATE, COMMA, UNIT, OTHER = range(7)
+
+
+class Column:
+    """The cells of a column, one after the other, and what kind of column they make."""
+
+    def __init__(self, name: str, cells: Cells, *, day_first: bool = False, is_string: bool = False):
+        self.name = name
+        self.cells = cells
+        self.day_first = day_first  # of dates that may be either
+        self.is_string = is_string
+        self.counts = [0] * 7
+        self.first: list[Found | None] = [None] * 7
+        self.of_order: dict[bool, Found | None] = {True: None, False: None}  # the first date of only this order
+        self.ambiguous: Found | None = None  # the first date of both
+        self.infinite: Found | None = None
+        self.grouped = 0  # numbers written as 1,234
+        self.low, self.high = math.inf, -math.inf  # of the numbers, apart from
+        self.sentinels: dict[float, int] = {}
+        self.fractions = False
+        self.met: set[str] | None = set()  # the first cells, unless one came twice
+        self.rows = 0
+        self.remembered: dict[str, int] = {}
+
+    def see(self, line: int, cell: str) -> None:
+        """One more cell."""
+        self.rows += 1
+        if self.met is not None and len(self.met) < FIRST_ROWS:
+            if cell in self.met:
+                self.met = None
+            else:
+                self.met.add(cell)
+        code = self.remembered.get(cell)
+        if code is None:
+            code = self._code(line, cell)
+        self.counts[code] += 1
+        if self.first[code] is None:
+            self.first[code] = line, cell
+
+    def _code(self, line: int, cell: str) -> int:
+        """What a cell is; the type of strings, which often recur, is remembered."""
+        value = self.cells.plain_number(cell)
+        if value is not None and value == value:
+            return self._number(line, cell, value)
+        if self.cells.is_gap(cell):
+            code = GAP if self.cells.is_missing(cell) else SOFT
+        else:
+            code = self._date_or_string(line, cell)
+        if len(self.remembered) < MOST_REMEMBERED:
+            self.remembered[cell] = code
+        return code
+
+    def _number(self, line: int, cell: str, value: float) -> int:
+        if not math.isfinite(value):
+            self.infinite = self.infinite or (line, cell)
+        elif value in self.cells._values:  # type: ignore[attr-defined]
+            return GAP
+        elif value in SENTINELS:
+            self.sentinels[value] = self.sentinels.get(value, 0) + 1
+        else:
+            self.low, self.high = min(self.low, value), max(self.high, value)
+        if not self.fractions and not value.is_integer():
+            self.fractions = True
+        if ("," if self.cells.decimal == "." else ".") in cell:
+            self.grouped += 1
+        return NUMBER
+
+    def _date_or_string(self, line: int, cell: str) -> int:
+        orders = [order for order in (True, False) if read_date(cell, order) is not None]
+        if not orders:
+            if self.cells.decimal == "." and WITH_COMMA.fullmatch(cell):
+                return COMMA
+            return UNIT if WITH_UNIT.fullmatch(cell.strip()) else OTHER
+        if len(orders) == 1:
+            self.of_order[orders[0]] = self.of_order[orders[0]] or (line, cell)
+        elif self.ambiguous is None and read_date(cell, True) != read_date(cell, False):
+            self.ambiguous = line, cell
+        return DATE
+
+    @property
+    def known(self) -> int:
+        """Number of cells that are not gaps."""
+        return sum(self.counts[NUMBER:])
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a column of numbers, or of nothing."""
+        if self.is_string or self.known > self.counts[NUMBER]:
+            return False
+        return self.counts[NUMBER] > 0 or not self.counts[SOFT]
+
+    @property
+    def kind(self) -> str:
+        """Numbers, dates or strings."""
+        if self.is_number:
+            return NUMBERS
+        if self.is_string or not 0 < self.counts[DATE] == self.known:
+            return STRINGS
+        if self.of_order[True]:
+            return DAY_FIRST
+        if self.of_order[False]:
+            return MONTH_FIRST
+        if self.ambiguous is None:
+            return DATES
+        return DAY_FIRST if self.day_first or "/" not in self.ambiguous[1] else MONTH_FIRST
+
+    @property
+    def missing(self) -> int:
+        """Number of gaps."""
+        return self.counts[GAP] + (0 if self.kind == STRINGS else self.counts[SOFT])
+
+    @property
+    def differs(self) -> bool:
+        """Whether all cells differ, as those of identifiers: of numbers only if they have no fraction."""
+        enough = self.met is not None and self.rows >= 50 and len(self.met) >= min(self.rows, FIRST_ROWS)
+        return enough and not (self.is_number and self.fractions)
+
+    def problem(self, what: str = "column") -> str | None:
+        """Why the column can't be read as it is, and the way out."""
+        if self.is_string:
+            return None
+        name, string = shown(self.name), f"--string {quoted(self.name)}"
+        if self.is_number:
+            if self.infinite:
+                line, cell = self.infinite
+                return f"line {line}: {shown(cell)} in {what} {name} is not finite"
+            return None
+        share = self.counts[NUMBER] / self.known if self.known else 0.0
+        if self.counts[COMMA] and self.counts[COMMA] + self.counts[NUMBER] >= AGREEING * self.known:
+            return f"the numbers in {what} {name} have decimal commas: --decimal ,"
+        if share >= AGREEING:
+            rest = self.known - self.counts[NUMBER]
+            return f"{what} {name} has numbers, but for {self._others(rest, NUMBER)}, or {string}"
+        if self.counts[DATE] >= AGREEING * self.known and self.counts[DATE]:
+            if rest := self.known - self.counts[DATE]:
+                return f"{what} {name} has dates, but for {self._others(rest, DATE)}, or {string}"
+            first, other = self.of_order[True], self.of_order[False]
+            if first and other:
+                return (
+                    f"{what} {name} has dates with the day first ({first[1]} in line {first[0]}) and with the month "
+                    f"first ({other[1]} in line {other[0]}): {string}"
+                )
+        return None
+
+    def _others(self, n: int, code: int) -> str:
+        """The cells that are something else, and one way out."""
+        line, cell = min(found for found in (*self.first[NUMBER:code], *self.first[code + 1 :]) if found)
+        more = "" if n == 1 else f" and {n - 1:,} more"
+        return f"{shown(cell.strip())} in line {line}{more}: if it is a gap, --na {quoted(cell)}"
+
+    def warnings(self) -> list[str]:
+        """What may be a mistake, of a column that can be read."""
+        name, found = shown(self.name), []
+        if self.kind[:5] != DATES and self.differs:
+            found.append(f"column {name} differs in every row: if it is an identifier, --drop it")
+        if self.kind == NUMBERS:
+            found += [
+                f"column {name} is {value:g} in {n:,} rows, far from all other values: if that is a gap, --na {value:g}"
+                for value, n in self.sentinels.items()
+                if n >= max(3, 0.01 * self.rows) and self.low < math.inf and self._is_far(value)
+            ]
+        elif self.kind == STRINGS and not self.is_string and self.known:
+            mixed = {"numbers": self.counts[NUMBER], "dates": self.counts[DATE]}
+            found += [
+                f"column {name} has {n:,} {what} and {self.known - n:,} other cells: all are read as strings"
+                for what, n in mixed.items()
+                if n >= MIXED * self.known
+            ]
+            if (unit := self.first[UNIT]) and self.counts[UNIT] >= AGREEING * self.known:
+                found.append(
+                    f"column {name} has numbers with units, such as {shown(unit[1])}, which are read as strings"
+                )
+        elif self.kind in (DAY_FIRST, MONTH_FIRST) and self.ambiguous and not any(self.of_order.values()):
+            date = read_date(self.ambiguous[1], self.kind == DAY_FIRST)
+            assert date is not None
+            other = "" if self.day_first else ": if not, --day-first"
+            if self.kind == MONTH_FIRST or self.day_first:
+                found.append(f"in column {name} {self.ambiguous[1]} is read as {date:%d %B %Y}{other}")
+        return found
+
+    def _is_far(self, value: float) -> bool:
+        width = self.high - self.low
+        return value < self.low - width or value > self.high + width
+
+
+def quoted(text: str) -> str:
+    """A text as an argument of a shell."""
+    return shlex.quote(text.strip())
+
+
+# The target -------------------------------------------------------------------------------------------------------
+
+
+class Target(Column):
+    """The column of the target: its values, from which the task follows if it is not given."""
+
+    def __init__(self, name: str, cells: Cells, task: str | None = None, *, is_string: bool = False):
+        super().__init__(name, cells, is_string=is_string)
+        self.task = task
+        self.values: dict[str, int] = {}  # the first line of each; bounded in number
+        self.soft: dict[str, int] = {}  # the same of gaps that are strings among strings
+        self.fraction: Found | None = None  # the first number with a fraction
+
+    def see(self, line: int, cell: str) -> None:
+        cell = cell.strip()
+        known = sum(self.counts[NUMBER:])
+        super().see(line, cell)
+        if sum(self.counts[NUMBER:]) == known:
+            if not self.cells.is_missing(cell) and len(self.soft) < LISTED_LABELS:
+                self.soft.setdefault(cell, line)
+        elif len(self.values) <= (MANY_LABELS if self.task is None else MOST_CLASSES):
+            self.values.setdefault(cell, line)
+        if self.fractions and self.fraction is None:
+            self.fraction = line, cell
+
+    def infer(self, where: str) -> tuple[str, tuple[Any, ...]]:
+        """The task, and the labels in order, if there are not too many; errors begin with ``where``."""
+        name = f"{where}: the target {shown(self.name)}"
+        values = self.values if self.is_number else self.values | self.soft
+        if not values:
+            raise UsageError(f"{name} is missing in every row")
+        if self.task == "regression" and not self.is_number:
+            others = min([found for found in self.first[DATE:] if found] or [self.first[SOFT] or (0, "")])
+            raise UsageError(
+                f"{name} is {shown(others[1])} in line {others[0]}: a regression needs numbers; if that is a gap, --na "
+                f"{quoted(others[1])}"
+            )
+        if self.task == "classification" and self.is_number and self.fraction:
+            line, text = self.fraction
+            raise UsageError(f"{name} is {text} in line {line}, a number with a fraction: use --task regression")
+        if (self.task is None or self.is_number) and (problem := self.problem("the target")):
+            raise UsageError(f"{where}{', ' if self.is_number else ': '}{problem}")
+        if self.task is None and self.kind.startswith(DATES):
+            raise UsageError(f"{name} is a date: choose another --target, or --string {quoted(self.name)}")
+        known: list[Any] = sorted(values)
+        if self.is_number:
+            numbers = sorted({self.cells.number(text) or 0.0 for text in values})
+            many = self.task is None and len(numbers) > MOST_LABELS
+            if self.task == "regression" or self.fraction or many:
+                return REGRESSION, ()
+            known = [int(number) for number in numbers]
+        if len(known) == 1:
+            raise UsageError(f"{name} is {next(iter(values))} in every row: there is nothing to learn")
+        return (BINARY if len(known) == 2 else MULTICLASS), tuple(known)
+
+    def warnings(self) -> list[str]:
+        found = []
+        if not self.is_number:
+            found += [
+                f"the target {shown(self.name)} has the label {shown(text)}: if that is a gap, --na {quoted(text)}"
+                for text in self.soft
+            ]
+            lower: dict[str, str] = {}
+            found += [
+                f"the labels {shown(other)} and {shown(text)} of the target {shown(self.name)} differ in case only"
+                for text in self.values
+                if (other := lower.setdefault(text.lower(), text)) != text
+            ]
+        return found

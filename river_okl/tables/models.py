@@ -1,0 +1,149 @@
+"""Models with the schema of the file that they were trained on, and the encoding of strings and dates as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from river import base, preprocessing
+
+from river_okl._core.sample import number
+from river_okl.checks import check_flag
+from river_okl.series import Dates, is_date
+from river_okl.tables.schema import Schema
+
+__all__ = ["Numeric", "TableClassifier", "TableRegressor"]
+
+
+class Numeric(base.Transformer):
+    """Samples in numbers, for models that need them.
+
+    Strings are one-hot encoded (`colour="red"` becomes `colour=red: 1.0`), dates become numbers, gaps are left out.
+
+    Parameters
+    ----------
+    scale
+        Whether numbers are standardised by what was learned so far; strings are not, as that would turn what is 1 or
+        absent into 0.
+
+    Examples
+    --------
+    >>> from river_okl.tables.models import Numeric
+
+    >>> Numeric(scale=False).transform_one({"size": 2.0, "colour": "red", "weight": None})
+    {'size': 2.0, 'colour=red': 1.0}
+
+    """
+
+    def __init__(self, *, scale: bool = True):
+        check_flag("scale", scale)
+        self.scale = scale
+        self.scaler: Any = preprocessing.StandardScaler()
+        self._dates = Dates(categories=False)
+
+    def learn_one(self, x: dict[Hashable, Any]) -> None:
+        """Update the scales."""
+        if self.scale:
+            found = self._plain(x)[0]
+            try:
+                self.scaler.learn_one(found)
+            except TypeError:
+                for name, value in found.items():
+                    number(name, value)  # raises an error that names the feature
+                raise
+
+    def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
+        """x in numbers."""
+        found, strings = self._plain(x)
+        if self.scale:
+            found = {**found, **self.scaler.transform_one(found)}
+        for name in strings:
+            found[f"{name}={x[name]}"] = 1.0
+        return found
+
+    def _plain(self, x: dict[Hashable, Any]) -> tuple[dict[Hashable, Any], list[Hashable]]:
+        """The features that are numbers, and the names of those that are strings."""
+        if any(map(is_date, x.values())):
+            x = self._dates.transform_one(x)
+        strings = [name for name, value in x.items() if isinstance(value, str)]
+        if not strings and None not in x.values():
+            return x, strings
+        return {n: value for n, value in x.items() if value is not None and not isinstance(value, str)}, strings
+
+
+class _TableModel(base.Wrapper[Any]):
+    """Shared by both tasks."""
+
+    def __init__(self, model: Any, schema: dict[str, Any]):
+        self.model = model
+        self.schema = schema
+        self._schema = Schema(**schema)
+
+    @property
+    def _wrapped_model(self) -> Any:
+        return self.model
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
+        """Update the model with a row and its target, both as in the file."""
+        sample, target = self._schema.sample(x), self._schema.target_of(y)
+        if target is None:
+            raise ValueError(f"the target {self._schema.target!r} is missing: leave the row out")
+        self.model.learn_one(sample, target)
+
+    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
+        """The predicted label or target of a row."""
+        return self._schema.label_of(self.model.predict_one(self._schema.sample(x), **kwargs))
+
+
+class TableClassifier(_TableModel, base.Classifier):
+    """A classifier of the rows of a file, as `python -m river_okl --save` saves it.
+
+    Rows are dicts by column. Their values may be texts, as the `csv` module reads them, or numbers, strings and dates;
+    what a text means is known from the file on which the model was trained. A text where a number was, or an unknown
+    column, raises ValueError. Labels are those of the file.
+
+    Parameters
+    ----------
+    model
+        The model that learns samples.
+    schema
+        The columns of the file, see `river_okl.tables.schema.Schema`.
+
+    Examples
+    --------
+    >>> import river_okl
+    >>> from river_okl.tables.models import TableClassifier
+
+    >>> schema = {
+    ...     **{"format": "csv", "columns": {"size": "numbers", "colour": "strings"}, "target": "ripe"},
+    ...     **{"task": "binary classification", "labels": ("no", "yes"), "numeric": False},
+    ... }
+    >>> model = TableClassifier(river_okl.OKLClassifier(), schema)
+    >>> for size, colour, ripe in [("5.1", "green", "no"), ("7.5", "red", "yes"), ("n.a.", "red", "yes")]:
+    ...     model.learn_one({"size": size, "colour": colour}, ripe)
+    >>> model.predict_one({"size": "7.0", "colour": "red"})
+    'yes'
+    >>> model.predict_one({"size": "large", "colour": "red"})
+    Traceback (most recent call last):
+        ...
+    ValueError: column 'size' has numbers: 'large' is not a number
+
+    """
+
+    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
+        """The probability of each label of the file."""
+        found = self.model.predict_proba_one(self._schema.sample(x), **kwargs)
+        return {self._schema.label_of(y): p for y, p in found.items()}
+
+
+class TableRegressor(_TableModel, base.Regressor):
+    """A regressor of the rows of a file; see `TableClassifier`.
+
+    Parameters
+    ----------
+    model
+        The model that learns samples.
+    schema
+        The columns of the file, see `river_okl.tables.schema.Schema`.
+
+    """

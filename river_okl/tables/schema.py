@@ -1,0 +1,127 @@
+"""The schema of a file: what its columns are, and how to read its rows, in the file or from elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from river_okl._core.sample import is_gap, shown
+from river_okl.series import is_date
+from river_okl.tables.cells import KINDS, NUMBERS, STRINGS, Cells
+from river_okl.tables.columns import BINARY, MULTICLASS, REGRESSION
+
+CSV, LIBSVM = "csv", "libsvm"
+
+
+@dataclasses.dataclass(frozen=True)
+class Schema:
+    """The columns and the target of a file.
+
+    Parameters
+    ----------
+    format
+        "csv" or "libsvm"; the features of libsvm are numbers, and not listed.
+    columns
+        The kind of each feature: numbers, strings, dates, or dates with the day or the month first.
+    target
+        The name of the target.
+    task
+        Binary or multi-class classification, or regression.
+    labels
+        The labels in the file; of two, the second one is positive.
+    numeric
+        Whether the target is a number.
+    ignored
+        Columns that are not features.
+    na
+        Texts that stand for gaps, besides the usual ones.
+    decimal
+        The decimal mark.
+
+    """
+
+    format: str
+    columns: dict[str, str]
+    target: str
+    task: str
+    labels: tuple[Any, ...] = ()
+    numeric: bool = True
+    ignored: tuple[str, ...] = ()
+    na: tuple[str, ...] = ()
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        right = self.format in (CSV, LIBSVM) and self.task in (BINARY, MULTICLASS, REGRESSION)
+        right = right and self.decimal in (".", ",") and type(self.numeric) is bool and type(self.target) is str
+        right = right and type(self.columns) is dict and all(type(name) is str for name in self.columns)
+        right = right and all(kind in KINDS for kind in self.columns.values())
+        texts = (self.ignored, self.na)
+        right = right and all(type(each) is tuple and all(type(text) is str for text in each) for each in texts)
+        right = right and type(self.labels) is tuple and all(type(y) in (int, str) for y in self.labels)
+        if not right or (len({*self.labels}) == 2) != (self.task == BINARY):
+            raise ValueError("this is not the schema of a file")
+        cells = Cells(self.na, self.decimal)
+        object.__setattr__(self, "cells", cells)
+        object.__setattr__(self, "readers", {name: cells.reader(kind) for name, kind in self.columns.items()})
+
+    cells: Cells = dataclasses.field(init=False, repr=False, compare=False)
+    readers: dict[str, Callable[[str], Any]] = dataclasses.field(init=False, repr=False, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its parameters, with which it can be made again."""
+        names = [field.name for field in dataclasses.fields(self) if field.init]
+        return {name: getattr(self, name) for name in names}
+
+    def sample(self, row: Mapping[Any, Any]) -> dict[Any, Any]:
+        """The features of a row, whose values may be texts as in the file, or numbers, strings and dates.
+
+        Gaps, the target and ignored columns are left out; errors name the column.
+        """
+        if self.format == LIBSVM:
+            return dict(row)
+        if unknown := row.keys() - self.columns.keys() - {self.target, *self.ignored}:
+            raise ValueError(
+                f"{shown(min(unknown, key=str))} is no column of the file that the model was trained on; these are "
+                f"{', '.join(self.columns):.300}"
+            )
+        found = {}
+        for name, kind in self.columns.items():
+            if name in row and (value := self._value(name, kind, row[name])) is not None:
+                found[name] = value
+        return found
+
+    def _value(self, name: str, kind: str, value: Any) -> Any:
+        """A value of a column; None for a gap."""
+        if isinstance(value, str):
+            try:
+                return self.readers[name](value)
+            except ValueError as error:
+                raise ValueError(f"column {shown(name)} has {kind}: {error}") from None
+        if is_gap(value):
+            return None
+        if kind not in (NUMBERS, STRINGS) and not is_date(value):
+            raise TypeError(f"column {shown(name)} has {kind}: {shown(value)} is not a date")
+        if kind == STRINGS:
+            raise TypeError(f"column {shown(name)} has strings: {shown(value)} is not a string")
+        return value
+
+    def target_of(self, y: Any) -> Any:
+        """What the model learns for a target as in the file; None if it is missing."""
+        if isinstance(y, str):
+            y = self.cells.number(y) if self.numeric else self.cells.string(y)
+        if y is None or self.task == REGRESSION:
+            return y
+        if self.numeric and not isinstance(y, bool) and float(y).is_integer():
+            y = int(y)
+        if self.task == MULTICLASS:
+            return y
+        if y not in self.labels:
+            raise ValueError(
+                f"the target {shown(self.target)} is {shown(y)}: the labels are {self.labels[0]} and {self.labels[1]}"
+            )
+        return y == self.labels[1]
+
+    def label_of(self, y: Any) -> Any:
+        """The label in the file for one of the model's."""
+        return self.labels[y] if self.task == BINARY and isinstance(y, bool) else y

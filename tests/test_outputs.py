@@ -1,0 +1,372 @@
+"""Files that the command writes, and models that it saves and loads: nothing is lost, overwritten or silently wrong."""
+
+from __future__ import annotations
+
+import csv
+import os
+import pickle
+import random
+import subprocess
+import sys
+
+import pytest
+from river import metrics
+
+import river_okl
+from river_okl import files
+from river_okl.cli import lookup, outputs
+from river_okl.cli.metrics import ROCAUC, find_metrics
+from tests.test_main import complaint, run
+from tests.test_tables import HEADER, rows_of, written
+
+posix = pytest.mark.skipif(os.name != "posix", reason="has no symbolic links without privileges, and no /dev")
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A CSV file; the folder is the current one."""
+    return written(tmp_path, HEADER, rows_of(400))
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+# Nothing is overwritten -----------------------------------------------------------------------------------------------
+
+
+@posix
+@pytest.mark.parametrize("option", ["--predictions", "--save", "--plot"])
+@pytest.mark.parametrize("way", ["same", "other", "symlink", "hardlink", "relative"])
+def test_the_input_is_no_output(capsys, tmp_path, monkeypatch, data, option, way):
+    monkeypatch.chdir(tmp_path)
+    before, output = content(data), str(tmp_path / ("link.png" if option == "--plot" else "link"))
+    if way == "same":
+        output = data
+    elif way == "other":
+        output = f"{tmp_path}/../{tmp_path.name}/a.csv"
+    elif way == "relative":
+        output = "./a.csv"
+    else:
+        (os.symlink if way == "symlink" else os.link)(data, output)
+    said = complaint(capsys, "--data", data, option, output, "OKLClassifier")
+    assert said == f"--data and {option} are the same file, {output}: choose another for {option}"
+    assert content(data) == before
+
+
+@posix
+def test_outputs_are_different_files(capsys, tmp_path, monkeypatch, data):
+    monkeypatch.chdir(tmp_path)
+    for a, b in (("--save", "--predictions"), ("--predictions", "--plot"), ("--save", "--plot")):
+        said = complaint(capsys, "--data", data, a, "x.png", b, str(tmp_path / "x.png"), "OKLClassifier")
+        assert said.startswith(f"{a} and {b} are the same file")
+    os.symlink("nowhere", tmp_path / "link")
+    said = complaint(capsys, "--data", data, "--save", "link", "--predictions", "nowhere", "OKLClassifier")
+    assert said.startswith("--save and --predictions are the same file")
+    run(capsys, "--data", data, "--predictions", os.devnull, "RBPClassifier")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no POSIX redirections")
+@pytest.mark.parametrize(("option", "stream"), [("--predictions", "output"), ("--save", "input")])
+def test_standard_streams_are_no_outputs(tmp_path, data, option, stream):
+    path = tmp_path / "out"
+    path.write_bytes(content(data))
+    command = [
+        sys.executable,
+        "-m",
+        "river_okl",
+        "--data",
+        "-" if stream == "input" else data,
+        option,
+        str(path),
+        "RBPClassifier",
+    ]
+    with open(path, "r+b") as file:
+        streams = {"stdin": file} if stream == "input" else {"stdout": file}
+        done = subprocess.run(command, **streams, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+    assert done.returncode == 2 and f"{option} {path} is also standard {stream}" in done.stderr
+    assert content(path) == content(data)
+
+
+def test_files_of_another_kind_are_not_replaced(capsys, tmp_path, data):
+    other, saved, found = tmp_path / "b.csv", tmp_path / "m.okl", tmp_path / "p.csv"
+    other.write_text("x,y\n1,2\n")
+    for _ in range(2):  # those of the same kind are
+        run(capsys, "--data", data, "--save", str(saved), "--predictions", str(found), "OKLClassifier")
+    empty = tmp_path / "empty"
+    empty.write_bytes(b"")
+    run(capsys, "--data", data, "--save", str(empty), "OKLClassifier")
+    for option, path, kind in (
+        ("--save", other, "a file that is no model"),
+        ("--predictions", other, "a file that has no predictions"),
+        ("--predictions", saved, "a model"),
+        ("--plot", saved, "a model"),
+    ):
+        before = content(path)
+        said = complaint(capsys, "--data", data, option, str(path), "OKLClassifier")
+        assert said == f"{option} {path} would replace {kind}: choose another name, or remove that file first"
+        assert content(path) == before
+
+
+def test_an_error_leaves_the_old_outputs(capsys, tmp_path, monkeypatch, data):
+    saved, found = tmp_path / "m.okl", tmp_path / "p.csv"
+    arguments = "--data", data, "--save", str(saved), "--predictions", str(found)
+    run(capsys, *arguments, "OKLClassifier")
+    before = content(saved), content(found)
+
+    class Failing(river_okl.OKLClassifier):
+        def learn_one(self, x, y, w=1.0):
+            if len(self._f.points) > 50:
+                raise ValueError("no more")
+            super().learn_one(x, y, w)
+
+    monkeypatch.setattr(outputs, "check_save", lambda *arguments: None)
+    monkeypatch.setattr(lookup.api, "OKLClassifier", Failing)
+    assert "OKLClassifier, sample 5" in complaint(capsys, *arguments, "OKLClassifier")
+    assert (content(saved), content(found)) == before
+    assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.okl", "p.csv"], "nothing is left behind"
+
+
+@pytest.mark.parametrize("n", [0, 10])
+def test_a_run_without_samples_or_with_fewer_is_an_error(capsys, monkeypatch, data, n):
+    """The file has changed since it was validated."""
+    table = files._Table
+    real = table.samples
+    monkeypatch.setattr(table, "samples", lambda *arguments: iter(list(real(*arguments))[:n]))
+    said = complaint(capsys, "--data", data, "OKLClassifier")
+    assert said.endswith("has no samples" if n == 0 else "has changed while it was read: 10 samples instead of 400")
+
+
+# A trained model is saved, whatever happens to the table --------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no POSIX shell")
+@pytest.mark.parametrize("redirection", ["| head -1 >/dev/null", ">&-", "2>&- >/dev/null", ">/dev/full"])
+def test_the_model_is_saved_before_the_table_is_printed(tmp_path, data, redirection):
+    if "full" in redirection and not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    saved, found = tmp_path / "m.okl", tmp_path / "p.csv"
+    command = f"-u -m river_okl --data {data} --save {saved} --predictions {found} RBPClassifier {redirection}"
+    done = subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' {command}"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+    assert river_okl.load(saved).model is not None and len(content(found).splitlines()) == 401
+    assert ("No space left" in done.stderr) == ("full" in redirection)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_any_output_can_show_the_table(tmp_path, encoding):
+    path = written(tmp_path, ["größe", "y"], [[i % 7, "ä" if i % 7 < 3 else "b"] for i in range(60)])
+    done = subprocess.run(
+        [sys.executable, "-m", "river_okl", "--data", path, "RBPClassifier"],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
+    out = done.stdout.decode(encoding)
+    assert ("µs/sample" if encoding == "utf-8" else "us/sample") in out
+    assert "┃" not in out and "\x1b" not in out and done.stderr == b"", "plain text, if it is no terminal"
+
+
+# Models of the command ------------------------------------------------------------------------------------------------
+
+
+def predicted(path):
+    with open(path, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def split(tmp_path, n=1500, first=1000):
+    """A file to train on, the same columns in another order without the target, and the labels."""
+    rows = list(rows_of(n))
+    old = written(tmp_path, HEADER, rows[:first])
+    new = tmp_path / "new.csv"
+    new.write_text("\n".join(["c,day,a,b", *(f"{c},{day},{a},{b}" for a, b, c, day, _ in rows[first:])]))
+    return old, str(new), [row[-1] for row in rows[first:]]
+
+
+MODELS = ["OKLClassifier", "AhpatronClassifier", "RBPClassifier", "linear_model.LogisticRegression", "KNNClassifier"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_saved_and_applied(capsys, tmp_path, name):
+    """With the labels of the file, its columns, and what strings, dates and gaps mean in it."""
+    old, new, labels = split(tmp_path)
+    saved, out = str(tmp_path / ("m.okl" if name in river_okl.__all__ else "m.pkl")), str(tmp_path / "out.csv")
+    run(capsys, "--data", old, "--save", saved, name)
+    shown = run(capsys, "--load", saved, "--data", new, "--predictions", out)
+    assert "new.csv: binary classification, 500 samples\nno target\n" in shown
+    found = predicted(out)
+    assert list(found[0]) == ["prediction", "P(no)", "P(yes)"]
+    assert all(float(row["P(no)"]) + float(row["P(yes)"]) == pytest.approx(1.0) for row in found)
+    accuracy = sum(row["prediction"] == y for row, y in zip(found, labels, strict=True)) / len(labels)
+    assert accuracy > (0.9 if name == "OKLClassifier" else 0.4)
+    with open(saved, "rb") as file:
+        model = pickle.load(file) if saved.endswith(".pkl") else river_okl.load(file)
+    with open(new, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [model.predict_one(row) for row in rows] == [row["prediction"] for row in found]
+    assert model.predict_proba_one(rows[0])["yes"] == float(found[0]["P(yes)"])
+
+
+def test_a_loaded_model_goes_on_learning(capsys, tmp_path):
+    rows = list(rows_of(600))
+    both, first, second = tmp_path / "both.csv", tmp_path / "1.csv", tmp_path / "2.csv"
+    for path, part in ((both, rows), (first, rows[:300]), (second, rows[300:])):
+        path.write_text("\n".join(map(",".join, [HEADER, *part])))
+    saved, again, out = str(tmp_path / "m.okl"), str(tmp_path / "again.okl"), str(tmp_path / "out.csv")
+    run(capsys, "--data", str(first), "--save", saved, "OKLClassifier")
+    shown = run(capsys, "--load", saved, "--data", str(second), "--save", saved, "--predictions", out, "--metric", "F1")
+    assert "F1" in shown and len(predicted(out)) == 300
+    run(capsys, "--data", str(both), "--save", again, "OKLClassifier")
+    assert content(saved) == content(again), "in two runs the same model as in one"
+
+
+def test_rows_without_a_target_are_only_predicted(capsys, tmp_path, data):
+    saved, out, new = str(tmp_path / "m.okl"), str(tmp_path / "out.csv"), tmp_path / "new.csv"
+    run(capsys, "--data", data, "--save", saved, "OKLClassifier")
+    rows = [[*row[:4], "" if i % 3 else row[4]] for i, row in enumerate(rows_of(90, seed=5))]
+    new.write_text("\n".join(map(",".join, [HEADER, *rows])))
+    shown = run(capsys, "--load", saved, "--data", str(new), "--predictions", out)
+    assert "rows without a target, only predicted: 60" in shown
+    found = predicted(out)
+    assert [row["target"] for row in found] == [row[4] for row in rows] and all(row["prediction"] for row in found)
+    right = sum(row["prediction"] == row["target"] for row in found if row["target"])
+    assert f"{right / 30:.2%}" in shown
+
+
+def test_regressions_and_data_sets_are_loaded_too(capsys, tmp_path):
+    saved, out = str(tmp_path / "m.okl"), str(tmp_path / "out.csv")
+    rng = random.Random(1)
+    path = written(tmp_path, ["x", "y"], [[x, 3 * x] for x in (round(rng.gauss(0, 1), 3) for _ in range(300))])
+    run(capsys, "--data", path, "--save", saved, "SPARegressor")
+    (tmp_path / "new.csv").write_text("x\n1\n-1\n")
+    run(capsys, "--load", saved, "--data", str(tmp_path / "new.csv"), "--predictions", out)
+    assert [float(row["prediction"]) for row in predicted(out)] == pytest.approx([3, -3], abs=1)
+    for name, data in (("RBPClassifier", "Phishing"), ("SPARegressor", "Mv(seed=1)")):
+        run(capsys, "--data", data, "--samples", "200", "--save", saved, name)
+        shown = run(capsys, "--load", saved, "--data", data, "--samples", "300")
+        assert name in shown and "300 samples" in shown
+    libsvm = tmp_path / "a.svm"
+    libsvm.write_text("".join(f"{'+1' if i % 5 < 2 else '-1'} {i % 5 + 1}:1\n" for i in range(100)))
+    run(capsys, "--data", str(libsvm), "--save", saved, "RBPClassifier")
+    run(capsys, "--load", saved, "--data", str(libsvm), "--predictions", out)
+    assert [row["prediction"] for row in predicted(out)][:5] == ["1", "1", "-1", "-1", "-1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "new.csv"], "new.csv has no target, so that it can only be predicted: --predictions FILE"),
+        (["--data", "new.csv", "OKLClassifier"], "--load m.okl is the model: leave the MODEL and its --budget out"),
+        (["--data", "new.csv", "--target", "a"], "--target: the model knows its columns; leave the option out"),
+        (["--data", "new.csv", "--na", "x"], "--na: the model knows its columns"),
+        (["--data", "Phishing"], "the model was trained on a file, and Phishing is not a file"),
+        (["--data", "new.csv", "--workers", "2"], "--load are not for --workers"),
+        (["--data", "new.csv", "--predictions", "m.okl"], "--load and --predictions are the same file"),
+    ],
+)
+def test_options_that_do_not_go_with_load(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    old, _, _ = split(tmp_path, 80, 60)
+    run(capsys, "--data", old, "--save", "m.okl", "OKLClassifier")
+    assert message in complaint(capsys, "--load", "m.okl", *arguments)
+
+
+def test_files_that_are_no_models_of_the_command(capsys, tmp_path, monkeypatch, data):
+    monkeypatch.chdir(tmp_path)
+    assert "there is no file m.okl" in complaint(capsys, "--load", "m.okl", "--data", data)
+    assert "a.csv: not a checkpoint" in complaint(capsys, "--load", "a.csv", "--data", data)
+    (tmp_path / "a.pkl").write_bytes(b"\x80\x04oops")
+    assert "--load a.pkl: UnpicklingError" in complaint(capsys, "--load", "a.pkl", "--data", data)
+    river_okl.save(river_okl.OKLDetector(), "d.okl")
+    assert "OKLDetector is neither a classifier nor a regressor" in complaint(capsys, "--load", "d.okl", "--data", data)
+    river_okl.save(river_okl.OKLClassifier(), "c.okl")
+    assert "does not know the columns of a file" in complaint(capsys, "--load", "c.okl", "--data", data)
+    assert "is not a model for regression" in complaint(capsys, "--load", "c.okl", "--data", "TrumpApproval")
+
+
+# Metrics, models and data by name -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["F1", "ROCAUC", "LogLoss", "MCC"])
+def test_metrics_for_two_labels_are_rejected_for_more(capsys, name):
+    said = complaint(capsys, "--data", "ImageSegments", "--metric", name, "OKLClassifier")
+    assert said.startswith(f"{name} is a metric for two labels, and the task is multi-class classification; these do: ")
+    for other in said.partition("these do: ")[2].split(", "):
+        find_metrics([other], files.MULTICLASS)
+    assert "MacroF1" in said and "CrossEntropy" in said
+
+
+def test_the_area_under_the_roc_curve_is_exact():
+    from sklearn.metrics import roc_auc_score
+
+    rng = random.Random(1)
+    for spread in (0.3, 3.0, 12.0):
+        y = [rng.random() < 0.3 for _ in range(2000)]
+        p = [1.0 / (1.0 + 2.718281828 ** -(rng.gauss(0.7 * t, 1.0) * spread - 4.0)) for t in y]
+        exact, ten = ROCAUC(), metrics.ROCAUC()
+        for t, q in zip(y, p, strict=True):
+            exact.update(t, {True: q, False: 1.0 - q})
+            ten.update(t, {True: q, False: 1.0 - q})
+        assert exact.get() == pytest.approx(roc_auc_score(y, p), abs=2e-3)
+        assert abs(ten.get() - exact.get()) > 1e-2, "of ten thresholds"
+    assert ROCAUC().get() == 0.0
+
+
+def test_a_metric_that_fails_says_where(capsys, tmp_path):
+    path = written(tmp_path, ["x", "y"], [[i % 30, 30 - i] for i in range(60)])
+    said = complaint(capsys, "--data", path, "--metric", "RMSLE", "OKLRegressor")
+    assert said.startswith("RMSLE of OKLRegressor, sample ") and said.endswith("MAE, RMSE and R2 take all numbers")
+
+
+def test_metrics_of_probabilities_need_them(capsys, monkeypatch):
+    class Without(river_okl.RBPClassifier):
+        def predict_proba_one(self, x, **kwargs):
+            raise NotImplementedError
+
+    monkeypatch.setattr(lookup.api, "RBPClassifier", Without)
+    said = complaint(capsys, "--data", "Phishing", "--metric", "LogLoss", "RBPClassifier")
+    assert said == "RBPClassifier has no probabilities, which LogLoss needs"
+
+
+def test_what_exists_is_named(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sales.csv").write_text("x")
+    assert complaint(capsys, "--data", ".") == ". is a folder: --data takes a file; in it are sales.csv"
+    said = complaint(capsys, "--data", "xyzzy")
+    assert "nor is there such a file" in said and "Phishing" in said and "a9a" not in said
+    assert "--list-models shows all" in complaint(capsys, "xyzzy")
+    listed = run(capsys, "--list-models")
+    for line in listed.splitlines():
+        if line[0] == " " and line.strip() not in ("mean",):
+            assert line.strip() in lookup._known_models() or line.strip() in lookup.BASELINES
+    assert "  OKLClassifier\n" in listed and "  linear_model.LogisticRegression\n" in listed
+    said = complaint(capsys, "OLRDClassifier(RBF(gama=1))")
+    assert "there is no parameter 'gama'; did you mean gamma?; its parameters are gamma" in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_progress_is_shown_before_anything_slow(tmp_path, data):
+    """The first sign of life comes before River is imported."""
+    import pty
+
+    code = (
+        "import sys; from river_okl.progress import Progress\n"
+        "real = Progress.__enter__\n"
+        "def enter(self):\n"
+        "    print('river' in sys.modules, self.what, flush=True)\n"
+        "    return real(self)\n"
+        "Progress.__enter__ = enter\n"
+        f"from river_okl.cli.command import main; main(['--data', {data!r}, 'RBPClassifier'])"
+    )
+    parent, child = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=child, text=True, timeout=300, check=True
+    )
+    os.close(child)
+    os.close(parent)
+    assert done.stdout.splitlines()[:2] == ["False loading", "True samples"]
