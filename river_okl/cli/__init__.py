@@ -1,7 +1,10 @@
 """The command ``python -m river_okl``.
 
-command.py    options, the table and JSON
+command.py    options, and the run from arguments to results
 lookup.py     arguments as data sets and models
+metrics.py    arguments as metrics that suit the task
 race.py       test-then-train of several models on one stream
+outputs.py    files that are written: which may be replaced; predictions, models
+report.py     the table and JSON
 plot.py       learning curves and decision surfaces
 """
