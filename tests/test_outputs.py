@@ -141,6 +141,24 @@ def test_a_run_without_samples_or_with_fewer_is_an_error(capsys, monkeypatch, da
 # A trained model is saved, whatever happens to the table --------------------------------------------------------------
 
 
+def test_the_model_is_saved_if_the_predictions_cannot_be(capsys, tmp_path, monkeypatch, data):
+    """Such as on a full disk."""
+    saved, real = tmp_path / "m.okl", os.replace
+
+    def replace(source, target):
+        if target.endswith("p.csv"):
+            raise OSError(28, "No space left on device", target)
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    said = complaint(
+        capsys, "--data", data, "--save", str(saved), "--predictions", str(tmp_path / "p.csv"), "RBPClassifier"
+    )
+    assert "No space left on device" in said
+    assert river_okl.load(saved).predict_one({"a": 1.0}) in ("yes", "no")
+    assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.okl"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="has no POSIX shell")
 @pytest.mark.parametrize("redirection", ["| head -1 >/dev/null", ">&-", "2>&- >/dev/null", ">/dev/full"])
 def test_the_model_is_saved_before_the_table_is_printed(tmp_path, data, redirection):

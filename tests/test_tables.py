@@ -220,6 +220,7 @@ def test_the_order_of_dates_follows_from_the_column(tmp_path):
     assert column("4/6/2013", "13/6/2013").schema.columns == {"t": DAY_FIRST}
     assert column("4/6/2013", "4/13/2013", day_first=True).schema.columns == {"t": MONTH_FIRST}
     assert column("4.6.2013", "5.6.2013").schema.columns == {"t": DAY_FIRST}
+    assert column("4-6-2013", "5-6-2013").schema.columns == {"t": MONTH_FIRST}
     assert column("4/4/2013", "5/5/2013").warnings == ()
     unclear = column("4/6/2013", "5/6/2013")
     assert unclear.schema.columns == {"t": MONTH_FIRST}

@@ -306,11 +306,9 @@ def _check(options: argparse.Namespace) -> None:
     from river_okl.checks import UsageError
     from river_okl.cli import lookup, outputs
 
+    data = options.data if options.data != "-" and lookup.is_file(options.data) else None
     outputs.check(
-        {
-            "--data": options.data if options.data != "-" and lookup.is_file(options.data) else None,
-            "--load": options.load,
-        },
+        {"--data": data, "--load": options.load},
         {"--save": options.save, "--predictions": options.predictions, "--plot": options.plot},
     )
     if options.plot:  # an unusable file name fails before the benchmark, not after it
@@ -341,7 +339,7 @@ class _Job:
         from river_okl.cli.race import AsTheyCome, Inputs
 
         self.options = options
-        self.table: Any = None  # a loaded model with the schema of its file
+        self.results: list[Result] = []
         if options.load:
             self.stream, self.models = self._loaded()
         else:
@@ -353,6 +351,7 @@ class _Job:
             raise UsageError(f"--save saves one model, and there are {len(self.models)}: name one MODEL")
         self.metrics = metrics.find_metrics(options.metric, self.stream.task)
         self.inputs: Inputs = AsTheyCome(False) if options.load else Inputs(self.stream.scaled)
+        self.inputs.any_dates = self.stream.schema is not None and self.stream.schema.has_dates
         self.samples = options.samples or (ENDLESS if self.stream.size is None else None)
         self.size = min((n for n in (self.samples, self.stream.size) if n is not None), default=None)
 
@@ -376,17 +375,16 @@ class _Job:
         from river_okl.cli import lookup, outputs
         from river_okl.tables.models import TableClassifier, TableRegressor
 
-        path = self.options.load
+        path, schema = self.options.load, None
         model = outputs.load(path)
         if isinstance(model, TableClassifier | TableRegressor):
-            self.table, model = model, model.model
+            schema, model = model._schema, model.model
         elif not isinstance(_innermost(model), base.Classifier | base.Regressor):
             raise files.UsageError(f"--load {path}: {type(model).__name__} is neither a classifier nor a regressor")
         elif lookup.is_file(self.options.data):
             raise files.UsageError(
                 f"{path} does not know the columns of a file, as models do that the command has trained on one"
             )
-        schema = self.table._schema if self.table is not None else None
         stream = lookup.find_stream(self.options.data, _reading(self.options), schema)
         if isinstance(_innermost(model), base.Regressor) != (stream.task == files.REGRESSION):
             raise files.UsageError(f"{path} is not a model for {stream.task}")
@@ -409,14 +407,16 @@ class _Job:
 
     def run(self) -> list[Result]:
         """Run it, and write what was asked for."""
-        results: list[Result] = []
         try:
-            results = self._on_workers() if self.options.workers else self._on_stream()
+            if self.options.workers:
+                self.results = self._on_workers()
+            else:
+                self._on_stream()
         finally:  # also if the predictions can't be moved into place
-            self._save(results)
-        return results
+            self._save()
+        return self.results
 
-    def _on_stream(self) -> list[Result]:
+    def _on_stream(self) -> None:
         """Test-then-train of all models."""
         from river_okl import files
         from river_okl.cli import outputs
@@ -449,7 +449,7 @@ class _Job:
                     raise files.UsageError(
                         f"{self.stream.name} has changed while it was read: {n:,} samples instead of {self.size:,}"
                     )
-        return results
+            self.results = results
 
     def _labels(self) -> list[Any] | None:
         """The labels whose probabilities a loaded model writes; none for a regression, None for other runs."""
@@ -465,11 +465,11 @@ class _Job:
             return []
         return list(map(schema.label_of, known)) if schema else list(known)
 
-    def _save(self, results: list[Result]) -> None:
+    def _save(self) -> None:
         """Before anything is printed, which may fail."""
         from river_okl.cli import outputs
 
-        trained = [result for result in results if result.samples]
+        trained = [result for result in self.results if result.samples]
         if self.options.save and trained:
             if trained[0].pipeline is None:
                 model = self.whole_model(trained[0].model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import functools
 import math
@@ -50,27 +49,23 @@ GROUPED = {
 # Cells ------------------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
 class Cells:
-    """How cells are written: texts that stand for a gap, and the decimal mark."""
+    """How cells are written: texts that stand for a gap, besides the usual ones, and the decimal mark."""
 
-    na: tuple[str, ...] = ()
-    decimal: str = "."
-
-    def __post_init__(self) -> None:
-        missing = frozenset(text.strip().lower() for text in self.na)
-        object.__setattr__(self, "_missing", GAPS | missing)
-        object.__setattr__(self, "_gaps", GAPS_AMONG_NUMBERS | missing)
-        values = [value for text in missing if (value := self.plain_number(text)) is not None]
-        object.__setattr__(self, "_values", frozenset(values))
+    def __init__(self, na: tuple[str, ...] = (), decimal: str = "."):
+        self.decimal = decimal
+        texts = {text.strip().lower() for text in na}
+        self.gaps = GAPS | texts
+        self.gaps_among_numbers = GAPS_AMONG_NUMBERS | texts
+        self.gap_numbers = {value for text in texts if (value := self.plain_number(text)) is not None}
 
     def is_missing(self, text: str) -> bool:
         """Whether a cell is a gap in any column."""
-        return text.strip().lower() in self._missing  # type: ignore[attr-defined]
+        return text.strip().lower() in self.gaps
 
     def is_gap(self, text: str) -> bool:
         """Whether a cell is a gap among numbers and dates."""
-        return text.strip().lower() in self._gaps  # type: ignore[attr-defined]
+        return text.strip().lower() in self.gaps_among_numbers
 
     def plain_number(self, text: str) -> float | None:
         """The number in a text, possibly grouped in thousands; None if it is not a number."""
@@ -93,7 +88,7 @@ class Cells:
             if self.is_gap(text):
                 return None
             raise ValueError(f"{shown(text)} is not a number")
-        if value in self._values:  # type: ignore[attr-defined]
+        if value in self.gap_numbers:
             return None
         if not math.isfinite(value):
             raise ValueError(f"{shown(text)} is not finite")

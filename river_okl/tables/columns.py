@@ -54,7 +54,7 @@ class Column:
         self.ambiguous: Found | None = None  # the first date of both
         self.infinite: Found | None = None
         self.grouped = 0  # numbers written as 1,234
-        self.low, self.high = math.inf, -math.inf  # of the numbers, apart from
+        self.low, self.high = math.inf, -math.inf  # of the other numbers than these:
         self.sentinels: dict[float, int] = {}
         self.fractions = False
         self.met: set[str] | None = set()  # the first cells, unless one came twice
@@ -92,7 +92,7 @@ class Column:
     def _number(self, line: int, cell: str, value: float) -> int:
         if not math.isfinite(value):
             self.infinite = self.infinite or (line, cell)
-        elif value in self.cells._values:  # type: ignore[attr-defined]
+        elif value in self.cells.gap_numbers:
             return GAP
         elif value in SENTINELS:
             self.sentinels[value] = self.sentinels.get(value, 0) + 1
@@ -141,7 +141,7 @@ class Column:
             return MONTH_FIRST
         if self.ambiguous is None:
             return DATES
-        return DAY_FIRST if self.day_first or "/" not in self.ambiguous[1] else MONTH_FIRST
+        return DAY_FIRST if self.day_first or "." in self.ambiguous[1].split()[0] else MONTH_FIRST
 
     @property
     def missing(self) -> int:
@@ -209,12 +209,9 @@ class Column:
                 found.append(
                     f"column {name} has numbers with units, such as {shown(unit[1])}, which are read as strings"
                 )
-        elif self.kind in (DAY_FIRST, MONTH_FIRST) and self.ambiguous and not any(self.of_order.values()):
-            date = read_date(self.ambiguous[1], self.kind == DAY_FIRST)
-            assert date is not None
-            other = "" if self.day_first else ": if not, --day-first"
-            if self.kind == MONTH_FIRST or self.day_first:
-                found.append(f"in column {name} {self.ambiguous[1]} is read as {date:%d %B %Y}{other}")
+        elif self.kind == MONTH_FIRST and self.ambiguous and self.of_order[False] is None:
+            date = read_date(self.ambiguous[1], False)
+            found.append(f"in column {name} {self.ambiguous[1]} is read as {date:%d %B %Y}: if not, --day-first")
         return found
 
     def _is_far(self, value: float) -> bool:

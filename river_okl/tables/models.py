@@ -7,7 +7,7 @@ from typing import Any
 
 from river import base, preprocessing
 
-from river_okl._core.sample import number
+from river_okl._core.sample import is_gap, number
 from river_okl.checks import check_flag
 from river_okl.series import Dates, is_date
 from river_okl.tables.schema import Schema
@@ -65,10 +65,14 @@ class Numeric(base.Transformer):
         """The features that are numbers, and the names of those that are strings."""
         if any(map(is_date, x.values())):
             x = self._dates.transform_one(x)
-        strings = [name for name, value in x.items() if isinstance(value, str)]
-        if not strings and None not in x.values():
-            return x, strings
-        return {n: value for n, value in x.items() if value is not None and not isinstance(value, str)}, strings
+        numbers: dict[Hashable, Any] = {}
+        strings: list[Hashable] = []
+        for name, value in x.items():
+            if isinstance(value, str):
+                strings.append(name)
+            elif not is_gap(value):
+                numbers[name] = value
+        return numbers, strings
 
 
 class _TableModel(base.Wrapper[Any]):

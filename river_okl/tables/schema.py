@@ -68,6 +68,11 @@ class Schema:
     cells: Cells = dataclasses.field(init=False, repr=False, compare=False)
     readers: dict[str, Callable[[str], Any]] = dataclasses.field(init=False, repr=False, compare=False)
 
+    @property
+    def has_dates(self) -> bool:
+        """Whether a column holds dates."""
+        return any(kind not in (NUMBERS, STRINGS) for kind in self.columns.values())
+
     def as_dict(self) -> dict[str, Any]:
         """Its parameters, with which it can be made again."""
         names = [field.name for field in dataclasses.fields(self) if field.init]
