@@ -96,6 +96,29 @@ def test_decimal_commas():
     assert Cells().number("1,234.5") == 1234.5
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 234", 1234),
+        ("1'234'567", 1234567),
+        ("1\u00a0234.5", 1234.5),
+        ("1\u202f234", 1234),
+        ("\u22121,234", -1234),
+        ("\u22121.5", -1.5),
+    ],
+)
+def test_numbers_as_printed(text, value):
+    assert Cells().number(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["1 23", "1,234'567", "12 34 567", "0 123", "1,,234", "\u2212", "\u2212\u22121", "1_000", "0x1f"]
+)
+def test_texts_that_are_no_numbers(text):
+    with pytest.raises(ValueError, match="is not a number"):
+        Cells().number(text)
+
+
 DATE, NOON = datetime.date(2012, 10, 26), datetime.datetime(2012, 10, 26, 12, 30)
 
 
@@ -200,7 +223,31 @@ def test_mixed_columns_are_strings_with_a_warning(tmp_path):
 def test_numbers_with_units_are_mentioned(tmp_path):
     rows = [[f"${i % 60}.50", i % 2] for i in range(300)]
     (warning,) = read(written(tmp_path, ["price", "y"], rows)).warnings
-    assert warning == "column 'price' has numbers with units, such as '$0.50', which are read as strings"
+    assert warning == "column 'price' has values such as '$0.50', which are read as strings"
+
+
+@pytest.mark.parametrize(
+    ("cell", "warning"),
+    [
+        ("{:02}:30", "column 'x' has values such as '01:30', which are read as strings"),
+        ("{:.1f} %", "column 'x' has values such as '1.0 %', which are read as strings"),
+        ("0{:04}", "column 'x' has numbers such as 00001: if they are codes, --string x"),
+        ("202401{:02}", "column 'x' has numbers that look like dates without dashes, and are read as numbers"),
+        ("10.0.{}.1", None),
+        ("0.{}", None),
+        ("2024{:04}", None),
+    ],
+)
+def test_values_that_are_something_else_are_mentioned(tmp_path, cell, warning):
+    rows = [[cell.format(i % 20 + 1), i % 2] for i in range(200)]
+    assert read(written(tmp_path, ["x", "y"], rows)).warnings == (() if warning is None else (warning,))
+
+
+def test_labels_with_leading_zeros_may_be_codes(tmp_path):
+    path = written(tmp_path, ["x", "y"], [[i, f"0{i % 2 + 1}"] for i in range(40)])
+    assert read(path).binary == (1, 2)
+    assert read(path).warnings == ("the target 'y' has numbers such as 01: if they are codes, --string y",)
+    assert read(path, strings=("y",)).binary == ("01", "02") and read(path, strings=("y",)).warnings == ()
 
 
 @pytest.mark.parametrize(("gap", "warns"), [(-999, True), (9999, True), (-7, False), (99, False)])

@@ -41,10 +41,13 @@ GAPS = frozenset(
 # These are missing among numbers and dates, and may be strings among strings.
 GAPS_AMONG_NUMBERS = GAPS | {"-", "--", ".", "n/a", "n.a.", "n.a", "none", "null", "(null)", "nil"}
 
+# Thousands may be separated by commas (by points, if the decimal mark is a comma), apostrophes or blanks of some kind.
 GROUPED = {
-    ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?"),
-    ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?"),
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}([, '\u2019\u00a0\u202f])\d{3}(\1\d{3})*(\.\d*)?"),
+    ",": re.compile(r"[+-]?[1-9]\d{0,2}([. '\u2019\u00a0\u202f])\d{3}(\1\d{3})*(,\d*)?"),
 }
+MINUS = "\u2212"
+
 
 # Cells ------------------------------------------------------------------------------------------------------------
 
@@ -54,6 +57,7 @@ class Cells:
 
     def __init__(self, na: tuple[str, ...] = (), decimal: str = "."):
         self.decimal = decimal
+        self.separators = frozenset(" '\u2019\u00a0\u202f" + (",."[decimal == ","]))  # of thousands
         texts = {text.strip().lower() for text in na}
         self.gaps = GAPS | texts
         self.gaps_among_numbers = GAPS_AMONG_NUMBERS | texts
@@ -77,9 +81,10 @@ class Cells:
         except ValueError:
             pass
         text = text.strip()
-        if not GROUPED[self.decimal].fullmatch(text):
-            return None
-        return float(text.replace("." if self.decimal == "," else ",", "").replace(",", "."))
+        if text[:1] == MINUS:
+            return self.plain_number(f"-{text[1:]}")
+        found = GROUPED[self.decimal].fullmatch(text)
+        return float(text.replace(found[1], "").replace(",", ".")) if found else None
 
     def number(self, text: str) -> float | None:
         """The number in a cell, None for a gap; other texts raise ValueError."""

@@ -30,13 +30,13 @@ MIXED = 0.2  # share from which one is mentioned
 SENTINELS = frozenset((-9.0, -32768.0, 1e20, *(sign * (10.0**n - 1.0) for n in range(2, 8) for sign in (-1, 1))))
 
 WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
-WITH_UNIT = re.compile(r"([$€£¥] ?)?[+-]?\d[\d.,]*( ?[$€£¥%])?")
+WITH_UNIT = re.compile(r"[$€£¥] ?[+-]?\d[\d.,]*|[+-]?\d[\d.,]* ?[$€£¥%]|\d{1,2}:\d\d(:\d\d)?")  # or a clock time
 
 # Columns ----------------------------------------------------------------------------------------------------------
 
 Found = tuple[int, str]  # line and cell
 
-# What a cell is.  Soft gaps are strings among strings; numbers with a decimal comma or a unit are strings, too.
+# What a cell is.  Soft gaps are strings among strings; so are numbers with a decimal comma or a unit, and clock times.
 GAP, SOFT, NUMBER, DATE, COMMA, UNIT, OTHER = range(7)
 
 
@@ -54,6 +54,8 @@ class Column:
         self.ambiguous: Found | None = None  # the first date of both
         self.infinite: Found | None = None
         self.grouped = 0  # numbers written as 1,234
+        self.zero: Found | None = None  # the first number written as 01
+        self.days = 0  # numbers that may be dates, such as 20240229
         self.low, self.high = math.inf, -math.inf  # of the other numbers than these:
         self.sentinels: dict[float, int] = {}
         self.fractions = False
@@ -100,7 +102,11 @@ class Column:
             self.low, self.high = min(self.low, value), max(self.high, value)
         if not self.fractions and not value.is_integer():
             self.fractions = True
-        if ("," if self.cells.decimal == "." else ".") in cell:
+        if self.zero is None and cell[:1] == "0" and cell.isdecimal() and len(cell) > 1:
+            self.zero = line, cell
+        if 19000101.0 <= value <= 20991231.0 and 1 <= value % 100 <= 31 and 1 <= value // 100 % 100 <= 12:
+            self.days += 1
+        if not self.cells.separators.isdisjoint(cell.strip()):
             self.grouped += 1
         return NUMBER
 
@@ -193,6 +199,12 @@ class Column:
         if self.kind[:5] != DATES and self.differs:
             found.append(f"column {name} differs in every row: if it is an identifier, --drop it")
         if self.kind == NUMBERS:
+            if self.zero and "." not in self.zero[1]:
+                found.append(
+                    f"column {name} has numbers such as {self.zero[1]}: if they are codes, --string {quoted(self.name)}"
+                )
+            if self.days == self.counts[NUMBER] > 0:
+                found.append(f"column {name} has numbers that look like dates without dashes, and are read as numbers")
             found += [
                 f"column {name} is {value:g} in {n:,} rows, far from all other values: if that is a gap, --na {value:g}"
                 for value, n in self.sentinels.items()
@@ -206,9 +218,7 @@ class Column:
                 if n >= MIXED * self.known
             ]
             if (unit := self.first[UNIT]) and self.counts[UNIT] >= AGREEING * self.known:
-                found.append(
-                    f"column {name} has numbers with units, such as {shown(unit[1])}, which are read as strings"
-                )
+                found.append(f"column {name} has values such as {shown(unit[1])}, which are read as strings")
         elif self.kind == MONTH_FIRST and self.ambiguous and self.of_order[False] is None:
             date = read_date(self.ambiguous[1], False)
             found.append(f"in column {name} {self.ambiguous[1]} is read as {date:%d %B %Y}: if not, --day-first")
@@ -254,7 +264,7 @@ class Target(Column):
         name = f"{where}: the target {shown(self.name)}"
         values = self.values if self.is_number else self.values | self.soft
         if not values:
-            raise UsageError(f"{name} is missing in every row")
+            raise UsageError(f"{name} is missing in every row: choose another --target")
         if self.task == "regression" and not self.is_number:
             others = min([found for found in self.first[DATE:] if found] or [self.first[SOFT] or (0, "")])
             raise UsageError(
@@ -281,6 +291,9 @@ class Target(Column):
 
     def warnings(self) -> list[str]:
         found = []
+        if self.is_number and self.zero:
+            codes = f"if they are codes, --string {quoted(self.name)}"
+            found.append(f"the target {shown(self.name)} has numbers such as {self.zero[1]}: {codes}")
         if not self.is_number:
             found += [
                 f"the target {shown(self.name)} has the label {shown(text)}: if that is a gap, --na {quoted(text)}"
