@@ -29,7 +29,7 @@ from river import base
 
 from river_okl import checkpoint as checkpoints
 from river_okl.checkpoint.file import write_file
-from river_okl.checks import check_whole
+from river_okl.checks import UsageError, check_whole
 from river_okl.files import MOST_LABELS, REGRESSION, Reading, read_file
 from river_okl.labels import REGRESSOR
 from river_okl.merging import merge
@@ -496,7 +496,11 @@ def source(data: Any, target: str | None, model: Any) -> Source:
     """Pairs (x, y), a file whose target suits the model, or a Ray dataset."""
     if isinstance(data, str | os.PathLike):
         path, regression = os.fspath(data), isinstance(model, base.Regressor)
-        stream = read_file(path, Reading(target=target, task="regression" if regression else None))
+        try:
+            stream = read_file(path, Reading(target=target, task="regression" if regression else None))
+        except UsageError as error:
+            hint = "; those are options of the command: here, give pairs (x, y)" if " --" in str(error) else ""
+            raise UsageError(f"{error}{hint}") from None
         if stream.task == REGRESSION and not regression:
             raise ValueError(
                 f"{path} needs a regressor: its target has fractions or more than {MOST_LABELS} different numbers; use "

@@ -223,6 +223,11 @@ def test_files_and_datasets(tmp_path):
     assert trained(data=[distributed.source(path, None, model).samples]).model._labels.names == [False, True]
     with pytest.raises(ValueError, match="no column 'c'"):
         distributed.source(path, "c", model)
+    path.write_text("\n".join(["a,b,label", *rows, "oops,1,yes"]))
+    with pytest.raises(
+        ValueError, match=r"'oops' in line .*--string a; those are options of the command: .* pairs \(x, y\)"
+    ):
+        distributed.source(path, None, model)
 
     class Dataset:
         def iter_rows(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import os
 import pickle
 import random
@@ -273,6 +274,16 @@ def test_regressions_and_data_sets_are_loaded_too(capsys, tmp_path):
     run(capsys, "--data", str(libsvm), "--save", saved, "RBPClassifier")
     run(capsys, "--load", saved, "--data", str(libsvm), "--predictions", out)
     assert [row["prediction"] for row in predicted(out)][:5] == ["1", "1", "-1", "-1", "-1"]
+
+
+@pytest.mark.parametrize("name", ["OKLClassifier", "RBPClassifier"])
+def test_a_model_knows_dates_that_it_has_not_met(capsys, tmp_path, name):
+    rows = [["" if i < 50 else f"2024-01-{i % 28 + 1:02}", i % 7, i % 2] for i in range(100)]
+    path, saved = written(tmp_path, ["day", "x", "y"], rows), str(tmp_path / "m.okl")
+    run(capsys, "--data", path, "--samples", "40", "--save", saved, name)
+    model = river_okl.load(saved)
+    model.learn_one({"day": "2024-03-01", "x": "3"}, "1")
+    assert model.predict_one({"day": datetime.datetime(2024, 3, 1, 12), "x": 3}) in (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ class Cells:
 
     def __init__(self, na: tuple[str, ...] = (), decimal: str = "."):
         self.decimal = decimal
-        self.separators = frozenset(" '\u2019\u00a0\u202f" + (",."[decimal == ","]))  # of thousands
+        self.separators = frozenset(" '\u2019\u00a0\u202f" + ("." if decimal == "," else ","))  # of thousands
         texts = {text.strip().lower() for text in na}
         self.gaps = GAPS | texts
         self.gaps_among_numbers = GAPS_AMONG_NUMBERS | texts
