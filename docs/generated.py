@@ -51,8 +51,9 @@ KERNELS = "RBF", "Laplacian", "Polynomial", "Linear", "Sum", "Product"
 DETECTORS = river_okl.OKLDetector, river_okl.KernelOneClassSVM
 INTRODUCTION = """\
 Every class has these attributes and methods. x is a feature dict, y a label or target, w a sample weight, X a frame
-of pandas, polars or another library that narwhals knows. Predicting changes nothing that a
-model has learned (`OKL…` remember predictions until their labels come). Any number of threads may call any of these. `save`, `load`, `merge` and `distance` are functions."""
+of pandas, polars or another library that narwhals knows. Predicting changes nothing that a model has learned (`OKL…`
+remember predictions until their labels come). Any number of threads may call any of these. `save`, `load`, `merge` and
+`distance` are functions."""
 # of the common interface: title, classes and members; the first class documents them, and of two sections that a
 # member of a class is in the last
 INTERFACE: dict[str, tuple[str, tuple[type, ...], str]] = {
