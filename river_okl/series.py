@@ -403,7 +403,7 @@ def _digest(value: Any) -> str:
     if is_date(value):
         return _instant(value)
     plain_value = canonical(value)
-    return repr(plain_value) if isinstance(plain_value, PLAIN) else str(value)
+    return repr(plain_value) if isinstance(plain_value, (*PLAIN, tuple)) else str(value)
 
 
 def _instant(value: Any) -> str:
@@ -418,7 +418,10 @@ def _instant(value: Any) -> str:
     if not isinstance(value, datetime.datetime):
         value = datetime.datetime.combine(value, datetime.time())
     if value.tzinfo is not None:
-        value = value.astimezone(datetime.UTC)
+        try:
+            value = value.astimezone(datetime.UTC)
+        except OverflowError:  # in the years 1 and 9999
+            return str(value)
     text = f"{value:%Y-%m-%d %H:%M:%S}{'' if value.tzinfo is None else 'Z'}"
     fraction = 1000 * value.microsecond + nanoseconds
     return f"{text}.{fraction:09}" if fraction else text

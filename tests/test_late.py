@@ -110,6 +110,7 @@ EQUAL = {
     "names of strings": ({"a": 1.0, "b": 2.0}, {np.str_("a"): 1.0, "b": 2.0}),
     "names of numbers": ({0: 1.0, True: 2.0}, {np.int64(0): 1.0, 1.0: 2.0}),
     "names in tuples": ({("a", 1): 1.0, "b": 2.0}, {(np.str_("a"), 1.0): 1.0, "b": 2.0}),
+    "names of large numbers": ({2**63: 1.0, 2**70: 2.0}, {float(2**63): 1.0, float(2**70): 2.0}),
     "zeros": ({"a": 0.0, "b": 2}, {"a": -0.0, "b": 2.0}),
     "strings": ({"a": "x", "b": 2.0}, {"a": np.str_("x"), "b": 2.0}),
     "gaps": ({"a": None, "b": 2.0}, {"a": math.nan, "b": 2.0}),
@@ -129,6 +130,48 @@ def test_samples_that_the_model_takes_for_equal_are_the_same(cls, asked, learned
         assert model._f.pending.waiting == 2
         model.learn_one(known, 1.0)
         assert model._f.pending.waiting == 1
+
+
+OTHERS = {
+    "characters of two bytes": ({"a": "ab"}, {"a": "\u6261"}),
+    "names of two bytes": ({"ab": 1.0}, {"\u6261": 1.0}),
+    "a number as a name": ({1: 5.0}, {"1": 5.0}),
+    "large numbers": ({np.int64(2**60 + 1): 5.0}, {np.int64(2**60 + 2): 5.0}),
+    "numbers of one hash": ({-1: 5.0}, {-2: 5.0}),
+}
+
+
+@pytest.mark.parametrize("asked, other", OTHERS.values(), ids=OTHERS)
+@each_class
+def test_samples_that_only_look_alike_are_different(cls, asked, other):
+    model = small(cls)
+    for y in (0.0, 1.0, 1.0):
+        model.learn_one({"a": y, 0: 2.0}, y)
+    ask(model, asked)
+    model.learn_one({"a": 5.0, 0: 5.0}, 1.0)
+    assert model._f.pending.waiting == 1
+    model.learn_one(other, 1.0)
+    assert model._f.pending.waiting == 1
+    model.learn_one(asked, 1.0)
+    assert model._f.pending.waiting == 0
+
+
+class Unwritten:
+    def __repr__(self):
+        raise KeyError("no repr")
+
+
+@pytest.mark.parametrize("name", [10**5000, Unwritten()], ids=["long", "no repr"])
+@each_class
+def test_a_question_with_a_name_that_cannot_be_written_is_harmless(cls, name):
+    model = small(cls)
+    for y in (0.0, 1.0, 1.0):
+        model.learn_one({"a": y}, y)
+    ask(model, {"a": 1.0, name: 1.0})
+    for y in (0.0, 1.0):
+        ask(model, {"a": 3.0 + y})
+        model.learn_one({"a": 7.0 + y}, y)
+    assert model._f.pending.waiting == 3
 
 
 # What identifies a sample ---------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime
+import decimal
 import inspect
 import itertools
 import math
@@ -286,9 +287,18 @@ def test_equal_values_of_other_types_are_equal():
         (0.0, -0.0),
         (True, 1),
         (np.float32(0.5), 0.5),
+        (decimal.Decimal("0.1"), decimal.Decimal("0.10")),
     ]:
         assert identity({"t": a, 1: 2}) == identity({np.str_("t"): b, np.int64(1): 2.0})
-    for a, b in [(-1, -2), (1, "1"), (NOON, utc), (NOON, NOON.replace(microsecond=1)), (2**61, 1), ("a", "b")]:
+    for a, b in [
+        (-1, -2),
+        (1, "1"),
+        (np.int64(2**60 + 1), np.int64(2**60 + 2)),
+        (NOON, utc),
+        (NOON, NOON.replace(microsecond=1)),
+        (2**61, 1),
+        ("a", "b"),
+    ]:
         assert identity({"t": a}) != identity({"t": b})
     pandas = pytest.importorskip("pandas")
     stamp = pandas.Timestamp(NOON)

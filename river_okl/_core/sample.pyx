@@ -13,6 +13,7 @@ from river_okl._core.memory cimport aligned_resize, okl_free
 
 import sys
 from hashlib import blake2b
+from operator import index
 
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
@@ -21,6 +22,8 @@ cdef extern from "Python.h":
 cdef enum:
     LONGEST = 200       # characters of a name or string that is stored as it is
     STARTING = 100      # of a longer one so many are stored, and a digest
+
+cdef double WHOLE = 2.0**63
 
 
 def shown(value):
@@ -317,22 +320,32 @@ def plain(name):
 
 
 cpdef object canonical(object value):
-    """A plain value for all that are equal to it as keys of a dict: "a" for ``np.str_("a")``, 1 for 1.0 and True."""
+    """A plain value for all that are equal to it as keys of a dict: "a" for ``np.str_("a")``, 1 for 1.0 and True.
+
+    Its repr is the same in all processes.  Of numbers that are neither a double nor an integer of 64 bits it has the
+    hash, which is that of all equal ones: Python does not write integers of more than 4,300 digits.
+    """
     if isinstance(value, str):
         return str.__str__(value)
-    if type(value) is tuple:
+    if isinstance(value, tuple):
         return tuple([canonical(part) for part in value])
-    if isinstance(value, (int, float)) or is_number(value):
-        try:
-            v = float(value)
-            if v == value:
-                return int(v) if v.is_integer() else v
-        except OverflowError:
-            return int(value)
-        except Exception:  # of a type of the user's
-            return value
-        return int(value) if hasattr(value, "__index__") else value
-    return value
+    if isinstance(value, frozenset):
+        return "frozenset", tuple(sorted([repr(canonical(part)) for part in value]))
+    if not isinstance(value, (int, float)) and not is_number(value):
+        return value
+    try:
+        if hasattr(value, "__index__"):
+            value = index(value)  # NumPy compares its integers with doubles as doubles
+            if abs(value) < WHOLE:
+                return value
+        v = float(value)
+        if v == value:
+            return int(v) if v.is_integer() and fabs(v) < WHOLE else v
+        return ("number", hash(value)) if value == value else value
+    except OverflowError:
+        return "number", hash(value)
+    except Exception:  # of a type of the user's
+        return value
 
 
 cdef void take_row(Sample *x, Frame frame, Py_ssize_t i) noexcept nogil:

@@ -11,7 +11,7 @@ Nothing here raises after ``Mixture.prepare``: ``find`` belongs to encoding, ``r
 commit, ``settle`` to tidying up.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
@@ -23,6 +23,7 @@ cdef extern from "Python.h":
     void *PyUnicode_DATA(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     int PyUnicode_KIND(object text)
+    unsigned int PyUnicode_READ(int kind, void *data, Py_ssize_t i)
 
 cdef enum:
     SETS = 512
@@ -31,14 +32,16 @@ cdef enum:
 MOST_WORDS = SETS * WAYS
 
 cdef uint64_t GAP = 0x9E3779B97F4A7C15
+cdef uint64_t BASIS = 0xCBF29CE484222325
 
 
 cdef uint64_t mixed(uint64_t seed, str text) noexcept:
     """FNV-1a over the characters."""
-    cdef const uint8_t *data = <const uint8_t *> PyUnicode_DATA(text)
+    cdef void *data = PyUnicode_DATA(text)
+    cdef int kind = PyUnicode_KIND(text)
     cdef Py_ssize_t i
-    for i in range(PyUnicode_GET_LENGTH(text) * PyUnicode_KIND(text)):
-        seed = (seed ^ data[i]) * <uint64_t> 0x100000001B3
+    for i in range(PyUnicode_GET_LENGTH(text)):  # not its bytes: those of "ab" are those of one character in CJK
+        seed = (seed ^ PyUnicode_READ(kind, data, i)) * <uint64_t> 0x100000001B3
     return seed
 
 
@@ -46,7 +49,13 @@ cdef uint64_t hash_of_name(object name) except? 0:
     """A hash of a feature's name, the same for equal names and in all processes."""
     if type(name) is not str:
         name = canonical(name)
-    return mixed(0xCBF29CE484222325, name if type(name) is str else repr(name))
+    if type(name) is str:
+        return mixed(BASIS, name)
+    try:
+        text = repr(name)
+    except Exception:  # a name of the user's own type
+        text = f"{type(name).__name__} {hash(name)}"
+    return mixed(BASIS ^ GAP, text)  # 1 is another name than "1"
 
 
 cdef uint64_t hash_of_word(object name, object word) except? 0:

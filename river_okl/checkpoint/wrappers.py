@@ -158,6 +158,12 @@ def _quantile(value: Any) -> Any:
     _list(_number()).into(markers)
     require(0.0 < markers[0] < 1.0, f"{markers[0]!r} as q")
     found = stats.Quantile(float(markers[0]))
+    require(markers[:6] == _of_quantile(found)[:6], "the increments of a quantile")
+    _list(_number(1.0, 2.0**53)).into(markers[6:16])
+    _list(_number(-1e100, 1e100)).into(markers[16:])
+    wanted, places, heights = (np.diff(markers[i : i + 5]) for i in (6, 11, 16))
+    require(bool((wanted >= 0.0).all() and (places >= 1.0).all()), "the positions of a quantile")
+    require(bool(not is_sorted or (heights >= 0.0).all()), "the heights of a quantile")
     found._quantile.__setstate__(QUANTILE_BYTES.pack(*markers, _whole(0, 5).into(n), FLAG.into(is_sorted)))
     found._is_updated = n > 0
     return found
