@@ -138,11 +138,11 @@ class Source:
         self.encoding = encoding
         if encoding is not None:
             try:
-                codecs.lookup(encoding)
+                known = codecs.lookup(encoding)._is_text_encoding
             except LookupError:
-                raise UsageError(
-                    f"--encoding {encoding}: no such encoding; usual ones are utf-8, cp1252, latin-1"
-                ) from None
+                known = False
+            if not known:
+                raise UsageError(f"--encoding {encoding}: no such encoding; usual ones are utf-8, cp1252, latin-1")
         self.copy: Any = None
         if text == "-":
             self.name = "standard input"
@@ -191,7 +191,7 @@ class Source:
         """Add the name of the file to decoding and decompression errors."""
         try:
             yield
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             encoding = self.encoding or "UTF-8"
             hint = "" if self.encoding else "; files of Western Europe often are in --encoding cp1252"
             raise UsageError(f"{self.name} is not in {encoding}: {error}{hint}") from None
@@ -283,7 +283,7 @@ def _reject_text(source: Source, lines: list[str]) -> None:
             what = "JSON"
         if first in "{[" or first.startswith(("[{", '{"')):
             what = "JSON"
-    elif first.lower().startswith(("<?xml", "<!doctype", "<html")):
+    elif re.match("<[a-z!?]", first, re.IGNORECASE):
         what = "XML or HTML"
     elif first.lower().startswith("@relation"):
         what = "ARFF"
@@ -294,7 +294,7 @@ def _reject_text(source: Source, lines: list[str]) -> None:
 
 
 # A label, importances and a tag; then namespaces, of which one has a name or several words.
-VOWPAL = re.compile(r"([+-]?[\d.]+\s+){0,3}('?[^\s|,;]*)?\s*\|(\S+\s+\S.*|\s+[^\s|,;]+\s+[^\s|,;]+.*)")
+VOWPAL = re.compile(r"([+-]?[\d.]+\s+){0,3}('?[^\s|,;]*|'[^\s|,;]*\s+)\|(\S+\s+\S.*|\s+[^\s|,;]+\s+[^\s|,;]+.*)")
 
 
 def _each(lines: Lines) -> Iterator[str]:
@@ -336,7 +336,7 @@ class _Table(NamedTuple):
             try:
                 for row in reader:
                     before, line, lines.row = line, reader.line_num, 0
-                    if not row:
+                    if not row or (len(row) == 1 < len(self.header) and not row[0].strip()):
                         continue
                     if is_header:
                         is_header = False
@@ -406,6 +406,11 @@ def _find_columns(source: Source, lines: list[str], reading: Reading) -> _Table:
         raise _Table(source, separator, [], False, [], None).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
     first, *others = rows
     has_header = _is_header(first, others, Cells(reading.na, reading.decimal))
+    if has_header is None:
+        raise UsageError(
+            f"{source.name}: the first row may be a header without names or a row with gaps, "
+            f"{shown(separator.join(first))}: write a header"
+        )
     header = [name.strip() for name in first] if has_header else [str(i) for i in range(1, len(first) + 1)]
     for name in [*([] if target is None else [target]), *reading.drop, *reading.strings]:
         if name not in header:
@@ -572,8 +577,9 @@ def _separator(lines: list[str]) -> str:
     return best
 
 
-def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool:
-    """Whether the first row is a header: a numeric column begins with a name, or the names are 1, 2, 3, ..."""
+def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool | None:
+    """Whether the first row is a header: a numeric column begins with a name, or the names are 1, 2, 3, ...; None if it
+    lacks what would tell."""
     numeric = [
         i
         for i in range(len(first))
@@ -582,6 +588,8 @@ def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool:
     ]
     if not numeric or not all(cells.plain_number(first[i]) is not None or cells.is_gap(first[i]) for i in numeric):
         return True
+    if all(cells.is_gap(first[i]) for i in numeric):
+        return None
     return all(first[j].strip() == str(j + int(first[0].strip() == "1")) for j in numeric)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import io
 import os
 import pickle
 import random
@@ -17,6 +18,7 @@ import river_okl
 from river_okl import files
 from river_okl.cli import lookup, outputs
 from river_okl.cli.metrics import ROCAUC, find_metrics
+from river_okl.progress import Progress
 from tests.test_main import complaint, run
 from tests.test_tables import HEADER, rows_of, written
 
@@ -378,11 +380,8 @@ def test_what_exists_is_named(capsys, tmp_path, monkeypatch):
     assert "there is no parameter 'gama'; did you mean gamma?; its parameters are gamma" in said
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
-def test_progress_is_shown_before_anything_slow(tmp_path, data):
+def test_progress_is_shown_before_anything_slow(data):
     """The first sign of life comes before River is imported."""
-    import pty
-
     code = (
         "import sys; from river_okl.progress import Progress\n"
         "real = Progress.__enter__\n"
@@ -392,10 +391,19 @@ def test_progress_is_shown_before_anything_slow(tmp_path, data):
         "Progress.__enter__ = enter\n"
         f"from river_okl.cli.command import main; main(['--data', {data!r}, 'RBPClassifier'])"
     )
-    parent, child = pty.openpty()
-    done = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=child, text=True, timeout=300, check=True
-    )
-    os.close(child)
-    os.close(parent)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.splitlines()[:2] == ["False loading", "True samples"]
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_progress_on_a_terminal(monkeypatch, rich):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", terminal)
+    if not rich:
+        monkeypatch.setitem(sys.modules, "rich", None)
+    with Progress("samples", 10) as progress:
+        progress(5)
+    assert "samples" in terminal.getvalue()
+    if not rich:
+        assert "samples: 5 (50%)" in terminal.getvalue()

@@ -83,6 +83,7 @@ def test_the_users_gaps():
     assert cells.number("Missing") is cells.number("-999") is cells.number("-999.0") is None
     assert cells.string("missing") is None and cells.string("-999") is None
     assert cells.number("-998") == -998.0
+    assert Cells(na=("inf",)).number("inf") is None
 
 
 def test_decimal_commas():
@@ -147,6 +148,8 @@ DATE, NOON = datetime.date(2012, 10, 26), datetime.datetime(2012, 10, 26, 12, 30
         ("26/10/2012 24:30", None),
         ("26/10/2012 13:30 pm", None),
         ("1.2.13", None),  # a version
+        ("26.10.12", DATE),
+        ("2012-10-26 12:30:00+00", NOON.replace(tzinfo=datetime.UTC)),
         ("Report 2012", None),
         ("123456789", None),
         ("12:30", None),
@@ -236,6 +239,13 @@ def test_numbers_with_units_are_mentioned(tmp_path):
         ("10.0.{}.1", None),
         ("0.{}", None),
         ("2024{:04}", None),
+        ("{} kg", "column 'x' has values such as '1 kg', which are read as strings"),
+        ("-${}", "column 'x' has values such as '-$1', which are read as strings"),
+        ("({}.5)", "column 'x' has values such as '(1.5)', which are read as strings"),
+        ("24-02-{:02}", "column 'x' has values such as '24-02-01', which are read as strings"),
+        ("2024-02-{:02} 10:00 EST", "column 'x' has values such as '2024-02-01 10:00 EST', which are read as strings"),
+        ("{:02}FEB2024", "column 'x' has values such as '01FEB2024', which are read as strings"),
+        ("v{}", None),
     ],
 )
 def test_values_that_are_something_else_are_mentioned(tmp_path, cell, warning):
@@ -298,7 +308,7 @@ def test_german_files(tmp_path):
     path.write_bytes("größe;y\n1,5;ä\n1.002,25;b\n".encode("cp1252"))
     with pytest.raises(files.UsageError, match=r"not in UTF-8.*--encoding cp1252"):
         read(str(path))
-    with pytest.raises(files.UsageError, match="column 'größe' have decimal commas: --decimal ,"):
+    with pytest.raises(files.UsageError, match=r"column 'größe' have decimal commas \(1,5 in line 2\): --decimal ,"):
         path.write_text("größe;y\n1,5;ä\n2;b\n", encoding="utf-8")
         read(str(path))
     path.write_bytes("größe;y\n1,5;ä\n1.002,25;b\n".encode("cp1252"))
@@ -306,8 +316,38 @@ def test_german_files(tmp_path):
     assert [x["größe"] for x, _ in stream.samples] == [1.5, 1002.25] and stream.binary == ("b", "ä")
     path.write_bytes("größe;y\n1;a\n2;b\n".encode("utf-16"))
     assert [x["größe"] for x, _ in read(str(path)).samples] == [1.0, 2.0], "it says so itself"
-    with pytest.raises(files.UsageError, match="--encoding utf-7000: no such encoding"):
-        read(str(path), encoding="utf-7000")
+    for encoding in ("utf-7000", "rot13", "hex"):
+        with pytest.raises(files.UsageError, match=f"--encoding {encoding}: no such encoding"):
+            read(str(path), encoding=encoding)
+    path.write_text("größe;y\n1;a\n2;b\n", encoding="utf-8")
+    with pytest.raises(files.UsageError, match=r"a\.csv is not in utf-16"):
+        read(str(path), encoding="utf-16")
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "message"),
+    [
+        (["1.234,56", "12,50", "999,99"], ".", r"decimal commas \(1\.234,56 in line 2\): --decimal ,"),
+        (["1\u00a0234,5", "2"], ".", "decimal commas"),
+        (["1,5e3", "2"], ".", "decimal commas"),
+        (["52.52", "48.1"], ",", r"decimal points \(52\.52 in line 2\): no --decimal ,"),
+    ],
+)
+def test_numbers_with_the_other_decimal_mark(tmp_path, cells, decimal, message):
+    path = written(tmp_path, ["x", "y"], [[cell, i % 2] for i, cell in enumerate(cells)], ";")
+    with pytest.raises(files.UsageError, match=message):
+        read(path, decimal=decimal)
+
+
+def test_blank_lines_and_headers_without_names(tmp_path):
+    rows = [[i, i / 2, "ab"[i % 2]] for i in range(9)]
+    path = written(tmp_path, ["x", "z", "y"], [*rows, ["   "]])
+    assert read(path).size == 9
+    with pytest.raises(
+        files.UsageError, match="may be a header without names or a row with gaps, ',,y': write a header"
+    ):
+        read(written(tmp_path, ["", "", "y"], rows))
+    assert read(written(tmp_path, ["", "z", "y"], rows)).schema.columns.keys() == {"", "z"}
 
 
 @pytest.mark.parametrize(
@@ -319,7 +359,7 @@ def test_german_files(tmp_path):
         (b"1 |f a:1 b:2\n-1 |f a:2 c\n", "in the format of Vowpal Wabbit"),
         (b"1 2.0 'tag | a b c\n-1 |x d\n", "in the format of Vowpal Wabbit"),
         (b"@relation a\n@attribute b numeric\n", "ARFF"),
-        (b"<html><table>\n", "XML or HTML"),
+        (b"<table><tr>\n", "XML or HTML"),
         (b"PK\x03\x04 ...", "an Excel file or a zip archive"),
         (b"PAR1 ...", "a Parquet file"),
         (b"\x89OKL\r\n\x1a\n", "a model, which --load reads"),
@@ -333,7 +373,14 @@ def test_files_of_other_formats_are_named(tmp_path, data, what):
 
 
 @pytest.mark.parametrize(
-    "text", ["x | y | z\n1 | 2 | 3\n2 | 2 | 1\n", "4|2|3\n2|2|1\n", "[a],[b]\n1,0\n2,1\n", "4 | 2\n0 | 1\n"]
+    "text",
+    [
+        "x | y | z\n1 | 2 | 3\n2 | 2 | 1\n",
+        "4|2|3\n2|2|1\n",
+        "[a],[b]\n1,0\n2,1\n",
+        "4 | 2\n0 | 1\n",
+        "id | full name | y\n1 | red big | 0\n2 | red | 1\n",
+    ],
 )
 def test_files_that_only_look_like_other_formats(tmp_path, text):
     path = tmp_path / "a"

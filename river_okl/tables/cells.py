@@ -46,7 +46,7 @@ GROUPED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}([, '\u2019\u00a0\u202f])\d{3}(\1\d{3})*(\.\d*)?"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}([. '\u2019\u00a0\u202f])\d{3}(\1\d{3})*(,\d*)?"),
 }
-MINUS = "\u2212"
+MINUSES = "\u2212", "\u2013"
 
 
 # Cells ------------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ class Cells:
         except ValueError:
             pass
         text = text.strip()
-        if text[:1] == MINUS:
+        if text[:1] in MINUSES:
             return self.plain_number(f"-{text[1:]}")
         found = GROUPED[self.decimal].fullmatch(text)
         return float(text.replace(found[1], "").replace(",", ".")) if found else None
@@ -124,13 +124,14 @@ MONTHS = {name[:n]: month for month, name in enumerate(_NAMES.split(), start=1) 
 WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
 TIME = (
     r"(?:(?:t| |, ?)(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?)?"
-    r"(?: ?(?P<half>[ap])\.?m\.?)?(?: ?(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d))?)?"
+    r"(?: ?(?P<half>[ap])\.?m\.?)?(?: ?(?P<zone>z|utc|gmt|[+-]\d\d(?::?\d\d)?))?)?"
 )
 FORMATS = [
     re.compile(WEEKDAY + pattern + TIME, re.ASCII)
     for pattern in (
         r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<then>\d{1,2})(?P=mark)(?P<year>\d{4})",
         r"(?P<first>\d{1,2})/(?P<then>\d{1,2})/(?P<year>\d\d)",
+        r"(?P<first>\d\d)\.(?P<then>\d\d)\.(?P<year>\d\d)",  # 1.2.24 may be a version
         r"(?P<year>\d{4})(?P<mark>[/.-])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
         r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -](?P<name>[a-z]{3,9})\.?(?: |-|, ?)(?P<year>\d{4}|\d\d)",
         r"(?P<name>[a-z]{3,9})\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
@@ -180,5 +181,5 @@ def _zone(text: str | None) -> datetime.timezone | None:
         return None
     if text[0] not in "+-":
         return datetime.UTC
-    minutes = 60 * int(text[1:3]) + int(text[-2:])
+    minutes = 60 * int(text[1:3]) + int(text[3:][-2:] or "0")
     return datetime.timezone(datetime.timedelta(minutes=-minutes if text[0] == "-" else minutes))

@@ -29,15 +29,20 @@ MIXED = 0.2  # share from which one is mentioned
 # Numbers that stand for gaps in many files, if they lie far from all others.
 SENTINELS = frozenset((-9.0, -32768.0, 1e20, *(sign * (10.0**n - 1.0) for n in range(2, 8) for sign in (-1, 1))))
 
-WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
-WITH_UNIT = re.compile(r"[$€£¥] ?[+-]?\d[\d.,]*|[+-]?\d[\d.,]* ?[$€£¥%]|\d{1,2}:\d\d(:\d\d)?")  # or a clock time
+# Texts that hold a number or a date in a way that is not read: units, clock times, accounts, hexadecimals, other dates.
+UNREAD = re.compile(
+    r"[+-]?[$€£¥] ?[+-]?\d[\d.,]*|[+-]?\d[\d.,]* ?[a-z$€£¥%°²³]{1,3}|\d{1,2}:\d\d(:\d\d)?"
+    r"|\(\d[\d.,]*\)|\d[\d.,]*-|0x[\da-f]+"
+    r"|\d{1,4}[./-]\d{1,2}[./-]\d{2,4}\b.*|\d{1,2}[ /.-]?[a-z]{3,9}[ /.-]?\d{2,4}\b.*",
+    re.IGNORECASE,
+)
 
 # Columns ----------------------------------------------------------------------------------------------------------
 
 Found = tuple[int, str]  # line and cell
 
-# What a cell is.  Soft gaps are strings among strings; so are numbers with a decimal comma or a unit, and clock times.
-GAP, SOFT, NUMBER, DATE, COMMA, UNIT, OTHER = range(7)
+# What a cell is.  Soft gaps are strings among strings; so are numbers with another decimal mark, and what is not read.
+GAP, SOFT, NUMBER, DATE, MARK, UNIT, OTHER = range(7)
 
 
 class Column:
@@ -46,6 +51,7 @@ class Column:
     def __init__(self, name: str, cells: Cells, *, day_first: bool = False, is_string: bool = False):
         self.name = name
         self.cells = cells
+        self.other_mark = Cells(decimal="," if cells.decimal == "." else ".")
         self.day_first = day_first  # of dates that may be either
         self.is_string = is_string
         self.counts = [0] * 7
@@ -92,10 +98,10 @@ class Column:
         return code
 
     def _number(self, line: int, cell: str, value: float) -> int:
+        if value in self.cells.gap_numbers:
+            return GAP
         if not math.isfinite(value):
             self.infinite = self.infinite or (line, cell)
-        elif value in self.cells.gap_numbers:
-            return GAP
         elif value in SENTINELS:
             self.sentinels[value] = self.sentinels.get(value, 0) + 1
         else:
@@ -113,9 +119,9 @@ class Column:
     def _date_or_string(self, line: int, cell: str) -> int:
         orders = [order for order in (True, False) if read_date(cell, order) is not None]
         if not orders:
-            if self.cells.decimal == "." and WITH_COMMA.fullmatch(cell):
-                return COMMA
-            return UNIT if WITH_UNIT.fullmatch(cell.strip()) else OTHER
+            if self.other_mark.plain_number(cell) is not None:
+                return MARK
+            return UNIT if UNREAD.fullmatch(cell.strip()) else OTHER
         if len(orders) == 1:
             self.of_order[orders[0]] = self.of_order[orders[0]] or (line, cell)
         elif self.ambiguous is None and read_date(cell, True) != read_date(cell, False):
@@ -171,8 +177,11 @@ class Column:
                 return f"line {line}: {shown(cell)} in {what} {name} is not finite"
             return None
         share = self.counts[NUMBER] / self.known if self.known else 0.0
-        if self.counts[COMMA] and self.counts[COMMA] + self.counts[NUMBER] >= AGREEING * self.known:
-            return f"the numbers in {what} {name} have decimal commas: --decimal ,"
+        if self.counts[MARK] and self.counts[MARK] + self.counts[NUMBER] >= AGREEING * self.known:
+            line, cell = self.first[MARK] or (0, "")
+            if self.cells.decimal == ",":
+                return f"the numbers in {what} {name} have decimal points ({cell} in line {line}): no --decimal ,"
+            return f"the numbers in {what} {name} have decimal commas ({cell} in line {line}): --decimal ,"
         if share >= AGREEING:
             rest = self.known - self.counts[NUMBER]
             return f"{what} {name} has numbers, but for {self._others(rest, NUMBER)}, or {string}"
