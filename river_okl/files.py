@@ -62,7 +62,7 @@ __all__ = [
 
 Sample = tuple[dict[Any, Any], Any]
 
-SEPARATORS = ",;\t|"
+SEPARATORS = ";\t|,"
 FIRST_LINES = 50  # from which the separator and the header are inferred
 MOST_NAMES = 30  # columns that an error lists
 LONGEST = 2**25  # characters of a row: a compressed file of 200 kB can hold a line of 200 MB
@@ -157,7 +157,8 @@ class Source:
 
     def open(self) -> TextIO:
         """The text from its start."""
-        encoding = self.encoding or (
+        encoding = None if self.encoding and codecs.lookup(self.encoding).name == "utf-8" else self.encoding
+        encoding = encoding or (
             "utf-16" if self.begin(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
         )
         if self.copy is None:
@@ -400,7 +401,7 @@ def _parsed(lines: Iterable[str], separator: str) -> list[list[str]]:
 def _find_columns(source: Source, lines: list[str], reading: Reading) -> _Table:
     """The columns, from the first lines and the user's choices."""
     target, drop = reading.target, {*reading.drop}
-    separator = _separator(lines)
+    separator = _separator(lines, reading.decimal)
     rows = _parsed(lines, separator)
     if not rows:
         raise _Table(source, separator, [], False, [], None).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
@@ -465,11 +466,12 @@ def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
         kinds,
         header[at],
         task,
-        found if task == BINARY else (),
+        found,
         target.is_number,
         tuple(name for name in header if name not in kinds and name != header[at]),
         reading.na,
         reading.decimal,
+        table.has_header,
     )
     numeric = [column for _, column in columns if column.kind == NUMBERS]
     strings = [name for name, kind in kinds.items() if kind == STRINGS]
@@ -509,14 +511,17 @@ def _read_csv(source: Source, lines: list[str], reading: Reading) -> Stream:
 
 def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
     """A file with the columns of a schema, checked from its first row to its last; the target may be missing."""
-    separator = _separator(lines)
+    separator = _separator(lines, schema.decimal)
     rows = _parsed(lines, separator)
     if not rows:
         raise _Table(source, separator, [], False, [], None).error(0, FIRST_LINES, csv.Error("the row cannot be read"))
-    header = [name.strip() for name in rows[0]]
-    has_header = schema.columns.keys() <= {*header} or not all(map(str.isdecimal, schema.columns))
+    header, has_header = [name.strip() for name in rows[0]], schema.header
     if not has_header:
-        header = [str(i) for i in range(1, len(header) + 1)]
+        names = sorted([*schema.columns, schema.target, *schema.ignored], key=int)
+        without = [name for name in names if name != schema.target]
+        if len(header) not in (len(names), len(without)):
+            raise UsageError(f"{source.name} has {len(header)} fields in a row, and that of the model had {len(names)}")
+        header = names if len(header) == len(names) else without
     if lacking := [name for name in schema.columns if name not in header]:
         given = ", ".join(rows[0])
         raise UsageError(
@@ -530,9 +535,12 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
     at = header.index(schema.target) if schema.target in header else None
     table = _Table(source, separator, header, has_header, [header.index(name) for name in schema.columns], at)
     size = targets = 0
+    labels: dict[Any, None] = {}
     for _, y in table.samples(schema, unlabelled=True):
         size += 1
         targets += y is not None
+        if schema.task == MULTICLASS and y not in schema.labels and y is not None and len(labels) < LISTED_LABELS:
+            labels[y] = None
     if not size:
         raise UsageError(f"{source.name} has a header and no rows")
     known = {*schema.columns, schema.target, *schema.ignored}
@@ -546,7 +554,10 @@ def _read_known(source: Source, lines: list[str], schema: Schema) -> Stream:
         scaled=True,
         note=said
         + (f"; rows without a target, only predicted: {size - targets:,}" if at is not None and targets < size else ""),
-        warnings=(f"columns that the model does not know are ignored: {_listed(new)}",) if new else (),
+        warnings=(
+            *([f"columns that the model does not know are ignored: {_listed(new)}"] if new else []),
+            *([f"labels that the model does not know are learned: {', '.join(map(str, labels))}"] if labels else []),
+        ),
         plain=all(kind == NUMBERS for kind in schema.columns.values()),
         schema=schema,
         labelled=targets > 0,
@@ -565,15 +576,19 @@ def _check_names(source: Source, names: list[str], strings: list[str]) -> None:
                 )
 
 
-def _separator(lines: list[str]) -> str:
-    """The separator that splits all lines into the same number of fields, the most fields first."""
-    best, most = ",", (False, 1)
+def _separator(lines: list[str], decimal: str) -> str:
+    """The separator that splits all lines into the same number of fields, the most fields first.
+
+    Commas may be part of numbers, so that another separator is preferred.
+    """
+    best, most = ";" if decimal == "," else ",", (False, False, 1)
     for separator in SEPARATORS:
         first, *others = map(len, _parsed(lines, separator) or [[""]])
         if len(lines) == FIRST_LINES:
             del others[-1:]  # a multi-line cell may be cut off
-        if first > 1 and (all(n == first for n in others), first) > most:
-            best, most = separator, (all(n == first for n in others), first)
+        rank = all(n == first for n in others), separator != ",", first
+        if first > 1 and rank > most and separator != decimal:
+            best, most = separator, rank
     return best
 
 
@@ -588,8 +603,13 @@ def _is_header(first: list[str], others: list[list[str]], cells: Cells) -> bool 
     ]
     if not numeric or not all(cells.plain_number(first[i]) is not None or cells.is_gap(first[i]) for i in numeric):
         return True
+    numbers = [cells.plain_number(first[i]) for i in numeric]
+    if len(numbers) > 2 and all(a is not None and b == a + 1.0 for a, b in itertools.pairwise(numbers)):
+        return True  # years
     if all(cells.is_gap(first[i]) for i in numeric):
-        return None
+        rest = [j for j in range(len(first)) if j not in numeric]
+        values = any(first[j] in [row[j] for row in others if j < len(row)] for j in rest)
+        return None if values or not rest else True  # a name does not occur among the values
     return all(first[j].strip() == str(j + int(first[0].strip() == "1")) for j in numeric)
 
 
@@ -626,7 +646,7 @@ def _read_libsvm(source: Source, task: str | None, schema: Schema | None) -> Str
         size += 1
     if schema is None:
         found, labels = target.infer(source.name)
-        schema = Schema(LIBSVM, {}, "label", found, labels if found == BINARY else ())
+        schema = Schema(LIBSVM, {}, "label", found, labels)
     read = schema.target_of
     samples = Again(lambda: ((x, read(label)) for _, x, label in samples_as_written()))
     return Stream(source.name, samples, schema.task, size, scaled=False, schema=schema)

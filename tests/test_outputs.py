@@ -17,6 +17,7 @@ from river import metrics
 import river_okl
 from river_okl import files
 from river_okl.cli import lookup, outputs
+from river_okl.cli.command import main
 from river_okl.cli.metrics import ROCAUC, find_metrics
 from river_okl.progress import Progress
 from tests.test_main import complaint, run
@@ -94,17 +95,22 @@ def test_standard_streams_are_no_outputs(tmp_path, data, option, stream):
 
 def test_files_of_another_kind_are_not_replaced(capsys, tmp_path, data):
     other, saved, found = tmp_path / "b.csv", tmp_path / "m.okl", tmp_path / "p.csv"
-    other.write_text("x,y\n1,2\n")
+    other.write_text("target,important\n1,2\n")
     for _ in range(2):  # those of the same kind are
         run(capsys, "--data", data, "--save", str(saved), "--predictions", str(found), "OKLClassifier")
+    pickled, picture = tmp_path / "other.pkl", tmp_path / "other.svg"
+    pickled.write_bytes(pickle.dumps({"a": 1}))
+    picture.write_text("<?xml version='1.0'?><svg/>")
     empty = tmp_path / "empty"
     empty.write_bytes(b"")
     run(capsys, "--data", data, "--save", str(empty), "OKLClassifier")
     for option, path, kind in (
-        ("--save", other, "a file that is no model"),
-        ("--predictions", other, "a file that has no predictions"),
+        ("--save", other, "a file that is no model of the command"),
+        ("--predictions", other, "a file that has no predictions of the command"),
         ("--predictions", saved, "a model"),
         ("--plot", saved, "a model"),
+        ("--save", pickled, "a file that is no model of the command"),
+        ("--plot", picture, "a file that is no picture of the command"),
     ):
         before = content(path)
         said = complaint(capsys, "--data", data, option, str(path), "OKLClassifier")
@@ -129,6 +135,39 @@ def test_an_error_leaves_the_old_outputs(capsys, tmp_path, monkeypatch, data):
     assert "OKLClassifier, sample 5" in complaint(capsys, *arguments, "OKLClassifier")
     assert (content(saved), content(found)) == before
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.okl", "p.csv"], "nothing is left behind"
+
+
+def test_ctrl_c_leaves_the_old_outputs(capsys, tmp_path, monkeypatch, data):
+    saved, found = tmp_path / "m.okl", tmp_path / "p.csv"
+    arguments = "--data", data, "--save", str(saved), "--predictions", str(found), "OKLClassifier"
+
+    class Interrupted(river_okl.OKLClassifier):
+        seen = 0
+
+        def learn_one(self, x, y, w=1.0):
+            Interrupted.seen += 1
+            if Interrupted.seen == 250:
+                raise KeyboardInterrupt
+            super().learn_one(x, y, w)
+
+    real, before = river_okl.OKLClassifier, []
+    for _ in range(2):  # nothing is there, then something is
+        run(capsys, *arguments) if before else None
+        before = [content(path) if path.exists() else None for path in (saved, found)]
+        monkeypatch.setattr(outputs, "check_save", lambda *arguments: None)
+        monkeypatch.setattr(outputs, "save", lambda model, path: river_okl.save(real(), path))
+        monkeypatch.setattr(lookup.api, "OKLClassifier", Interrupted)
+        Interrupted.seen = 0
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        assert stop.value.code == 130 and "partial" in capsys.readouterr().out
+        monkeypatch.undo()
+        if before[0] is None:
+            assert len(predicted(str(found))) == 248 and river_okl.load(saved)
+        else:
+            assert [content(saved), content(found)] == before
+            assert river_okl.load(tmp_path / "m.partial.okl")
+        before = before or [b""]
 
 
 @pytest.mark.parametrize("n", [0, 10])

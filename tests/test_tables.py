@@ -164,6 +164,10 @@ def test_dates_with_the_month_first():
     assert read_date("4/6/2013", False) == datetime.date(2013, 4, 6)
     assert read_date("4/6/2013", True) == datetime.date(2013, 6, 4)
     assert read_date("10/26/2012 12:30 AM", False) == datetime.datetime(2012, 10, 26, 0, 30)
+    assert read_date("4.6.2013", False) == datetime.date(2013, 6, 4), "with points the day is first"
+    with pytest.raises(ValueError, match=r"'4/6/2013' may have the day or the month first"):
+        Cells().reader("dates")("4/6/2013")
+    assert Cells().reader("dates")("4.6.2013") == Cells().reader("dates")("2013-06-04") == datetime.date(2013, 6, 4)
     assert read_date("1/1/68", True).year == 2068 and read_date("1/1/70", True).year == 1970
 
 
@@ -256,7 +260,7 @@ def test_values_that_are_something_else_are_mentioned(tmp_path, cell, warning):
 def test_labels_with_leading_zeros_may_be_codes(tmp_path):
     path = written(tmp_path, ["x", "y"], [[i, f"0{i % 2 + 1}"] for i in range(40)])
     assert read(path).binary == (1, 2)
-    assert read(path).warnings == ("the target 'y' has numbers such as 01: if they are codes, --string y",)
+    assert read(path).warnings == ("column 'y' has numbers such as 01: if they are codes, --string y",)
     assert read(path, strings=("y",)).binary == ("01", "02") and read(path, strings=("y",)).warnings == ()
 
 
@@ -276,7 +280,7 @@ def test_the_order_of_dates_follows_from_the_column(tmp_path):
 
     assert column("4/6/2013", "13/6/2013").schema.columns == {"t": DAY_FIRST}
     assert column("4/6/2013", "4/13/2013", day_first=True).schema.columns == {"t": MONTH_FIRST}
-    assert column("4.6.2013", "5.6.2013").schema.columns == {"t": DAY_FIRST}
+    assert next(iter(column("4.6.2013", "5.6.2013").samples))[0]["t"] == datetime.date(2013, 6, 4)
     assert column("4-6-2013", "5-6-2013").schema.columns == {"t": MONTH_FIRST}
     assert column("4/4/2013", "5/5/2013").warnings == ()
     unclear = column("4/6/2013", "5/6/2013")
@@ -287,6 +291,54 @@ def test_the_order_of_dates_follows_from_the_column(tmp_path):
         files.UsageError, match=r"day first \(13/6/2013 in line 2\) and with the month first \(6/13/2013 in line 3\)"
     ):
         column("13/6/2013", "6/13/2013")
+
+
+def test_a_target_is_warned_of_like_a_column(tmp_path):
+    def warnings(cells, **options):
+        return read(written(tmp_path, ["x", "y"], [[i % 9, cell] for i, cell in enumerate(cells)]), **options).warnings
+
+    assert "'1.5 %'" in warnings([f"{i}.5 %" for i in range(1, 60)])[0]
+    assert "numbers and" in warnings([f"{i}.5" if i % 4 else "sold out" for i in range(60)])[0]
+    assert "far from all other" in warnings([-999 if i % 9 == 0 else i / 7 for i in range(100)])[0]
+    assert warnings([i / 7 for i in range(100)]) == ()
+
+
+def test_large_integers_are_no_labels(tmp_path):
+    path = written(tmp_path, ["x", "y"], [[i, 12345678901234567 + i % 5] for i in range(60)])
+    with pytest.raises(files.UsageError, match="integers of more than 15 digits: --string y"):
+        read(path)
+    assert len(read(path, strings=("y",)).schema.labels) == 5
+
+
+def test_cells_of_many_lines_are_mentioned(tmp_path):
+    path = written(tmp_path, ["x", "y"], [[i % 7, '"a' if i in (10, 40) else "ab"[i % 2]] for i in range(60)])
+    (warning, *_) = read(path).warnings
+    assert "a cell of 31 lines that ends in line 42: a quotation mark may be unclosed" in warning
+
+
+def test_separators_and_decimal_commas(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("".join(f"{i},5;{i},25;{i % 2}\n" for i in range(60)))
+    assert read(str(path), decimal=",").schema.columns == {"1": NUMBERS, "2": NUMBERS}
+    with pytest.raises(files.UsageError, match="decimal commas"):
+        read(str(path))
+    path.write_text("x;y\n1,5;0\n2,5;1\n")
+    schema = read(str(path), decimal=",").schema
+    assert [x for x, _ in known(tmp_path, "x\n1,5\n2,5\n", schema).samples] == [{"x": 1.5}, {"x": 2.5}]
+
+
+def test_headers_of_years_and_of_frames(tmp_path):
+    rows = [["ABC"[i % 3], i / 7, i / 3, i / 2, i % 5] for i in range(30)]
+    assert read(written(tmp_path, ["country", 2019, 2020, 2021, 2022], rows)).schema.target == "2022"
+    frame = [[i, ["red", "blue"][i % 2], ["yes", "no"][i % 3 > 0]] for i in range(30)]
+    assert read(written(tmp_path, ["", "colour", "ripe"], frame)).schema.target == "ripe"
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("\ufeffa,y\n1,0\n2,1\n", encoding="utf-8")
+    for encoding in (None, "utf-8", "UTF8"):
+        assert read(str(path), encoding=encoding).schema.columns == {"a": NUMBERS}
 
 
 def test_labels_that_look_like_mistakes_are_mentioned(tmp_path):
@@ -308,7 +360,7 @@ def test_german_files(tmp_path):
     path.write_bytes("größe;y\n1,5;ä\n1.002,25;b\n".encode("cp1252"))
     with pytest.raises(files.UsageError, match=r"not in UTF-8.*--encoding cp1252"):
         read(str(path))
-    with pytest.raises(files.UsageError, match=r"column 'größe' have decimal commas \(1,5 in line 2\): --decimal ,"):
+    with pytest.raises(files.UsageError, match=r"column 'größe' have decimal commas \(1,5 in line 2\): --decimal ','"):
         path.write_text("größe;y\n1,5;ä\n2;b\n", encoding="utf-8")
         read(str(path))
     path.write_bytes("größe;y\n1,5;ä\n1.002,25;b\n".encode("cp1252"))
@@ -327,10 +379,10 @@ def test_german_files(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "decimal", "message"),
     [
-        (["1.234,56", "12,50", "999,99"], ".", r"decimal commas \(1\.234,56 in line 2\): --decimal ,"),
+        (["1.234,56", "12,50", "999,99"], ".", r"decimal commas \(1\.234,56 in line 2\): --decimal ','"),
         (["1\u00a0234,5", "2"], ".", "decimal commas"),
         (["1,5e3", "2"], ".", "decimal commas"),
-        (["52.52", "48.1"], ",", r"decimal points \(52\.52 in line 2\): no --decimal ,"),
+        (["52.52", "48.1"], ",", r"decimal points \(52\.52 in line 2\): leave out --decimal, or --string x"),
     ],
 )
 def test_numbers_with_the_other_decimal_mark(tmp_path, cells, decimal, message):
@@ -344,9 +396,9 @@ def test_blank_lines_and_headers_without_names(tmp_path):
     path = written(tmp_path, ["x", "z", "y"], [*rows, ["   "]])
     assert read(path).size == 9
     with pytest.raises(
-        files.UsageError, match="may be a header without names or a row with gaps, ',,y': write a header"
+        files.UsageError, match="may be a header without names or a row with gaps, ',,b': write a header"
     ):
-        read(written(tmp_path, ["", "", "y"], rows))
+        read(written(tmp_path, ["", "", "b"], rows))
     assert read(written(tmp_path, ["", "z", "y"], rows)).schema.columns.keys() == {"", "z"}
 
 
@@ -444,6 +496,18 @@ def test_a_file_that_does_not_fit_a_schema(tmp_path, schema, text, message):
 def test_a_file_without_a_header_and_its_schema(tmp_path):
     schema = read(written(tmp_path, [1.5, "x", 0], [[2.5, "y", 1], [3, "z", 0]])).schema
     assert list(known(tmp_path, "7.5,w\n", schema).samples) == [({"1": 7.5, "2": "w"}, None)]
+    schema = read(written(tmp_path, [1, 2, 0], [[7, 5, 1], [3, 6, 0]])).schema
+    assert list(known(tmp_path, "1,2\n2,1\n", schema).samples) == [
+        ({"1": 1.0, "2": 2.0}, None),
+        ({"1": 2.0, "2": 1.0}, None),
+    ]
+    assert list(known(tmp_path, "1,2,1\n", schema).samples) == [({"1": 1.0, "2": 2.0}, True)]
+    with pytest.raises(files.UsageError, match="has 1 fields in a row, and that of the model had 3"):
+        known(tmp_path, "7\n8\n", schema)
+    rows = [[i * 1.5, i, "x", i % 5] for i in range(60)]
+    schema = read(written(tmp_path, rows[0], rows[1:]), target="1", drop=("4",)).schema
+    (x, y), *_ = known(tmp_path, "6,x,17\n2,x,1\n", schema).samples
+    assert (x, y) == ({"2": 6.0, "3": "x"}, None)
 
 
 @pytest.mark.parametrize(
@@ -514,7 +578,7 @@ def test_rows_that_do_not_fit_the_schema(schema, row, error, message):
     for call in (model.predict_one, model.predict_proba_one, lambda x: model.learn_one(x, "yes")):
         with pytest.raises(error, match=message):
             call(row)
-    for y, what in (("maybe", "the labels are no and yes"), ("", "is missing"), (True, "the labels are no and yes")):
+    for y, what in (("maybe", "the labels are no and yes"), ("", "is missing"), (True, "the labels are strings")):
         with pytest.raises(ValueError, match=what):
             model.learn_one({"a": "1"}, y)
     assert checkpoint.dumps(model) == before
@@ -539,8 +603,32 @@ def test_labels_that_are_numbers(tmp_path):
         for x, y in rows:
             model.learn_one({"x": str(x)}, str(y) if x % 2 else y)
         assert schema.task == task
+        for y in ("7", 7) if n == 2 else ():
+            with pytest.raises(ValueError, match="the labels are 1 and 2"):
+                model.learn_one({"x": 3}, y)
         assert model.predict_one({"x": 3}) in range(1, n + 1) and type(model.predict_one({"x": 3})) is int
         assert model.predict_proba_one({"x": 3}).keys() == set(range(1, n + 1))
+
+
+def test_the_users_gaps_are_gaps_as_numbers_too(tmp_path):
+    rows = [[-999 if i % 5 == 0 else i % 7, i % 2] for i in range(60)]
+    schema = read(written(tmp_path, ["x", "y"], rows), na=("-999",)).schema
+    assert schema.sample({"x": -999}) == schema.sample({"x": "-999"}) == schema.sample({"x": math.nan}) == {}
+    assert schema.target_of(-999) is schema.target_of("-999") is None
+
+
+def test_labels_that_are_strings_are_no_numbers(tmp_path):
+    schema = read(written(tmp_path, ["x", "y"], [[i, i % 3] for i in range(60)]), strings=("y",)).schema
+    assert schema.labels == ("0", "1", "2") and schema.target_of("1") == "1"
+    with pytest.raises(ValueError, match="the labels are strings"):
+        schema.target_of(1)
+
+
+def test_new_labels_of_a_known_file_are_mentioned(tmp_path):
+    schema = read(written(tmp_path, ["x", "y"], [[i, "abc"[i % 3]] for i in range(60)])).schema
+    assert known(tmp_path, "x,y\n1,B\n2,a\n3,\n", schema).warnings == (
+        "labels that the model does not know are learned: B",
+    )
 
 
 def test_river_checks_of_numeric():

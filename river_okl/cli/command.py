@@ -330,6 +330,10 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"--encoding is for files, and {options.data} is not a file")
 
 
+class _InterruptedError(Exception):
+    """Ctrl-C has ended the run, and a file would be replaced by one with a part of the samples."""
+
+
 class _Job:
     """What the options ask for: a stream, models, and the steps before them."""
 
@@ -412,6 +416,8 @@ class _Job:
                 self.results = self._on_workers()
             else:
                 self._on_stream()
+        except _InterruptedError:
+            _say(f"river_okl: interrupted: {self.options.predictions} is as it was before")
         finally:  # also if the predictions can't be moved into place
             self._save()
         return self.results
@@ -423,7 +429,7 @@ class _Job:
         from river_okl.cli.race import race
         from river_okl.progress import Progress
 
-        labels = self._labels()
+        labels, kept = self._labels(), self.options.predictions and os.path.isfile(self.options.predictions)
         # A download prints a message, and stdout is for results.
         with (
             outputs.predictions(self.options.predictions, self.stream, list(self.models), labels) as finished,
@@ -450,6 +456,8 @@ class _Job:
                         f"{self.stream.name} has changed while it was read: {n:,} samples instead of {self.size:,}"
                     )
             self.results = results
+            if kept and not all(result.complete for result in results):
+                raise _InterruptedError
 
     def _labels(self) -> list[Any] | None:
         """The labels whose probabilities a loaded model writes; none for a regression, None for other runs."""
@@ -463,7 +471,9 @@ class _Job:
             known = model.predict_proba_one(next(iter(self.stream.samples))[0])
         except NotImplementedError:
             return []
-        return list(map(schema.label_of, known)) if schema else list(known)
+        if schema is None:
+            return list(known)
+        return [*schema.labels, *(y for y in map(schema.label_of, known) if y not in schema.labels)]
 
     def _save(self) -> None:
         """Before anything is printed, which may fail."""
@@ -475,7 +485,11 @@ class _Job:
                 model = self.whole_model(trained[0].model)
             else:
                 model = self._with_schema(trained[0].pipeline)
-            outputs.save(model, self.options.save)
+            path = self.options.save
+            if os.path.isfile(path) and not trained[0].complete:
+                path = "{}.partial{}".format(*os.path.splitext(path))
+                _say(f"river_okl: interrupted: {self.options.save} is as it was before, the model so far is in {path}")
+            outputs.save(model, path)
         if self.options.plot and trained:
             from river_okl.cli import plot
 

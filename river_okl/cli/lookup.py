@@ -212,6 +212,11 @@ def _known_models() -> Names:
     return known | _classes(api, base.Classifier, base.Regressor)
 
 
+def model_names() -> set[str]:
+    """The names of all models and baselines."""
+    return {*_known_models(), *BASELINES}
+
+
 def list_models() -> str:
     """The names of all models, as text."""
     ours = _classes(api, base.Classifier, base.Regressor)

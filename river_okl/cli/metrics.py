@@ -54,6 +54,8 @@ def find_metrics(texts: Iterable[str], task: str) -> dict[str, Any]:
             metric.get()
         except NotImplementedError:
             raise UsageError(f"{text} is not a single number; {_fitting(task)}") from None
+        except Exception as error:  # of parameters that River does not check
+            raise UsageError(f"{text}: {error}") from None
         if not _fits(metric, task):
             raise UsageError(f"{text} is a metric for {_purpose(metric)}, and the task is {task}; {_fitting(task)}")
         if getattr(metric, "pos_val", True) is not True:

@@ -22,6 +22,7 @@ from river_okl.files import Sample, Stream
 
 PICKLES = ".pkl", ".pickle"
 PICTURES = b"\x89PNG", b"%PDF", b"<?xml", b"%!PS", b"RIFF", b"\xff\xd8"
+MAKER = b"atplotlib"
 
 
 # What may be written ----------------------------------------------------------------------------------------------
@@ -85,19 +86,29 @@ def _other_kind(option: str, path: str) -> str | None:
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
-        begin = file.read(64)
-    is_model = begin.startswith(MAGIC) or (begin[:1] == b"\x80" and path.lower().endswith(PICKLES))
-    if not begin or (is_model if option == "--save" else _is_own(option, begin)):
+        begin = file.read(4096)
+        is_picture = option == "--plot" and begin.startswith(PICTURES) and MAKER in begin + file.read()
+    is_model = begin.startswith(MAGIC) or (begin[:1] == b"\x80" and b"river" in begin)
+    if not begin or (option == "--save" and is_model) or is_picture or (option == "--predictions" and _is_own(begin)):
         return None
     if is_model:
         return "a model"
-    return {"--save": "a file that is no model", "--plot": "a file that is no picture"}.get(
-        option, "a file that has no predictions"
+    return {
+        "--save": "a file that is no model of the command",
+        "--plot": "a file that is no picture of the command",
+    }.get(option, "a file that has no predictions of the command")
+
+
+def _is_own(begin: bytes) -> bool:
+    """Whether a file begins with the header of predictions."""
+    from river_okl.cli import lookup
+
+    names = next(csv.reader([begin.decode("utf-8", "replace").splitlines()[0]]), [])
+    known = lookup.model_names()
+    rest = names[1:] if names[:1] in (["target"], ["prediction"]) else ["?"]
+    return (len(names) > 1 or names == ["prediction"]) and all(
+        name == "prediction" or name.startswith("P(") or name.partition("(")[0] in known for name in rest
     )
-
-
-def _is_own(option: str, begin: bytes) -> bool:
-    return begin.startswith(PICTURES if option == "--plot" else (b"target,", b"prediction"))
 
 
 # Writing ----------------------------------------------------------------------------------------------------------

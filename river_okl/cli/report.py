@@ -49,10 +49,10 @@ def _micro() -> str:
 
 
 def _scores(result: Result, regression: bool) -> list[str]:
+    if math.isnan(result.error):
+        return ["-"] * max(1, len(result.metrics))  # there were no targets
     if result.metrics:
         return [repr(metric).partition(": ")[2] for metric in result.metrics]
-    if math.isnan(result.error):
-        return ["-"]  # there were no targets
     return [f"{result.error:.4g}" if regression else f"{1 - result.error:.2%}"]
 
 
@@ -123,4 +123,6 @@ def as_json(stream: Stream, results: list[Result], regression: bool, complete: b
 
 
 def _numbers(result: Result, metrics: dict[str, Any], number: Any) -> dict[str, float | None]:
-    return {name: number(float(metric.get())) for name, metric in zip(metrics, result.metrics, strict=True)}
+    known = not math.isnan(result.error)
+    pairs = zip(metrics, result.metrics, strict=True)
+    return {name: number(float(metric.get())) if known else None for name, metric in pairs}

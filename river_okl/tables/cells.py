@@ -110,13 +110,20 @@ class Cells:
             raise ValueError(f"{shown(text)} is not a date")
         return found
 
+    def clear_date(self, text: str) -> datetime.date | None:
+        """The same of a text that has the year first or a name of the month."""
+        found = self.date(text, True)
+        if found != read_date(text, False):
+            raise ValueError(f"{shown(text)} may have the day or the month first, unlike the dates known so far")
+        return found
+
     def reader(self, kind: str) -> Callable[[str], Any]:
         """What makes values of the cells of a column, None of gaps, and raises ValueError for those of another kind."""
         if kind == NUMBERS:
             return self.number
         if kind == STRINGS:
             return self.string
-        return functools.partial(self.date, day_first=kind == DAY_FIRST)
+        return self.clear_date if kind == DATES else functools.partial(self.date, day_first=kind == DAY_FIRST)
 
 
 _NAMES = "january february march april may june july august september october november december"
@@ -130,8 +137,8 @@ FORMATS = [
     re.compile(WEEKDAY + pattern + TIME, re.ASCII)
     for pattern in (
         r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<then>\d{1,2})(?P=mark)(?P<year>\d{4})",
-        r"(?P<first>\d{1,2})/(?P<then>\d{1,2})/(?P<year>\d\d)",
-        r"(?P<first>\d\d)\.(?P<then>\d\d)\.(?P<year>\d\d)",  # 1.2.24 may be a version
+        r"(?P<first>\d{1,2})(?P<mark>/)(?P<then>\d{1,2})/(?P<year>\d\d)",
+        r"(?P<first>\d\d)(?P<mark>\.)(?P<then>\d\d)\.(?P<year>\d\d)",  # 1.2.24 may be a version
         r"(?P<year>\d{4})(?P<mark>[/.-])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
         r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[ -](?P<name>[a-z]{3,9})\.?(?: |-|, ?)(?P<year>\d{4}|\d\d)",
         r"(?P<name>[a-z]{3,9})\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?,? (?P<year>\d{4})",
@@ -159,6 +166,7 @@ def _date(parts: dict[str, str], day_first: bool) -> datetime.date | None:
     if len(parts["year"]) == 2:
         year += 2000 if year < 69 else 1900
     if "first" in parts:
+        day_first = day_first or parts["mark"] == "."  # nobody writes the month first with points
         day, month = (parts["first"], parts["then"]) if day_first else (parts["then"], parts["first"])
     else:
         day, month = parts.get("day", "1"), parts.get("month") or str(MONTHS.get(parts["name"], 0))

@@ -61,6 +61,7 @@ class Column:
         self.infinite: Found | None = None
         self.grouped = 0  # numbers written as 1,234
         self.zero: Found | None = None  # the first number written as 01
+        self.long: tuple[int, int] | None = None  # the last line of the first cell of several lines, and their number
         self.days = 0  # numbers that may be dates, such as 20240229
         self.low, self.high = math.inf, -math.inf  # of the other numbers than these:
         self.sentinels: dict[float, int] = {}
@@ -77,6 +78,8 @@ class Column:
                 self.met = None
             else:
                 self.met.add(cell)
+        if self.long is None and "\n" in cell.strip():
+            self.long = line, cell.count("\n") + 1
         code = self.remembered.get(cell)
         if code is None:
             code = self._code(line, cell)
@@ -153,7 +156,7 @@ class Column:
             return MONTH_FIRST
         if self.ambiguous is None:
             return DATES
-        return DAY_FIRST if self.day_first or "." in self.ambiguous[1].split()[0] else MONTH_FIRST
+        return DAY_FIRST if self.day_first else MONTH_FIRST
 
     @property
     def missing(self) -> int:
@@ -170,7 +173,7 @@ class Column:
         """Why the column can't be read as it is, and the way out."""
         if self.is_string:
             return None
-        name, string = shown(self.name), f"--string {quoted(self.name)}"
+        name, string = shown(self.name), f"{option('--string', self.name)}"
         if self.is_number:
             if self.infinite:
                 line, cell = self.infinite
@@ -179,9 +182,12 @@ class Column:
         share = self.counts[NUMBER] / self.known if self.known else 0.0
         if self.counts[MARK] and self.counts[MARK] + self.counts[NUMBER] >= AGREEING * self.known:
             line, cell = self.first[MARK] or (0, "")
-            if self.cells.decimal == ",":
-                return f"the numbers in {what} {name} have decimal points ({cell} in line {line}): no --decimal ,"
-            return f"the numbers in {what} {name} have decimal commas ({cell} in line {line}): --decimal ,"
+            mark, what_to_do = (
+                ("points", "leave out --decimal") if self.cells.decimal == "," else ("commas", "--decimal ','")
+            )
+            return (
+                f"the numbers in {what} {name} have decimal {mark} ({cell} in line {line}): {what_to_do}, or {string}"
+            )
         if share >= AGREEING:
             rest = self.known - self.counts[NUMBER]
             return f"{what} {name} has numbers, but for {self._others(rest, NUMBER)}, or {string}"
@@ -200,18 +206,22 @@ class Column:
         """The cells that are something else, and one way out."""
         line, cell = min(found for found in (*self.first[NUMBER:code], *self.first[code + 1 :]) if found)
         more = "" if n == 1 else f" and {n - 1:,} more"
-        return f"{shown(cell.strip())} in line {line}{more}: if it is a gap, --na {quoted(cell)}"
+        return f"{shown(cell.strip())} in line {line}{more}: if it is a gap, {option('--na', cell)}"
 
     def warnings(self) -> list[str]:
         """What may be a mistake, of a column that can be read."""
         name, found = shown(self.name), []
-        if self.kind[:5] != DATES and self.differs:
+        if self.kind[:5] != DATES and self.differs and not isinstance(self, Target):
             found.append(f"column {name} differs in every row: if it is an identifier, --drop it")
+        if self.long:
+            line, n = self.long
+            found.append(
+                f"column {name} has a cell of {n} lines that ends in line {line}: a quotation mark may be unclosed"
+            )
         if self.kind == NUMBERS:
-            if self.zero and "." not in self.zero[1]:
-                found.append(
-                    f"column {name} has numbers such as {self.zero[1]}: if they are codes, --string {quoted(self.name)}"
-                )
+            if self.zero:
+                codes = f"if they are codes, {option('--string', self.name)}"
+                found.append(f"column {name} has numbers such as {self.zero[1]}: {codes}")
             if self.days == self.counts[NUMBER] > 0:
                 found.append(f"column {name} has numbers that look like dates without dashes, and are read as numbers")
             found += [
@@ -238,9 +248,10 @@ class Column:
         return value < self.low - width or value > self.high + width
 
 
-def quoted(text: str) -> str:
-    """A text as an argument of a shell."""
-    return shlex.quote(text.strip())
+def option(name: str, text: str) -> str:
+    """An option of the command with a text for a shell."""
+    text = text.strip()
+    return f"{name}{'=' if text.startswith('-') else ' '}{shlex.quote(text)}"
 
 
 # The target -------------------------------------------------------------------------------------------------------
@@ -277,8 +288,8 @@ class Target(Column):
         if self.task == "regression" and not self.is_number:
             others = min([found for found in self.first[DATE:] if found] or [self.first[SOFT] or (0, "")])
             raise UsageError(
-                f"{name} is {shown(others[1])} in line {others[0]}: a regression needs numbers; if that is a gap, --na "
-                f"{quoted(others[1])}"
+                f"{name} is {shown(others[1])} in line {others[0]}: a regression needs numbers; if that is a gap, "
+                f"{option('--na', others[1])}"
             )
         if self.task == "classification" and self.is_number and self.fraction:
             line, text = self.fraction
@@ -286,26 +297,25 @@ class Target(Column):
         if (self.task is None or self.is_number) and (problem := self.problem("the target")):
             raise UsageError(f"{where}{', ' if self.is_number else ': '}{problem}")
         if self.task is None and self.kind.startswith(DATES):
-            raise UsageError(f"{name} is a date: choose another --target, or --string {quoted(self.name)}")
+            raise UsageError(f"{name} is a date: choose another --target, or {option('--string', self.name)}")
         known: list[Any] = sorted(values)
         if self.is_number:
             numbers = sorted({self.cells.number(text) or 0.0 for text in values})
             many = self.task is None and len(numbers) > MOST_LABELS
             if self.task == "regression" or self.fraction or many:
                 return REGRESSION, ()
+            if max(abs(numbers[0]), abs(numbers[-1])) >= 2.0**53:
+                raise UsageError(f"{name} has integers of more than 15 digits: {option('--string', self.name)}")
             known = [int(number) for number in numbers]
         if len(known) == 1:
             raise UsageError(f"{name} is {next(iter(values))} in every row: there is nothing to learn")
         return (BINARY if len(known) == 2 else MULTICLASS), tuple(known)
 
     def warnings(self) -> list[str]:
-        found = []
-        if self.is_number and self.zero:
-            codes = f"if they are codes, --string {quoted(self.name)}"
-            found.append(f"the target {shown(self.name)} has numbers such as {self.zero[1]}: {codes}")
+        found = super().warnings()
         if not self.is_number:
             found += [
-                f"the target {shown(self.name)} has the label {shown(text)}: if that is a gap, --na {quoted(text)}"
+                f"the target {shown(self.name)} has the label {shown(text)}: if that is a gap, {option('--na', text)}"
                 for text in self.soft
             ]
             lower: dict[str, str] = {}

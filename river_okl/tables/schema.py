@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,7 +30,7 @@ class Schema:
     task
         Binary or multi-class classification, or regression.
     labels
-        The labels in the file; of two, the second one is positive.
+        The labels in the file, in order; of two, the second one is positive.
     numeric
         Whether the target is a number.
     ignored
@@ -38,6 +39,8 @@ class Schema:
         Texts that stand for gaps, besides the usual ones.
     decimal
         The decimal mark.
+    header
+        Whether the file has a header; if not, its columns are 1, 2, ...
 
     """
 
@@ -50,10 +53,16 @@ class Schema:
     ignored: tuple[str, ...] = ()
     na: tuple[str, ...] = ()
     decimal: str = "."
+    header: bool = True
 
     def __post_init__(self) -> None:
         right = self.format in (CSV, LIBSVM) and self.task in (BINARY, MULTICLASS, REGRESSION)
-        right = right and self.decimal in (".", ",") and type(self.numeric) is bool and type(self.target) is str
+        right = (
+            right
+            and self.decimal in (".", ",")
+            and type(self.numeric) is bool is type(self.header)
+            and type(self.target) is str
+        )
         right = right and type(self.columns) is dict and all(type(name) is str for name in self.columns)
         right = right and all(kind in KINDS for kind in self.columns.values())
         texts = (self.ignored, self.na)
@@ -103,7 +112,7 @@ class Schema:
                 return self.readers[name](value)
             except ValueError as error:
                 raise ValueError(f"column {shown(name)} has {kind}: {error}") from None
-        if is_gap(value):
+        if is_gap(value) or self._is_user_gap(value):
             return None
         if kind not in (NUMBERS, STRINGS) and not is_date(value):
             raise TypeError(f"column {shown(name)} has {kind}: {shown(value)} is not a date")
@@ -111,12 +120,20 @@ class Schema:
             raise TypeError(f"column {shown(name)} has strings: {shown(value)} is not a string")
         return value
 
+    def _is_user_gap(self, value: Any) -> bool:
+        """Whether a number stands for a gap."""
+        return isinstance(value, numbers.Real) and value in self.cells.gap_numbers
+
     def target_of(self, y: Any) -> Any:
         """What the model learns for a target as in the file; None if it is missing."""
         if isinstance(y, str):
             y = self.cells.number(y) if self.numeric else self.cells.string(y)
+        elif is_gap(y) or self._is_user_gap(y):
+            y = None
         if y is None or self.task == REGRESSION:
             return y
+        if not self.numeric and not isinstance(y, str):
+            raise ValueError(f"the target {shown(self.target)} is {shown(y)}: the labels are strings")
         if self.numeric and not isinstance(y, bool) and float(y).is_integer():
             y = int(y)
         if self.task == MULTICLASS:
