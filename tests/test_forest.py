@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import sys
 
 import numpy as np
@@ -69,6 +70,14 @@ def test_trees_restart_after_a_drift_as_in_the_reference(classes):
     forest, twin = both(2, regression=not classes, seed=3)
     compare(forest, twin, stream(2400, 4, classes, seed=7, drift=1300))
     assert all(resets for *_, resets in forest.sizes)
+
+
+def test_noise_that_grows_does_not_restart_all_trees():
+    """Errors rise, and the tree that restarts gains nothing."""
+    rng, (forest, twin) = np.random.default_rng(1), both(3, regression=True, seed=3)
+    noise = ((x, y + math.exp(t / 2000) * rng.normal()) for t, (x, y) in enumerate(stream(3000, 4, 0)))
+    compare(forest, twin, noise)
+    assert sorted(resets > 0 for *_, resets in forest.sizes) == [False, False, True]
 
 
 @pytest.mark.parametrize(("classes", "size"), [(0, 7000), (4, 3000)])

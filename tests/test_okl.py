@@ -252,7 +252,7 @@ def test_the_linear_regression_dominates_on_a_noisy_linear_target():
             baseline += abs(mean)
         model.learn_one(x, y)
     assert error < 0.15 * baseline
-    of_trees = model.experts["forest(3 trees, all features)"] + model.experts["difference(1 trees)"]
+    of_trees = model.experts["forest(5 trees, all features)"] + model.experts["difference(3 trees)"]
     assert model.experts["linear"] + model.experts["stack"] + model.experts["correction"] > 0.5 > of_trees
 
 

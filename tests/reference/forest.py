@@ -58,7 +58,7 @@ class Block:
 
 class Tree:
     def __init__(self):
-        self.resets = -1
+        self.resets, self.age = -1, 0
 
 
 class Forest:
@@ -187,8 +187,12 @@ class Forest:
 
     def predict(self, sample):
         x = self.encoded(sample)
-        p = np.mean([self.answer(self.route(tree, x), x)[0] for tree in self.trees], axis=0)
-        return self.scale * p[0] + self.offset if self.regression else p
+        p = np.array([self.answer(self.route(tree, x), x)[0] for tree in self.trees])
+        if not self.regression:
+            return p.mean(axis=0)
+        errors = np.array([tree.fast for tree in self.trees])
+        weights = np.exp(-8.0 * (errors / max(errors.min(), 1e-300) - 1.0))
+        return self.scale * (weights @ p[:, 0] / weights.sum()) + self.offset
 
     def train(self, sample, target, w=1.0):
         # trees predict before room for new features is made
@@ -395,6 +399,10 @@ class Forest:
         tree.square += (error * error - tree.square) * max(0.001, 1.0 / tree.age)
         if tree.age < 300 or len(tree.leaves) == 1:
             return False
+        younger = [other for other in self.trees if other.age < tree.age]
+        better = [other for other in younger if other.age >= 300 and other.fast < 0.95 * tree.fast]
+        if self.regression and younger and not better:
+            return False
         variance = max(tree.square - tree.slow**2, 0.0)
         return tree.fast - tree.slow > 4.5 * math.sqrt(variance * 0.01 / 1.99) + 1e-9
 
@@ -402,8 +410,11 @@ class Forest:
         weight = sum(float(leaf.counts[0]) for leaf in tree.leaves)
         mean = sum(float(leaf.counts[0]) * float(leaf.counts[-1]) for leaf in tree.leaves) / (weight or 1.0)
         tree.resets += 1
-        tree.hand = tree.age = 0
-        tree.fast = tree.slow = tree.square = 0.0
+        tree.hand = 0
+        if self.regression and tree.age > 0:
+            tree.age, tree.slow = 20, tree.fast
+        else:
+            tree.age, tree.fast, tree.slow, tree.square = 0, 0.0, 0.0, 0.0
         tree.root = Leaf(2 if self.regression else self.n_classes)
         tree.leaves = [tree.root]
         if self.regression and weight > 0.0:

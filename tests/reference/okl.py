@@ -560,6 +560,8 @@ def tempered(kappa, curvature, score, c, least, most):
 class Said:
     """What was said of a sample when it was asked: by a classification ..."""
 
+    NUMBERS = ["m", "v", "inputs", "estimates", "opinions", "anchor", "correction", "mean", "scale", "half", "causes"]
+
     def __init__(self, twin):
         self.seen = twin.seen
         if twin.task == "regression":
@@ -583,6 +585,20 @@ class Said:
         vote, intervals = twin.vote, twin.intervals
         self.opinions, self.anchor, self.correction, self.mean = vote.opinions, vote.anchor, vote.correction, vote.mean
         self.scale, self.half, self.causes = intervals.issued, intervals.half, intervals.scale.u
+        for name in (
+            "m",
+            "v",
+            "inputs",
+            "estimates",
+            "opinions",
+            "anchor",
+            "correction",
+            "mean",
+            "scale",
+            "half",
+            "causes",
+        ):
+            setattr(self, name, np.asarray(getattr(self, name), dtype=np.float32).astype(float))  # as they are kept
 
     def add_class(self):
         """Nobody said anything of it."""
@@ -723,7 +739,7 @@ class OKL:
         self.log_weight = np.zeros(6 if task == "regression" else EXPERTS + 1)
         self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
         if task == "regression":
-            self.forests = [Trees(1, 3, 1, regression=True), Trees(2, 1, 1, regression=True)]
+            self.forests = [Trees(1, 5, 1, regression=True), Trees(2, 3, 1, regression=True)]
             self.vote, self.last, self.change, self.intervals = Vote(), 0.0, Running(), Intervals()
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target = np.zeros(3), Running()

@@ -35,6 +35,7 @@ cdef struct Tree:
     int64_t age                 # samples
     double fast, slow, square   # running averages of its error, slow too of the error's square
     int64_t resets
+    double weight               # in the mean
 
 
 cdef struct Room:
@@ -124,6 +125,8 @@ cdef class Forest(Expert):
     cdef void learn_tree(self, int t, double target, float w) noexcept nogil
     cdef void learn_block(self, Block *block, double target, float w) noexcept nogil
     cdef bint judge(self, int t, double error) noexcept nogil
+    cdef bint may_restart(self, int t) noexcept nogil
+    cdef void weigh(self) noexcept nogil
     cdef void begin(self, int t) noexcept nogil
     cdef void open_block(self, int t, int32_t leaf, int32_t b) noexcept nogil
     cdef void choose_candidates(self, Block *block) noexcept nogil

@@ -15,8 +15,13 @@ drawn from Poisson(6) (adaptive random forests, Gomes et al. 2017).  The predict
 Memory is bounded.  Blocks take at most ``bytes`` for all trees together, whatever the number of features, and more in
 proportion if there are more than two classes, up to ``MOST_CLASSES``: a leaf without one waits, and takes over the
 block of a leaf that has had fewer errors lately.  If more features come than fit, a block's candidates are one of every
-3, 4, ... adjacent features, drawn for each block.  A tree whose error rises (an average over 100 samples against one
-over 1,000) restarts.
+3, 4, ... adjacent features, drawn for each block.
+
+A tree of a classifier restarts if its error rises (an average over 100 samples against one over 1,000).  In a regression
+errors also rise where targets grow, and then a new tree is no better.  So one tree restarts, and another one only after
+it has turned out to be better.  Meanwhile the mean is weighted by the running errors L_t:
+
+    w_t ∝ exp(-SHARPNESS (L_t / min L - 1))
 
 A feature that a sample lacks is 0, and 0 is a feature that it lacks: statistics are of other values, and the weight of
 the samples without them is the block's less theirs.  A dropped feature counts as one that was always absent.
@@ -82,6 +87,9 @@ cdef double SMOOTHING = 1.0             # weight of each class, before a leaf's 
 cdef float SHRINKING = 2.0              # weight of the parent's prediction in a leaf's mean
 cdef double FAST = 0.01, SLOW = 0.001
 cdef int64_t GROWN = 300                # samples after which a tree may restart
+cdef double SHARPNESS = 8.0             # of the weights of a regression's trees, as of a vote
+cdef int64_t INHERITED = 20             # samples for which the error counts that a tree of a regression takes over
+cdef double BETTER = 0.95               # ratio of errors that shows that a regression's tree is better than one
 cdef double RISE = 4.5                  # standard deviations
 cdef int CHALLENGED = 8               # leaves that one that waits looks at
 cdef int64_t SWEEP = 1000               # samples in which a leaf's errors count half as much
@@ -144,6 +152,7 @@ cdef class Forest(Expert):
         for t in range(n_trees):
             self.reserve_leaves(&self.trees[t])
             self.begin(t)
+            self.trees[t].weight = 1.0 / n_trees
 
     # Room -------------------------------------------------------------------------------------------------------------
 
@@ -565,7 +574,7 @@ cdef class Forest(Expert):
             self.at[t] = self.route(&self.trees[t])
             self.answer(t, self.votes + t * self.n_classes)
             for c in range(self.n_classes):
-                out[c] += self.votes[t * self.n_classes + c] / self.n_trees
+                out[c] += self.votes[t * self.n_classes + c] * self.trees[t].weight
         if self.regression:
             out[0] = self.scale * out[0] + self.offset
         self.fresh = True
@@ -606,6 +615,8 @@ cdef class Forest(Expert):
             self.learn_tree(t, target, <float> (k * w))
         if self.seen % SWEEP == 0:
             self.sweep()
+        if self.regression:
+            self.weigh()
 
     cdef void learn_tree(self, int t, double target, float w) noexcept nogil:
         """One tree learns a sample that counts so often; it may split a leaf, or restart."""
@@ -793,10 +804,33 @@ cdef class Forest(Expert):
         tree.fast += (error - tree.fast) * fmax(FAST, 1.0 / tree.age)
         tree.slow += (error - tree.slow) * fmax(SLOW, 1.0 / tree.age)
         tree.square += (error * error - tree.square) * fmax(SLOW, 1.0 / tree.age)
-        if tree.age < GROWN or tree.n_leaves == 1:
+        if tree.age < GROWN or tree.n_leaves == 1 or (self.regression and not self.may_restart(t)):
             return False
         variance = fmax(tree.square - tree.slow * tree.slow, 0.0)
         return tree.fast - tree.slow > RISE * sqrt(variance * FAST / (2.0 - FAST)) + 1e-9
+
+    cdef bint may_restart(self, int t) noexcept nogil:
+        """Whether a tree of a regression may: no other one is younger, or one that is has clearly lower errors."""
+        cdef int other
+        cdef bint youngest = True
+        for other in range(self.n_trees):
+            if self.trees[other].age < self.trees[t].age:
+                if self.trees[other].age >= GROWN and self.trees[other].fast < BETTER * self.trees[t].fast:
+                    return True
+                youngest = False
+        return youngest
+
+    cdef void weigh(self) noexcept nogil:
+        """The weights of the trees of a regression."""
+        cdef int t
+        cdef double least = self.trees[0].fast, total = 0.0
+        for t in range(1, self.n_trees):
+            least = fmin(least, self.trees[t].fast)
+        for t in range(self.n_trees):
+            self.trees[t].weight = exp(-SHARPNESS * (self.trees[t].fast / fmax(least, 1e-300) - 1.0))
+            total += self.trees[t].weight
+        for t in range(self.n_trees):
+            self.trees[t].weight /= total
 
     cdef void begin(self, int t) noexcept nogil:
         """A tree is one leaf that knows nothing; of a target, its mean so far."""
@@ -810,7 +844,11 @@ cdef class Forest(Expert):
             if tree.leaves[leaf].block >= 0:
                 self.close_block(tree.leaves[leaf].block)
         tree.resets += tree.n_leaves > 0
-        tree.n_leaves, tree.hand, tree.age, tree.fast, tree.slow, tree.square = 1, 0, 0, 0.0, 0.0, 0.0
+        tree.n_leaves, tree.hand = 1, 0
+        if self.regression and tree.age > 0:
+            tree.age, tree.slow = INHERITED, tree.fast
+        else:
+            tree.age, tree.fast, tree.slow, tree.square = 0, 0.0, 0.0, 0.0
         tree.nodes[0] = Node(LEAF, 0.0, 0)
         tree.leaves[0] = Leaf(-1, 0.0)
         memset(tree.counts, 0, self.width * 4)
@@ -1157,6 +1195,8 @@ cdef class Forest(Expert):
                 numbers[head + m + i] = each_statistic[b, i]
         for i in range(places):
             self.low[i], self.high[i] = low[i], high[i]
+        if self.regression and seen:
+            self.weigh()
         self.scale, self.offset = units
         self.seen, self.random = seen, random
         self.fresh = False
