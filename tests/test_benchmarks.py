@@ -7,12 +7,13 @@ import json
 import pathlib
 import sys
 
+import numpy as np
 import pytest
 from river import linear_model, preprocessing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
-from benchmarks import ablation, defaults, figures, long, rare, runner, streams, timing, untuned, words
+from benchmarks import ablation, defaults, figures, intervals, long, rare, runner, streams, timing, untuned, words
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import growth
 from river_okl import AhpatronClassifier, BPAClassifier, OKLClassifier
@@ -262,6 +263,21 @@ def test_words(tmp_path, monkeypatch, capsys):
     assert "adult: not in RIVER_DATA" in capsys.readouterr().out
     assert text.count("| STAGGER |") == text.count("| Agrawal(2) |") == 3 and "| adult |" not in text
     words.load.cache_clear()
+
+
+def test_intervals(tmp_path):
+    """The published rules cover what they promise; an α that has sunk below 0 takes the largest residual."""
+    rng = np.random.default_rng(1)
+    residuals = np.abs(rng.normal(size=4_000)).tolist()
+    for rule in (intervals.aci, intervals.sf_ogd):
+        halves = [*rule(residuals)]
+        inside = [residual <= half for residual, half in zip(residuals, halves, strict=True)]
+        assert 0.89 < np.mean(inside[200:]) < 0.91
+        assert 1.5 < np.mean(halves[1_000:]) < 1.8, "1.645 of a normal distribution"
+    assert [*intervals.aci([1.0] * 3 + [9.0] * 100)][-1] == 9.0
+    intervals.main(["--streams", "TrumpApproval", "--output", str(tmp_path)])
+    text = (tmp_path / "intervals.md").read_text()
+    assert text.count("| TrumpApproval |") == 3
 
 
 def test_rare(tmp_path, monkeypatch):

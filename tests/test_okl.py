@@ -178,6 +178,22 @@ def test_a_sample_of_no_weight_leaves_weights_that_are_saved_to_the_last_bit():
         assert again.experts == model.experts and again.predict_one({"a": 0.5}) == model.predict_one({"a": 0.5})
 
 
+@pytest.mark.parametrize("level", [0.0, 7.0, -100.0])
+def test_intervals_do_not_wind_up_while_targets_are_equal(level):
+    """While a sensor is stuck nothing can be missed; then the errors are of another size."""
+    rng, model, found = random.Random(1), river_okl.OKLRegressor(), []
+    for t in range(6000):
+        x = {"a": rng.random(), "b": rng.random()}
+        y = level if t < 4000 else 5.0 + x["a"] + rng.gauss(0.0, 0.3)
+        low, high = model.predict_interval_one(x)
+        found.append((low <= y <= high, high - low))
+        model.learn_one(x, y)
+    inside, width = np.array(found[4000:]).T
+    assert inside[50:250].mean() >= 0.8
+    assert width[300:].max() < 4.0 * width[1000:].mean()
+    assert 0.5 * width[1000:].mean() < 2.0 * 1.645 * 0.3 < 2.0 * width[1000:].mean()
+
+
 def test_intervals_match_the_predictive_distribution():
     model = river_okl.OKLRegressor(budget=20)
     assert model.predict_interval_one({"a": math.nan})[0] < 0.0  # as predict_one before the first sample

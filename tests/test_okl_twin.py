@@ -50,6 +50,12 @@ def with_outliers(stream):
         yield x, y + 1e3 * (t == 5 or t % 50 == 9 or 350 <= t < 365) if isinstance(y, float) else y
 
 
+def stuck(stream):
+    """Equal targets in the middle: then the errors are of another size, and intervals restart."""
+    for t, (x, y) in enumerate(stream):
+        yield x, 1.0 if 100 <= t < 250 else 30.0 + 10.0 * y
+
+
 def in_other_units(stream):
     """Features and targets far from 0."""
     for x, y in stream:
@@ -215,8 +221,9 @@ def test_the_classifier_matches_its_reference(stream, budget, weights, precision
         (in_other_units(streams.dense(REGRESSION, LONG)), (1.0,), None),
         (streams.sparse(REGRESSION, SHORT, n_features=40), WEIGHTS, None),
         (with_outliers(streams.dense(REGRESSION, LONG, seed=2)), (1.0,), 1e2),
+        (stuck(streams.dense(REGRESSION, LONG, seed=3)), (1.0,), 1e2),
     ],
-    ids=["dense", "sparse", "outliers"],
+    ids=["dense", "sparse", "outliers", "stuck"],
 )
 def test_the_regressor_matches_its_reference(stream, weights, near):
     model, twin = river_okl.OKLRegressor(budget=14), OKL("regression", 14, latest=42)

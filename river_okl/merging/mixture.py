@@ -589,6 +589,7 @@ class Merging:
             "scale": {"coef": coef, "covariance": packed(covariance)},
             "sizes": np.clip(sizes, least, LARGEST_ERROR),
             "log_factors": self.mean(lambda each: each.state["intervals"]["log_factors"]),
+            "counts": np.array([sum(each.state["intervals"]["counts"][0] for _, each in self.movers), 0]),
         }
 
     def of_vote(self, name: str) -> Arrays:

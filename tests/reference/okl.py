@@ -368,10 +368,14 @@ class Intervals:
     coverages = np.array([0.5, 0.8, 0.9, 0.95, 0.99])
 
     def __init__(self):
+        self.mean_change, self.change = 1.0, 0.0
+        self.restart(1.0)
+
+    def restart(self, size):
         self.scale, self.log_factor = Ridge(4, 0.1, 4e-6), np.log(self.normal())
         self.scale.beta[1] = 1.0
-        self.size = self.recent = self.mean_change = 1.0
-        self.change = 0.0
+        self.size = self.recent = max(size, 1e-4)
+        self.seen = self.run = 0
 
     @classmethod
     def normal(cls):
@@ -393,20 +397,30 @@ class Intervals:
             return self.half[-1] * z / normal[-1]
         return float(np.interp(z, [0.0, *normal], [0.0, *self.half]))
 
-    def learn(self, y, change, w, most, said, late):
+    def learn(self, y, change, w, said, late):
         error = abs(y - said.mean)
         ratio = min(error / said.scale, 5.0)
+        self.run = self.run + 1 if error > 10.0 * self.size else 0
+        if self.run >= 10:
+            self.restart(error)
+        self.seen += 1
         self.scale.ask(said.causes)
         self.scale.learn(self.scale.m + ratio - 1.0, 1.0 / min(w, 1.0))
-        rate = min(w, 1.0) * max(0.02, 0.4 * math.sqrt(most)) / (1.0 + math.sqrt(late))
-        self.log_factor = np.clip(self.log_factor + rate * ((error > said.half) - 1.0 + self.coverages), -10.0, 10.0)
+        rate = min(w, 1.0) * max(0.02, 0.4 / math.sqrt(self.seen + 1)) / (1.0 + math.sqrt(late))
+        if late < self.seen:
+            steps = rate * ((error > said.half) - 1.0 + self.coverages)
+            self.log_factor = np.clip(self.log_factor + steps, -math.log(20.0), math.log(20.0))
+        rate = max(0.01, min(0.2, 4.0 / self.seen))
         error, self.change = min(error, 10.0 * self.size), min(abs(change), 10.0 * self.mean_change)
-        self.size = max(self.size + max(0.01, most) * (error - self.size), 1e-4)
-        self.recent += max(0.2, most) * (error - self.recent)
-        self.mean_change = max(self.mean_change + max(0.01, most) * (self.change - self.mean_change), 1e-4)
+        self.size = max(self.size + rate * (error - self.size), 1e-4)
+        self.recent += 0.2 * (error - self.recent)
+        self.mean_change = max(self.mean_change + rate * (self.change - self.mean_change), 1e-4)
 
     def rescale(self, ratio):
         self.issued, self.half = ratio * self.issued, ratio * self.half
+        self.rescale_sizes(ratio)
+
+    def rescale_sizes(self, ratio):
         self.size, self.mean_change = max(ratio * self.size, 1e-4), max(ratio * self.mean_change, 1e-4)
         self.recent, self.change = ratio * self.recent, ratio * self.change
 
@@ -891,8 +905,10 @@ class OKL:
         before, deviation = self.target.moments()[0] if self.target.values else 0.0, self.deviation()
         again = self.target.add(y)
         mean = self.target.moments()[0]
-        if self.seen > 2 and not again:
-            ratio, shift = deviation / self.deviation(), (before - mean) / self.deviation()
+        ratio, shift = deviation / self.deviation(), (before - mean) / self.deviation()
+        if self.seen > 2 and again:
+            self.intervals.rescale_sizes(ratio)
+        elif self.seen > 2:
             for process in self.processes:
                 process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
             for point in self.points:
@@ -969,7 +985,7 @@ class OKL:
             if late:
                 said.in_unit(self.centre(), self.deviation())
             most = 1.0 / (self.seen + 1)
-            self.intervals.learn(self.exact, self.exact - self.last, w, most, said, late)
+            self.intervals.learn(self.exact, self.exact - self.last, w, said, late)
             self.vote.learn(self.exact, w, most, said, discount)
             self.estimates.learn(y, said, w, most, late, discount)
             likelihood, surprise = [], 0.0

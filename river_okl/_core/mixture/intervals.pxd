@@ -1,3 +1,5 @@
+from libc.stdint cimport int64_t
+
 from river_okl._core.mixture.combiner cimport Ridge
 from river_okl._core.mixture.expert cimport Expert, Outcome
 
@@ -11,6 +13,8 @@ cdef class Intervals(Expert):
     cdef double size, recent            # running absolute errors, over about 100 predictions and about 5
     cdef double change, mean_change     # the size of the last change of the target, and the running one
     cdef double log_factor[COVERAGES]   # of half widths in units of the scale
+    cdef int64_t seen, run              # targets since the last restart; the last ones whose errors were outliers
 
     cdef void issue(self, double deviation, double *issued) noexcept
-    cdef void judge(self, const Outcome *y, const double *issued, double change, double most) noexcept
+    cdef void judge(self, const Outcome *y, const double *issued, double change) noexcept
+    cdef void restart(self, double size) noexcept

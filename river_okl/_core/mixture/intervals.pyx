@@ -7,33 +7,39 @@ becomes larger after a target outside of the interval and smaller after one insi
 
     log q_c ← log q_c + η (1{|y - m| > q_c s} - (1 - c))
 
-so that in the long run the share c of the targets is inside, whatever the stream.
+so that in the long run the share c of the targets is inside, whatever the stream.  A factor stays between 1/20 and 20:
+while nothing can be missed, as of a sensor that is stuck, it would sink without limit.  After RUN outliers in a row the
+errors are of another size, and everything restarts.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
+from libc.stdint cimport int64_t
 
 import numpy as np
 
 from river_okl._core.mixture.combiner cimport Ridge
 from river_okl._core.mixture.expert cimport Expert, Outcome
 
-from river_okl._core.states import checked_numbers
+from river_okl._core.states import LARGEST_COUNT, checked_array, checked_numbers
 
 KNOTS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # their half widths for a normal distribution
 NORMAL = (0.6744897501960817, 1.2815515655446004, 1.6448536269514722, 1.959963984540054, 2.5758293035489004)
 SCALE = 0.1, 4e-6               # prior variance of a coefficient of the scale, and its growth a sample
 cdef double[COVERAGES] coverages = KNOTS
+cdef double[COVERAGES] normal = NORMAL
 cdef double RATE = 0.02         # η; AT_FIRST / √t as long as that is larger
 cdef double AT_FIRST = 0.4
 cdef double SLOW = 0.01, FAST = 0.2
-cdef double OUTLYING = 10.0     # running errors by which one sample moves them
+cdef double OUTLYING = 10.0     # running errors by which one sample moves them, ...
+cdef int64_t RUN = 10           # ... and which mean another stream if so many errors in a row are larger
+cdef double MEAN = 4.0          # running errors follow at the rate MEAN / t, between FAST and SLOW
 cdef double MOST = 5.0          # scales, of an error for the model of the scale
 FARTHEST = 3.0                  # logarithm of an input, and of the scale in running errors
 cdef double farthest = FARTHEST
 cdef double LEAST_RATIO = 0.05  # of the latest errors to the running ones
 cdef double STEP = 1e-3         # by which, at least, a logarithm is larger than that of the next smaller coverage
-LEAST_SIZE, LARGEST_SIZE, LARGEST_LOG = 1e-4, 1e9, 10.0
+LEAST_SIZE, LARGEST_SIZE, LARGEST_LOG = 1e-4, 1e9, log(20.0)
 cdef double least_size = LEAST_SIZE, largest_size = LARGEST_SIZE, largest_log = LARGEST_LOG
 
 
@@ -41,13 +47,21 @@ cdef class Intervals(Expert):
     """It predicts nothing; the mixture asks it for the half widths around its mean."""
 
     def __init__(self):
-        cdef Py_ssize_t i
         self.name = "intervals"
         self.scale = Ridge(CAUSES, *SCALE)
+        self.mean_change = 1.0
+        self.restart(1.0)
+
+    cdef void restart(self, double size) noexcept:
+        """Nothing is known but the size of an error."""
+        cdef Py_ssize_t i
+        for i in range(CAUSES):
+            self.scale.reset(i)
         self.scale.coef[1] = 1.0
-        self.size = self.recent = self.mean_change = 1.0
+        self.size = self.recent = fmin(fmax(size, least_size), largest_size)
         for i in range(COVERAGES):
-            self.log_factor[i] = log(NORMAL[i])
+            self.log_factor[i] = log(normal[i])
+        self.seen = self.run = 0
 
     cdef void issue(self, double deviation, double *issued) noexcept:
         """Write what follows the mean, given the standard deviation that the mixture expects."""
@@ -70,28 +84,34 @@ cdef class Intervals(Expert):
             last = fmax(self.log_factor[i], last + STEP)
             half[i] = scale[0] * exp(last)
 
-    cdef void judge(self, const Outcome *y, const double *issued, double change, double most) noexcept:
+    cdef void judge(self, const Outcome *y, const double *issued, double change) noexcept:
         """The factors, the model of the scale and running errors, given a target and its change to the last one.
 
-        Running errors follow at the rates SLOW and FAST, or faster at first: ``most``.  The errors of late targets come
-        in runs, as none of them was known when the others were asked: the factors follow more slowly.
+        The errors of late targets come in runs, as none of them was known when the others were asked: the factors
+        follow more slowly, and not at all if they have restarted since.
         """
         cdef Py_ssize_t i
         cdef double error = fabs(y.exact - issued[0]), ratio = fmin(error / issued[1], MOST)
-        cdef double rate = y.counts * fmax(RATE, AT_FIRST * sqrt(most)) / (1.0 + sqrt(<double> y.late))
+        cdef double rate
         cdef const double *half = issued + 2 + CAUSES
-        for i in range(COVERAGES):
+        self.run = self.run + 1 if error > OUTLYING * self.size else 0
+        if self.run >= RUN:
+            self.restart(error)
+        self.seen += 1
+        rate = y.counts * fmax(RATE, AT_FIRST / sqrt(self.seen + 1.0)) / (1.0 + sqrt(<double> y.late))
+        for i in range(COVERAGES if y.late < self.seen else 0):
             self.log_factor[i] += rate * (<double> (error > half[i]) - (1.0 - coverages[i]))
             self.log_factor[i] = fmin(fmax(self.log_factor[i], -largest_log), largest_log)
         for i in range(CAUSES):
             self.scale.inputs[i] = issued[2 + i]
         self.scale.ask(CAUSES)
         self.scale.learn(ratio - 1.0, 1.0 / y.counts)
+        rate = fmax(SLOW, fmin(FAST, MEAN / self.seen))
         error = fmin(error, OUTLYING * self.size)
-        self.size = fmax(self.size + fmax(SLOW, most) * (error - self.size), least_size)
-        self.recent += fmax(FAST, most) * (error - self.recent)
+        self.size = fmax(self.size + rate * (error - self.size), least_size)
+        self.recent += FAST * (error - self.recent)
         self.change = fmin(fabs(change), OUTLYING * self.mean_change)
-        self.mean_change = fmax(self.mean_change + fmax(SLOW, most) * (self.change - self.mean_change), least_size)
+        self.mean_change = fmax(self.mean_change + rate * (self.change - self.mean_change), least_size)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         self.size = fmin(fmax(ratio * self.size, least_size), largest_size)
@@ -108,6 +128,7 @@ cdef class Intervals(Expert):
             "scale": self.scale.state(),
             "sizes": np.array([self.size, self.mean_change, self.recent, self.change]),
             "log_factors": np.array([self.log_factor[i] for i in range(COVERAGES)]),
+            "counts": np.array([self.seen, self.run], dtype=np.int64),
         }
 
     def restore(self, dict state):
@@ -117,7 +138,9 @@ cdef class Intervals(Expert):
         if sizes[:2].min() < LEAST_SIZE:
             raise ValueError("the size of errors is out of range")
         checked_numbers("the factors of intervals", factors, (COVERAGES,), -LARGEST_LOG, LARGEST_LOG)
+        counts = checked_array(state, "counts", np.int64, 2, 0, LARGEST_COUNT)
         self.scale.restore(state["scale"])
+        self.seen, self.run = counts
         self.size, self.mean_change, self.recent, self.change = sizes
         for i in range(COVERAGES):
             self.log_factor[i] = factors[i]

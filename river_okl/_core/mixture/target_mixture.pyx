@@ -158,12 +158,15 @@ cdef class TargetMixture(Mixture):
         """The target in units that include it, into which the experts follow."""
         cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
         cdef bint again = take_in(&self.target, target)
-        if self.seen > 2 and not again:  # otherwise what was learned so far is not of this unit
+        if self.seen > 2:
             ratio = fmin(deviation / self.deviation(), LARGEST_RATIO)
             shift = (mean - self.target.mean) / self.deviation()
-            for expert in self.experts:
-                (<Expert> expert).rescale(ratio, shift)
-            self.rescale_said(self.p, ratio, shift)
+            if again:  # what was learned so far is not of this unit; but its last errors are
+                self.intervals.rescale(ratio, shift)
+            else:
+                for expert in self.experts:
+                    (<Expert> expert).rescale(ratio, shift)
+                self.rescale_said(self.p, ratio, shift)
         self.exact = fmin(fmax((target - self.target.mean) / self.deviation(), -LARGEST_EXACT), LARGEST_EXACT)
         return standing(&self.target, target)
 
@@ -178,7 +181,7 @@ cdef class TargetMixture(Mixture):
             self.share[e // POSTERIORS] += self.among[e]
         estimates[0] = said[OF_PROCESSES]
         estimates[1], estimates[2] = said[self.combiner.first], said[self.combiner.first + 1]
-        self.intervals.judge(y, said + VOTED, y.exact - self.difference.last, most)
+        self.intervals.judge(y, said + VOTED, y.exact - self.difference.last)
         y.confident = self.processes.judge(
             y.target, self.weight, said, said + VARIANCES, self.seen, self.density
         ) <= 1.0
