@@ -437,24 +437,12 @@ def test_damaged_opinions_are_rejected(cls):
     ]
     if cls is river_okl.OKLClassifier:
         bad += [changed("said", (0, 3), 1.5), changed("said", (0, 3), -0.1)]
-        bad += [changed("said", (0, f_noted(model, "neighbours")), 2.5)]
     else:
         bad += [changed("said", (0, length - 1), -1.0)]
     for change in bad:
         with pytest.raises(ValueError):
             make(*options).restore(state | {"pending": pending | change})
     make(*options).restore(state | {"pending": without_opinions(pending)})
-
-
-def f_noted(model, name):
-    """Where an expert's notes begin in its vector, with two classes."""
-    rows, noted = sum(expert.rows for expert in model._f.experts), 4 + 2 * sum(e.rows for e in model._f.experts)
-    assert rows == 14
-    for expert in model._f.experts:
-        if expert.name == name:
-            return noted
-        noted += {"processes": 6, "pool": 1}.get(expert.name, 0)
-    raise KeyError(name)
 
 
 @pytest.mark.parametrize("pending", [-1, 2**40, 1.5, True, None])

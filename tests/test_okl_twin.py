@@ -22,6 +22,12 @@ def of_three_then_four(stream):
         yield x, int(y > 0.0) if t < 30 else int(y > -0.3) + (y > 0.3) + (t >= 150 and y > 0.7)
 
 
+def reversed_after(n, stream):
+    """Two labels, easily told apart, which change places."""
+    for t, (x, _) in enumerate(stream):
+        yield x, (sum(x.values()) > 0.0) == (t < n)
+
+
 def of_eighty(stream):
     """Labels of a regression's targets, 80 in the end: one more with every second sample."""
     samples = list(stream)
@@ -134,8 +140,11 @@ def compare(model, twin, stream, weights, column, near=None):
 
 
 def compare_late(model, twin, stream, delay, column):
-    """``compare`` if every label comes ``delay`` samples after the prediction; opinions are in single precision."""
-    waiting, used = [], 0
+    """``compare`` if every label comes ``delay`` samples after the prediction; whether a change was noticed.
+
+    Opinions are in single precision.
+    """
+    waiting, used, changed = [], 0, False
     twin.metrics_learned = lambda: follow_the_weights(model, twin)
     for t, (x, y) in enumerate(stream):
         predicted = model._prediction(x) if twin.task == "regression" else model._f.probabilities(x)
@@ -161,8 +170,10 @@ def compare_late(model, twin, stream, delay, column):
         twin.learn(x, target, WEIGHTS[t % 4], said)
         np.testing.assert_allclose([*model.experts.values()], twin.experts, rtol=1e-4, atol=1e-5, err_msg=f"{t}")
         assert model._f.pending.waiting == sum(each is not None for *_, each in waiting)
+        changed = changed or twin.changes.left > 0
     assert used > 40
     model._f._check()
+    return changed
 
 
 @pytest.mark.parametrize("delay", [1, 24, 120])
@@ -181,6 +192,13 @@ def test_a_classifier_with_late_labels_matches_its_reference(stream, delay, monk
     model, latest = river_okl.OKLClassifier(budget=30), 6
     twin = OKL("binary", 15, 15 - latest, latest)
     compare_late(model, twin, stream, delay, lambda model, y: model._labels.positions[y])
+
+
+def test_a_classifier_notices_a_change_as_its_reference(monkeypatch):
+    monkeypatch.setattr(class_mixture, "SINGLE_PRECISION", False)
+    model, twin = river_okl.OKLClassifier(budget=30), OKL("binary", 15, 9, 6)
+    stream = [*reversed_after(250, streams.dense(CLASSIFICATION, LONG, seed=7))]
+    assert compare_late(model, twin, stream, 24, lambda model, y: model._labels.positions[y])
 
 
 @pytest.mark.parametrize("delay", [1, 24, 120])

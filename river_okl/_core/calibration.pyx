@@ -6,7 +6,7 @@ Newton's method; both forget, as margins change in size while a model learns.  T
 and three streams.
 """
 
-from libc.math cimport INFINITY, exp, fmax, fmin, log, sqrt
+from libc.math cimport INFINITY, exp, fmax, fmin, sqrt
 
 from river_okl._core.sample cimport LARGEST_COUNT, LARGEST_SELF
 
@@ -115,31 +115,3 @@ cdef void fit_inverse_temperature(
         square += p[o] * scores[o] * scores[o]
     curvature[0] = MEMORY * curvature[0] + fmax(square - mean * mean, 0.0) + (1.0 - MEMORY)
     inverse_temperature[0] = fmin(fmax(inverse_temperature[0] + (scores[c] - mean) / curvature[0], least), most)
-
-
-cdef void fit_earlier_inverse_temperature(
-    double earlier, const double *p, Py_ssize_t n, Py_ssize_t c, double least, double most,
-    double *inverse_temperature, double *curvature
-) noexcept nogil:
-    """``fit_inverse_temperature`` with earlier scores, known from p = softmax(earlier · scores).
-
-    A class that was not known then has no probability, and nothing is learned from it.
-    """
-    cdef Py_ssize_t o
-    cdef double score, weight, largest = 0.0, total = 0.0, mean = 0.0, square = 0.0
-    if p[c] <= 0.0:
-        return
-    for o in range(n):
-        largest = fmax(largest, p[o])
-    for o in range(n):
-        if p[o] > 0.0:
-            score = log(p[o] / largest) / earlier
-            weight = exp(inverse_temperature[0] * score)
-            total += weight
-            mean += weight * score
-            square += weight * score * score
-    mean, square = mean / total, square / total
-    curvature[0] = MEMORY * curvature[0] + fmax(square - mean * mean, 0.0) + (1.0 - MEMORY)
-    inverse_temperature[0] = fmin(
-        fmax(inverse_temperature[0] + (log(p[c] / largest) / earlier - mean) / curvature[0], least), most
-    )

@@ -649,6 +649,13 @@ class Merging:
         coef = np.append(weights / weights.sum(), np.zeros(n - len(weights)))
         return {"coef": coef, "covariance": packed(STACK[0] * np.eye(n))}
 
+    def late(self, new: Any) -> State:
+        """What late labels have shown of the experts of one shard is not true of the merged ones; the shares are."""
+        if len(self.movers) == 1:
+            return {name: self.first.state[name] for name in ("log_then", "late_shares", "change")}
+        shares = self.mean(lambda each: each.state["late_shares"])
+        return {"log_then": np.zeros(0), "late_shares": shares, "change": new.state()["change"]}
+
     # Together ---------------------------------------------------------------------------------------------------------
 
     def state(self, f: Any) -> tuple[State, float]:
@@ -669,7 +676,7 @@ class Merging:
         if self.task == "regression":
             experts["target"] = _numbers(self.target)
         else:
-            experts["trust"] = self.mean(lambda each: each.state["trust"])
+            experts |= self.late(f)
         return {
             "points": stored(self.points(self.rows), f.budget + 2),
             "scaler": self.scaler(),

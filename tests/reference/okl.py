@@ -489,11 +489,12 @@ class First:
             return np.array([1.0 - p, p])
         return special.softmax(math.sqrt(0.5) * factor * self.score)
 
-    def grade(self, c, score):
-        """Update the calibration with the score that was given when the sample was asked."""
+    def grade(self, c):
+        """Update the calibration."""
+        score = self.score
         if len(score) == 1:
             self.calibration.update((2.0 * c - 1.0) * score[0])
-        elif np.isfinite(score[c]):
+        else:
             self.calibration.update(math.sqrt(0.5) * (score[c] - np.delete(score, c).max()))
 
     def learn(self, c, w):
@@ -538,10 +539,9 @@ class Neighbours:
         p = np.array([self.chance[v] for v in self.votes])
         return p / p.sum()
 
-    def learn(self, c, w, votes):
-        """``votes`` were those when the sample was asked, if there were four neighbours."""
-        if votes is not None:
-            for o, v in enumerate(votes):
+    def learn(self, c, w):
+        if len(self.nearest) == 4:
+            for o, v in enumerate(self.votes):
                 self.count[v] = min(self.count[v] + min(w, 10.0), 1000.0)
                 self.chance[v] += ((o == c) - self.chance[v]) * min(w, 10.0) / self.count[v]
                 self.chance[v] = max(self.chance[v], 1e-6)
@@ -555,20 +555,32 @@ class Neighbours:
             self.relief[name] = total + s, squares + s * s
 
 
-def trusted(trust, mixed, frequency):
-    """The log-linear pool of these probabilities and the frequencies of the classes."""
-    return special.softmax(trust * np.log(mixed) + (1.0 - trust) * np.log(frequency))
-
-
 def tempered(kappa, curvature, score, c, least, most):
-    """A Newton step of κ in softmax(κ · score) for a sample of class c; classes unknown when it was asked have -inf."""
-    score = np.array(score)
-    if not np.isfinite(score[c]):
-        return kappa, curvature
-    score = score[c] - score[np.isfinite(score)]
+    """A Newton step of κ in softmax(κ · score) for a sample of class c."""
+    score = score[c] - np.array(score)
     p = special.softmax(-kappa * score)
     curvature = 0.995 * curvature + max(p @ score**2 - (p @ score) ** 2, 0.0) + 0.005
     return clip(kappa + p @ score / curvature, least, most), curvature
+
+
+class Changes:
+    """Whether the losses of what was said have risen."""
+
+    def __init__(self, deviations, least):
+        self.deviations, self.least, self.losses, self.left = deviations, least, [], 0
+        self.fast = self.mean = self.variance = 0.0
+
+    def add(self, loss, late):
+        self.losses.append(loss)
+        n = len(self.losses)
+        self.fast += (loss - self.fast) / min(n, 50)
+        bar = self.mean + self.deviations * math.sqrt(self.variance) + self.least
+        if self.left:
+            self.left = self.left - 1 if self.fast > self.bar else 0
+        elif n > 100 and self.fast > bar:
+            self.left, self.bar = late + 50, bar
+        rate, off = 1.0 / min(n, 3000), self.fast - self.mean
+        self.mean, self.variance = self.mean + rate * off, (1.0 - rate) * (self.variance + rate * off * off)
 
 
 class Said:
@@ -581,12 +593,7 @@ class Said:
         if twin.task == "regression":
             self.of_target(twin)
             return
-        self.p, self.mixed, self.frequency = twin.p, twin.mixed, twin.frequency()
-        self.score = twin.firsts[0].score
-        self.votes = twin.neighbours.votes if len(twin.neighbours.nearest) == 4 else None
-        self.scores = []
-        if twin.task == "multiclass":
-            self.scores = [*(process.m for process in twin.processes), np.array(twin.bayes.score)]
+        self.p, self.three = (np.float32(part).astype(float) for part in (twin.p, twin.three()))  # as they are kept
 
     def of_target(self, twin):
         """... and by a regression."""
@@ -617,10 +624,7 @@ class Said:
     def add_class(self):
         """Nobody said anything of it."""
         self.p = np.hstack([self.p, np.zeros((len(self.p), 1))])
-        self.mixed, self.frequency = np.append(self.mixed, 0.0), np.append(self.frequency, 0.0)
-        self.score = np.append(self.score, -np.inf)
-        self.votes = self.votes if self.votes is None else [*self.votes, 0]
-        self.scores = [np.append(score, -np.inf) for score in self.scores]
+        self.three = np.hstack([self.three, np.zeros((3, 1))])
 
     def in_unit(self, centre, deviation):
         """The same in another unit of the target."""
@@ -758,7 +762,8 @@ class OKL:
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target = np.zeros(3), Running()
         self.estimates = Estimates()
-        self.trust = self.trust_curvature = 1.0  # in the experts, if labels are late
+        self.log_then, self.shares = None, np.array([0.45, 0.45, 0.1])  # of late labels
+        self.changes = Changes(4.0, 0.05)
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
         self.metrics_learned = lambda: None  # a comparison may replace them
 
@@ -771,7 +776,9 @@ class OKL:
     def experts(self):
         """The mixture weights of all experts."""
         if self.task != "regression":
-            return self.weight
+            if self.log_then is None:
+                return self.weight
+            return self.shares[:2] @ [self.then, self.weight] / sum(self.shares[:2])
         processes, *others = self.estimates.weight
         mixture, *rest = self.vote.weight
         return np.append(mixture * np.append(processes * self.weight, others), rest)
@@ -791,6 +798,7 @@ class OKL:
             self.task, self.stack = "multiclass", StackOfMany()
             self.log_weight = np.append(self.log_weight[:-1], [self.log_weight[:-1].max() - 2.0] * 2)
             self.log_weight -= self.log_weight.max()
+            self.log_then, self.shares, self.changes = None, np.array([0.45, 0.45, 0.1]), Changes(4.0, 0.05)
             old, self.processes = self.processes, []
             for i, before in enumerate(old):
                 process = Process(before.kernel, *POSTERIORS["multiclass"][i % 2], columns=2)
@@ -851,13 +859,22 @@ class OKL:
             self.p.append(self.bayes.ask(self.x, self.n_classes))
             self.p.append(self.stack.ask(np.array(self.p), self.weight[:-1]))
         self.p = np.array(self.p)
-        mixed = self.weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
-        self.mixed = mixed / mixed.sum()
+        self.mixed = self.average(self.weight)
 
-    def frequency(self):
-        """Of the classes so far, in samples weighted like those of naive Bayes."""
+    def average(self, weight):
+        mixed = weight @ np.clip(self.p, 1e-4, 1.0 - 1e-4)
+        return mixed / mixed.sum()
+
+    @property
+    def then(self):
+        """The mixture weights by what the experts said when they were asked."""
+        of_today = self.log_then is None or self.changes.left
+        return special.softmax(self.log_weight if of_today else self.log_then)
+
+    def three(self):
+        """By either weights, and the frequencies of the classes, in samples weighted like those of naive Bayes."""
         counts = [sum(w for w, _, label in self.bayes.samples if label == c) + 0.5 for c in range(self.n_classes)]
-        return np.array(counts) / sum(counts)
+        return np.array([self.average(self.then), self.mixed, np.array(counts) / sum(counts)])
 
     def centre(self):
         return self.target.moments()[0] if self.target.values else 0.0
@@ -876,7 +893,7 @@ class OKL:
         """Probabilities of the classes, or mean and standard deviation."""
         self.look(x)
         if self.task != "regression":
-            return trusted(self.trust, self.mixed, self.frequency())
+            return self.mixed if self.log_then is None else self.shares @ self.three()
         width = self.deviation() * self.intervals.width(0.9)
         return self.centre() + self.deviation() * self.vote.mean, width / special.ndtri(0.95)
 
@@ -935,8 +952,8 @@ class OKL:
         for linear in self.linears:
             linear.learn(y, w)
         if self.task != "regression":
-            self.neighbours.learn(y, w, said.votes)
-            self.firsts[0].grade(y, said.score)
+            self.neighbours.learn(y, w)
+            self.firsts[0].grade(y)
             self.bayes.learn(self.x, y, w)
         confident = surprise <= (1.0 if self.task == "regression" else 0.3)
         if not confident and len(self.neighbours.nearest) == 4:
@@ -998,31 +1015,39 @@ class OKL:
                 gain = max(1.0 / (self.seen + 1), 0.01)
                 process.residual = max(process.residual + gain * (min(residual, 25.0) - process.residual), 1e-4)
         else:
-            likelihood, surprise = np.clip(said.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - said.mixed[y]
+            likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
         if self.task == "multiclass":
             self.bayes.kappa, self.bayes.curvature = tempered(
-                self.bayes.kappa, self.bayes.curvature, said.scores[-1], y, 0.01, 2.0
+                self.bayes.kappa, self.bayes.curvature, self.bayes.score, y, 0.01, 2.0
             )
-            for process, score in zip(self.processes, said.scores, strict=False):
+            for process in self.processes:
                 process.inverse_temperature, process.curvature = tempered(
-                    process.inverse_temperature, process.curvature, score, y, 1.0, 50.0
+                    process.inverse_temperature, process.curvature, process.m, y, 1.0, 50.0
                 )
-        if late and self.task != "regression" and said.mixed[y] > 0.0:
-            known = said.mixed > 0.0
-            off = np.log(said.mixed[known]) - np.log(said.frequency[known])
-            p, counts = trusted(self.trust, said.mixed[known], said.frequency[known]), min(w, 10.0)
-            self.trust_curvature += counts * (p @ off**2 - (p @ off) ** 2) - (self.trust_curvature - 1.0) / 10_000.0
-            own = math.log(said.mixed[y]) - math.log(said.frequency[y])
-            self.trust = clip(self.trust + counts * (own - p @ off) / self.trust_curvature, 0.0, 1.0)
         if self.stack is not None:
-            if late:  # what the stack says today of what the others said then
-                others = said.p[:-1]
-                self.stack.ask(others[:, 1] if self.task == "binary" else others, self.weight[:-1])
             self.stack.learn(y, w)
-        most = 1.0 if self.task == "regression" else 10.0
-        self.log_weight = discount * self.log_weight + min(w, most) * np.log(likelihood)
+        if self.task == "regression":
+            self.log_weight = discount * self.log_weight + min(w, 1.0) * np.log(likelihood)
+        else:
+            self.judge_then(y, min(w, 10.0), said, late, discount)
+            self.log_weight = 0.99 * self.log_weight + min(w, 10.0) * np.log(likelihood)
         self.log_weight -= self.log_weight.max()
         return surprise
+
+    def judge_then(self, y, counts, said, late, discount):
+        """By what was said when the sample was asked, once a label has come late."""
+        if late and self.log_then is None:
+            self.log_then = self.log_weight
+        if late and said.three[:, y].sum() > 0.0:
+            due = self.shares * said.three[:, y]
+            self.changes.add(-math.log(due.sum()), late)
+            if not self.changes.left:
+                self.shares = np.maximum(self.shares + counts * (due / due.sum() - self.shares) / 100.0, 0.001)
+                self.shares /= self.shares.sum()
+        if self.log_then is not None and not self.changes.left:
+            likelihood = np.log(np.clip(said.p[:, y], 1e-4, 1.0 - 1e-4))
+            self.log_then = discount * self.log_then + counts * (1.0 - discount) / 0.01 * likelihood
+            self.log_then -= self.log_then.max()
 
     def evict_from_pool(self):
         (first,) = self.firsts
@@ -1148,6 +1173,8 @@ class OKL:
             for b in range(2):
                 self.processes[2 * low + b].take_over(self.processes[2 * high + b])
                 self.log_weight[2 * low + b] = self.log_weight[2 * high + b] - 2.0
+                if self.log_then is not None:
+                    self.log_then[2 * low + b] = self.log_then[2 * high + b] - 2.0
             self.log_weight -= self.log_weight.max()
             grams[low] = grams[high]
             return

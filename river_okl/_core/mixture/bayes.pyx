@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from river_okl._core.calibration cimport fit_earlier_inverse_temperature, fit_inverse_temperature, softmax
+from river_okl._core.calibration cimport fit_inverse_temperature, softmax
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport LARGEST, LARGEST_SUM, Sample
 from river_okl._core.scaler cimport Scaler
@@ -33,7 +33,7 @@ cdef class Bayes(Expert):
     """Over the features that a scaler counts."""
 
     def __init__(self, Scaler scaler):
-        self.name, self.notes = "bayes", 1
+        self.name = "bayes"
         self.scaler = scaler
         self.per_class, self.per_feature = Classes(2), scaler.axis()
         per_value = self.per_feature, self.per_class
@@ -101,22 +101,10 @@ cdef class Bayes(Expert):
         softmax(score, self.fit[0], n, p)
         return 0
 
-    cdef void note(self, double *out) noexcept:
-        out[0] = self.fit[0]
-
-    def check_notes(self, notes):
-        if not notes.min() > 0.0:
-            raise ValueError("the inverse temperature of naive Bayes is not positive")
-
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         cdef Py_ssize_t j, i, c = <Py_ssize_t> y.target, n = self.per_class.n
         cdef double gain, off
-        if self.rows and y.late:
-            fit_earlier_inverse_temperature(
-                y.said[self.noted], y.said + self.first * n, n, c, LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.fit[0],
-                &self.fit[1]
-            )
-        elif self.rows:
+        if self.rows:
             fit_inverse_temperature(
                 self.score, y.p + self.first * n, n, c, LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.fit[0], &self.fit[1]
             )

@@ -1,9 +1,13 @@
 from river_okl._core.mixture.bayes cimport Bayes
+from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.linear cimport LinearModels
 from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.pool cimport Pool
 from river_okl._core.mixture.stack cimport Stack
+
+cdef enum:
+    SHARES = 3
 
 
 cdef class ClassMixture(Mixture):
@@ -13,15 +17,19 @@ cdef class ClassMixture(Mixture):
     cdef readonly Stack stack
     cdef readonly tuple forests
     cdef readonly Py_ssize_t each           # points that each class from the third on brings
-    cdef double trust                       # a: 1 unless labels are late
-    cdef double curvature                   # running, of the log loss along a
-    # scratch: the last sample
-    cdef double *mixed                      # [n_classes] Σ w_e p_e, after the predictions of the experts
-    cdef double *frequency                  # [n_classes] of the classes so far, after these
-    cdef double *off                        # [n_classes] log mixed - log frequency
-    cdef double *trusted                    # [n_classes] of less than full trust
-    cdef double *answer                     # [n_classes] that of the mixture: mixed or trusted
+    cdef bint then_is_known                 # whether a label has come late; otherwise v is not used
+    cdef double *log_then                   # [n_weighted] by what the experts said when they were asked
+    cdef double *then                       # [n_weighted] v: the weights that follow
+    cdef double[SHARES] shares              # in the answer: of Σ v_e p_e, Σ w_e p_e, and the frequencies
+    cdef Change change
+    # scratch: the last sample.  The three, [n_classes] each, follow the predictions of the experts
+    cdef double *of_then                    # Σ v_e p_e
+    cdef double *mixed                      # Σ w_e p_e
+    cdef double *frequency                  # of the classes so far
+    cdef double *shared                     # [n_classes] their mixture
+    cdef double *answer                     # [n_classes] that of the mixture: mixed or shared
 
     cdef void mix(self) noexcept
-    cdef void pool_with_frequencies(self, const double *mixed, const double *frequency) noexcept
-    cdef void learn_trust(self, const Outcome *y) noexcept
+    cdef void average(self, const double *weights, double *out) noexcept
+    cdef void learn_shares(self, const Outcome *y) noexcept
+    cdef void forget_then(self) noexcept

@@ -1,18 +1,27 @@
 """The mixture of ``OKLClassifier``: p(c | x) = Σ w_e p_e(c | x), the stack one of the experts.
 
-If labels come late every expert may be wrong in the same way: all of them follow the last labels that are known, which
-may say nothing of today's.  So it is learned how far to trust them:
+If labels come late there are two ways to judge the experts.  By what they said when they were asked: that is what they
+are worth on a stream that goes on as it was, and those that follow the last labels are not overrated.  By what they say
+when the label comes: after a sudden change those that have learned it are known at once, and not a delay later.  So
+there are weights of both kinds, v and w, and a third opinion, the frequencies f of the classes so far, for labels of
+which nobody knows anything so far ahead:
 
-    P(c | x) ∝ p(c | x)^a · f_c^(1 - a)         f: the frequencies of the classes so far
+    P(c | x) = s_1 Σ v_e p_e(c | x) + s_2 Σ w_e p_e(c | x) + s_3 f_c
 
-where a follows the log loss of what was said by Newton's method, from 0 to 1.  It is 1 as long as labels come at once.
+The shares s follow the responsibilities of the three for each label, as in the EM algorithm for mixtures, by what they
+said when they were asked.  The experts learn as if no label were late, steered by w.  If none is, P = Σ w_e p_e.
+
+If the losses of what was said rise, the stream has changed since (change.pyx), and what was said is of another concept:
+until the answers to those questions have come, w replaces v, and nothing is learned of v and s.
 """
 
 from libc.math cimport fmax, fmin, log
+from libc.string cimport memcpy
 
-from river_okl._core.calibration cimport softmax
+from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.forest cimport Forest
+from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture, newcomer
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample
@@ -20,7 +29,6 @@ from river_okl._core.sample cimport Sample
 import numpy as np
 
 from river_okl._core.mixture.pool import METRIC as POOL_METRIC
-from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import checked_numbers
 
 LARGEST_BUDGET = 10_000_000         # points
@@ -31,8 +39,11 @@ cdef double CONFIDENT = 0.7         # a label that had this probability was pred
 cdef double MOST_WEIGHT = 10.0      # of a sample, for the experts without a bound of their own and the mixture weights
 cdef double LATEST = 0.4            # share of the points outside the dictionary that are for the latest samples
 FORESTS = (3, 1), (4, 2)            # trees, and of how many features one is a candidate
-cdef double TRUST_MEMORY = 10_000.0     # samples from which a is known; bursts come rarely
-cdef double newcomer = NEWCOMER
+# Chosen on bursts of labels, alarms, switched concepts, features and units, with labels 100, 500 and 1,000 late.
+cdef double[SHARES] FIRST_SHARES = [0.45, 0.45, 0.1]
+cdef double LEAST_SHARE = 0.001
+cdef double SHARES_MEMORY = 100.0       # labels
+cdef double DEVIATIONS = 4.0, LEAST_RISE = 0.05    # of a log-loss that shows a change
 cdef Py_ssize_t largest_budget = LARGEST_BUDGET
 
 
@@ -71,7 +82,10 @@ cdef class ClassMixture(Mixture):
         self.stack.weight = self.weight
         self.number_predictions()
         self.pending.clear(self.n_said)
-        self.trust = self.curvature = 1.0
+        most = sum([max(1, expert.rows) for expert in self.experts])
+        self.log_then, self.then = self.doubles(NULL, 0, most), self.doubles(NULL, 0, most)
+        self.change = Change(DEVIATIONS, LEAST_RISE)
+        self.forget_then()
         self.n_weighted = self.rows
         for forest in self.forests:
             self.log_weight[(<Forest> forest).first] = -newcomer
@@ -86,20 +100,20 @@ cdef class ClassMixture(Mixture):
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         self.fresh = False  # the last answer is gone even if there is not enough memory
-        self.off = self.doubles(self.off, 0, n_classes)
-        self.trusted = self.doubles(self.trusted, 0, n_classes)
+        self.shared = self.doubles(self.shared, 0, n_classes)
         Mixture.reserve_predictions(self, n_classes)
         self.number_predictions()
         return 0
 
     cdef void number_predictions(self) noexcept:
         Mixture.number_predictions(self)
-        self.mixed = self.p + self.rows * self.n_classes
+        self.of_then = self.p + self.rows * self.n_classes
+        self.mixed = self.of_then + self.n_classes
         self.frequency = self.mixed + self.n_classes
         self.answer = self.mixed
 
     cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
-        return 2 * n_classes
+        return SHARES * n_classes
 
     def add_class(self):
         """One more class.  With the third, each function of two classes becomes one for each of them."""
@@ -114,7 +128,7 @@ cdef class ClassMixture(Mixture):
         if self.asked:
             self.put_aside()
         if self.n_classes > 2:
-            self.pending.reserve_wider(self.n_said + self.rows + 2)
+            self.pending.reserve_wider(self.n_said + self.rows + SHARES)
         self.reserve_predictions(self.n_classes + 1)
         for expert in self.experts:
             (<Expert> expert).reserve_class()
@@ -129,7 +143,7 @@ cdef class ClassMixture(Mixture):
             self.pool.most += more - latest
             self.neighbours.add_latest()
         if self.n_classes > 3:
-            self.pending.widen(self.rows + 2, self.n_classes - 1)
+            self.pending.widen(self.rows + SHARES, self.n_classes - 1)
             self.number_predictions()
         else:  # naive Bayes begins to predict, and the stack restarts
             largest = self.log_weight[0]
@@ -137,6 +151,7 @@ cdef class ClassMixture(Mixture):
                 largest = fmax(largest, self.log_weight[e])
             self.number_predictions()
             self.pending.clear(self.n_said)
+            self.forget_then()
             self.n_weighted = self.rows
             self.log_weight[self.bayes.first] = self.log_weight[self.stack.first] = largest - newcomer
             if self.silenced:
@@ -149,62 +164,71 @@ cdef class ClassMixture(Mixture):
         return 0
 
     cdef void mix(self) noexcept:
+        """The answer."""
+        cdef Py_ssize_t o, n = self.n_classes
+        self.average(self.weight, self.mixed)
+        self.answer = self.mixed
+        if self.then_is_known and self.pending.late:
+            self.conclude()
+            for o in range(n):
+                self.shared[o] = (
+                    self.shares[0] * self.of_then[o] + self.shares[1] * self.mixed[o]
+                    + self.shares[2] * self.frequency[o]
+                )
+            self.answer = self.shared
+
+    cdef void average(self, const double *weights, double *out) noexcept:
         """Σ w_e p_e, from probabilities that are not all but certain."""
         cdef Py_ssize_t e, o, n = self.n_classes
         cdef double p, weight, total = 0.0, least = CLIP, most = 1.0 - CLIP
-        cdef double *mixed = self.mixed
         cdef const double *of_expert = self.p
         for o in range(n):
-            mixed[o] = 0.0
+            out[o] = 0.0
         for e in range(self.rows):
-            weight = self.weight[e]
+            weight = weights[e]
             for o in range(n):  # no fmin, which would be a call
                 p = of_expert[o] if of_expert[o] > least else least
-                mixed[o] += weight * (p if p < most else most)
+                out[o] += weight * (p if p < most else most)
             of_expert += n
         for o in range(n):
-            total += mixed[o]
+            total += out[o]
         for o in range(n):
-            mixed[o] /= total
-        self.answer = mixed
-        if self.trust < 1.0 and self.pending.late:
-            self.conclude()
-            self.pool_with_frequencies(mixed, self.frequency)
-            self.answer = self.trusted
+            out[o] /= total
 
     cdef void conclude(self) noexcept:
-        """The frequencies of the classes."""
+        """The other two opinions that have a share."""
         cdef Py_ssize_t o
         cdef double total = 0.0
+        self.average(self.then if self.then_is_known and not self.change.left else self.weight, self.of_then)
         for o in range(self.n_classes):
             total += self.bayes.counts[o] + 0.5
         for o in range(self.n_classes):
             self.frequency[o] = (self.bayes.counts[o] + 0.5) / total
 
-    cdef void pool_with_frequencies(self, const double *mixed, const double *frequency) noexcept:
-        """``trusted`` from these, and ``off``."""
-        cdef Py_ssize_t o
-        cdef double least = 1e-30
-        for o in range(self.n_classes):
-            self.off[o] = log(fmax(mixed[o], least)) - log(fmax(frequency[o], least))
-            self.trusted[o] = log(fmax(frequency[o], least)) + self.trust * self.off[o]
-        softmax(self.trusted, 1.0, self.n_classes, self.trusted)
-
-    cdef void learn_trust(self, const Outcome *y) noexcept:
-        """A step of Newton's method for a, unless the class was not known when the sample was asked."""
-        cdef Py_ssize_t o, c = <Py_ssize_t> y.target
-        cdef const double *mixed = y.said + self.rows * self.n_classes
-        cdef double mean = 0.0, square = 0.0
-        if mixed[c] <= 0.0:
+    cdef void learn_shares(self, const Outcome *y) noexcept:
+        """A step of EM, unless the class was not known when the sample was asked."""
+        cdef Py_ssize_t i, c = <Py_ssize_t> y.target
+        cdef double total = 0.0, sum_of_shares = 0.0, gain = y.counts / SHARES_MEMORY
+        cdef double[SHARES] due
+        for i in range(SHARES):
+            due[i] = self.shares[i] * y.said[(self.rows + i) * self.n_classes + c]
+            total += due[i]
+        if total <= 0.0:
             return
-        self.pool_with_frequencies(mixed, mixed + self.n_classes)
-        for o in range(self.n_classes):
-            if mixed[o] > 0.0:
-                mean += self.trusted[o] * self.off[o]
-                square += self.trusted[o] * self.off[o] * self.off[o]
-        self.curvature += y.counts * fmax(square - mean * mean, 0.0) - (self.curvature - 1.0) / TRUST_MEMORY
-        self.trust += y.counts * (self.off[c] - mean) / self.curvature
-        self.trust = fmin(fmax(self.trust, 0.0), 1.0)
+        self.change.take(-log(total), y.late)
+        if self.change.left:
+            return
+        for i in range(SHARES):
+            self.shares[i] = fmax(self.shares[i] + gain * (due[i] / total - self.shares[i]), LEAST_SHARE)
+            sum_of_shares += self.shares[i]
+        for i in range(SHARES):
+            self.shares[i] /= sum_of_shares
+
+    cdef void forget_then(self) noexcept:
+        """No label has come late."""
+        self.then_is_known = False
+        self.change.restart()
+        memcpy(self.shares, FIRST_SHARES, sizeof(FIRST_SHARES))
 
     def probabilities(self, sample):
         """P(class | x) of every class."""
@@ -226,26 +250,47 @@ cdef class ClassMixture(Mixture):
         return best
 
     cdef void judge(self, Outcome *y) noexcept:
-        cdef Py_ssize_t e, c = <Py_ssize_t> y.target
+        """A longer memory, if labels are late, averages instead of exaggerating: the evidence is tempered."""
+        cdef Py_ssize_t e, n = self.n_classes, c = <Py_ssize_t> y.target
+        cdef double evidence
         y.counts = fmin(y.w, MOST_WEIGHT)
-        y.confident = 1.0 - y.said[self.rows * self.n_classes + c] <= 1.0 - CONFIDENT
+        y.confident = 1.0 - self.mixed[c] <= 1.0 - CONFIDENT
+        if y.late and not self.then_is_known:
+            memcpy(self.log_then, self.log_weight, self.n_weighted * 8)
+            self.then_is_known = True
+        if y.late:
+            self.learn_shares(y)
         for e in range(PROCESSES):
             self.share[e // POSTERIORS] += self.among[e]
         for e in range(self.rows):
-            self.log_weight[e] = y.discount * self.log_weight[e] + y.counts * log(
-                fmin(fmax(y.said[e * self.n_classes + c], CLIP), 1.0 - CLIP)
-            )
-        if y.late:
-            self.learn_trust(y)
-            self.stack.ask_again(self.said)
+            self.log_weight[e] = DISCOUNT * self.log_weight[e] + y.counts * log_of(y.p[e * n + c])
+        if self.then_is_known and not self.change.left:
+            evidence = y.counts * (1.0 - y.discount) / (1.0 - DISCOUNT)
+            for e in range(self.rows):
+                self.log_then[e] = y.discount * self.log_then[e] + evidence * log_of(y.said[e * n + c])
         self.update_weights()
+
+    cdef void update_weights(self) noexcept:
+        Mixture.update_weights(self)
+        if self.then_is_known:
+            self.weigh(self.log_then, self.then)
+
+    cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
+        Mixture.moved(self, to, of)
+        if self.then_is_known:
+            self.log_then[to] = self.log_then[of] - newcomer
 
     @property
     def expert_weights(self):
-        """(name, weight) of every prediction in the next one."""
+        """(name, weight) of every prediction in the next one; if labels are late, beside those of the frequencies."""
         cdef Py_ssize_t e
+        cdef bint late = self.then_is_known and self.pending.late and not self.change.left
         names = [name for expert in self.experts for name in expert.names()]
-        return [(name, self.weight[e]) for e, name in enumerate(names)]
+        weights = [self.weight[e] for e in range(self.rows)]
+        if late:
+            weights = [self.shares[0] * self.then[e] + self.shares[1] * weight for e, weight in enumerate(weights)]
+            weights = [weight / sum(weights) for weight in weights]
+        return [*zip(names, weights)]
 
     cdef int divide(self, Py_ssize_t latest) except -1:
         self.pool.most = self.budget - self.processes.most - latest
@@ -253,14 +298,20 @@ cdef class ClassMixture(Mixture):
 
     def check_said(self, said):
         Mixture.check_said(self, said)
-        p = said[:, :(self.rows + 2) * self.n_classes]
+        p = said[:, :(self.rows + SHARES) * self.n_classes]
         if p.size and not (0.0 <= p.min() and p.max() <= 1.0):
             raise ValueError("an opinion is not a probability")
 
     def state(self):
-        return Mixture.state(self) | {"trust": np.array([self.trust, self.curvature])}
+        cdef Py_ssize_t i, e
+        found = Mixture.state(self)
+        log_then = [self.log_then[e] for e in range(self.n_weighted if self.then_is_known else 0)]
+        shares = [self.shares[i] for i in range(SHARES)]
+        of_late = {"log_then": np.array(log_then), "late_shares": np.array(shares), "change": self.change.state()}
+        return found | of_late
 
     def restore(self, dict state):
+        cdef Py_ssize_t i, n_then
         classes = state["n_classes"]
         if type(classes) is not int or not 2 <= classes <= 2**20:
             raise ValueError(f"a mixture of {classes!r} classes")
@@ -271,8 +322,20 @@ cdef class ClassMixture(Mixture):
             raise ValueError("the forests of a mixture do not match its classes")
         while self.n_classes < classes:
             self.add_class()
-        trust, curvature = checked_numbers("the trust in experts", state["trust"], (2,), 0.0).tolist()
-        if trust > 1.0 or curvature < 1e-3:
-            raise ValueError("the trust in experts is out of range")
+        shares = checked_numbers("shares in an answer", state["late_shares"], (SHARES,), 0.0)
+        if abs(shares.sum() - 1.0) > 1e-9 or shares.min() < 0.99 * LEAST_SHARE:
+            raise ValueError("the shares in an answer are out of range")
+        n_then = self.n_weighted if len(state["log_then"]) else 0
+        log_then = checked_numbers("the weights of late judgement", state["log_then"], (n_then,), high=0.0)
+        self.change.restore(state["change"])
+        self.then_is_known = n_then > 0
+        for i in range(n_then):
+            self.log_then[i] = log_then[i]
+        for i in range(SHARES):
+            self.shares[i] = shares[i]
         Mixture.restore(self, state)
-        self.trust, self.curvature = trust, curvature
+
+
+cdef double log_of(double p) noexcept:
+    """Of a probability that is not all but certain."""
+    return log(fmin(fmax(p, CLIP), 1.0 - CLIP))

@@ -14,7 +14,7 @@ cdef struct Outcome:
     int64_t seen                # samples learned, with this one
     const double *p             # [rows, n_classes] the predictions of all experts
     int64_t late                # samples learned since it was asked, if it is known what ...
-    const double *said          # ... they said then: predictions, what the mixture made of them, notes; else 0, and p
+    const double *said          # ... they said then: predictions, what the mixture made of them; else 0, and p
     const double *among         # weights of the processes among themselves
 
 
@@ -22,8 +22,6 @@ cdef class Expert(Table):
     cdef readonly str name
     cdef readonly Py_ssize_t rows       # how many of the mixture's predictions are its own; 0: it only learns
     cdef Py_ssize_t first               # of these
-    cdef Py_ssize_t notes               # numbers that it needs beside its predictions to grade itself later, ...
-    cdef Py_ssize_t noted               # ... which begin here among those of ``Outcome.said``
     cdef bint joins                     # whether it wants the sample that it has learned as a point
     # the axes of its arrays, those that it has
     cdef Axis per_point, per_feature
@@ -31,7 +29,6 @@ cdef class Expert(Table):
 
     # A sample
     cdef int ask(self, const Sample *x, double *p) except -1
-    cdef void note(self, double *out) noexcept
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept
     # Room
     cdef int reserve_points(self) except -1

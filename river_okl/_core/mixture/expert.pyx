@@ -7,8 +7,7 @@ classes, forgets them, and saves, checks, permutes and merges what is learned.
 A step of the mixture is prepared, then committed: ``reserve_...`` may raise and change no prediction; ``noexcept``
 methods may not raise and have all the room that they need.
 
-Two things happen to a sample that is learned.  The expert learns from it as it is today, from the ``p`` that ``ask``
-has just written.  And the expert is graded: its weight, and whatever turns its scores into probabilities, depend on
+An expert learns from a sample as it is today, from the ``p`` that ``ask`` has just written.  The mixture grades it by
 what it said when it was asked, ``said``, which is the same unless the label is ``late``.
 """
 
@@ -21,9 +20,6 @@ cdef class Expert(Table):
     cdef int ask(self, const Sample *x, double *p) except -1:
         """Write the predictions for a sample: of each row the probabilities of every class, or one number."""
         return 0
-
-    cdef void note(self, double *out) noexcept:
-        """Write the ``notes`` about the sample that ``ask`` saw last."""
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Learn the sample that ``ask`` saw last; whether the expert wants it as a point."""
@@ -98,9 +94,6 @@ cdef class Expert(Table):
     def names(self):
         """Of its predictions, as ``OKLClassifier.experts`` shows them."""
         return []
-
-    def check_notes(self, notes):
-        """Raise ValueError unless the rows of this array can be what ``note`` wrote."""
 
     def merged(self, merging):
         """The state that the states of several mixtures (``river_okl.merging.mixture.Merging``) become."""

@@ -17,9 +17,9 @@ proportion if there are more than two classes, up to ``MOST_CLASSES``: a leaf wi
 block of a leaf that has had fewer errors lately.  If more features come than fit, a block's candidates are one of every
 3, 4, ... adjacent features, drawn for each block.
 
-A tree of a classifier restarts if its error rises (an average over 100 samples against one over 1,000).  In a regression
-errors also rise where targets grow, and then a new tree is no better.  So one tree restarts, and another one only after
-it has turned out to be better.  Meanwhile the mean is weighted by the running errors L_t:
+A tree of a classifier restarts if its error rises (an average over 100 samples against one over 1,000).  In a
+regression errors also rise where targets grow, and then a new tree is no better.  So one tree restarts, and another one
+only after it has turned out to be better.  Meanwhile the mean is weighted by the running errors L_t:
 
     w_t ∝ exp(-SHARPNESS (L_t / min L - 1))
 

@@ -7,6 +7,8 @@ from river_okl._core.mixture.processes cimport KERNELS, PROCESSES, Processes
 from river_okl._core.reader cimport Reader
 from river_okl._core.sample cimport Sample
 
+cdef double DISCOUNT, newcomer
+
 
 cdef class Mixture(Reader):
     cdef readonly tuple terms
@@ -17,7 +19,7 @@ cdef class Mixture(Reader):
     cdef tuple holders                      # those that hold points, in the order in which they evict
     cdef readonly Py_ssize_t n_classes      # 1: a target
     cdef Py_ssize_t rows                    # predictions
-    cdef Py_ssize_t n_said                  # numbers that the mixture is judged by: predictions, own, notes of experts
+    cdef Py_ssize_t n_said                  # numbers that the mixture is judged by: predictions, own
     cdef Py_ssize_t n_weighted              # how many of them, the first ones, have mixture weights
     cdef double *log_weight                 # [n_weighted]
     cdef double *weight
@@ -56,6 +58,8 @@ cdef class Mixture(Reader):
     cdef double standardise(self, double target) noexcept
     cdef void judge(self, Outcome *y) noexcept
     cdef void update_weights(self) noexcept
+    cdef void weigh(self, double *log_weight, double *weight) noexcept
+    cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept
     cdef bint skips(self, Expert expert) noexcept
     cdef void hide(self, Expert expert) noexcept
     cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept

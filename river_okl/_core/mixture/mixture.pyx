@@ -52,11 +52,13 @@ from river_okl._core.splitmix cimport next_random
 from river_okl._core.words cimport hash_of_name, hash_of_word
 
 from river_okl._core.mixture.pending import without_opinions
+from river_okl._core.mixture.processes import NEWCOMER
 from river_okl._core.states import LARGEST_COUNT, checked_numbers
 
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
 # products of a relative weight neither vanish nor overflow
 cdef double LEAST_RELATIVE = 1e-100, LARGEST_RELATIVE = 1e10
+cdef double newcomer = NEWCOMER
 cdef int64_t LONGEST = 2000
 cdef double NO_WEIGHT = -1e6            # log-weight of a part that is left out
 cdef double DISCOUNT = 0.99             # of log-weights
@@ -107,8 +109,7 @@ cdef class Mixture(Reader):
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
         """Room for predictions of ``n_classes`` classes, also by experts that start with one of them."""
         cdef Py_ssize_t rows = sum([max(1, expert.rows) for expert in self.experts])
-        cdef Py_ssize_t notes = sum([(<Expert> expert).notes for expert in self.experts])
-        self.p = self.doubles(self.p, 0, rows * n_classes + self.own(n_classes) + notes)
+        self.p = self.doubles(self.p, 0, rows * n_classes + self.own(n_classes))
         self.release(self.said)
         self.said = NULL
         if self.log_weight == NULL:
@@ -119,15 +120,12 @@ cdef class Mixture(Reader):
         return 0
 
     cdef void number_predictions(self) noexcept:
-        """One expert's rows after the other's, and then one's notes after the other's."""
+        """One expert's rows after the other's."""
         self.rows = 0
         for expert in self.experts:
             (<Expert> expert).first = self.rows
             self.rows += (<Expert> expert).rows
         self.n_said = self.rows * self.n_classes + self.own(self.n_classes)
-        for expert in self.experts:
-            (<Expert> expert).noted = self.n_said
-            self.n_said += (<Expert> expert).notes
 
     cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
         """How many numbers the mixture makes of all predictions, by which it is judged; they follow these."""
@@ -282,8 +280,6 @@ cdef class Mixture(Reader):
             identity = self.identity()
             if self.pending.find_asked(identity, self.seen) < 0:
                 self.pending.reserve()
-                for expert in self.experts:
-                    (<Expert> expert).note(self.p + (<Expert> expert).noted)
                 self.conclude()
                 self.unit(&mean, &deviation)
                 self.pending.add(identity, self.seen, self.p, mean, deviation)
@@ -340,14 +336,22 @@ cdef class Mixture(Reader):
         """The weights of the predictions, and of the processes among themselves."""
         cdef Py_ssize_t e
         cdef double total = 1e-290
-        if self.silenced:
-            for e in range(self.n_weighted):
-                self.log_weight[e] = NO_WEIGHT if self.silent[e] else self.log_weight[e]
-        weights_of_logs(self.log_weight, self.n_weighted, self.weight)
+        self.weigh(self.log_weight, self.weight)
         for e in range(PROCESSES):
             total += self.weight[e]
         for e in range(PROCESSES):
             self.among[e] = self.weight[e] / total
+
+    cdef void weigh(self, double *log_weight, double *weight) noexcept:
+        cdef Py_ssize_t e
+        if self.silenced:
+            for e in range(self.n_weighted):
+                log_weight[e] = NO_WEIGHT if self.silent[e] else log_weight[e]
+        weights_of_logs(log_weight, self.n_weighted, weight)
+
+    cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
+        """Prediction ``to`` is that of another kernel now, and starts as a newcomer beside ``of``."""
+        self.log_weight[to] = self.log_weight[of] - newcomer
 
     cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept:
         """Every expert learns; the sample becomes a point if one of them wants it."""
@@ -386,7 +390,7 @@ cdef class Mixture(Reader):
 
     cdef void update(self) noexcept:
         """Bandwidths follow the stream, feature weights the slopes, kernels the mixture weights."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, to, of
         self.processes.fill_grams(self.processes.before)
         if self.seen < self.early:
             self.next_update = self.early
@@ -402,8 +406,10 @@ cdef class Mixture(Reader):
             if (
                 self.updates > 1
                 and "moves" not in self.silenced
-                and self.processes.move(self.share, self.log_weight)
+                and self.processes.move(self.share, &to, &of)
             ):
+                for i in range(POSTERIORS):
+                    self.moved(to * POSTERIORS + i, of * POSTERIORS + i)
                 self.update_weights()
             for i in range(KERNELS):
                 self.share[i] = 0.0
@@ -607,11 +613,6 @@ cdef class Mixture(Reader):
         """Raise ValueError unless these can be the opinions of a state."""
         if not isinstance(said, np.ndarray) or said.dtype != np.float32 or said.shape[1:] != (self.n_said,):
             raise ValueError("opinions do not match the experts")
-        cdef Py_ssize_t noted
-        for expert in self.experts:
-            noted = (<Expert> expert).noted
-            if len(said) and (<Expert> expert).notes:
-                expert.check_notes(said[:, noted:noted + (<Expert> expert).notes])
 
     cdef int divide(self, Py_ssize_t latest) except -1:
         """Reserve ``latest`` of the points outside the dictionary for the latest samples."""

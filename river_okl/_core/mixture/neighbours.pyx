@@ -46,7 +46,6 @@ cdef class Neighbours(Expert):
         self.points = distances.points
         self.distances = distances
         self.n_classes = n_classes
-        self.notes = NEAREST if n_classes > 1 else 0
         self.per_point = self.points.axis()
         self.declare(<size_t> &self.target, "targets", (self.per_point,), low=-LARGEST, high=LARGEST)
         self.derive(<size_t> &self.place, (self.per_point,), dtype="i4", default=-1)
@@ -143,31 +142,15 @@ cdef class Neighbours(Expert):
             total += self.target[self.nearest[i]]
         return total / (others + 1)
 
-    cdef void note(self, double *out) noexcept:
-        """The classes of the nearest; -1: there are not so many."""
-        cdef Py_ssize_t i
-        for i in range(self.notes):
-            out[i] = self.target[self.nearest[i]] if i < self.found else -1.0
-
-    def check_notes(self, notes):
-        if not np.isin(notes, range(-1, self.n_classes)).all():
-            raise ValueError(f"a neighbour of a class that is none of {self.n_classes}")
-
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """What votes are worth; what neighbours say of the features, if the mixture was not confident of its
         prediction."""
-        cdef Py_ssize_t i, o, v
-        cdef const double *said = y.said + self.noted
+        cdef Py_ssize_t o, v
         if self.found == NEAREST and not y.confident:
             self.learn_relevance(x, y.target)
-        if (said[NEAREST - 1] >= 0.0) if y.late and self.notes else self.found == NEAREST:
+        if self.found == NEAREST:
             for o in range(self.n_classes if self.n_classes > 1 else 0):
-                if y.late:
-                    v = 0
-                    for i in range(NEAREST):
-                        v += said[i] == o
-                else:
-                    v = self.votes(o)
+                v = self.votes(o)
                 self.count[v] = fmin(self.count[v] + y.counts, MEMORY)
                 self.chance[v] += ((o == y.target) - self.chance[v]) * y.counts / self.count[v]
                 self.chance[v] = fmax(self.chance[v], LEAST_CHANCE)

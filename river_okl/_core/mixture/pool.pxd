@@ -30,7 +30,6 @@ cdef class Pool(Expert):
     cdef double *score                  # [column]; once it is learned, the coefficients that x would have
 
     cdef int reserve_lists(self, Py_ssize_t more) except -1
-    cdef double margin_said(self, const Outcome *y) noexcept
     cdef void list_score(self, Py_ssize_t i) noexcept
     cdef void gather(self, Py_ssize_t i, double *out) noexcept
     cdef void take_over(self, Py_ssize_t i) noexcept

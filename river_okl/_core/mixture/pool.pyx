@@ -6,7 +6,7 @@ class of the sample and its strongest rival.  A sample that it learns from joins
 point with the lowest removal cost is evicted, as in BPA.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, fmin, log, sqrt
+from libc.math cimport INFINITY, fabs, fmax, fmin, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
@@ -37,7 +37,7 @@ cdef class Pool(Expert):
     """A learner over points that other experts may hold, too."""
 
     def __init__(self, Distances distances, tuple terms, Py_ssize_t most):
-        self.name, self.rows, self.notes = "pool", 1, 1
+        self.name, self.rows = "pool", 1
         self.points = distances.points
         self.distances = distances
         self.most = most
@@ -147,24 +147,6 @@ cdef class Pool(Expert):
             for k in range(self.start[i], self.start[i] + self.count[i]):
                 self.score[self.which[k]] += self.row[i] * self.amount[k]
 
-    cdef void note(self, double *out) noexcept:
-        """By what its margins were multiplied."""
-        out[0] = self.calibration.factor()
-
-    def check_notes(self, notes):
-        if not notes.min() >= 0.0:
-            raise ValueError("the factor of a margin is negative")
-
-    cdef double margin_said(self, const Outcome *y) noexcept:
-        """The margin of the sample when it was asked, from the probabilities that it became."""
-        cdef const double *p = y.said + self.first * max(2, self.per_class.n)
-        cdef Py_ssize_t o, c = <Py_ssize_t> y.target
-        cdef double rival = LEAST
-        for o in range(max(2, self.per_class.n)):
-            if o != c:
-                rival = fmax(rival, p[o])
-        return log(fmax(p[c], LEAST) / rival) / fmax(y.said[self.noted], LEAST)
-
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """A step of PA-I; ``score`` becomes the coefficients of the sample, if it is to join the pool."""
         cdef Py_ssize_t o, rival = 0, c = <Py_ssize_t> y.target, columns = self.per_class.n
@@ -178,10 +160,7 @@ cdef class Pool(Expert):
                 if o != c and score[o] > score[rival]:
                     rival = o
             margin = sqrt(0.5) * (score[c] - score[rival])
-        if not y.late:
-            self.calibration.update(margin)
-        elif columns == 1 or y.said[self.first * columns + c] > 0.0:  # the class was known
-            self.calibration.update(self.margin_said(y))
+        self.calibration.update(margin)
         memset(score, 0, columns * 8)
         if margin >= 1.0 or self.own <= 0.0:
             return False

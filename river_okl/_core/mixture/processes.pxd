@@ -80,7 +80,7 @@ cdef class Processes(Expert):
     cdef int reserve_grams(self) except -1
     cdef void free_grams(self) noexcept
     cdef void fill_grams(self, double **grams) noexcept
-    cdef bint move(self, const double *share, double *log_weight) noexcept
+    cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) noexcept
     cdef void exchange(self) noexcept
     # What there is
     cdef double norm2(self, const double *weight) noexcept

@@ -17,7 +17,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.calibration cimport fit_earlier_inverse_temperature, fit_inverse_temperature, softmax
+from river_okl._core.calibration cimport fit_inverse_temperature, softmax
 from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.distances cimport Dictionary, Distances
@@ -50,7 +50,7 @@ JITTER_AND_NOVELTY = {
 cdef Py_ssize_t FIRST_ROOM = 8   # points of a dictionary, a multiple of the vector width
 LEAST_KEPT = 1e-3               # of what was learned under a kernel that has changed
 NEWCOMER = 2.0                  # by which the log-weight of a kernel that has moved starts lower
-cdef double least_kept = LEAST_KEPT, newcomer = NEWCOMER
+cdef double least_kept = LEAST_KEPT
 KERNELS_AT_FIRST = ((0.1, 0), (0.1, 2), (1.5, 2))   # (m, metric)
 POSTERIORS_OF = {  # (λ, a, σ²)
     "binary": ((1.0, 8.0, 0.0), (0.99, 64.0, 0.0)),
@@ -68,7 +68,6 @@ cdef class Processes(Expert):
         self.points = distances.points
         self.distances = distances
         self.most = most
-        self.notes = 0 if task == "regression" else PROCESSES
         self.kernels = [CompiledKernel(terms) for _ in range(KERNELS)]
         self.jitter, self.novel = JITTER_AND_NOVELTY[task]
         self.bases = [Basis(min(most + 1, FIRST_ROOM), self.jitter) for _ in range(KERNELS)]
@@ -389,15 +388,6 @@ cdef class Processes(Expert):
                     a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
         return (a + b) + (c + d)
 
-    cdef void note(self, double *out) noexcept:
-        cdef Py_ssize_t e
-        for e in range(self.notes):
-            out[e] = self.inverse_temperature[e]
-
-    def check_notes(self, notes):
-        if not notes.min() > 0.0:
-            raise ValueError("the inverse temperature of a process is not positive")
-
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
         cdef Py_ssize_t i, e, c = 0 if self.regression else <Py_ssize_t> y.target
@@ -407,12 +397,6 @@ cdef class Processes(Expert):
         cdef const double *p = y.p + self.first * self.columns
         if self.columns > 1:
             for e in range(PROCESSES):
-                if y.late:
-                    fit_earlier_inverse_temperature(
-                        y.said[self.noted + e], y.said + (self.first + e) * self.columns, self.columns, c,
-                        LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
-                    )
-                    continue
                 fit_inverse_temperature(
                     (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c,
                     LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
@@ -598,10 +582,10 @@ cdef class Processes(Expert):
         self.free_grams()
         return found
 
-    cdef bint move(self, const double *share, double *log_weight) noexcept:
+    cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) noexcept:
         """The kernel that had less than half of the largest share of the weight becomes a neighbour of the one that had
-        it."""
-        cdef Py_ssize_t i, low = 0, high = 0, to, of
+        it; which these are."""
+        cdef Py_ssize_t i, low = 0, high = 0, after, before
         cdef int b, m, t
         cdef double scale, other
         cdef double[4] scales
@@ -630,12 +614,12 @@ cdef class Processes(Expert):
                 continue
             self.scale[low], self.metric[low] = scale, m
             for b in range(POSTERIORS):
-                to, of = low * POSTERIORS + b, high * POSTERIORS + b
-                (<Posterior> self.posteriors[to]).take_over(self.posteriors[of])
-                self.residual[to] = self.residual[of]
-                self.inverse_temperature[to] = self.inverse_temperature[of]
-                self.curvature[to] = self.curvature[of]
-                log_weight[to] = log_weight[of] - newcomer
+                after, before = low * POSTERIORS + b, high * POSTERIORS + b
+                (<Posterior> self.posteriors[after]).take_over(self.posteriors[before])
+                self.residual[after] = self.residual[before]
+                self.inverse_temperature[after] = self.inverse_temperature[before]
+                self.curvature[after] = self.curvature[before]
+            to[0], of[0] = low, high
             memcpy(
                 self.before[low], self.before[high],
                 (<Basis> self.bases[0]).capacity * (<Basis> self.bases[0]).capacity * 8

@@ -65,20 +65,16 @@ cdef class Stack(Expert):
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         """The probabilities of every class follow those of the other experts."""
-        self.ask_again(p - self.first * self.per_class.n)
-        return 0
-
-    cdef void ask_again(self, double *p) noexcept:
-        """What it says today of earlier predictions of the others, after which it writes: it learns from those, and the
-        error that it has made since it was asked is not learned once more."""
+        p -= self.first * self.per_class.n
         if self.per_class.n == 2:
             self.ask_two(p, self.weight)
         else:
             self.ask_many(p, self.weight)
+        return 0
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         cdef Py_ssize_t i, c = <Py_ssize_t> y.target
-        cdef const double *own = y.said + self.first * self.per_class.n
+        cdef const double *own = y.p + self.first * self.per_class.n
         if self.per_class.n == 2:
             self.learn_two(c, y.counts, own[1])
         else:

@@ -1,0 +1,62 @@
+"""Whether the stream has changed between the questions and the labels that come now.
+
+The losses of what was said are averaged over FAST samples; f, their average, has a mean m and a variance v over SLOW
+samples.  If f > m + k √v + least, what was said is of another concept, and so are the opinions whose labels are on the
+way: until these have come, or f is below that again.  Where labels come in bursts v is large, and little is a change.
+"""
+
+from libc.math cimport fmax, sqrt
+
+import numpy as np
+
+from river_okl._core.states import LARGEST_COUNT, checked_array, checked_numbers
+
+cdef double FAST = 50.0, SLOW = 3000.0
+cdef int64_t KNOWN = 100            # samples, before which nothing is a change
+
+
+cdef class Change:
+    """A detector for changes between question and label.
+
+    Parameters
+    ----------
+    deviations
+        k.
+    least
+        By which f is larger than its mean at least.
+    """
+
+    def __init__(self, double deviations, double least):
+        self.deviations, self.least = deviations, least
+
+    cdef void restart(self) noexcept:
+        """Nothing is known."""
+        self.fast = self.mean = self.variance = self.bar = 0.0
+        self.seen = self.left = 0
+
+    cdef void take(self, double loss, int64_t late) noexcept:
+        """The loss of what was said of a sample whose label comes after so many others."""
+        cdef double off, bar, rate
+        self.seen += 1
+        self.fast += (loss - self.fast) * fmax(1.0 / FAST, 1.0 / self.seen)
+        bar = self.mean + self.deviations * sqrt(self.variance) + self.least
+        if self.left > 0:
+            self.left = self.left - 1 if self.fast > self.bar else 0
+        elif self.seen > KNOWN and self.fast > bar:
+            self.left, self.bar = late + <int64_t> FAST, bar
+        off, rate = self.fast - self.mean, fmax(1.0 / SLOW, 1.0 / self.seen)
+        self.mean += rate * off
+        self.variance += rate * (off * (self.fast - self.mean) - self.variance)
+
+    def state(self):
+        """All of it by name; what ``restore`` takes."""
+        return {
+            "losses": np.array([self.fast, self.mean, self.variance, self.bar]),
+            "counts": np.array([self.seen, self.left], dtype=np.int64),
+        }
+
+    def restore(self, dict state):
+        losses = checked_numbers("the losses of late labels", state["losses"], (4,), 0.0)
+        counts = checked_array(state, "counts", np.int64, 2, 0, LARGEST_COUNT)
+        self.fast, self.mean, self.variance, self.bar = losses
+        self.seen, self.left = counts
