@@ -25,7 +25,7 @@ def of_three_then_four(stream):
 def reversed_after(n, stream):
     """Two labels, easily told apart, which change places."""
     for t, (x, _) in enumerate(stream):
-        yield x, (sum(x.values()) > 0.0) == (t < n)
+        yield {**x, "x0": 5.0 if x["x0"] > 0.0 else -5.0}, (x["x0"] > 0.0) == (t < n)
 
 
 def of_eighty(stream):
@@ -197,7 +197,7 @@ def test_a_classifier_with_late_labels_matches_its_reference(stream, delay, monk
 def test_a_classifier_notices_a_change_as_its_reference(monkeypatch):
     monkeypatch.setattr(class_mixture, "SINGLE_PRECISION", False)
     model, twin = river_okl.OKLClassifier(budget=30), OKL("binary", 15, 9, 6)
-    stream = [*reversed_after(250, streams.dense(CLASSIFICATION, LONG, seed=7))]
+    stream = [*reversed_after(300, streams.dense(CLASSIFICATION, LONG, seed=7))]
     assert compare_late(model, twin, stream, 24, lambda model, y: model._labels.positions[y])
 
 

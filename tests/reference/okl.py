@@ -574,12 +574,15 @@ class Changes:
         self.losses.append(loss)
         n = len(self.losses)
         self.fast += (loss - self.fast) / min(n, 50)
+        if n <= 100:
+            self.mean = self.fast
+            return
         bar = self.mean + self.deviations * math.sqrt(self.variance) + self.least
         if self.left:
             self.left = self.left - 1 if self.fast > self.bar else 0
-        elif n > 100 and self.fast > bar:
+        elif n > 200 and self.fast > bar:
             self.left, self.bar = late + 50, bar
-        rate, off = 1.0 / min(n, 3000), self.fast - self.mean
+        rate, off = 1.0 / min(n - 99, 3000), self.fast - self.mean
         self.mean, self.variance = self.mean + rate * off, (1.0 - rate) * (self.variance + rate * off * off)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_numbers
 
 cdef double FAST = 50.0, SLOW = 3000.0
-cdef int64_t KNOWN = 100            # samples, before which nothing is a change
+cdef int64_t UNKNOWN = 100          # samples, of which losses are high as little is known; twice as many: no change
 
 
 cdef class Change:
@@ -39,12 +39,15 @@ cdef class Change:
         cdef double off, bar, rate
         self.seen += 1
         self.fast += (loss - self.fast) * fmax(1.0 / FAST, 1.0 / self.seen)
+        if self.seen <= UNKNOWN:
+            self.mean = self.fast
+            return
         bar = self.mean + self.deviations * sqrt(self.variance) + self.least
         if self.left > 0:
             self.left = self.left - 1 if self.fast > self.bar else 0
-        elif self.seen > KNOWN and self.fast > bar:
+        elif self.seen > 2 * UNKNOWN and self.fast > bar:
             self.left, self.bar = late + <int64_t> FAST, bar
-        off, rate = self.fast - self.mean, fmax(1.0 / SLOW, 1.0 / self.seen)
+        off, rate = self.fast - self.mean, fmax(1.0 / SLOW, 1.0 / (self.seen - UNKNOWN + 1.0))
         self.mean += rate * off
         self.variance += rate * (off * (self.fast - self.mean) - self.variance)
 
