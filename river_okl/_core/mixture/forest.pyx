@@ -574,8 +574,11 @@ cdef class Forest(Expert):
             self.at[t] = self.route(&self.trees[t])
             self.answer(t, self.votes + t * self.n_classes)
             for c in range(self.n_classes):
-                out[c] += self.votes[t * self.n_classes + c] * self.trees[t].weight
+                out[c] += self.votes[t * self.n_classes + c] / self.n_trees
         if self.regression:
+            out[0] = 0.0
+            for t in range(self.n_trees):
+                out[0] += self.trees[t].weight * self.votes[t]
             out[0] = self.scale * out[0] + self.offset
         self.fresh = True
 
