@@ -151,7 +151,7 @@ def compare_late(model, twin, stream, delay, column):
         expected = twin.predict(x)
         scale = twin.deviation() if twin.task == "regression" else 1.0
         np.testing.assert_allclose(predicted, expected, rtol=1e-4, atol=1e-4 * scale, err_msg=f"sample {t}")
-        waiting.append((x, y, Said(twin) if twin.seen else None))
+        waiting.append((x, y, Said(twin).rounded() if twin.seen else None))
         if t < delay:
             continue
         x, y, said = waiting.pop(0)
@@ -199,6 +199,13 @@ def test_a_classifier_notices_a_change_as_its_reference(monkeypatch):
     model, twin = river_okl.OKLClassifier(budget=30), OKL("binary", 15, 9, 6)
     stream = [*reversed_after(300, streams.dense(CLASSIFICATION, LONG, seed=7))]
     assert compare_late(model, twin, stream, 24, lambda model, y: model._labels.positions[y])
+
+
+def test_a_regressor_notices_a_change_as_its_reference():
+    model, twin = river_okl.OKLRegressor(budget=14), OKL("regression", 14, latest=42)
+    xs = [x for x, _ in streams.dense(REGRESSION, 760)]
+    stream = [(x, 3.0 * x["x0"] * (1.0 if t < 600 else -3.0)) for t, x in enumerate(xs)]
+    assert compare_late(model, twin, stream, 24, lambda model, y: y)
 
 
 @pytest.mark.parametrize("delay", [1, 24, 120])

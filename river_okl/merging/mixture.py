@@ -651,10 +651,20 @@ class Merging:
 
     def late(self, new: Any) -> State:
         """What late labels have shown of the experts of one shard is not true of the merged ones; the shares are."""
+        state: State = new.state()
+        if self.task == "regression":
+            return {name: state[name] for name in ("log_then", "then_residuals", "late_losses", "change")}
         if len(self.movers) == 1:
             return {name: self.first.state[name] for name in ("log_then", "late_shares", "change")}
         shares = self.mean(lambda each: each.state["late_shares"])
-        return {"log_then": np.zeros(0), "late_shares": shares, "change": new.state()["change"]}
+        return {"log_then": np.zeros(0), "late_shares": shares, "change": state["change"]}
+
+    def then_combiner(self, new: Any) -> State:
+        """Likewise."""
+        state: State = new.state()
+        return state
+
+    then_vote = then_combiner
 
     # Together ---------------------------------------------------------------------------------------------------------
 
@@ -675,8 +685,7 @@ class Merging:
                 experts[expert.name] = rule(expert) if rule else expert.merged(self)
         if self.task == "regression":
             experts["target"] = _numbers(self.target)
-        else:
-            experts |= self.late(f)
+        experts |= self.late(f)
         return {
             "points": stored(self.points(self.rows), f.budget + 2),
             "scaler": self.scaler(),

@@ -9,6 +9,7 @@ stack would amplify.  Their inputs are computed here.
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -398,7 +399,7 @@ class Intervals:
         return float(np.interp(z, [0.0, *normal], [0.0, *self.half]))
 
     def learn(self, y, change, w, said, late):
-        error = abs(y - said.mean)
+        error = abs(y - said.answer)
         ratio = min(error / said.scale, 5.0)
         self.run = self.run + 1 if error > 10.0 * self.size else 0
         if self.run >= 10:
@@ -568,7 +569,7 @@ class Changes:
 
     def __init__(self, deviations, least):
         self.deviations, self.least, self.losses, self.left = deviations, least, [], 0
-        self.fast = self.mean = self.variance = 0.0
+        self.fast = self.mean = self.variance = self.bar = 0.0
 
     def add(self, loss, late):
         self.losses.append(loss)
@@ -585,44 +586,39 @@ class Changes:
         rate, off = 1.0 / min(n - 99, 3000), self.fast - self.mean
         self.mean, self.variance = self.mean + rate * off, (1.0 - rate) * (self.variance + rate * off * off)
 
+    def rescale(self, ratio):
+        self.fast, self.mean, self.bar = ratio * self.fast, ratio * self.mean, ratio * self.bar
+        self.variance *= ratio**2
+
 
 class Said:
     """What was said of a sample when it was asked: by a classification ..."""
-
-    NUMBERS = ["m", "v", "inputs", "estimates", "opinions", "anchor", "correction", "mean", "scale", "half", "causes"]
 
     def __init__(self, twin):
         self.seen = twin.seen
         if twin.task == "regression":
             self.of_target(twin)
             return
-        self.p, self.three = (np.float32(part).astype(float) for part in (twin.p, twin.three()))  # as they are kept
+        self.p, self.three, self.parts = twin.p, twin.three(), [(self, ["p", "three"])]
 
     def of_target(self, twin):
         """... and by a regression."""
         self.unit = twin.centre(), twin.deviation()
         self.m = np.array([process.m[0] for process in twin.processes])
         self.v = np.array([process.v + process.noise for process in twin.processes])
-        self.inputs = np.array(twin.estimates.stack.u)
-        of_processes, _ = twin.mean_and_variance()
-        self.estimates = np.array([of_processes, twin.estimates.linear.m, twin.estimates.stack.m])
-        vote, intervals = twin.vote, twin.intervals
-        self.opinions, self.anchor, self.correction, self.mean = vote.opinions, vote.anchor, vote.correction, vote.mean
+        self.now = Opinion(twin, twin.judgement)
+        self.then = Opinion(twin, twin.then or twin.judgement)
+        self.answer, intervals = twin.answer, twin.intervals
         self.scale, self.half, self.causes = intervals.issued, intervals.half, intervals.scale.u
-        for name in (
-            "m",
-            "v",
-            "inputs",
-            "estimates",
-            "opinions",
-            "anchor",
-            "correction",
-            "mean",
-            "scale",
-            "half",
-            "causes",
-        ):
-            setattr(self, name, np.asarray(getattr(self, name), dtype=np.float32).astype(float))  # as they are kept
+        own = ["m", "v", "answer", "scale", "half", "causes"]
+        self.parts = [(self, own), (self.now, Opinion.NUMBERS), (self.then, Opinion.NUMBERS)]
+
+    def rounded(self):
+        """As it is kept, in single precision."""
+        for part, names in self.parts:
+            for name in names:
+                setattr(part, name, np.asarray(getattr(part, name), dtype=np.float32).astype(float))
+        return self
 
     def add_class(self):
         """Nobody said anything of it."""
@@ -633,10 +629,67 @@ class Said:
         """The same in another unit of the target."""
         ratio, shift = self.unit[1] / deviation, (self.unit[0] - centre) / deviation
         self.unit = centre, deviation
-        for name in ("m", "estimates", "opinions", "anchor", "correction", "mean"):
-            setattr(self, name, ratio * getattr(self, name) + shift)
+        self.m, self.answer = ratio * self.m + shift, ratio * self.answer + shift
+        self.now.rescale(ratio, shift), self.then.rescale(ratio, shift)
         self.v, self.scale, self.half = ratio**2 * self.v, ratio * self.scale, ratio * self.half
+
+
+class Opinion:
+    """What one judgement made of the predictions of a regression."""
+
+    NUMBERS = ["inputs", "estimates", "opinions", "anchor", "correction", "mean"]
+
+    def __init__(self, twin, judgement):
+        estimates, vote = judgement.estimates, judgement.vote
+        self.inputs = np.array(estimates.stack.u)
+        of_processes, _ = twin.mean_and_variance(judgement)
+        self.estimates = np.array([of_processes, estimates.linear.m, estimates.stack.m])
+        self.opinions, self.anchor, self.correction, self.mean = vote.opinions, vote.anchor, vote.correction, vote.mean
+
+    def rescale(self, ratio, shift):
+        for name in self.NUMBERS[1:]:
+            setattr(self, name, ratio * getattr(self, name) + shift)
         self.inputs = np.where(np.arange(10) == 7, 1.0, ratio * self.inputs + shift)
+
+
+class Judgement:
+    """All that is judged by opinions on a target: the weights of the processes, the estimates, the vote."""
+
+    def __init__(self, log_weight, residual, estimates, vote):
+        self.log_weight, self.residual, self.estimates, self.vote = log_weight, residual, estimates, vote
+
+    @property
+    def weight(self):
+        return special.softmax(self.log_weight)
+
+    def look(self, twin, means, of_nearest, of_trees, differ):
+        """Its mean and variance."""
+        self.estimates.ask(twin.x, means, of_nearest, of_trees)
+        others = [of_nearest, of_trees, twin.last, differ, self.estimates.linear.m, self.estimates.stack.m]
+        mean, variance = self.estimates.mix(*twin.mean_and_variance(self))
+        self.vote.ask([*self.estimates.stack.u[:6], *others], mean)
+        return self.vote.mean, variance
+
+    def learn(self, y, exact, w, m, v, opinion, seen, late, discount, evidence):
+        """How surprising the target is to the processes."""
+        most = 1.0 / (seen + 1)
+        self.vote.learn(exact, w, most, opinion, discount)
+        self.estimates.learn(y, opinion, w, most, late, discount)
+        squares = (y - m) ** 2 / v
+        surprise = self.weight @ (squares / self.residual)
+        density = np.exp(-0.5 * squares / self.residual) / np.sqrt(self.residual * v) + 1e-6
+        held = np.minimum(squares, 25.0)
+        self.residual = np.maximum(self.residual + max(most, 0.01) * (held - self.residual), 1e-4)
+        self.log_weight = discount * self.log_weight + evidence * min(w, 1.0) * np.log(density)
+        self.log_weight -= self.log_weight.max()
+        return surprise
+
+    def rescale(self, ratio, shift):
+        self.estimates.rescale(ratio, shift)
+        self.vote.rescale(ratio, shift)
+
+    def move(self, to, of):
+        self.log_weight[to], self.residual[to] = self.log_weight[of] - 2.0, self.residual[of]
 
 
 class Bayes:
@@ -691,7 +744,7 @@ class Process:
     def __init__(self, kernel, forgetting, prior_variance, noise, columns=1):
         self.kernel, self.forgetting, self.prior_variance, self.noise = kernel, forgetting, prior_variance, noise
         self.mu, self.S = np.zeros((0, columns)), np.zeros((0, 0))
-        self.inverse_temperature, self.curvature, self.residual = 6.0, 1.0, 1.0
+        self.inverse_temperature, self.curvature = 6.0, 1.0
 
     def look(self):
         self.m = self.kernel.q @ self.mu
@@ -733,11 +786,7 @@ class Process:
 
     def take_over(self, other):
         self.mu, self.S = other.mu.copy(), other.S.copy()
-        self.inverse_temperature, self.curvature, self.residual = (
-            other.inverse_temperature,
-            other.curvature,
-            other.residual,
-        )
+        self.inverse_temperature, self.curvature = other.inverse_temperature, other.curvature
 
 
 class OKL:
@@ -761,19 +810,19 @@ class OKL:
         self.forests = [Trees(1 + i, *kind) for i, kind in enumerate(TREES)]
         if task == "regression":
             self.forests = [Trees(1, 5, 1, regression=True), Trees(2, 3, 1, regression=True)]
-            self.vote, self.last, self.change, self.intervals = Vote(), 0.0, Running(), Intervals()
+            self.last, self.change, self.intervals = 0.0, Running(), Intervals()
+            self.judgement, self.then = Judgement(np.zeros(6), np.ones(6), Estimates(), Vote()), None
+            self.losses = np.zeros(2)  # of the judgements, of late targets
         self.log_weight[EXPERTS - 2 : EXPERTS] = -2.0
         self.share, self.target = np.zeros(3), Running()
-        self.estimates = Estimates()
         self.log_then, self.shares = None, np.array([0.45, 0.45, 0.1])  # of late labels
-        self.changes = Changes(4.0, 0.05)
+        self.changes = Changes(5.0, 0.02) if task == "regression" else Changes(4.0, 0.05)
         self.seen, self.updates, self.next_update, self.sample_weights = 0, 0, 2, []
         self.metrics_learned = lambda: None  # a comparison may replace them
 
     @property
     def weight(self):
-        weight = np.exp(self.log_weight)
-        return weight / weight.sum()
+        return self.judgement.weight if self.task == "regression" else special.softmax(self.log_weight)
 
     @property
     def experts(self):
@@ -781,10 +830,24 @@ class OKL:
         if self.task != "regression":
             if self.log_then is None:
                 return self.weight
-            return self.shares[:2] @ [self.then, self.weight] / sum(self.shares[:2])
-        processes, *others = self.estimates.weight
-        mixture, *rest = self.vote.weight
-        return np.append(mixture * np.append(processes * self.weight, others), rest)
+            return self.shares[:2] @ [self.weight_then, self.weight] / sum(self.shares[:2])
+        return self.shared(*(self.experts_of(judgement) for judgement in (self.judgement, self.then or self.judgement)))
+
+    def experts_of(self, judgement):
+        processes, *others = judgement.estimates.weight
+        mixture, *rest = judgement.vote.weight
+        return np.append(mixture * np.append(processes * judgement.weight, others), rest)
+
+    def shared(self, now, then):
+        """The mean of what two judgements make of a target's predictions."""
+        if self.then is None or self.changes.left:
+            return now
+        share = special.expit(-8.0 * (self.losses[0] - self.losses[1]) / max(min(self.losses), 1e-300))
+        return share * now + (1.0 - share) * then
+
+    @property
+    def judgements(self):
+        return [self.judgement, self.then][: 1 + (self.then is not None)] if self.task == "regression" else []
 
     @property
     def among(self):
@@ -836,12 +899,10 @@ class OKL:
         if self.task == "regression":
             nearest = [point.y for point in self.neighbours.nearest]
             means = [process.m[0] for process in self.processes]
-            self.estimates.ask(self.x, means, np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x))
-            u, estimates = self.estimates.stack.u, self.estimates
-            differ = self.last + self.forests[1].ask(self.x)
-            opinions = [*u[:6], u[8], u[9], self.last, differ, estimates.linear.m, estimates.stack.m]
-            mean, variance = estimates.mix(*self.mean_and_variance())
-            self.vote.ask(opinions, mean)
+            of_nearest, of_trees = np.mean(nearest) if nearest else 0.0, self.forests[0].ask(self.x)
+            own = means, of_nearest, of_trees, self.last + self.forests[1].ask(self.x)
+            of_then = np.array(self.then.look(self, *own)) if self.then else None
+            self.answer, variance = self.shared(np.array(self.judgement.look(self, *own)), of_then)
             self.intervals.issue(max(math.sqrt(variance), 1e-4))
             return
         self.p = []
@@ -869,7 +930,7 @@ class OKL:
         return mixed / mixed.sum()
 
     @property
-    def then(self):
+    def weight_then(self):
         """The mixture weights by what the experts said when they were asked."""
         of_today = self.log_then is None or self.changes.left
         return special.softmax(self.log_weight if of_today else self.log_then)
@@ -877,7 +938,7 @@ class OKL:
     def three(self):
         """By either weights, and the frequencies of the classes, in samples weighted like those of naive Bayes."""
         counts = [sum(w for w, _, label in self.bayes.samples if label == c) + 0.5 for c in range(self.n_classes)]
-        return np.array([self.average(self.then), self.mixed, np.array(counts) / sum(counts)])
+        return np.array([self.average(self.weight_then), self.mixed, np.array(counts) / sum(counts)])
 
     def centre(self):
         return self.target.moments()[0] if self.target.values else 0.0
@@ -886,11 +947,12 @@ class OKL:
         variance = self.target.moments()[1] if self.target.values else 0.0
         return math.sqrt(variance) if variance > 0.0 else 1.0
 
-    def mean_and_variance(self):
-        """In units of the standardised target."""
-        mean = self.weight @ [process.m[0] for process in self.processes]
-        each = [p.residual * (p.v + p.noise) + (p.m[0] - mean) ** 2 for p in self.processes]
-        return mean, self.weight @ each
+    def mean_and_variance(self, judgement=None):
+        """Of the processes together, in units of the standardised target."""
+        judgement = judgement or self.judgement
+        mean = judgement.weight @ [process.m[0] for process in self.processes]
+        scaled = [r * (p.v + p.noise) for r, p in zip(judgement.residual, self.processes, strict=True)]
+        return mean, judgement.weight @ [s + (p.m[0] - mean) ** 2 for s, p in zip(scaled, self.processes, strict=True)]
 
     def predict(self, x):
         """Probabilities of the classes, or mean and standard deviation."""
@@ -898,14 +960,15 @@ class OKL:
         if self.task != "regression":
             return self.mixed if self.log_then is None else self.shares @ self.three()
         width = self.deviation() * self.intervals.width(0.9)
-        return self.centre() + self.deviation() * self.vote.mean, width / special.ndtri(0.95)
+        return self.centre() + self.deviation() * self.answer, width / special.ndtri(0.95)
 
     # Learning
 
     def learn(self, x, y, w=1.0, said=None):
         """Learn the sample last given to ``predict``; if its label is late, by what was ``said`` of it."""
         self.scaler.learn(x)
-        self.estimates.register(self.x)
+        for judgement in self.judgements:
+            judgement.estimates.register(self.x)
         self.samples.append(self.x)
         self.seen += 1
         if self.task == "regression":
@@ -933,10 +996,12 @@ class OKL:
                 process.m, process.mu = ratio * process.m + shift, ratio * process.mu + shift
             for point in self.points:
                 point.y = ratio * point.y + shift
-            self.estimates.rescale(ratio, shift)
+            for judgement in self.judgements:
+                judgement.rescale(ratio, shift)
+            self.answer, self.losses = ratio * self.answer + shift, ratio * self.losses
+            self.changes.rescale(ratio)
             self.forests[0].forest.act("rescale", ratio, shift)
             self.forests[1].forest.act("rescale", ratio, 0.0)
-            self.vote.rescale(ratio, shift)
             self.intervals.rescale(ratio)
             self.last, self.change = ratio * self.last + shift, self.change.scaled(ratio)
         self.exact = (y - mean) / self.deviation()
@@ -947,7 +1012,7 @@ class OKL:
         said = said or Said(self)
         surprise, targets = self.judge(y, w, said, late), [y] * len(self.forests)
         if self.task == "regression":
-            difference = self.exact - said.opinions[8]
+            difference = self.exact - said.now.opinions[8]
             self.change.add(difference)
             targets[1], self.last = self.change.clipped(difference), self.exact
         for trees, target in zip(self.forests, targets, strict=True):
@@ -980,7 +1045,8 @@ class OKL:
             process.m = process.m + step[0] * process.v
         if self.task == "regression" and w > 1.0:
             of_nearest = np.mean([y, *(z.y for z in self.neighbours.nearest[:3])])
-            self.estimates.learn_rest(y, [process.m[0] for process in self.processes], of_nearest, w)
+            for judgement in self.judgements:
+                judgement.estimates.learn_rest(y, [process.m[0] for process in self.processes], of_nearest, w)
         point = Point(self.x, y)
         if joins:
             self.dictionary.append(point)
@@ -999,26 +1065,11 @@ class OKL:
 
     def judge(self, y, w, said, late):
         """Update the mixture weights by what was said when the sample was asked; returns how surprising y is."""
-        weight, discount = self.weight, max(0.99, 1.0 - 1.0 / (late + 1.0))
+        discount = max(0.99, 1.0 - 1.0 / (late + 1.0))
         self.share += self.among.reshape(3, 2).sum(axis=1)
         if self.task == "regression":
-            if late:
-                said.in_unit(self.centre(), self.deviation())
-            most = 1.0 / (self.seen + 1)
-            self.intervals.learn(self.exact, self.exact - self.last, w, said, late)
-            self.vote.learn(self.exact, w, most, said, discount)
-            self.estimates.learn(y, said, w, most, late, discount)
-            likelihood, surprise = [], 0.0
-            for process, share, m, variance in zip(self.processes, weight, said.m, said.v, strict=True):
-                residual = (y - m) ** 2 / variance
-                surprise += share * residual / process.residual
-                likelihood.append(
-                    math.exp(-0.5 * residual / process.residual) / math.sqrt(process.residual * variance) + 1e-6
-                )
-                gain = max(1.0 / (self.seen + 1), 0.01)
-                process.residual = max(process.residual + gain * (min(residual, 25.0) - process.residual), 1e-4)
-        else:
-            likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
+            return self.judge_target(y, w, said, late, discount)
+        likelihood, surprise = np.clip(self.p[:, y], 1e-4, 1.0 - 1e-4), 1.0 - self.mixed[y]
         if self.task == "multiclass":
             self.bayes.kappa, self.bayes.curvature = tempered(
                 self.bayes.kappa, self.bayes.curvature, self.bayes.score, y, 0.01, 2.0
@@ -1029,13 +1080,32 @@ class OKL:
                 )
         if self.stack is not None:
             self.stack.learn(y, w)
-        if self.task == "regression":
-            self.log_weight = discount * self.log_weight + min(w, 1.0) * np.log(likelihood)
-        else:
-            self.judge_then(y, min(w, 10.0), said, late, discount)
-            self.log_weight = 0.99 * self.log_weight + min(w, 10.0) * np.log(likelihood)
+        self.judge_then(y, min(w, 10.0), said, late, discount)
+        self.log_weight = 0.99 * self.log_weight + min(w, 10.0) * np.log(likelihood)
         self.log_weight -= self.log_weight.max()
         return surprise
+
+    def judge_target(self, y, w, said, late, discount):
+        """By what was said when the sample was asked, once a target has come late; and by what is said today."""
+        today, counts = Said(self), min(w, 1.0)
+        if late:
+            said.in_unit(self.centre(), self.deviation())
+            self.then = self.then or copy.deepcopy(self.judgement)
+        if self.then:
+            bound = 30.0 * self.judgement.vote.size[12]
+            if late:
+                self.changes.add(min(abs(self.exact - said.answer), bound), late)
+            if not self.changes.left:
+                errors = np.minimum(np.abs(self.exact - np.array([said.now.mean, said.then.mean])), bound)
+                self.losses = discount * self.losses + counts * errors
+                evidence = (1.0 - discount) / 0.01
+                self.then.learn(y, self.exact, w, said.m, said.v, said.then, self.seen, True, discount, evidence)
+        change = self.exact - self.last
+        if self.changes.left:
+            self.intervals.learn(self.exact, change, w, today, 0)
+        else:
+            self.intervals.learn(self.exact, change, w, said, late)
+        return self.judgement.learn(y, self.exact, w, today.m, today.v, today.now, self.seen, False, 0.99, 1.0)
 
     def judge_then(self, y, counts, said, late, discount):
         """By what was said when the sample was asked, once a label has come late."""
@@ -1162,7 +1232,7 @@ class OKL:
         if self.share[low] >= 0.5 * self.share[high]:
             return
         best = self.kernels[high]
-        other = 16.0 if self.processes[2 * high].residual > 4.0 else 0.25
+        other = 16.0 if self.task == "regression" and self.judgement.residual[2 * high] > 4.0 else 0.25
         for scale, metric in (
             (4.0 * best.scale, best.metric),
             (other * best.scale, best.metric),
@@ -1175,6 +1245,8 @@ class OKL:
             self.kernels[low].scale, self.kernels[low].metric = scale, metric
             for b in range(2):
                 self.processes[2 * low + b].take_over(self.processes[2 * high + b])
+                for judgement in self.judgements:
+                    judgement.move(2 * low + b, 2 * high + b)
                 self.log_weight[2 * low + b] = self.log_weight[2 * high + b] - 2.0
                 if self.log_then is not None:
                     self.log_then[2 * low + b] = self.log_then[2 * high + b] - 2.0

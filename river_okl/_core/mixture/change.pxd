@@ -9,4 +9,5 @@ cdef class Change:
     cdef int64_t left                   # labels that are still those of questions from before the change; 0: none
 
     cdef void restart(self) noexcept
+    cdef void rescale(self, double ratio) noexcept
     cdef void take(self, double loss, int64_t late) noexcept

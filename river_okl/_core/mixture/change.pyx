@@ -5,12 +5,14 @@ samples.  If f > m + k √v + least, what was said is of another concept, and so
 way: until these have come, or f is below that again.  Where labels come in bursts v is large, and little is a change.
 """
 
-from libc.math cimport fmax, sqrt
+from libc.math cimport fmax, fmin, sqrt
 
 import numpy as np
 
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_numbers
 
+LARGEST = 1e20                      # of an average of losses, and of their variance
+cdef double largest = LARGEST, largest_loss = 1e9
 cdef double FAST = 50.0, SLOW = 3000.0
 cdef int64_t UNKNOWN = 100          # samples, of which losses are high as little is known; twice as many: no change
 
@@ -38,6 +40,7 @@ cdef class Change:
         """The loss of what was said of a sample whose label comes after so many others."""
         cdef double off, bar, rate
         self.seen += 1
+        loss = fmin(loss, largest_loss)
         self.fast += (loss - self.fast) * fmax(1.0 / FAST, 1.0 / self.seen)
         if self.seen <= UNKNOWN:
             self.mean = self.fast
@@ -51,6 +54,11 @@ cdef class Change:
         self.mean += rate * off
         self.variance += rate * (off * (self.fast - self.mean) - self.variance)
 
+    cdef void rescale(self, double ratio) noexcept:
+        """The unit of the losses changes."""
+        self.fast, self.mean = fmin(ratio * self.fast, largest), fmin(ratio * self.mean, largest)
+        self.bar, self.variance = fmin(ratio * self.bar, largest), fmin(ratio * ratio * self.variance, largest)
+
     def state(self):
         """All of it by name; what ``restore`` takes."""
         return {
@@ -59,7 +67,7 @@ cdef class Change:
         }
 
     def restore(self, dict state):
-        losses = checked_numbers("the losses of late labels", state["losses"], (4,), 0.0)
+        losses = checked_numbers("the losses of late labels", state["losses"], (4,), 0.0, LARGEST)
         counts = checked_array(state, "counts", np.int64, 2, 0, LARGEST_COUNT)
         self.fast, self.mean, self.variance, self.bar = losses
         self.seen, self.left = counts

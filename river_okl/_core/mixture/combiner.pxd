@@ -27,6 +27,7 @@ cdef class Ridge(Owner):
     cdef void reset(self, Py_ssize_t i) noexcept
     cdef void ask(self, Py_ssize_t n) noexcept
     cdef void learn(self, double residual, double noise) noexcept
+    cdef void copy(self, Ridge other) noexcept
 
 
 cdef class Combiner(Expert):
@@ -43,3 +44,4 @@ cdef class Combiner(Expert):
     cdef void mix(self, double *mean, double *variance) noexcept
     cdef void count(self, const double *weight, double *out) noexcept
     cdef void judge(self, const Outcome *y, const double *estimates, double most) noexcept
+    cdef void copy(self, Combiner other) noexcept

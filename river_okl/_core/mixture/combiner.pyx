@@ -7,7 +7,7 @@ variance changes from sample to sample, would win by it even if their means were
 """
 
 from libc.math cimport exp, fmax, fmin, log, sqrt
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -81,6 +81,14 @@ cdef class Ridge(Owner):
             if self.covariance[i * self.room + i] < self.prior:
                 self.covariance[i * self.room + i] += self.drift
 
+    cdef void copy(self, Ridge other) noexcept:
+        """It becomes another one, of the same size, the last sample included."""
+        self.n, self.mean = other.n, other.mean
+        memcpy(self.inputs, other.inputs, self.room * 8)
+        memcpy(self.h, other.h, self.room * 8)
+        memcpy(self.coef, other.coef, self.room * 8)
+        memcpy(self.covariance, other.covariance, self.room * self.room * 8)
+
     def _check(self):
         """The invariants, by brute force."""
         cdef Py_ssize_t i, j
@@ -119,9 +127,9 @@ cdef class Ridge(Owner):
 cdef class Combiner(Expert):
     """The estimates and their weights, for a target in units of its deviation."""
 
-    def __init__(self, Scaler scaler, Processes processes, Neighbours neighbours):
+    def __init__(self, Scaler scaler, Processes processes, Neighbours neighbours, str name="combiner"):
         cdef Py_ssize_t i
-        self.name, self.rows = "combiner", 2
+        self.name, self.rows = name, 2
         self.scaler = scaler
         self.processes = processes
         self.neighbours = neighbours
@@ -181,8 +189,8 @@ cdef class Combiner(Expert):
         themselves: if it counted ``w`` once more, their mean would overshoot the target, or jump to the estimate that
         happened to be closest.
 
-        If the label is late the stack learns from the predictions that were made for the sample, by what it makes of
-        them today; the linear estimate has today's features.
+        The stack learns from the predictions by which it is judged, by what it makes of them today; the linear
+        estimate has today's features.
         """
         cdef double[ESTIMATES] off
         cdef double rate = fmax(most, 1.0 - DISCOUNT)
@@ -208,6 +216,14 @@ cdef class Combiner(Expert):
         self.linear.learn(y.target - self.linear.mean, fmax(self.residual[1], 0.01) / y.w)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
+
+    cdef void copy(self, Combiner other) noexcept:
+        """It becomes another one, the last sample included."""
+        self.linear.copy(other.linear)
+        self.stack.copy(other.stack)
+        memcpy(self.log_weight, other.log_weight, sizeof(self.log_weight))
+        memcpy(self.weight, other.weight, sizeof(self.weight))
+        memcpy(self.residual, other.residual, sizeof(self.residual))
 
     cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
         """The stack learns the part of a weight beyond 1 from predictions of experts that have learned it already."""

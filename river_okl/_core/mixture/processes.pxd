@@ -61,10 +61,10 @@ cdef class Processes(Expert):
     # A sample
     cdef Dictionary dictionary(self) noexcept
     cdef bint has_metric(self, int m) noexcept
-    cdef void predict(self, const double *weight, double *mean, double *variance) noexcept
+    cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept
     cdef double judge(
         self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
-        double *density
+        double *scale, double *density
     ) noexcept
     cdef int reserve_slopes(self, Py_ssize_t size) except -1
     cdef void learn_slopes(self, const Sample *x, const double *weight) noexcept

@@ -208,8 +208,8 @@ cdef class Processes(Expert):
                     softmax(posterior.mean, self.inverse_temperature[e], self.columns, p + e * self.columns)
         return 0
 
-    cdef void predict(self, const double *weight, double *mean, double *variance) noexcept:
-        """Of the target, by these weights of the processes, in the units that it is learned in."""
+    cdef void predict(self, const double *weight, const double *residual, double *mean, double *variance) noexcept:
+        """Of the target, by these weights and running scales of the processes, in the units that it is learned in."""
         cdef Py_ssize_t e
         cdef Posterior posterior
         cdef double off
@@ -220,7 +220,7 @@ cdef class Processes(Expert):
             posterior = self.posteriors[e]
             off = posterior.mean[0] - mean[0]
             variance[0] += weight[e] * (
-                self.residual[e] * (posterior.variance + self.noise[e % POSTERIORS]) + off * off
+                residual[e] * (posterior.variance + self.noise[e % POSTERIORS]) + off * off
             )
 
     cdef void rescale(self, double ratio, double shift) noexcept:
@@ -235,23 +235,23 @@ cdef class Processes(Expert):
 
     cdef double judge(
         self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
-        double *density
+        double *scale, double *density
     ) noexcept:
         """The density of the target by every process, which predicted this mean and, noise included, variance; its
         squared residual over the variance, by these weights.
 
-        The running scale of a process, by which its variance is multiplied, follows its residuals.
+        The running ``scale`` of a process, by which its variance is multiplied, follows its residuals.
         """
         cdef Py_ssize_t e
         cdef double residual, surprise = 0.0
         for e in range(PROCESSES):
             residual = (target - mean[e]) * (target - mean[e]) / variance[e]
-            surprise += weight[e] * residual / self.residual[e]
-            density[e] = exp(-0.5 * residual / self.residual[e]) / sqrt(self.residual[e] * variance[e]) + 1e-6
-            self.residual[e] += (
-                fmin(residual, OUTLYING * OUTLYING) - self.residual[e]
+            surprise += weight[e] * residual / scale[e]
+            density[e] = exp(-0.5 * residual / scale[e]) / sqrt(scale[e] * variance[e]) + 1e-6
+            scale[e] += (
+                fmin(residual, OUTLYING * OUTLYING) - scale[e]
             ) * fmax(1.0 / (seen + 1), 1.0 - SCALE_MEMORY)
-            self.residual[e] = fmax(self.residual[e], 1e-4)
+            scale[e] = fmax(scale[e], 1e-4)
         return surprise
 
     cdef int reserve_slopes(self, Py_ssize_t size) except -1:

@@ -1,15 +1,23 @@
 """The mixture of ``OKLRegressor``: the Gaussian processes, weighted by their likelihood of the target, the combiner's
-regressions, and a vote between these, the trees and the last target."""
+regressions, and a vote between these, the trees and the last target.
 
-from libc.math cimport fmax, fmin, log, sqrt
+Whoever weights opinions is judged by them: the weights of the processes, the combiner, the vote.  If targets come late
+there are two such judgements, as of classes (class_mixture.pyx): by what is said when the target comes, and by what was
+said.  The answer is the mean of both, weighted like the opinions in a vote by their absolute errors when they were
+asked; after a change (change.pyx) it is the first one's.
+"""
+
+from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
+from libc.string cimport memcpy
 
 from river_okl._core.gaussian.posterior cimport Posterior
+from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.combiner cimport ESTIMATES, Combiner
 from river_okl._core.mixture.difference cimport Difference
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.forest cimport Forest
 from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, Intervals
-from river_okl._core.mixture.mixture cimport Mixture
+from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture, newcomer
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample
@@ -20,6 +28,7 @@ import numpy as np
 
 from river_okl._core.mixture.intervals import FARTHEST, KNOTS, NORMAL
 from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
+from river_okl._core.states import checked_numbers
 
 cdef int TREES = 5
 cdef int TREES_OF_DIFFERENCES = 3
@@ -32,10 +41,22 @@ cdef double LARGEST_RATIO = 1e20
 cdef double LEAST_VARIANCE = 1e-12, LEAST_WIDTH = 1e-6  # of opinions in another unit
 cdef double LARGEST_EXACT = 1e9         # of a target in units of its deviation
 
+cdef double SHARPNESS = 8.0             # of the shares of both judgements, as of a vote
+cdef double OUTLYING = 30.0             # running errors: one sample adds no more to a loss
+cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02    # of an absolute error that shows a change
+LARGEST_LOSS = 1e12
+cdef double largest_loss = LARGEST_LOSS
+
 cdef enum:                              # what the mixture makes of the predictions, which precede it:
     MIXED = OPINIONS + 1                # the mean of the processes and the combiner's regressions, ...
     OF_PROCESSES                        # ... that of the processes alone, ...
-    VOTED                               # ... and that of the vote: the first of the numbers that judge intervals
+    VOTED                               # ... and that of the vote
+    # the same by the judgement of what was said: the combiner's two predictions, the correction, ...
+    THEN
+    THEN_MIXED = THEN + 3               # ... and these means
+    THEN_OF_PROCESSES
+    THEN_VOTED
+    ANSWER                              # the first of the numbers that judge intervals
     SCALE
     HALVES = SCALE + 1 + CAUSES         # half widths of intervals
     VARIANCES = HALVES + COVERAGES      # of the processes, noise included
@@ -53,6 +74,17 @@ cdef class TargetMixture(Mixture):
     cdef double exact                       # the target that is being learned, in today's unit
     cdef readonly Intervals intervals
     cdef double density[PROCESSES]          # of the last target
+    # by what was said, once a target has come late:
+    cdef bint then_is_known
+    cdef Combiner then_combiner
+    cdef Vote then_vote
+    cdef double log_then[PROCESSES]
+    cdef double then[PROCESSES]
+    cdef double then_residual[PROCESSES]
+    cdef double[2] losses                   # of today's judgement and of this one, when they were asked
+    cdef Change change
+    # scratch: the predictions of the last sample, and what this judgement makes of them
+    cdef double *q
 
     def __init__(self, tuple terms, *, Py_ssize_t budget, Py_ssize_t dictionary, Py_ssize_t pending, bint scale=True):
         Mixture.__init__(
@@ -69,8 +101,13 @@ cdef class TargetMixture(Mixture):
         self.combiner = Combiner(self.scaler, self.processes, self.neighbours)
         self.vote = Vote(PROCESSES + 1, PROCESSES + 2)
         self.intervals = Intervals()
+        self.then_combiner = Combiner(self.scaler, self.processes, self.neighbours, "then_combiner")
+        self.then_vote = Vote(PROCESSES + 1, PROCESSES + 2, "then_vote")
+        self.then_combiner.rows = self.then_vote.rows = 0
+        self.change = Change(DEVIATIONS, LEAST_RISE)
         self.experts = (
-            self.processes, self.neighbours, self.forest, self.difference, self.combiner, self.vote, self.intervals
+            self.processes, self.neighbours, self.forest, self.difference, self.combiner, self.vote, self.intervals,
+            self.then_combiner, self.then_vote
         )
         self.holders = (self.processes, self.neighbours)
         self.reserve_predictions(1)
@@ -79,21 +116,62 @@ cdef class TargetMixture(Mixture):
         self.n_weighted = PROCESSES
         self.update_weights()
 
+    cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
+        Mixture.reserve_predictions(self, n_classes)
+        self.q = self.doubles(self.q, 0, (len(self.experts) + SAID) * n_classes)
+        return 0
+
+    cdef void number_predictions(self) noexcept:
+        Mixture.number_predictions(self)
+        self.then_combiner.first = self.combiner.first
+
     cdef int ask(self, const Sample *x) except -1:
         cdef Py_ssize_t e
-        cdef double variance = 0.0
+        cdef double variance = 0.0, other = 0.0, share
         Mixture.ask(self, x)
         for e in range(PROCESSES):
             self.p[VARIANCES + e] = (
                 (<Posterior> self.processes.posteriors[e]).variance + self.processes.noise[e % POSTERIORS]
             )
-        self.processes.predict(self.weight, self.p + OF_PROCESSES, &variance)
-        self.p[MIXED] = self.p[OF_PROCESSES]
-        self.combiner.mix(self.p + MIXED, &variance)
-        self.vote.correct(self.p)
-        self.p[VOTED] = self.vote.mean(self.p)
-        self.intervals.issue(sqrt(variance), self.p + VOTED)
+        self.combine(self.combiner, self.vote, self.weight, self.processes.residual, self.p, &variance)
+        self.p[ANSWER] = self.p[VOTED]
+        if self.then_is_known:
+            self.ask_then(x, &other)
+            share = self.share_of_today()
+            self.p[ANSWER] = share * self.p[VOTED] + (1.0 - share) * self.p[THEN_VOTED]
+            variance = share * variance + (1.0 - share) * other
+        self.intervals.issue(sqrt(variance), self.p + ANSWER)
         return 0
+
+    cdef void combine(
+        self, Combiner combiner, Vote vote, const double *weight, const double *residual, double *p, double *variance
+    ) noexcept:
+        """What a judgement makes of all predictions, those of its combiner included."""
+        self.processes.predict(weight, residual, p + OF_PROCESSES, variance)
+        p[MIXED] = p[OF_PROCESSES]
+        combiner.mix(p + MIXED, variance)
+        vote.correct(p)
+        p[VOTED] = vote.mean(p)
+
+    cdef void ask_then(self, const Sample *x, double *variance) noexcept:
+        """By the judgement of what was said."""
+        memcpy(self.q, self.p, self.n_said * 8)
+        self.then_combiner.ask(x, self.q + self.combiner.first)
+        self.combine(self.then_combiner, self.then_vote, self.then, self.then_residual, self.q, variance)
+        memcpy(self.p + THEN, self.q + self.combiner.first, 3 * 8)  # of the combiner and, behind it, the vote
+        memcpy(self.p + THEN_MIXED, self.q + MIXED, 3 * 8)
+
+    cdef void conclude(self) noexcept:
+        if not self.then_is_known:
+            memcpy(self.p + THEN, self.p + self.combiner.first, 3 * 8)
+            memcpy(self.p + THEN_MIXED, self.p + MIXED, 3 * 8)
+
+    cdef double share_of_today(self) noexcept:
+        """Of the judgement by what is said today in the answer."""
+        cdef double least = fmax(fmin(self.losses[0], self.losses[1]), 1e-300)
+        if self.change.left or not self.then_is_known or not self.pending.late:
+            return 1.0
+        return 1.0 / (1.0 + exp(SHARPNESS * fmin(fmax((self.losses[0] - self.losses[1]) / least, -50.0), 50.0)))
 
     cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
         return SAID - OPINIONS - 1
@@ -111,7 +189,7 @@ cdef class TargetMixture(Mixture):
     cdef void rescale_said(self, double *said, double ratio, double shift) noexcept:
         """All but the variances of the processes, whose priors have no unit."""
         cdef Py_ssize_t i
-        for i in range(VOTED + 1):
+        for i in range(ANSWER + 1):
             said[i] = ratio * said[i] + shift
         said[SCALE] = fmax(ratio * said[SCALE], LEAST_WIDTH)
         for i in range(HALVES, HALVES + COVERAGES):
@@ -133,7 +211,7 @@ cdef class TargetMixture(Mixture):
         self.evaluate(sample)
         self.asked = True
         return (
-            self.target.mean + self.deviation() * self.p[VOTED],
+            self.target.mean + self.deviation() * self.p[ANSWER],
             self.deviation() * self.p[HALVES + AS_NORMAL] / normal[AS_NORMAL],
         )
 
@@ -152,11 +230,12 @@ cdef class TargetMixture(Mixture):
         if z > normal[i]:  # beyond the last one in proportion
             left = half = 0.0
         half += (z - left) * (self.p[HALVES + i] - half) / (normal[i] - left)
-        return self.target.mean + self.deviation() * self.p[VOTED], self.deviation() * half
+        return self.target.mean + self.deviation() * self.p[ANSWER], self.deviation() * half
 
     cdef double standardise(self, double target) noexcept:
         """The target in units that include it, into which the experts follow."""
         cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
+        cdef int i
         cdef bint again = take_in(&self.target, target)
         if self.seen > 2:
             ratio = fmin(deviation / self.deviation(), LARGEST_RATIO)
@@ -167,6 +246,9 @@ cdef class TargetMixture(Mixture):
                 for expert in self.experts:
                     (<Expert> expert).rescale(ratio, shift)
                 self.rescale_said(self.p, ratio, shift)
+                self.change.rescale(ratio)
+                for i in range(2):
+                    self.losses[i] = fmin(ratio * self.losses[i], largest_loss)
         self.exact = fmin(fmax((target - self.target.mean) / self.deviation(), -LARGEST_EXACT), LARGEST_EXACT)
         return standing(&self.target, target)
 
@@ -174,60 +256,154 @@ cdef class TargetMixture(Mixture):
         """A target is confidently predicted if its squared residual is at most the predicted variance."""
         cdef Py_ssize_t e
         cdef double most = 1.0 / (self.seen + 1)
-        cdef const double *said = y.said
-        cdef double[ESTIMATES] estimates
+        cdef Outcome today
         y.counts, y.exact = fmin(y.w, 1.0), self.exact
         for e in range(PROCESSES):
             self.share[e // POSTERIORS] += self.among[e]
-        estimates[0] = said[OF_PROCESSES]
-        estimates[1], estimates[2] = said[self.combiner.first], said[self.combiner.first + 1]
-        self.intervals.judge(y, said + VOTED, y.exact - self.difference.last)
-        y.confident = self.processes.judge(
-            y.target, self.weight, said, said + VARIANCES, self.seen, self.density
+        today = y[0]
+        today.said, today.late, today.discount = self.p, 0, DISCOUNT
+        if y.late and not self.then_is_known:
+            self.begin_then()
+        if self.then_is_known:
+            self.judge_then(y, most)
+        if self.change.left:  # what was said is of another concept
+            self.intervals.judge(&today, self.p + ANSWER, y.exact - self.difference.last)
+        else:
+            self.intervals.judge(y, y.said + ANSWER, y.exact - self.difference.last)
+        y.confident = self.judge_by(
+            &today, self.combiner, self.vote, self.weight, self.processes.residual, self.log_weight, 1.0, most
         ) <= 1.0
-        self.vote.judge(y, most)
-        self.combiner.judge(y, estimates, most)
-        for e in range(PROCESSES):
-            self.log_weight[e] = y.discount * self.log_weight[e] + y.counts * log(self.density[e])
         self.update_weights()
+
+    cdef double judge_by(
+        self, const Outcome *y, Combiner combiner, Vote vote, const double *weight, double *residual,
+        double *log_weight, double evidence, double most
+    ) noexcept:
+        """All that is judged by the opinions ``y.said``; how surprising the target was to the processes."""
+        cdef Py_ssize_t e
+        cdef const double *said = y.said
+        cdef double[ESTIMATES] estimates
+        cdef double surprise
+        estimates[0] = said[OF_PROCESSES]
+        estimates[1], estimates[2] = said[combiner.first], said[combiner.first + 1]
+        surprise = self.processes.judge(
+            y.target, weight, said, said + VARIANCES, self.seen, residual, self.density
+        )
+        vote.judge(y, most)
+        combiner.judge(y, estimates, most)
+        for e in range(PROCESSES):
+            log_weight[e] = y.discount * log_weight[e] + evidence * y.counts * log(self.density[e])
+        return surprise
+
+    cdef void begin_then(self) noexcept:
+        """The first target has come late: so far both judgements are the same."""
+        self.then_combiner.copy(self.combiner)
+        self.then_vote.copy(self.vote)
+        memcpy(self.log_then, self.log_weight, sizeof(self.log_then))
+        memcpy(self.then_residual, self.processes.residual, sizeof(self.then_residual))
+        self.then_is_known = True
+
+    cdef void judge_then(self, const Outcome *y, double most) noexcept:
+        """The judgement of what was said; after a change it says nothing, and nothing is learned from it."""
+        cdef double bound = OUTLYING * self.vote.size[OPINIONS]
+        cdef Outcome then = y[0]
+        if y.late:
+            self.change.take(fmin(fabs(y.exact - y.said[ANSWER]), bound), y.late)
+        if self.change.left:
+            return
+        self.losses[0] = y.discount * self.losses[0] + y.counts * fmin(fabs(y.exact - y.said[VOTED]), bound)
+        self.losses[1] = y.discount * self.losses[1] + y.counts * fmin(fabs(y.exact - y.said[THEN_VOTED]), bound)
+        memcpy(self.q, y.said, self.n_said * 8)
+        memcpy(self.q + self.combiner.first, y.said + THEN, 3 * 8)
+        memcpy(self.q + MIXED, y.said + THEN_MIXED, 3 * 8)
+        then.said, then.late = self.q, 1
+        self.judge_by(
+            &then, self.then_combiner, self.then_vote, self.then, self.then_residual, self.log_then,
+            (1.0 - y.discount) / (1.0 - DISCOUNT), most
+        )
+
+    cdef void update_weights(self) noexcept:
+        Mixture.update_weights(self)
+        if self.then_is_known:
+            self.weigh(self.log_then, self.then)
+
+    cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
+        Mixture.moved(self, to, of)
+        self.log_then[to] = self.log_then[of] - newcomer
+        self.then_residual[to] = self.then_residual[of]
 
     @property
     def expert_weights(self):
         """(name, weight) of every estimate in the next prediction."""
-        cdef Py_ssize_t e
+        cdef double share = self.share_of_today()
         names = self.processes.names()
-        weights = [self.vote.weight[0] * self.combiner.weight[0] * self.weight[e] for e in range(PROCESSES)]
-        weights += [self.vote.weight[0] * self.combiner.weight[1], self.vote.weight[0] * self.combiner.weight[2]]
         others = self.vote.names() + self.difference.names()[:1] + self.forest.names() + self.difference.names()[1:]
-        weights += [self.vote.weight[e] for e in range(1, VOTERS)]
+        weights = self.weights_of(self.combiner, self.vote, self.weight)
+        if share < 1.0:
+            then = self.weights_of(self.then_combiner, self.then_vote, self.then)
+            weights = [share * one + (1.0 - share) * other for one, other in zip(weights, then)]
         return [*zip(names + self.combiner.names() + others, weights)]
+
+    cdef list weights_of(self, Combiner combiner, Vote vote, const double *weight):
+        cdef Py_ssize_t e
+        weights = [vote.weight[0] * combiner.weight[0] * weight[e] for e in range(PROCESSES)]
+        weights += [vote.weight[0] * combiner.weight[1], vote.weight[0] * combiner.weight[2]]
+        return weights + [vote.weight[e] for e in range(1, VOTERS)]
 
     def silence(self, *parts):
         """The combiner's linear regression and its stack can be silent, too."""
         cdef Py_ssize_t e
         self.combiner.silence(parts)
+        self.then_combiner.silence(parts)
         Mixture.silence(self, *parts)
         for e in range(self.rows):
-            self.vote.silent[e] = self.silent[e]
+            self.vote.silent[e] = self.then_vote.silent[e] = self.silent[e]
         self.vote.weigh()
+        self.then_vote.weigh()
 
     cdef object explained(self, bint at_sample):
         out = np.zeros((self.points.n, 1))
         cdef double[:, ::1] view = out
+        cdef Py_ssize_t e
+        cdef double share = self.share_of_today()
         cdef double[PROCESSES] weight
+        cdef double[PROCESSES] other
         cdef double[PROCESSES] of_mixture
         if self.points.n:
             self.combiner.count(self.weight, of_mixture)
             self.vote.explain_processes(of_mixture, self.combiner.stack.coef, weight)
+            if share < 1.0:
+                self.then_combiner.count(self.then, of_mixture)
+                self.then_vote.explain_processes(of_mixture, self.then_combiner.stack.coef, other)
+                for e in range(PROCESSES):
+                    weight[e] = share * weight[e] + (1.0 - share) * other[e]
             self.processes.explain(weight, at_sample, &view[0, 0])
         return out * self.deviation()
 
     def state(self):
-        return Mixture.state(self) | {"target": running_state(&self.target)}
+        cdef Py_ssize_t e
+        cdef Py_ssize_t n = PROCESSES if self.then_is_known else 0
+        return Mixture.state(self) | {
+            "target": running_state(&self.target),
+            "log_then": np.array([self.log_then[e] for e in range(n)]),
+            "then_residuals": np.array([self.then_residual[e] for e in range(n)]),
+            "late_losses": np.array([self.losses[0], self.losses[1]]),
+            "change": self.change.state(),
+        }
 
     def restore(self, dict state):
+        cdef Py_ssize_t e, n
         if state["n_classes"] != 1:
             raise ValueError(f"a regression of {state['n_classes']!r} classes")
         target = running_from(state["target"], "the target's scale is")
+        n = PROCESSES if len(state["log_then"]) else 0
+        log_then = checked_numbers("the weights of late judgement", state["log_then"], (n,), high=0.0)
+        residuals = checked_numbers("the residuals of late judgement", state["then_residuals"], (n,), 1e-4)
+        losses = checked_numbers("the losses of late judgement", state["late_losses"], (2,), 0.0, LARGEST_LOSS)
+        self.change.restore(state["change"])
+        self.then_is_known = n > 0
+        for e in range(n):
+            self.log_then[e], self.then_residual[e] = log_then[e], residuals[e]
+        self.losses[0], self.losses[1] = losses
         Mixture.restore(self, state)
         self.target = target

@@ -22,4 +22,5 @@ cdef class Vote(Expert):
     cdef double mean(self, const double *said) noexcept
     cdef void judge(self, const Outcome *y, double most) noexcept
     cdef void weigh(self) noexcept
+    cdef void copy(self, Vote other) noexcept
     cdef void explain_processes(self, const double *of_mixture, const double *of_stack, double *out) noexcept

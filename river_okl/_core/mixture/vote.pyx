@@ -10,6 +10,7 @@ units of its own running error, so that one that is often far off has little inf
 """
 
 from libc.math cimport exp, fabs, fmax, fmin
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -34,9 +35,9 @@ cdef class Vote(Expert):
     The mixture's predictions start with the ``OPINIONS``, the correction and the mean of the mixture.
     """
 
-    def __init__(self, Py_ssize_t forest, Py_ssize_t last):
+    def __init__(self, Py_ssize_t forest, Py_ssize_t last, str name="vote"):
         cdef Py_ssize_t i
-        self.name, self.rows = "vote", 1
+        self.name, self.rows = name, 1
         self.regression = Ridge(OPINIONS, *REGRESSION)
         for i in range(OPINIONS + 1):
             self.size[i] = 1.0
@@ -96,6 +97,13 @@ cdef class Vote(Expert):
             total += self.weight[i]
         for i in range(VOTERS):
             self.weight[i] /= total
+
+    cdef void copy(self, Vote other) noexcept:
+        """It becomes another one, the last sample included."""
+        self.regression.copy(other.regression)
+        memcpy(self.size, other.size, sizeof(self.size))
+        memcpy(self.loss, other.loss, sizeof(self.loss))
+        self.weigh()
 
     cdef void explain_processes(self, const double *of_mixture, const double *of_stack, double *out) noexcept:
         """The coefficient of each process in the vote's mean, given those in the means of the mixture and the stack."""
