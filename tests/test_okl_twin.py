@@ -202,10 +202,10 @@ def test_a_classifier_notices_a_change_as_its_reference(monkeypatch):
 
 
 def test_a_regressor_notices_a_change_as_its_reference():
-    model, twin = river_okl.OKLRegressor(budget=14), OKL("regression", 14, latest=42)
-    xs = [x for x, _ in streams.dense(REGRESSION, 760)]
-    stream = [(x, 3.0 * x["x0"] * (1.0 if t < 600 else -3.0)) for t, x in enumerate(xs)]
-    assert compare_late(model, twin, stream, 24, lambda model, y: y)
+    model, twin, rng = river_okl.OKLRegressor(budget=14), OKL("regression", 14, latest=42), np.random.default_rng(1)
+    xs = [x for x, _ in streams.dense(REGRESSION, 900)]
+    stream = [(x, x["x0"] * (1.0 if t < 600 else -5.0) + float(rng.normal())) for t, x in enumerate(xs)]
+    assert compare_late(model, twin, stream, 120, lambda model, y: y)
 
 
 @pytest.mark.parametrize("delay", [1, 24, 120])
