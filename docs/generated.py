@@ -44,6 +44,7 @@ FAMILIES = {  # of the index: the modules that implement them
     "Random and Nyström features": ["fogd_nogd", "skegd"],
     "Anomalies": ["detector", "novelty"],
     "Transformers": ["features", "series"],
+    "Late labels": ["late"],
 }
 OTHERS = "Budgets, kernels, losses, data", "Functions"
 MODULES = {"kernels": "kernels.md", "losses": "kernels.md#losses", "datasets": "benchmarks.md#data-of-the-papers"}

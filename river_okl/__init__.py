@@ -12,6 +12,7 @@ The map of the house::
     labels.py       which label is positive, and which values are invalid labels
     frames.py       dataframes in and out
     series.py       transformers: dates, lags of targets that may come late
+    late.py         a queue for labels that come late, and in a biased order
     checks.py       validation of parameters (budgets and learning rates among them), weights and targets
     kernels.py      RBF, Laplacian, Polynomial, Linear, their sums and products
     losses.py       the ε-insensitive loss, and derivatives of river's losses

@@ -41,6 +41,7 @@ from river_okl.algorithms.spa import SPAClassifier, SPARegressor
 from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checkpoint import dumps, load, loads, save
 from river_okl.checks import PerClass
+from river_okl.late import LateLabels
 from river_okl.merging import distance, merge
 from river_okl.series import Dates, Lags
 
@@ -68,6 +69,7 @@ __all__ = [
     "KernelSGDClassifier",
     "KernelSGDRegressor",
     "Lags",
+    "LateLabels",
     "NBSGDClassifier",
     "NBSGDRegressor",
     "NOGDClassifier",

@@ -13,7 +13,20 @@ from river import linear_model, preprocessing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
-from benchmarks import ablation, defaults, figures, intervals, long, rare, runner, streams, timing, untuned, words
+from benchmarks import (
+    ablation,
+    defaults,
+    figures,
+    intervals,
+    invoices,
+    long,
+    rare,
+    runner,
+    streams,
+    timing,
+    untuned,
+    words,
+)
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import growth
 from river_okl import AhpatronClassifier, BPAClassifier, OKLClassifier
@@ -278,6 +291,22 @@ def test_intervals(tmp_path):
     intervals.main(["--streams", "TrumpApproval", "--output", str(tmp_path)])
     text = (tmp_path / "intervals.md").read_text()
     assert text.count("| TrumpApproval |") == 3
+
+
+def test_invoices(tmp_path, monkeypatch, capsys):
+    """One row for each model and kind of features; without the file nothing is written."""
+    names = "countryCode,customerID,PaperlessDate,InvoiceDate,DueDate,InvoiceAmount,Disputed,SettledDate,PaperlessBill"
+    header = f"{names},DaysLate"
+    dates = [f"{1 + i % 12}/{1 + i % 28}/201" for i in range(60)]
+    lines = [f"391,c{i % 7},4/6/2012,{date}2,2/1/2013,{i}.5,No,{date}3,Paper,{i % 3}" for i, date in enumerate(dates)]
+    monkeypatch.setenv("RIVER_DATA", str(tmp_path))
+    invoices.main(["--output", str(tmp_path)])
+    assert "is not there" in capsys.readouterr().out and not (tmp_path / "invoices.md").exists()
+    (tmp_path / "streams").mkdir()
+    (tmp_path / "streams" / "invoices.csv").write_text("\n".join([header, *lines]))
+    invoices.main(["--output", str(tmp_path)])
+    text = (tmp_path / "invoices.md").read_text()
+    assert text.count("| OKL |") == text.count("| LogisticRegression |") == 3 and "nan" not in text
 
 
 def test_rare(tmp_path, monkeypatch):

@@ -1,0 +1,128 @@
+"""The queue between questions and late labels."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import math
+import pickle
+import random
+
+import pytest
+
+import river_okl
+from river_okl import LateLabels
+
+DAY = datetime.timedelta(days=1)
+START = datetime.date(2026, 1, 1)
+
+
+def test_without_an_age_pairs_are_due_as_their_labels_come():
+    queue = LateLabels()
+    for key in "abc":
+        queue.ask(key, {"x": key})
+    assert [*queue.due()] == [] and len(queue) == 3
+    queue.label("c", 1), queue.label("a", 2)
+    assert [*queue.due()] == [({"x": "c"}, 1), ({"x": "a"}, 2)] and len(queue) == 1
+    queue.label("b", None)
+    assert [*queue.due()] == [({"x": "b"}, None)]
+    assert [*queue.due()] == []
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_cohorts_are_learned_in_the_order_of_the_questions(numbers):
+    """As by brute force: at every time all pairs of that age, and late ones at once."""
+
+    def at(day):
+        return day if numbers else START + day * DAY
+
+    rng, queue, waiting = random.Random(1), LateLabels(7 if numbers else 7 * DAY), []
+    for day in range(300):
+        for i in range(rng.randrange(3)):
+            queue.ask((day, i), {"t": day}, at(day))
+            waiting.append([day, (day, i), day + rng.choice([1, 3, 7, 20, 1000])])
+        for each in waiting:
+            if each[2] == day:
+                queue.label(each[1], each[1])
+        due = [each for each in waiting if each[2] <= day and each[0] + 7 <= day]
+        assert [*queue.due(at(day))] == [({"t": each[0]}, each[1]) for each in due]
+        waiting = [each for each in waiting if each not in due]
+        assert len(queue) == sum(each[2] > day for each in waiting)
+    assert len(queue) > 20, "those whose labels never come hold nothing up"
+
+
+def test_the_number_of_samples_is_bounded():
+    queue = LateLabels(most=3)
+    for key in range(5):
+        queue.ask(key, {})
+    assert len(queue) == 3
+    with pytest.raises(KeyError, match="no sample with the key 1 waits"):
+        queue.label(1, 0)
+    queue.label(4, 0)
+    with pytest.raises(KeyError, match="the key 4"):
+        queue.label(4, 0)
+
+
+def test_a_key_waits_once():
+    queue = LateLabels()
+    queue.ask("a", {"x": 1})
+    with pytest.raises(ValueError, match="keys must be unique"):
+        queue.ask("a", {"x": 2})
+    queue.label("a", 0)
+    queue.ask("a", {"x": 2})
+    assert [*queue.due()] == [({"x": 1}, 0)] and len(queue) == 1
+
+
+@pytest.mark.parametrize("age", [0, -1.0, 0 * DAY, -DAY, math.nan])
+def test_an_age_is_positive(age):
+    with pytest.raises(ValueError, match="age is"):
+        LateLabels(age)
+
+
+@pytest.mark.parametrize("age", ["60 days", True, [1]])
+def test_an_age_is_a_number_or_a_timedelta(age):
+    with pytest.raises(TypeError, match="age is"):
+        LateLabels(age)
+
+
+@pytest.mark.parametrize(("age", "time"), [(DAY, 3), (3, START), (DAY, None), (2.0, "now")])
+def test_times_match_the_age(age, time):
+    queue = LateLabels(age)
+    with pytest.raises(TypeError, match="times must be"):
+        queue.ask("a", {}, time)
+    assert len(queue) == 0
+
+
+def test_a_queue_is_pickled_with_what_waits():
+    queue = LateLabels(2)
+    queue.ask("a", {"x": 1}, 0), queue.ask("b", {"x": 2}, 1)
+    queue.label("a", True)
+    for other in (pickle.loads(pickle.dumps(queue)), copy.deepcopy(queue)):
+        other.label("b", False)
+        assert [*other.due(5)] == [({"x": 1}, True), ({"x": 2}, False)]
+    assert [*queue.due(5)] == [({"x": 1}, True)] and len(queue) == 1
+
+
+def test_cohorts_help_where_good_news_travels_fast():
+    """What is paid in time returns first: learned as it comes, an old date means late."""
+
+    def loss(age):
+        rng, model, queue, total, n = random.Random(1), river_okl.OKLClassifier(), LateLabels(age), 0.0, 0
+        coming = []
+        for day in range(600):
+            for key in [key for when, key, _ in coming if when == day]:
+                queue.label(key, next(y for _, other, y in coming if other == key))
+            coming = [each for each in coming if each[0] != day]
+            for x, y in queue.due(day):
+                model.learn_one(x, y)
+            for i in range(3):
+                x = {"day": float(day), "a": rng.gauss(0, 1)}
+                y = rng.random() < 0.3 + 0.2 * (x["a"] > 0)
+                p = model.predict_proba_one(x)
+                if day >= 150:
+                    total, n = total - math.log(max(p.get(y, 0.0), 1e-4)), n + 1
+                queue.ask((day, i), x, day)
+                coming.append((day + (60 if y else 14) + rng.randrange(5), (day, i), y))
+        return total / n
+
+    assert loss(65) < 0.68 < 0.7 < loss(None), "0.652 if the probabilities were known"
