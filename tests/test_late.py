@@ -93,6 +93,67 @@ def test_bursts_of_rare_labels_a_thousand_samples_late():
     assert judged_then < base_rate < 0.7 * judged_today
 
 
+def after_a_change(cls, change, delay, seed, **options):
+    """Accuracies, or absolute errors, of blocks of 250 from the first new label on."""
+    rng, stream = random.Random(seed), []
+    for t in range(4000 + delay + 1500):
+        x = {f"x{j}": rng.gauss(0, 1) for j in range(5)}
+        y = x["x0"] * x["x1"] + x["x2"] / 2
+        if t >= 4000 and change == "sign":
+            y = -y
+        elif t >= 4000 and change == "features":
+            x = {"x0": x["x3"], "x1": x["x4"], "x2": x["x0"], "x3": x["x1"], "x4": x["x2"]}
+        elif t >= 4000:
+            x = {name: 10.0 * value + 50.0 for name, value in x.items()}
+        stream.append((x, y > 0.0 if cls is river_okl.OKLClassifier else y + rng.gauss(0, 0.1)))
+    found = delayed(cls(**options), stream, delay, lambda model, x: model.predict_one(x))
+    pairs = [(p, y) for p, (_, y) in zip(found, stream, strict=True)][4000 + delay :]
+    each = [p == y if cls is river_okl.OKLClassifier else abs(p - y) for p, y in pairs]
+    return np.reshape(each, (-1, 250)).mean(axis=1)
+
+
+@pytest.mark.parametrize("change", ["sign", "features", "units"])
+@pytest.mark.parametrize("delay", [100, 500])
+@each_class
+def test_a_change_is_followed_as_soon_as_its_labels_come(cls, delay, change):
+    """What was said is of the old concept for a whole delay."""
+    found, today = (
+        np.mean([after_a_change(cls, change, delay, seed, **options) for seed in (1, 2)], axis=0)
+        for options in ({}, {"pending": 0})
+    )
+    if cls is river_okl.OKLClassifier:
+        assert (found > today - 0.05).all()
+    else:
+        assert (found < 1.2 * today).all()
+
+
+@each_class
+def test_a_mini_batch_is_as_accurate_as_if_nobody_asked(cls):
+    """Its rows are asked together, and learned one after the other."""
+    pandas = pytest.importorskip("pandas")
+    losses = []
+    for options in ({}, {"pending": 0}):
+        rng, model, loss = np.random.default_rng(1), cls(**options), 0.0
+        for _ in range(40):
+            X = pandas.DataFrame(rng.normal(size=(100, 4)), columns=[*"abcd"])
+            truth = X["a"] * X["b"] + X["c"]
+            y = truth > 0.0 if cls is river_okl.OKLClassifier else truth
+            found = model.predict_many(X)
+            loss += float((found != y).sum() if cls is river_okl.OKLClassifier else (found - y).abs().sum())
+            model.learn_many(X, y)
+        losses.append(loss)
+    assert losses[0] < 1.03 * losses[1]
+
+
+@each_class
+def test_labels_at_once_change_no_bit(cls):
+    models = cls(), cls(pending=0)
+    for x, y in streams.dense(task(cls), 400):
+        assert ask(models[0], x) == ask(models[1], x)
+        for model in models:
+            model.learn_one(x, y)
+
+
 @pytest.mark.parametrize("delay", [30, lambda x, y: 20 + (y > 0) * 15])
 @each_class
 def test_rivers_delays_need_no_setting(cls, delay):
