@@ -76,6 +76,10 @@ class LateLabels:
 
     def ask(self, key: Hashable, x: Any, time: Any = None) -> None:
         """Keep a sample, which is predicted now, until its label comes."""
+        try:
+            hash(key)
+        except TypeError:
+            raise TypeError(f"key is {shown(key)}; it must be hashable, such as a string or a tuple") from None
         if key in self._waiting:
             raise ValueError(f"key {shown(key)} waits for its label already: keys must be unique")
         if self.age is not None:
@@ -111,4 +115,6 @@ class LateLabels:
                 f"time is {shown(now)}, and age {shown(self.age)}: times must be dates if the age is a timedelta, "
                 "and otherwise numbers"
             ) from None
+        if age != age:  # otherwise the sample would never be due, nor any after it
+            raise ValueError(f"time is {shown(now)}; it must be a point in time")
         return age

@@ -93,6 +93,24 @@ def test_times_match_the_age(age, time):
     assert len(queue) == 0
 
 
+@pytest.mark.parametrize("time", [math.nan, math.inf])
+def test_what_is_no_time_is_rejected(time):
+    """It would never be due, nor would any sample after it."""
+    queue = LateLabels(2.0)
+    with pytest.raises(ValueError, match="time is"):
+        queue.ask("a", {}, time)
+    assert len(queue) == 0
+    queue.ask("a", {}, 0.0), queue.label("a", True)
+    with pytest.raises(ValueError, match="time is nan"):
+        [*queue.due(math.nan)]
+    assert [*queue.due(2.0)] == [({}, True)]
+
+
+def test_a_key_is_hashable():
+    with pytest.raises(TypeError, match="key is"):
+        LateLabels().ask(["a"], {})
+
+
 def test_a_queue_is_pickled_with_what_waits():
     queue = LateLabels(2)
     queue.ask("a", {"x": 1}, 0), queue.ask("b", {"x": 2}, 1)
