@@ -1,5 +1,4 @@
 from river_okl._core.mixture.bayes cimport Bayes
-from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.linear cimport LinearModels
 from river_okl._core.mixture.mixture cimport Mixture
@@ -17,11 +16,7 @@ cdef class ClassMixture(Mixture):
     cdef readonly Stack stack
     cdef readonly tuple forests
     cdef readonly Py_ssize_t each           # points that each class from the third on brings
-    cdef bint then_is_known                 # whether a label has come late; otherwise v is not used
-    cdef double *log_then                   # [n_weighted] by what the experts said when they were asked
-    cdef double *then                       # [n_weighted] v: the weights that follow
     cdef double[SHARES] shares              # in the answer: of Σ v_e p_e, Σ w_e p_e, and the frequencies
-    cdef Change change
     # scratch: the last sample.  The three, [n_classes] each, follow the predictions of the experts
     cdef double *of_then                    # Σ v_e p_e
     cdef double *mixed                      # Σ w_e p_e

@@ -82,8 +82,6 @@ cdef class ClassMixture(Mixture):
         self.stack.weight = self.weight
         self.number_predictions()
         self.pending.clear(self.n_said)
-        most = sum([max(1, expert.rows) for expert in self.experts])
-        self.log_then, self.then = self.doubles(NULL, 0, most), self.doubles(NULL, 0, most)
         self.change = Change(DEVIATIONS, LEAST_RISE)
         self.forget_then()
         self.n_weighted = self.rows
@@ -256,8 +254,7 @@ cdef class ClassMixture(Mixture):
         y.counts = fmin(y.w, MOST_WEIGHT)
         y.confident = 1.0 - self.mixed[c] <= 1.0 - CONFIDENT
         if y.late and not self.then_is_known:
-            memcpy(self.log_then, self.log_weight, self.n_weighted * 8)
-            self.then_is_known = True
+            self.begin_then()
         if y.late:
             self.learn_shares(y)
         for e in range(PROCESSES):
@@ -269,16 +266,6 @@ cdef class ClassMixture(Mixture):
             for e in range(self.rows):
                 self.log_then[e] = y.discount * self.log_then[e] + evidence * log_of(y.said[e * n + c])
         self.update_weights()
-
-    cdef void update_weights(self) noexcept:
-        Mixture.update_weights(self)
-        if self.then_is_known:
-            self.weigh(self.log_then, self.then)
-
-    cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
-        Mixture.moved(self, to, of)
-        if self.then_is_known:
-            self.log_then[to] = self.log_then[of] - newcomer
 
     @property
     def expert_weights(self):
@@ -303,15 +290,11 @@ cdef class ClassMixture(Mixture):
             raise ValueError("an opinion is not a probability")
 
     def state(self):
-        cdef Py_ssize_t i, e
-        found = Mixture.state(self)
-        log_then = [self.log_then[e] for e in range(self.n_weighted if self.then_is_known else 0)]
-        shares = [self.shares[i] for i in range(SHARES)]
-        of_late = {"log_then": np.array(log_then), "late_shares": np.array(shares), "change": self.change.state()}
-        return found | of_late
+        cdef Py_ssize_t i
+        return Mixture.state(self) | {"late_shares": np.array([self.shares[i] for i in range(SHARES)])}
 
     def restore(self, dict state):
-        cdef Py_ssize_t i, n_then
+        cdef Py_ssize_t i
         classes = state["n_classes"]
         if type(classes) is not int or not 2 <= classes <= 2**20:
             raise ValueError(f"a mixture of {classes!r} classes")
@@ -325,12 +308,6 @@ cdef class ClassMixture(Mixture):
         shares = checked_numbers("shares in an answer", state["late_shares"], (SHARES,), 0.0)
         if abs(shares.sum() - 1.0) > 1e-9 or shares.min() < 0.99 * LEAST_SHARE:
             raise ValueError("the shares in an answer are out of range")
-        n_then = self.n_weighted if len(state["log_then"]) else 0
-        log_then = checked_numbers("the weights of late judgement", state["log_then"], (n_then,), high=0.0)
-        self.change.restore(state["change"])
-        self.then_is_known = n_then > 0
-        for i in range(n_then):
-            self.log_then[i] = log_then[i]
         for i in range(SHARES):
             self.shares[i] = shares[i]
         Mixture.restore(self, state)

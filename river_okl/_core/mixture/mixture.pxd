@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint64_t
 
+from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.pending cimport Pending
@@ -23,6 +24,11 @@ cdef class Mixture(Reader):
     cdef Py_ssize_t n_weighted              # how many of them, the first ones, have mixture weights
     cdef double *log_weight                 # [n_weighted]
     cdef double *weight
+    # the same by what was said when the samples were asked, once a label has come late
+    cdef bint then_is_known
+    cdef double *log_then                   # [n_weighted]
+    cdef double *then
+    cdef Change change                      # whether what was said is of another concept
     cdef double among[PROCESSES]            # weights of the processes among themselves
     cdef double share[KERNELS]              # of those, since kernels moved last
     cdef double[3] weights                  # of the samples: their number, mean and mean square
@@ -60,6 +66,7 @@ cdef class Mixture(Reader):
     cdef void update_weights(self) noexcept
     cdef void weigh(self, double *log_weight, double *weight) noexcept
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept
+    cdef void begin_then(self) noexcept
     cdef bint skips(self, Expert expert) noexcept
     cdef void hide(self, Expert expert) noexcept
     cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept

@@ -16,21 +16,19 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     intervals.pyx      for a target: prediction intervals
     distances.pyx      feature-weighted distances, the weights learned from the slopes of the predictions
     pending.pyx        what was said of samples whose labels have not come yet
+    change.pyx         whether what was said is of another concept
 
 ``class_mixture.pyx`` and ``target_mixture.pyx`` list the experts of their task and weight them by the dynamic model
 averaging of Raftery et al. (2010):
 
     log w_e ← DISCOUNT log w_e + log p_e(y | x)
 
-If a label came after n others, the discount is at least 1 - 1/n: what was best for a shorter while is not best any more
-when it is known.
+by what is said when the label comes.  If labels are late there are weights of a second kind beside these, by what was
+said when the sample was asked (``pending``), with a discount of at least 1 - 1/n if the label came after n others.
 
 After 2, 3, 5, ... samples the bandwidths follow the stream.  After ``early`` samples, and then whenever the stream has
 grown by one part in ``growth``, but at least every ``LONGEST`` samples, the feature weights are learned from the slopes
 of the predictions, and the kernel with the lowest weight becomes a neighbour of the one with the highest.
-
-The predictions that are judged are those of the day when the sample was asked: if other samples were learned in between
-they come from ``pending``.
 
 A point belongs to the dictionary, to the pool, to the latest samples, or to several of them; an unreferenced point is
 dropped.
@@ -115,6 +113,8 @@ cdef class Mixture(Reader):
         if self.log_weight == NULL:
             self.log_weight = self.doubles(NULL, 0, rows)
             self.weight = self.doubles(NULL, 0, rows)
+            self.log_then = self.doubles(NULL, 0, rows)
+            self.then = self.doubles(NULL, 0, rows)
             self.silent = <bint *> self.resize(NULL, 0, rows, sizeof(bint))
         self.fresh = False
         return 0
@@ -337,6 +337,8 @@ cdef class Mixture(Reader):
         cdef Py_ssize_t e
         cdef double total = 1e-290
         self.weigh(self.log_weight, self.weight)
+        if self.then_is_known:
+            self.weigh(self.log_then, self.then)
         for e in range(PROCESSES):
             total += self.weight[e]
         for e in range(PROCESSES):
@@ -352,6 +354,12 @@ cdef class Mixture(Reader):
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
         """Prediction ``to`` is that of another kernel now, and starts as a newcomer beside ``of``."""
         self.log_weight[to] = self.log_weight[of] - newcomer
+        self.log_then[to] = self.log_then[of] - newcomer
+
+    cdef void begin_then(self) noexcept:
+        """The first label has come late: so far both judgements are the same."""
+        memcpy(self.log_then, self.log_weight, self.n_weighted * 8)
+        self.then_is_known = True
 
     cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept:
         """Every expert learns; the sample becomes a point if one of them wants it."""
@@ -563,6 +571,8 @@ cdef class Mixture(Reader):
             **{expert.name: expert.state() for expert in self.experts},
             "n_classes": self.n_classes,
             "log_weights": np.array([self.log_weight[e] for e in range(self.n_weighted)]),
+            "log_then": np.array([self.log_then[e] for e in range(self.n_weighted if self.then_is_known else 0)]),
+            "change": self.change.state(),
             "shares": np.array([self.share[i] for i in range(KERNELS)]),
             "weights": np.array([self.weights[0], self.weights[1], self.weights[2]]),
             "counts": (self.seen, self.next_update, self.updates),
@@ -571,7 +581,7 @@ cdef class Mixture(Reader):
 
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
-        cdef Py_ssize_t i, e
+        cdef Py_ssize_t i, e, n_then
         seen, next_update, updates = state["counts"]
         if (
             not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in (seen, next_update))
@@ -588,6 +598,8 @@ cdef class Mixture(Reader):
             raise ValueError("the moments of the sample weights contradict each other")
         weights, shares, latest = state["log_weights"], state["shares"], state["neighbours"]["most"]
         checked_numbers("the weights of a mixture", weights, (self.n_weighted,), high=0.0)
+        n_then = self.n_weighted if len(state["log_then"]) else 0
+        log_then = checked_numbers("the weights of late judgement", state["log_then"], (n_then,), high=0.0)
         checked_numbers("the shares of kernels", shares, (KERNELS,), 0.0)
         if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.most:
             raise ValueError(f"a mixture with {latest!r} latest samples")
@@ -600,6 +612,10 @@ cdef class Mixture(Reader):
                 raise ValueError("an unreferenced point")
         for e in range(self.n_weighted):
             self.log_weight[e] = weights[e]
+        self.change.restore(state["change"])
+        self.then_is_known = n_then > 0
+        for e in range(n_then):
+            self.log_then[e] = log_then[e]
         for i in range(KERNELS):
             self.share[i] = shares[i]
         self.weights[0], self.weights[1], self.weights[2] = of_samples

@@ -17,7 +17,7 @@ from river_okl._core.mixture.difference cimport Difference
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.forest cimport Forest
 from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, Intervals
-from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture, newcomer
+from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.sample cimport Sample
@@ -75,14 +75,10 @@ cdef class TargetMixture(Mixture):
     cdef readonly Intervals intervals
     cdef double density[PROCESSES]          # of the last target
     # by what was said, once a target has come late:
-    cdef bint then_is_known
     cdef Combiner then_combiner
     cdef Vote then_vote
-    cdef double log_then[PROCESSES]
-    cdef double then[PROCESSES]
     cdef double then_residual[PROCESSES]
     cdef double[2] losses                   # of today's judgement and of this one, when they were asked
-    cdef Change change
     # scratch: the predictions of the last sample, and what this judgement makes of them
     cdef double *q
 
@@ -296,12 +292,10 @@ cdef class TargetMixture(Mixture):
         return surprise
 
     cdef void begin_then(self) noexcept:
-        """The first target has come late: so far both judgements are the same."""
+        Mixture.begin_then(self)
         self.then_combiner.copy(self.combiner)
         self.then_vote.copy(self.vote)
-        memcpy(self.log_then, self.log_weight, sizeof(self.log_then))
         memcpy(self.then_residual, self.processes.residual, sizeof(self.then_residual))
-        self.then_is_known = True
 
     cdef void judge_then(self, const Outcome *y, double most) noexcept:
         """The judgement of what was said; after a change it says nothing, and nothing is learned from it."""
@@ -322,14 +316,8 @@ cdef class TargetMixture(Mixture):
             (1.0 - y.discount) / (1.0 - DISCOUNT), most
         )
 
-    cdef void update_weights(self) noexcept:
-        Mixture.update_weights(self)
-        if self.then_is_known:
-            self.weigh(self.log_then, self.then)
-
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
         Mixture.moved(self, to, of)
-        self.log_then[to] = self.log_then[of] - newcomer
         self.then_residual[to] = self.then_residual[of]
 
     @property
@@ -385,10 +373,8 @@ cdef class TargetMixture(Mixture):
         cdef Py_ssize_t n = PROCESSES if self.then_is_known else 0
         return Mixture.state(self) | {
             "target": running_state(&self.target),
-            "log_then": np.array([self.log_then[e] for e in range(n)]),
             "then_residuals": np.array([self.then_residual[e] for e in range(n)]),
             "late_losses": np.array([self.losses[0], self.losses[1]]),
-            "change": self.change.state(),
         }
 
     def restore(self, dict state):
@@ -397,13 +383,10 @@ cdef class TargetMixture(Mixture):
             raise ValueError(f"a regression of {state['n_classes']!r} classes")
         target = running_from(state["target"], "the target's scale is")
         n = PROCESSES if len(state["log_then"]) else 0
-        log_then = checked_numbers("the weights of late judgement", state["log_then"], (n,), high=0.0)
         residuals = checked_numbers("the residuals of late judgement", state["then_residuals"], (n,), 1e-4)
         losses = checked_numbers("the losses of late judgement", state["late_losses"], (2,), 0.0, LARGEST_LOSS)
-        self.change.restore(state["change"])
-        self.then_is_known = n > 0
         for e in range(n):
-            self.log_then[e], self.then_residual[e] = log_then[e], residuals[e]
+            self.then_residual[e] = residuals[e]
         self.losses[0], self.losses[1] = losses
         Mixture.restore(self, state)
         self.target = target
