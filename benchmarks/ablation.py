@@ -32,10 +32,9 @@ OF_CLASSES = {
     "processes with forgetting": "forgetting=0.99,",
     "all processes": "process",
     "pool": "pool",
-    "linear .01": "linear(learning_rate=0.01)",
-    "linear .03": "linear(learning_rate=0.03)",
+    "linear": "linear(learning_rate=0.03)",
     "quadratic": "quadratic",
-    "linear, all three": "learning_rate",
+    "logistic": "logistic",
     "neighbours": "neighbours",
     "forest of all features": "all features",
     "forest of half of them": "half of the features",
@@ -48,7 +47,7 @@ OF_CLASSES = {
 OF_TARGETS = {
     name: part
     for name, part in OF_CLASSES.items()
-    if part not in ("pool", "quadratic", "learning_rate", "all features", "half of the features", "bayes", "process")
+    if part not in ("pool", "quadratic", "logistic", "all features", "half of the features", "bayes", "process")
     and not part.startswith("linear(")
 } | {"linear": "linear"}
 ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}

@@ -86,7 +86,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     stream, rows = [*invoices(path)], []
     features: dict[str, Callable[[Sample], Sample]] = {
-        "without dates": without_dates, "each date as `t_days`": days, "`Dates()`": Dates().transform_one,
+        "without dates": without_dates, "each date as `t_days`": days,
+        "`Dates(categories=False)`": Dates(categories=False).transform_one, "`Dates()`": Dates().transform_one,
     }  # fmt: skip
     models: dict[str, Callable[[], Any]] = {
         "OKL": river_okl.OKLClassifier, "OKL, pending=0": lambda: river_okl.OKLClassifier(pending=0),

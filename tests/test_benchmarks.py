@@ -306,7 +306,7 @@ def test_invoices(tmp_path, monkeypatch, capsys):
     (tmp_path / "streams" / "invoices.csv").write_text("\n".join([header, *lines]))
     invoices.main(["--output", str(tmp_path)])
     text = (tmp_path / "invoices.md").read_text()
-    assert text.count("| OKL |") == text.count("| LogisticRegression |") == 3 and "nan" not in text
+    assert text.count("| OKL |") == text.count("| LogisticRegression |") == 4 and "nan" not in text
 
 
 def test_rare(tmp_path, monkeypatch):

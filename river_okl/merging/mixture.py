@@ -8,7 +8,8 @@
     forest, random_forest,      one tree each from the shards in turn, those with the lowest errors first: trees that
     difference                  grew apart have no average, but their predictions do; the last target is that of the
                                 shard with the most samples
-    combiner                    coefficients weighted by their precision; its stack restarts
+    logistic                    coefficients weighted by their precision
+    combiner                    likewise; its stack restarts
     vote                        averages of losses; its regression restarts
     intervals                   averages; the coefficients of the scale weighted by their precision
     pending                     is dropped: the merged mixture has said nothing yet
@@ -32,10 +33,11 @@ from numpy.typing import NDArray
 from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
 from river_okl._core.mixture.intervals import LARGEST_SIZE as LARGEST_ERROR
 from river_okl._core.mixture.intervals import LEAST_SIZE as SMALLEST_ERROR
+from river_okl._core.mixture.logistic import MOST_INPUTS, PRIOR, PRIOR_OF_WORD
 from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.mixture.vote import LARGEST_LOSS, LARGEST_SIZE, LEAST_SIZE
-from river_okl._core.sample import shown
+from river_okl._core.sample import is_word, shown
 from river_okl._core.scaler import NUMBERS
 from river_okl._core.words import MOST_WORDS
 from river_okl.algorithms.okl import OKL
@@ -612,6 +614,34 @@ class Merging:
 
     random_forest = forest
 
+    # Linear models with a covariance -------------------------------------------------------------------------------
+
+    def logistic(self, new: Any) -> State:
+        """A coefficient without evidence has its prior."""
+        n = min(1 + len(self.names), MOST_INPUTS)
+        prior = np.array([PRIOR_OF_WORD, *(PRIOR_OF_WORD if is_word(name) else PRIOR for name in self.names)])[:n]
+        found = []
+        for share, each in self.movers:
+            state = each.state["logistic"]
+            rows = math.isqrt(2 * len(state["covariance"]))
+            to, of = self.inputs(each, n, rows)
+            coef, covariance = np.zeros((n, len(state["coef"]))), np.diag(prior)
+            coef[to] = state["coef"].T[of]
+            covariance[np.ix_(to, to)] = unpacked(state["covariance"], rows)[np.ix_(of, of)]
+            unknown = np.flatnonzero(covariance.diagonal() == 0.0)
+            covariance[unknown, unknown] = prior[unknown]
+            found.append((share, coef, covariance))
+        coef, covariance = weighted(found)
+        room = np.zeros((coef.shape[1], MOST_INPUTS))
+        room[:, :n] = coef.T
+        return {"coef": room, "covariance": packed(covariance)}
+
+    def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Rows, Rows]:
+        """The constant, and the features that are inputs of a regression here, with n inputs, and in a shard, with
+        ``rows``: their positions here and there."""
+        here = (each.columns < n - 1) & (each.places < rows - 1)
+        return np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
+
     # Estimates of a target --------------------------------------------------------------------------------------------
 
     def combiner(self, new: Any) -> State:
@@ -631,8 +661,7 @@ class Merging:
         """The coefficients of its linear regression and their covariance, in the inputs and units of the merged one."""
         state, (prior, _), (ratio, shift) = each.state["combiner"]["linear"], LINEAR, self.units(each)
         n = len(state["coef"])
-        here = (each.columns < n - 1) & (each.places < n - 1)
-        to, of = np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
+        to, of = self.inputs(each, n, n)
         coef, covariance = np.zeros(n), prior * np.eye(n)
         coef[to] = ratio * state["coef"][of]
         coef[0] += shift

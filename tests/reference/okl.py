@@ -25,10 +25,10 @@ POSTERIORS = {  # λ, a, σ²
 }
 FIRST = 4.0, 1  # scale, metric
 EXPERTS = (
-    6 + 1 + 3 + 1 + 2
-)  # Gaussian processes, the first-order learner, linear models, neighbours, forests; then (naive Bayes and) the stack
+    6 + 1 + 2 + 1 + 1 + 2
+)  # Gaussian processes, first-order learner, linear models, logistic regression, neighbours, forests; then (naive Bayes
+# and) the stack
 TREES = ((3, 1), (4, 2))  # trees of each forest, and one in how many features is a candidate
-RATES = (0.01, 0.03, 0.03)  # the last model has quadratic features, too
 
 
 def clip(value, low, high):
@@ -429,8 +429,8 @@ class Intervals:
 class Linear:
     """Logistic regression by stochastic gradient descent."""
 
-    def __init__(self, rate, scaler=None):
-        self.rate, self.scaler = rate, scaler  # for the model with quadratic features
+    def __init__(self, scaler=None):
+        self.rate, self.scaler = 0.03, scaler  # for the model with quadratic features
         self.columns = [{}]  # coefficients by name, quadratic ones by (name, "squared"); the bias by None
 
     def ask(self, x):
@@ -453,6 +453,41 @@ class Linear:
             half = {name: 0.5 * w for name, w in self.columns[0].items()}
             self.columns = [{name: -w for name, w in half.items()}, half]
         self.columns.append({})
+
+
+class Logistic:
+    """Bayesian logistic regression on a constant and the first 255 features: the extended Kalman filter."""
+
+    def __init__(self):
+        self.inputs, self.P, self.columns = {None: 0}, np.array([[10.0]]), np.zeros((1, 1))
+
+    def ask(self, x):
+        self.x = x
+        self.u = np.zeros(len(self.inputs))
+        for name, i in self.inputs.items():
+            self.u[i] = 1.0 if name is None else x.get(name, 0.0)
+        score = self.columns @ self.u / math.sqrt(1.0 + math.pi / 8.0 * (self.u @ self.P @ self.u))
+        self.p = np.array([1.0 - sigmoid(score[0]), sigmoid(score[0])]) if len(score) == 1 else special.softmax(score)
+        return self.p
+
+    def learn(self, c, w):
+        for name in self.x:
+            if name not in self.inputs and len(self.inputs) < 256:
+                self.inputs[name] = len(self.inputs)
+                self.u = np.append(self.u, self.x[name])
+                self.columns = np.hstack([self.columns, np.zeros((len(self.columns), 1))])
+                self.P = np.block([[self.P, np.zeros((len(self.P), 1))], [np.zeros((1, len(self.P))), 0.1]])
+        curvature = max(np.sum(self.p * (1.0 - self.p)) / 2.0, 1e-3) * min(w, 10.0)
+        gain = self.P @ self.u / (1.0 + curvature * (self.u @ self.P @ self.u))
+        errors = (np.eye(len(self.p))[c] - self.p)[-len(self.columns) :]
+        self.columns = self.columns + min(w, 10.0) * np.outer(errors, gain)
+        if curvature * (self.u @ self.P @ self.u) >= 0.01:
+            self.P = self.P - curvature * np.outer(gain, self.P @ self.u)
+
+    def add_class(self):
+        if len(self.columns) == 1:
+            self.columns = np.vstack([-0.5 * self.columns, 0.5 * self.columns])
+        self.columns = np.vstack([self.columns, np.zeros(self.columns.shape[1])])
 
 
 class Calibration:
@@ -800,7 +835,7 @@ class OKL:
         self.kernels = [Kernel(*kind, jitter, novel) for kind in ((0.1, 0), (0.1, 2), (1.5, 2))]
         self.processes = [Process(kernel, *posterior) for kernel in self.kernels for posterior in POSTERIORS[task]]
         self.firsts = [] if task == "regression" else [First(*FIRST)]
-        self.linears = [] if task == "regression" else [*map(Linear, RATES[:-1]), Linear(RATES[-1], self.scaler)]
+        self.linears = [] if task == "regression" else [Linear(), Linear(self.scaler), Logistic()]
         self.neighbours = Neighbours()
         self.stack, self.bayes = Stack() if task == "binary" else None, Bayes()
         self.n_classes = 1 if task == "regression" else 2

@@ -1,6 +1,7 @@
 from river_okl._core.mixture.bayes cimport Bayes
 from river_okl._core.mixture.expert cimport Outcome
 from river_okl._core.mixture.linear cimport LinearModels
+from river_okl._core.mixture.logistic cimport Logistic
 from river_okl._core.mixture.mixture cimport Mixture
 from river_okl._core.mixture.pool cimport Pool
 from river_okl._core.mixture.stack cimport Stack
@@ -12,6 +13,7 @@ cdef enum:
 cdef class ClassMixture(Mixture):
     cdef readonly Pool pool
     cdef readonly LinearModels linear
+    cdef readonly Logistic logistic
     cdef readonly Bayes bayes
     cdef readonly Stack stack
     cdef readonly tuple forests

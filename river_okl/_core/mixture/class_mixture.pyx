@@ -21,6 +21,7 @@ from libc.string cimport memcpy
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.forest cimport Forest
+from river_okl._core.mixture.logistic cimport Logistic
 from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture, newcomer
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
@@ -71,10 +72,11 @@ cdef class ClassMixture(Mixture):
         self.processes = Processes(self.distances, terms, dictionary, "binary")
         self.pool = Pool(self.distances, terms, beside - latest)
         self.linear = LinearModels(self.scaler)
+        self.logistic = Logistic(self.scaler)
         self.neighbours = Neighbours(self.distances, latest, 2)
         self.forests = tuple([Forest(trees, one_in=one_in, seed=1 + i) for i, (trees, one_in) in enumerate(FORESTS)])
         self.bayes = Bayes(self.scaler)
-        others = self.processes, self.pool, self.linear, self.neighbours, *self.forests, self.bayes
+        others = self.processes, self.pool, self.linear, self.logistic, self.neighbours, *self.forests, self.bayes
         self.stack = Stack(others)
         self.experts = *others, self.stack
         self.holders = (self.pool, self.processes, self.neighbours)

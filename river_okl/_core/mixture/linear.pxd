@@ -3,13 +3,12 @@ from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 
 cdef enum:
-    LINEARS = 3
+    LINEARS = 2
     BLOCKS = LINEARS + 1        # of coefficients
 
 
 cdef class LinearModels(Expert):
     cdef readonly Scaler scaler
-    cdef double rates[LINEARS]
     # for two classes the scores are of the second; cells of columns beyond them are 0
     cdef double *coef                   # [feature, BLOCKS, column]
     cdef double *bias                   # [LINEARS, column]

@@ -1,8 +1,8 @@
 """Linear experts: logistic regressions, by stochastic gradient descent on the log loss over the scaled features.
 
-For two classes a model has one column of coefficients, for more one for each class.  The last model has quadratic
+For two classes a model has one column of coefficients, for more one for each class.  The second model has quadratic
 features, too: an ellipsoid, or a class with a larger spread than another, is easy for it and costs a kernel many
-points.
+points.  Their rate is constant, so that they follow concepts that move.
 """
 
 from libc.math cimport fmin
@@ -15,7 +15,7 @@ from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
 from river_okl._core.store.table cimport Classes
 
-RATES = (0.01, 0.03, 0.03)
+cdef double RATE = 0.03
 cdef double OF_SQUARES = 0.15       # learning rate of the quadratic features, relative to that of the model
 cdef double LARGEST_SQUARE = 16.0   # of a scaled value
 
@@ -27,18 +27,15 @@ cdef class LinearModels(Expert):
     """
 
     def __init__(self, Scaler scaler):
-        cdef Py_ssize_t i
         self.name, self.rows = "linear", LINEARS
         self.scaler = scaler
-        for i in range(LINEARS):
-            self.rates[i] = RATES[i]
         self.per_class, self.per_feature = Classes(1, split=0.5), scaler.axis()
         self.declare(<size_t> &self.coef, "coef", (self.per_feature, BLOCKS, self.per_class), merge="mean")
         self.declare(<size_t> &self.bias, "bias", (LINEARS, self.per_class), merge="mean")
         self.scratch(<size_t> &self.score, (BLOCKS, self.per_class))
 
     cdef int square(self, const Sample *x) except -1:
-        """The last model's quadratic features: squares of the values, less their mean if the feature is centred."""
+        """The second model's quadratic features: squares of the values, less their mean if the feature is centred."""
         cdef Py_ssize_t j
         cdef int32_t place
         if x.size > self.allocated:
@@ -82,14 +79,13 @@ cdef class LinearModels(Expert):
         """A step down the slope of the log loss, for every model."""
         cdef Py_ssize_t i, j, o, c = <Py_ssize_t> y.target
         cdef Py_ssize_t columns = self.per_class.n, room = self.per_class.room, linear = LINEARS * room
-        cdef double rate, value, square
+        cdef double rate = RATE * y.counts, value, square
         cdef const double *p = y.p + self.first * max(2, columns)
         cdef double *coef
         cdef double *step = self.score
         cdef double *of_squares = self.score + linear
         memset(step, 0, linear * 8)
         for i in range(LINEARS):
-            rate = self.rates[i] * y.counts
             if columns == 1:
                 step[i * room] = rate * (c - p[1])
             else:
@@ -111,4 +107,4 @@ cdef class LinearModels(Expert):
         return False
 
     def names(self):
-        return [f"linear(learning_rate={rate:g})" for rate in RATES[:-1]] + [f"quadratic(learning_rate={RATES[-1]:g})"]
+        return [f"linear(learning_rate={RATE:g})", f"quadratic(learning_rate={RATE:g})"]

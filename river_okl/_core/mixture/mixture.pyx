@@ -5,7 +5,8 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     expert.pyx         what a mixture asks of an expert
     processes.pyx      six Gaussian processes: three kernels x two posteriors over ONE dictionary of few points
     pool.pyx           a first-order learner, passive-aggressive, over a pool of many points
-    linear.pyx         three logistic regressions, one of them with quadratic features
+    linear.pyx         two logistic regressions by gradient descent, one of them with quadratic features
+    logistic.pyx       a Bayesian logistic regression, with a covariance
     neighbours.pyx     the four nearest points, among them the latest samples; evidence of which features matter
     forest.pyx         Hoeffding trees, over all features and over random halves of them
     bayes.pyx          naive Bayes, for more than two classes

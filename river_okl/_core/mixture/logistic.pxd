@@ -1,0 +1,20 @@
+from river_okl._core.linalg cimport Triangle
+from river_okl._core.mixture.expert cimport Expert
+from river_okl._core.sample cimport Sample
+from river_okl._core.scaler cimport Scaler
+
+cdef enum:
+    INPUTS = 256                # a constant, and the first features that the scaler counts
+
+
+cdef class Logistic(Expert):
+    cdef readonly Scaler scaler
+    # for two classes the coefficients are of the second
+    cdef double *coef           # [column, INPUTS]
+    cdef Triangle covariance    # S; the variance of a coefficient that has not learned yet is 0
+    # scratch: the last sample
+    cdef double *inputs         # [INPUTS] x
+    cdef double *h              # [INPUTS] S x
+    cdef double variance        # v = xᵀ S x
+
+    cdef void begin(self, Py_ssize_t i, double prior) noexcept
