@@ -68,7 +68,7 @@ def loss(
                 model.learn_one(x, y)
             else:
                 queue.ask(i, x, time)
-        for pair in queue.due(time) if queue is not None else ():
+        for _, *pair in queue.due(time) if queue is not None else ():
             model.learn_one(*pair)
     return total / len(stream)
 

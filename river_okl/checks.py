@@ -96,6 +96,14 @@ def check_flag(name: str, value: Any) -> None:
         raise TypeError(f"{name} is {shown(value)}; it must be True or False")
 
 
+def check_key(key: Any) -> None:
+    """The key of a sample, by which its label is recognised."""
+    try:
+        hash(key)
+    except TypeError:
+        raise TypeError(f"key is {shown(key)}; it must be hashable, such as a string or a tuple") from None
+
+
 def check_weight(w: Any) -> float:
     """A sample weight, a number from 0 to LARGEST_WEIGHT, as a float."""
     value: Any = as_float(w) if isinstance(w, Decimal) else w

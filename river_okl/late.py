@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 from river_okl._core.sample import shown
-from river_okl.checks import check_whole
+from river_okl.checks import check_key, check_whole
 
 __all__ = ["LateLabels"]
 
@@ -16,10 +16,10 @@ __all__ = ["LateLabels"]
 class LateLabels:
     """Samples that wait for their labels, and labels that wait until they may be learned.
 
-    `ask` keeps a sample under its key, `label` adds the label when it comes, and `due` gives the pairs that are to be
-    learned now.
+    `ask` keeps a sample under its key, `label` adds the label when it comes, and `due` gives the samples with labels
+    that are to be learned now.
 
-    By default a pair is due as soon as its label is there. With an `age` every sample is held until it is so old, and
+    By default a sample is due as soon as its label is there. With an `age` every sample is held until it is so old, and
     then learned in the order of the questions, in *cohorts*. That is for labels that come back in a biased order:
     invoices that are paid in time return after two weeks, the others after two months. At any moment all that is known
     of recent ones is good.
@@ -50,8 +50,10 @@ class LateLabels:
     >>> queue.label("invoice 1", True)
     >>> [*queue.due(date(2026, 1, 15))]
     []
-    >>> [*queue.due(date(2026, 2, 1))]
-    [({'amount': 80.0}, True), ({'amount': 20.0}, False)]
+    >>> for key, x, y in queue.due(date(2026, 2, 1)):
+    ...     print(key, x, y)  # model.learn_one(x, y)
+    invoice 1 {'amount': 80.0} True
+    invoice 2 {'amount': 20.0} False
 
     """
 
@@ -68,7 +70,8 @@ class LateLabels:
         self.most = most
         self._asked = self._answered = 0  # so far
         self._waiting: dict[Hashable, tuple[int, Any, Any]] = {}  # number of the question, sample, time
-        self._labelled: list[tuple[int, Any, Any, Any]] = []  # a heap: number of the question or the label, pair, time
+        # a heap: number of the question or the label, key, sample, label, time
+        self._labelled: list[tuple[int, Hashable, Any, Any, Any]] = []
 
     def __len__(self) -> int:
         """Samples whose labels have not come."""
@@ -76,10 +79,7 @@ class LateLabels:
 
     def ask(self, key: Hashable, x: Any, time: Any = None) -> None:
         """Keep a sample, which is predicted now, until its label comes."""
-        try:
-            hash(key)
-        except TypeError:
-            raise TypeError(f"key is {shown(key)}; it must be hashable, such as a string or a tuple") from None
+        check_key(key)
         if key in self._waiting:
             raise ValueError(f"key {shown(key)} waits for its label already: keys must be unique")
         if self.age is not None:
@@ -98,13 +98,13 @@ class LateLabels:
             )
         number, x, time = self._waiting.pop(key)
         self._answered += 1
-        heapq.heappush(self._labelled, (self._answered if self.age is None else number, x, y, time))
+        heapq.heappush(self._labelled, (self._answered if self.age is None else number, key, x, y, time))
 
-    def due(self, time: Any = None) -> Iterator[tuple[Any, Any]]:
-        """The pairs of sample and label that are to be learned now, which are removed."""
-        while self._labelled and (self.age is None or self._since(self._labelled[0][3], time) >= self.age):
-            _, x, y, _ = heapq.heappop(self._labelled)
-            yield x, y
+    def due(self, time: Any = None) -> Iterator[tuple[Any, Any, Any]]:
+        """Key, sample and label of those that are to be learned now, which are removed."""
+        while self._labelled and (self.age is None or self._since(self._labelled[0][4], time) >= self.age):
+            _, key, x, y, _ = heapq.heappop(self._labelled)
+            yield key, x, y
 
     def _since(self, then: Any, now: Any) -> Any:
         try:

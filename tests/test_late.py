@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 import pytest
-from river import dummy, evaluate, metrics
+from river import dummy, evaluate, metrics, preprocessing
 
 import river_okl
 from river_okl._core.mixture.pending import without_opinions
@@ -26,8 +26,9 @@ def task(cls):
     return streams.CLASSIFICATION if cls is river_okl.OKLClassifier else streams.REGRESSION
 
 
-def ask(model, x):
-    return model.predict_proba_one(x) if hasattr(model, "predict_proba_one") else model.predict_interval_one(x)
+def ask(model, x, key=None):
+    predict = model.predict_proba_one if hasattr(model, "predict_proba_one") else model.predict_interval_one
+    return predict(x, key=key)
 
 
 def delayed(model, stream, delay, ask=ask):
@@ -326,6 +327,74 @@ def test_an_hour_of_the_day_is_asked_before_its_last_label_comes(cls):
             assert [s for s, gone in zip(seen, taken, strict=True) if not gone] == [*range(t - 46, t - 23)]
 
 
+# Keys -----------------------------------------------------------------------------------------------------------------
+
+
+@each_class
+def test_keys_of_distinct_samples_change_nothing(cls):
+    one, other, waiting = small(cls), small(cls), collections.deque()
+    for t, (x, y) in enumerate(streams.emerging(task(cls), 200)):
+        x = {**x, "t": float(t)}
+        assert ask(one, x) == ask(other, x, key=("row", t))
+        waiting.append((x, y, t))
+        if len(waiting) > 20:
+            x, y, t = waiting.popleft()
+            one.learn_one(x, y)
+            other.learn_one(x, y, key=("row", float(t)))  # which is equal
+    assert other._f.pending.waiting == one._f.pending.waiting == 20
+
+
+@each_class
+def test_a_key_finds_a_sample_that_a_transformer_has_changed(cls):
+    """Its label may come at once or late, and the samples be equal."""
+    model = preprocessing.StandardScaler() | small(cls)
+    f = model["OKLClassifier" if cls is river_okl.OKLClassifier else "OKLRegressor"]._f
+    for delay in (0, 10):
+        waiting = collections.deque()
+        for t, (x, y) in enumerate(streams.dense(task(cls), 120)):
+            x = {"same": 1.0} if t % 3 == 0 else x
+            model.predict_one(x, key=(delay, t))
+            waiting.append((x, y, (delay, t)))
+            if len(waiting) > delay:
+                x, y, key = waiting.popleft()
+                model.learn_one(x, y, key=key)
+                assert f.pending.waiting == delay
+        for x, y, key in waiting:
+            model.learn_one(x, y, key=key)
+        assert f.pending.waiting == 0
+
+
+@each_class
+def test_equal_samples_with_keys_are_answered_in_any_order(cls):
+    model = small(cls)
+    for x, y in streams.dense(task(cls), 30):
+        model.learn_one(x, y)
+    for key, (x, y) in zip("abc", streams.dense(task(cls), 3, seed=2), strict=True):
+        ask(model, {"same": 1.0}, key=key)
+        model.learn_one(x, y)
+    for key, left in (("b", [30, 32]), ("c", [30]), ("a", [])):
+        model.learn_one({"same": 1.0}, y, key=key)
+        seen, taken = states(model)
+        assert [s for s, gone in zip(seen, taken, strict=True) if not gone] == left
+
+
+def test_progressive_validation_passes_keys():
+    stream = [(x, y, {"key": t}) for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, 150))]
+    model = preprocessing.StandardScaler() | river_okl.OKLClassifier(budget=30)
+    evaluate.progressive_val_score(stream, model, metrics.LogLoss(), delay=20)
+    assert model["OKLClassifier"]._f.pending.waiting == 0
+
+
+@each_class
+def test_a_key_is_hashable(cls):
+    model = small(cls)
+    with pytest.raises(TypeError, match=r"key is \['a'\]"):
+        ask(model, {"x": 1.0}, key=["a"])
+    with pytest.raises(TypeError, match="key is"):
+        model.learn_one({"x": 1.0}, 1.0, key={})
+    assert model._f.seen == 0
+
+
 # Without delay --------------------------------------------------------------------------------------------------------
 
 
@@ -520,11 +589,11 @@ class Questions:
     """The rule, written down as simply as possible: what was asked, when, and whether its label has come."""
 
     def __init__(self, most):
-        self.most, self.seen, self.asked, self.last, self.late = most, 0, [], None, True
+        self.most, self.seen, self.asked, self.last, self.content, self.late = most, 0, [], None, None, True
 
-    def look(self, content):
-        """Another sample is evaluated."""
-        if self.last is not None and self.last != content:
+    def look(self, content, identity=None):
+        """Another sample is evaluated, or the same one under another key."""
+        if self.last is not None and (self.content != content or identity not in (None, self.last)):
             self.put_aside()
 
     def put_aside(self):
@@ -532,14 +601,16 @@ class Questions:
             self.asked = [*self.asked, [self.last, self.seen, False]][-self.most :]
         self.last = None
 
-    def ask(self, content):
-        self.look(content)
-        self.last = content
+    def ask(self, content, key=None):
+        identity = content if key is None else f"key {key}"
+        self.look(content, identity)
+        self.last, self.content = identity, content
 
-    def learn(self, content):
+    def learn(self, content, key=None):
         """The seen count of the opinions that judge it, or None: as today."""
-        self.look(content)
-        own = [each for each in self.asked if each[0] == content]
+        identity = content if key is None else f"key {key}"
+        self.look(content, identity)
+        own = [each for each in self.asked if each[0] == identity]
         waiting = [each for each in own if each[1] < self.seen and not each[2]]
         today = [each for each in own if each[1] == self.seen]
         current = self.last is not None or bool(today)
@@ -584,25 +655,28 @@ def test_random_actions(cls, seed):
     waiting = []
     for t in range(120):
         i = rng.randrange(len(xs))
+        key = rng.choice([None, None, 0, 1, 2, ("a", 1.0)])
         action = rng.random()
         if action < 0.5:
-            ask(model, dict(reversed(xs[i].items())) if rng.random() < 0.3 else xs[i])
-            rule.ask(i)
-            waiting.append(i)
+            ask(model, dict(reversed(xs[i].items())) if rng.random() < 0.3 else xs[i], key)
+            rule.ask(i, key)
+            waiting.append((i, key))
         elif action < 0.9:
             if waiting and rng.random() < 0.8:
-                i = waiting.pop(0 if rng.random() < 0.7 else rng.randrange(len(waiting)))
+                i, key = waiting.pop(0 if rng.random() < 0.7 else rng.randrange(len(waiting)))
+            if key is not None and rng.random() < 0.5:
+                i = rng.randrange(len(xs))  # the sample has changed since
             y = rng.choice(labels)
             if cls is river_okl.OKLClassifier and rng.random() < 0.02:
                 y = len(labels)
                 labels.append(y)
-                rule.look(i)
+                rule.look(i, i if key is None else f"key {key}")
                 if rule.last is not None:
                     rule.put_aside()
                 if of_two:
                     of_two, rule.asked = False, []
-            model.learn_one(xs[i], y, rng.choice([1.0, 0.5, 0.0, 8.0]))
-            rule.learn(i)
+            model.learn_one(xs[i], y, rng.choice([1.0, 0.5, 0.0, 8.0]), key=key)
+            rule.learn(i, key)
         elif action < 0.95:
             model.explain_one(xs[i])
             rule.look(i)

@@ -17,15 +17,15 @@ DAY = datetime.timedelta(days=1)
 START = datetime.date(2026, 1, 1)
 
 
-def test_without_an_age_pairs_are_due_as_their_labels_come():
+def test_without_an_age_samples_are_due_as_their_labels_come():
     queue = LateLabels()
     for key in "abc":
         queue.ask(key, {"x": key})
     assert [*queue.due()] == [] and len(queue) == 3
     queue.label("c", 1), queue.label("a", 2)
-    assert [*queue.due()] == [({"x": "c"}, 1), ({"x": "a"}, 2)] and len(queue) == 1
+    assert [*queue.due()] == [("c", {"x": "c"}, 1), ("a", {"x": "a"}, 2)] and len(queue) == 1
     queue.label("b", None)
-    assert [*queue.due()] == [({"x": "b"}, None)]
+    assert [*queue.due()] == [("b", {"x": "b"}, None)]
     assert [*queue.due()] == []
 
 
@@ -45,7 +45,7 @@ def test_cohorts_are_learned_in_the_order_of_the_questions(numbers):
             if each[2] == day:
                 queue.label(each[1], each[1])
         due = [each for each in waiting if each[2] <= day and each[0] + 7 <= day]
-        assert [*queue.due(at(day))] == [({"t": each[0]}, each[1]) for each in due]
+        assert [*queue.due(at(day))] == [(each[1], {"t": each[0]}, each[1]) for each in due]
         waiting = [each for each in waiting if each not in due]
         assert len(queue) == sum(each[2] > day for each in waiting)
     assert len(queue) > 20, "those whose labels never come hold nothing up"
@@ -70,7 +70,7 @@ def test_a_key_waits_once():
         queue.ask("a", {"x": 2})
     queue.label("a", 0)
     queue.ask("a", {"x": 2})
-    assert [*queue.due()] == [({"x": 1}, 0)] and len(queue) == 1
+    assert [*queue.due()] == [("a", {"x": 1}, 0)] and len(queue) == 1
 
 
 @pytest.mark.parametrize("age", [0, -1.0, 0 * DAY, -DAY, math.nan])
@@ -103,7 +103,7 @@ def test_what_is_no_time_is_rejected(time):
     queue.ask("a", {}, 0.0), queue.label("a", True)
     with pytest.raises(ValueError, match="time is nan"):
         [*queue.due(math.nan)]
-    assert [*queue.due(2.0)] == [({}, True)]
+    assert [*queue.due(2.0)] == [("a", {}, True)]
 
 
 def test_a_key_is_hashable():
@@ -117,8 +117,8 @@ def test_a_queue_is_pickled_with_what_waits():
     queue.label("a", True)
     for other in (pickle.loads(pickle.dumps(queue)), copy.deepcopy(queue)):
         other.label("b", False)
-        assert [*other.due(5)] == [({"x": 1}, True), ({"x": 2}, False)]
-    assert [*queue.due(5)] == [({"x": 1}, True)] and len(queue) == 1
+        assert [*other.due(5)] == [("a", {"x": 1}, True), ("b", {"x": 2}, False)]
+    assert [*queue.due(5)] == [("a", {"x": 1}, True)] and len(queue) == 1
 
 
 def test_cohorts_help_where_good_news_travels_fast():
@@ -131,7 +131,7 @@ def test_cohorts_help_where_good_news_travels_fast():
             for key in [key for when, key, _ in coming if when == day]:
                 queue.label(key, next(y for _, other, y in coming if other == key))
             coming = [each for each in coming if each[0] != day]
-            for x, y in queue.due(day):
+            for _, x, y in queue.due(day):
                 model.learn_one(x, y)
             for i in range(3):
                 x = {"day": float(day), "a": rng.gauss(0, 1)}

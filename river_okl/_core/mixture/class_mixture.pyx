@@ -233,14 +233,14 @@ cdef class ClassMixture(Mixture):
     def probabilities(self, sample):
         """P(class | x) of every class."""
         cdef Py_ssize_t o
-        self.evaluate(sample)
+        self.evaluate(self.keyed(sample))
         self.asked = True
         return [self.answer[o] for o in range(self.n_classes)]
 
     def most_probable(self, sample):
         """The class of the largest probability; of two that are equal the second, of more the first."""
         cdef Py_ssize_t o, best = 0
-        self.evaluate(sample)
+        self.evaluate(self.keyed(sample))
         self.asked = True
         if self.n_classes == 2:
             return 1 if self.answer[1] >= self.answer[0] else 0

@@ -43,6 +43,7 @@ cdef class Mixture(Reader):
     cdef bint *silent                       # [rows] predictions that are uniform and have no weight
     # scratch: what was said of the last sample; never pickled
     cdef bint asked                         # whether it was predicted, and not learned since
+    cdef uint64_t key                       # a hash of its key; 0: it has none
     cdef double *p                          # [n_said], [rows, n_classes] first
     cdef double *said                       # [n_said] those of an earlier day
     cdef Py_ssize_t found, taken            # in ``pending``: whose opinions ``said`` are, whose label this is; or -1
@@ -54,6 +55,7 @@ cdef class Mixture(Reader):
     cdef void unit(self, double *mean, double *deviation) noexcept
     cdef void convert(self, double *said, double mean, double deviation) noexcept
     cdef void conclude(self) noexcept
+    cdef object keyed(self, sample)
     cdef uint64_t identity(self) except? 0
     cdef int put_aside(self) except -1
     cdef int recall(self) except -1

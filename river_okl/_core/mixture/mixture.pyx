@@ -45,8 +45,9 @@ from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.kernel cimport CompiledKernel
 from river_okl._core.loops cimport METRICS
 from river_okl._core.mixture.distances cimport Dictionary
+from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
-from river_okl._core.sample cimport is_word
+from river_okl._core.sample cimport Given, is_word
 from river_okl._core.splitmix cimport next_random
 from river_okl._core.words cimport hash_of_name, hash_of_word
 
@@ -173,11 +174,11 @@ cdef class Mixture(Reader):
 
     def check_sample(self, sample):
         """Raise if this sample is invalid; it is not a question."""
-        self.evaluate(sample)
+        self.evaluate(self.keyed(sample))
 
     def learn(self, sample, double target, double w):
         """One sample: a class by its number, or a target."""
-        self.evaluate(sample)
+        self.evaluate(self.keyed(sample))
         self.recall()
         self.fresh = False
         self.step(&self.samples[self.last], target, w)
@@ -250,13 +251,28 @@ cdef class Mixture(Reader):
     cdef void conclude(self) noexcept:
         """Write what the mixture makes of the predictions behind them, unless it is there."""
 
+    cdef object keyed(self, sample):
+        """A sample that is asked or learned; its key, if it has one, is its identity from now on."""
+        cdef uint64_t key = 0
+        if type(sample) is Keyed:
+            key = hash_of_name((<Keyed> sample).key) | 1
+            sample = (<Keyed> sample).sample
+        elif isinstance(sample, Given):
+            key = self.key
+        if self.asked and key != self.key:
+            self.put_aside()
+        self.key = key
+        return sample
+
     cdef uint64_t identity(self) except? 0:
-        """A hash of the last sample's content that depends neither on the order of the features, nor on what is known
-        of them, nor on the process."""
+        """A hash of the last sample's key, or of its content, which depends neither on the order of the features, nor
+        on what is known of them, nor on the process."""
         cdef const Sample *x = &self.samples[self.last]
         cdef uint64_t total = self.rest, bits, word
         cdef double number
         cdef Py_ssize_t i
+        if self.key:
+            return self.key
         for i in range(self.encoded):
             key = <object> x.keys[i]
             if x.numbers[i] != x.numbers[i]:  # a gap, which has a word, too

@@ -4,10 +4,15 @@ from river_okl._core.memory cimport Owner
 
 
 cdef struct Asked:
-    uint64_t identity           # of the sample's content
+    uint64_t identity           # of the sample's content, or its key
     int64_t seen                # samples learned when it was asked
     double mean, deviation      # the unit of the opinions
     bint taken                  # whether its label has come
+
+
+cdef class Keyed:
+    cdef object sample
+    cdef object key
 
 
 cdef class Pending(Owner):

@@ -1,10 +1,14 @@
 """Types of the opinions that wait for labels; the documentation is in pending.pyx."""
 
+from collections.abc import Hashable
 from typing import Any
 
 LARGEST_PENDING: int
 
 def without_opinions(state: dict[str, Any]) -> dict[str, Any]: ...
+
+class Keyed:
+    def __init__(self, sample: Any, key: Hashable) -> None: ...
 
 class Pending:
     @property

@@ -4,7 +4,7 @@ An expert is judged by what it said when it was asked.  If labels come late, tha
 the label: by then it has learned the neighbours of the sample, and the experts that forget fastest look best.
 
 So a sample that is predicted and not learned before the next one is evaluated leaves its opinions here: a vector of
-numbers, in single precision, under a hash of its content.  ``Mixture.learn`` looks them up.  Nothing is stored, and
+numbers, in single precision, under a hash of its content, or of its key (``Keyed``).  ``Mixture.learn`` looks them up.  Nothing is stored, and
 nothing is allocated, as long as each label follows its prediction.
 
     ring          the opinions in the order in which they were asked for, at most ``most``, the oldest dropped first; of
@@ -35,6 +35,13 @@ LARGEST_PENDING = 1_000_000
 def without_opinions(state):
     """A state of ``Pending`` without what was said, for mixtures that did not say it."""
     return {name: True if name == "late" else part[:0] for name, part in state.items()}
+
+
+cdef class Keyed:
+    """A sample under a key of the user's: its label is recognised by that instead of the content."""
+
+    def __init__(self, sample, key):
+        self.sample, self.key = sample, key
 
 
 cdef class Pending(Owner):

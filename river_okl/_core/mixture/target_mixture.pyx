@@ -204,7 +204,7 @@ cdef class TargetMixture(Mixture):
 
     def predict(self, sample):
         """Mean of the target, and the standard deviation of the normal distribution with its 90 % interval."""
-        self.evaluate(sample)
+        self.evaluate(self.keyed(sample))
         self.asked = True
         return (
             self.target.mean + self.deviation() * self.p[ANSWER],
@@ -218,7 +218,7 @@ cdef class TargetMixture(Mixture):
         """
         cdef Py_ssize_t i = 0
         cdef double left = 0.0, half = 0.0
-        self.evaluate(sample)
+        self.evaluate(self.keyed(sample))
         self.asked = True
         while i < COVERAGES - 1 and z > normal[i]:
             left, half = normal[i], self.p[HALVES + i]
