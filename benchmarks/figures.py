@@ -209,8 +209,25 @@ def reliability() -> None:
     ax.figure.savefig(DOCS / "reliability.png", dpi=110)
 
 
+def series() -> None:
+    """Eight days of the building around the day on which a floor is rented."""
+    found = session("tutorial-series.md")
+    near = [hour for hour in found["hours"] if 77 <= (hour[0] - found["START"]) / found["DAY"] < 85]
+    times, consumption, mean, lower, upper = zip(*near, strict=True)
+    ax = panel(7, 3.2, ylabel="consumption, kWh")
+    ax.fill_between(times, lower, upper, color=plot.COLORS[5], alpha=0.4, label="90 % interval")
+    ax.plot(times, mean, color=plot.COLORS[0], linewidth=1.2, label="forecast, a day ahead")
+    ax.scatter(times, consumption, s=8, color="black", zorder=3, linewidths=0, label="consumption")
+    ax.axvline(found["START"] + 80 * found["DAY"], color=plot.COLORS[1], linewidth=1.0, label="a floor is rented")
+    ax.xaxis.set_major_formatter(lambda day, _: f"{num2date(day):%a %d}")
+    ax.tick_params(axis="x", labelsize="small")
+    ax.set_ylim(0, 1.35 * max(upper))
+    ax.legend(fontsize="small", frameon=False, ncols=2)
+    ax.figure.savefig(DOCS / "series.png", dpi=110)
+
+
 def pages() -> None:
-    for picture in (intervals, alarms, learned, change, reliability):
+    for picture in (intervals, series, alarms, learned, change, reliability):
         picture()
 
 
