@@ -17,13 +17,18 @@ from river.utils.dataframe import to_native_series
 from scipy import special
 
 from river_okl._core.function.protocol import learn_new_label
-from river_okl.checks import LARGEST_WEIGHT, check_between, check_target, check_weight
+from river_okl.checks import LARGEST_WEIGHT, check_between, check_key, check_target, check_weight
 from river_okl.frames import frame_of, label_frame, label_series, rows_of
 from river_okl.model import LabelModel, Points, SupervisedModel, TargetModel, locked
 
 
 class PredictiveModel(SupervisedModel):
     """Shared by both tasks: support vectors are the points in the predictive mean."""
+
+    def _under(self, key: Hashable, x: Any) -> Any:
+        """A sample by whose key its label is recognised."""
+        check_key(key)
+        return x
 
     def _by_age(self) -> list[int]:
         return sorted(self._f.supports, key=self._f.points.births.__getitem__)
@@ -48,14 +53,32 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         """Mean and standard deviation of the target."""
         raise NotImplementedError
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
+        """Learn one sample.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        y
+            Its target.
+        w
+            Its weight.
+        key
+            The one that it was predicted with, if any.
+
+        """
+        if key is not None:
+            x = self._under(key, x)
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
         y = check_target(y)
         with self._f.lock:
             self._f.learn(x, y, w)
 
-    def predict_one(self, x: dict[Hashable, Any], *, with_dist: bool = False, **kwargs: Any) -> Any:
+    def predict_one(
+        self, x: dict[Hashable, Any], *, with_dist: bool = False, key: Hashable = None, **kwargs: Any
+    ) -> Any:
         """The predicted target.
 
         Parameters
@@ -64,8 +87,12 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
             A dict of features; features that it lacks are 0.
         with_dist
             Whether to return the predictive distribution, a `river.proba.Gaussian`, instead of its mean.
+        key
+            Identifies the sample when its target comes late; anything hashable. None: its features do.
 
         """
+        if key is not None:
+            x = self._under(key, x)
         f = self._f
         with f.lock:  # x may be NaN before the first sample (MinMaxScaler)
             mean, deviation = self._prediction(x if len(f.points) else {})
@@ -75,7 +102,9 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         return make(n=1, m=mean, var=deviation * deviation, ddof=0)
 
     @locked
-    def predict_interval_one(self, x: dict[Hashable, Any], coverage: float = 0.9) -> tuple[float, float]:
+    def predict_interval_one(
+        self, x: dict[Hashable, Any], coverage: float = 0.9, *, key: Hashable = None
+    ) -> tuple[float, float]:
         """The central interval of the predictive distribution, as (lower, upper).
 
         Parameters
@@ -84,8 +113,12 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
             A dict of features; features that it lacks are 0.
         coverage
             The probability that the target lies within the interval, strictly between 0 and 1.
+        key
+            As in `predict_one`.
 
         """
+        if key is not None:
+            x = self._under(key, x)
         check_between("coverage", coverage, 0.0, 1.0, open_ends=True)
         mean, half = self._half_width(x if len(self._f.points) else {}, _deviations(coverage))
         return mean - half, mean + half
@@ -149,7 +182,23 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
             return int(probabilities[1] >= probabilities[0])
         return probabilities.index(max(probabilities))
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
+        """Learn one sample.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        y
+            Its label.
+        w
+            Its weight.
+        key
+            The one that it was predicted with, if any.
+
+        """
+        if key is not None:
+            x = self._under(key, x)
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
             w = check_weight(w)
         with self._f.lock:
@@ -163,16 +212,29 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
                 self._f.learn(x, float(position), w)
 
     @locked
-    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """The predictive probability of each label seen so far."""
+    def predict_proba_one(self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any) -> dict[Any, float]:
+        """The predictive probability of each label seen so far; parameters as in `predict_one`."""
+        if key is not None:
+            x = self._under(key, x)
         return self._named(self._probabilities(x)) if self._labels.names else {}
 
     def _named(self, probabilities: list[float]) -> dict[Any, float]:
         names = self._labels.names
         return dict(zip(names, probabilities, strict=False)) if len(names) >= 2 else dict.fromkeys(names, 1.0)
 
-    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """The predicted label, one of those seen so far; None before the first."""
+    def predict_one(self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any) -> Any:
+        """The predicted label, one of those seen so far; None before the first.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        key
+            Identifies the sample when its label comes late; anything hashable. None: its features do.
+
+        """
+        if key is not None:
+            x = self._under(key, x)
         with self._f.lock:
             names = self._labels.names
             if not names:  # x may even be NaN: MinMaxScaler's output before it has learned

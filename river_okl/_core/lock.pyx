@@ -57,15 +57,10 @@ def _is_inside(lock, frame):
     """Whether an outer frame of this thread runs a method of this lock's model.
 
     Called only if a thread requests a lock that it holds.  Debuggers, profilers and tests may raise between any two
-    instructions, unlike signal handlers; then ``release`` was never called, although no method is running.  The caller
-    itself, and the methods that have called it by ``super``, are not among those frames.
+    instructions, unlike signal handlers; then ``release`` was never called, although no method is running.
     """
-    name, caller = frame.f_code.co_name, frame.f_locals.get("self")
     while (frame := frame.f_back) is not None:
         owner = frame.f_locals.get("self")
-        if caller is not None and owner is caller and frame.f_code.co_name == name:
-            continue
-        caller = None
         if frame.f_code.co_name not in OUTSIDE and getattr(getattr(owner, "_f", None), "lock", None) is lock:
             return True
     return False

@@ -15,7 +15,7 @@ from river_okl._core.mixture.class_mixture import LARGEST_BUDGET, ClassMixture
 from river_okl._core.mixture.pending import LARGEST_PENDING, Keyed
 from river_okl._core.mixture.target_mixture import TargetMixture
 from river_okl._core.words import named
-from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_key, check_whole
+from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked
 from river_okl.predictive import PredictiveClassifier, PredictiveModel, PredictiveRegressor
@@ -23,14 +23,6 @@ from river_okl.predictive import PredictiveClassifier, PredictiveModel, Predicti
 DEFAULT_KERNEL = 0.8 * RBF() + 0.2 * Linear(gamma=None)
 DICTIONARY = 64  # points that the Gaussian processes share: a sample costs O(DICTIONARY²)
 LATEST = 3  # recent samples kept per point of a regression's dictionary
-
-
-def _under(key: Hashable, x: Any) -> Any:
-    """The sample under its key, if it has one."""
-    if key is None:
-        return x
-    check_key(key)
-    return Keyed(x, key)
 
 
 class OKL(PredictiveModel):
@@ -59,22 +51,9 @@ class OKL(PredictiveModel):
         self.pending = pending
         super().__init__(kernel, budget=points, dictionary=dictionary, scale=scale, pending=pending, **options)
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
-        """Learn one sample.
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        y
-            The label or target.
-        w
-            The weight of the sample.
-        key
-            That of the question, if it was asked with one.
-
-        """
-        super().learn_one(_under(key, x), y, w)
+    def _under(self, key: Hashable, x: Any) -> Any:
+        super()._under(key, x)
+        return Keyed(x, key)
 
     def _point(self, i: int) -> dict[Hashable, float]:
         return named(self._f.points.point(i))
@@ -193,23 +172,6 @@ class OKLClassifier(OKL, PredictiveClassifier):
             kernel, budget=budget, scale=scale, pending=pending, points=points, dictionary=dictionary, each=each
         )
 
-    def predict_one(self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any) -> Any:
-        """The predicted label, one of those seen so far; None before the first.
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        key
-            Identifies the sample when its label comes. None: its features do.
-
-        """
-        return super().predict_one(_under(key, x))
-
-    def predict_proba_one(self, x: dict[Hashable, Any], *, key: Hashable = None, **kwargs: Any) -> dict[Any, float]:
-        """The predictive probability of each label seen so far; parameters as in `predict_one`."""
-        return super().predict_proba_one(_under(key, x))
-
     def _probabilities(self, x: Any) -> list[float]:
         found: list[float] = self._f.probabilities(x)
         return found
@@ -294,40 +256,6 @@ class OKLRegressor(OKL, PredictiveRegressor):
         check_dictionary(budget)
         points = budget + LATEST * budget
         super().__init__(kernel, budget=budget, scale=scale, pending=pending, points=points, dictionary=budget)
-
-    def predict_one(
-        self, x: dict[Hashable, Any], *, with_dist: bool = False, key: Hashable = None, **kwargs: Any
-    ) -> Any:
-        """The predicted target.
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        with_dist
-            Whether to return the predictive distribution, a `river.proba.Gaussian`, instead of its mean.
-        key
-            Identifies the sample when its target comes. None: its features do.
-
-        """
-        return super().predict_one(_under(key, x), with_dist=with_dist)
-
-    def predict_interval_one(
-        self, x: dict[Hashable, Any], coverage: float = 0.9, *, key: Hashable = None
-    ) -> tuple[float, float]:
-        """The central interval of the predictive distribution, as (lower, upper).
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        coverage
-            The probability that the target lies within the interval, strictly between 0 and 1.
-        key
-            Identifies the sample when its target comes. None: its features do.
-
-        """
-        return super().predict_interval_one(_under(key, x), coverage)
 
     def _prediction(self, x: Any) -> tuple[float, float]:
         mean, deviation = self._f.predict(x)

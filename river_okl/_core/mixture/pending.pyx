@@ -4,8 +4,8 @@ An expert is judged by what it said when it was asked.  If labels come late, tha
 the label: by then it has learned the neighbours of the sample, and the experts that forget fastest look best.
 
 So a sample that is predicted and not learned before the next one is evaluated leaves its opinions here: a vector of
-numbers, in single precision, under a hash of its content, or of its key (``Keyed``).  ``Mixture.learn`` looks them up.  Nothing is stored, and
-nothing is allocated, as long as each label follows its prediction.
+numbers, in single precision, under a hash of its content, or of its key (``Keyed``).  ``Mixture.learn`` looks them up.
+Nothing is stored, and nothing is allocated, as long as each label follows its prediction.
 
     ring          the opinions in the order in which they were asked for, at most ``most``, the oldest dropped first; of
                   long vectors (many classes) fewer: ``most`` of BYTES each
