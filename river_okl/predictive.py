@@ -25,6 +25,23 @@ from river_okl.model import LabelModel, Points, SupervisedModel, TargetModel, lo
 class PredictiveModel(SupervisedModel):
     """Shared by both tasks: support vectors are the points in the predictive mean."""
 
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
+        """Update the model with one sample.
+
+        Parameters
+        ----------
+        x
+            A dict of features; features that it lacks are 0.
+        y
+            The label or target.
+        w
+            The weight of the sample, which multiplies the step of the update; 0 counts as a sample without loss.
+        key
+            The key that the sample was predicted with, if any.
+
+        """
+        raise NotImplementedError
+
     def _under(self, key: Hashable, x: Any) -> Any:
         """A sample by whose key its label is recognised."""
         check_key(key)
@@ -54,20 +71,6 @@ class PredictiveRegressor(PredictiveModel, TargetModel):
         raise NotImplementedError
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
-        """Learn one sample.
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        y
-            Its target.
-        w
-            Its weight.
-        key
-            The one that it was predicted with, if any.
-
-        """
         if key is not None:
             x = self._under(key, x)
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:
@@ -183,20 +186,6 @@ class PredictiveClassifier(PredictiveModel, LabelModel):
         return probabilities.index(max(probabilities))
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0, *, key: Hashable = None) -> None:
-        """Learn one sample.
-
-        Parameters
-        ----------
-        x
-            A dict of features.
-        y
-            Its label.
-        w
-            Its weight.
-        key
-            The one that it was predicted with, if any.
-
-        """
         if key is not None:
             x = self._under(key, x)
         if type(w) is not float or not 0.0 <= w <= LARGEST_WEIGHT:

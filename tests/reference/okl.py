@@ -24,10 +24,9 @@ POSTERIORS = {  # λ, a, σ²
     "regression": ((1.0, 2.0, 0.03), (0.99, 8.0, 0.03)),
 }
 FIRST = 4.0, 1  # scale, metric
-EXPERTS = (
-    6 + 1 + 2 + 1 + 1 + 2
-)  # Gaussian processes, first-order learner, linear models, logistic regression, neighbours, forests; then (naive Bayes
-# and) the stack
+# Gaussian processes, the first-order learner, linear models, the Bayesian logistic regression, neighbours, forests;
+# then (naive Bayes and) the stack
+EXPERTS = 6 + 1 + 2 + 1 + 1 + 2
 TREES = ((3, 1), (4, 2))  # trees of each forest, and one in how many features is a candidate
 
 
