@@ -85,7 +85,7 @@ def test_it_matches_its_reference(kind, budget):
         numbers, largest = detector.numbers(x)
         assert numbers == pytest.approx(expected, rel=1e-3, abs=2e-2), t
         if twin.points:
-            twin.own += numbers[3] - expected[3]
+            twin.own += numbers[2] - expected[2]
         if t % 20 == 0 and kind == "dense":
             explained = detector.explained(x)
             assert explained == pytest.approx(twin.explain(z), rel=1e-3, abs=1e-3)
@@ -139,10 +139,46 @@ def test_thresholds_are_rates_of_false_alarms(stream):
     found = scores(river_okl.OKLDetector(seed=1), samples)
     assert found[0] == 0.0 and found.min() >= 0.0 and found.max() < 1.0
     late = found[1000:]
-    assert 0.005 <= np.mean(late > 0.99) <= 0.02
+    assert (0.001 if stream is categories else 0.005) <= np.mean(late > 0.99) <= 0.015
     assert np.mean(late > 0.999) <= 0.004
     assert np.mean(late > 0.9) == pytest.approx(0.1, abs=0.05)
     assert np.mean(late > 0.5) == pytest.approx(0.5, abs=0.07)
+
+
+DISCRETE = {
+    "constant": lambda rng, t: 1.0,
+    "zero": lambda rng, t: 0.0,
+    "one word": lambda rng, t: "x",
+    "coin": lambda rng, t: float(rng.random() < 0.5),
+    "True or False": lambda rng, t: rng.random() < 0.5,
+    "mostly True": lambda rng, t: rng.random() < 0.9,
+    "die": lambda rng, t: rng.randrange(6),
+    "alternating": lambda rng, t: t % 2,
+    "alternating words": lambda rng, t: "ab"[t % 2],
+    "every hour": lambda rng, t: f"{t % 24}",
+    **{f"{n} words": lambda rng, t, n=n: f"{rng.randrange(n)}" for n in (2, 3, 4, 6, 9, 13, 20)},
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", DISCRETE)
+def test_few_values_raise_few_alarms(name, seed):
+    """Equal samples are as strange as each other, though what the model knows of them differs from time to time."""
+    rng, model = random.Random(seed), river_okl.OKLDetector(seed=1)
+    found = scores(model, [{"a": DISCRETE[name](rng, t)} for t in range(3000)])
+    assert np.mean(found[600:] > 0.99) <= 0.015
+    assert found.max() < 1.0
+    assert model.score_one({"a": 50.0}) > 0.99 or model.score_one({"a": "something else"}) > 0.99
+
+
+def test_samples_are_equal_whatever_the_order_of_their_features():
+    model, rng = river_okl.OKLDetector(seed=1), random.Random(0)
+    xs = [{"a": rng.randrange(2), "b": f"{rng.randrange(2)}", "c": 1.0} for _ in range(1000)]
+    scores(model, xs)
+    identities = model._f.state()["identities"]
+    assert len({*identities.tolist()[10:]}) == 4
+    model.learn_one({"c": 1.0, "b": xs[-1]["b"], "zero": 0.0, "a": xs[-1]["a"]})
+    assert model._f.state()["identities"][-1] == identities[-1]
 
 
 def test_nothing_is_strange_before_anything_is_known():
@@ -386,9 +422,10 @@ def test_checkpoints_resume(t):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("tokens", 11.0), ("crowd", 1.5), ("crowd", math.nan), ("seen", -1), ("random", 2**32), ("typical", math.inf),
+        ("tokens", 13.0), ("crowd", 1.5), ("crowd", math.nan), ("seen", -1), ("random", 2**32), ("typical", math.inf),
         ("candidates", 1e9), ("weight", -1.0), ("radii", np.zeros(3)), ("scores", np.full(5000, 0.5)),
-        ("scales", [np.zeros(2)] * 3), ("scores", np.array([math.nan])),
+        ("scales", [np.zeros(2)] * 3), ("scores", np.full(49, math.nan)), ("ranked", 51), ("ranked", 40),
+        ("identities", np.zeros(49)), ("residuals", {"n": 50, "next": 9, "inverse": np.zeros(15)}),
     ],
 )  # fmt: skip
 def test_altered_states_are_rejected(name, value):

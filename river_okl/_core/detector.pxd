@@ -1,13 +1,17 @@
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from river_okl._core.memory cimport Owner
 from river_okl._core.mixture.distances cimport Dictionary
 from river_okl._core.reader cimport Reader
+from river_okl._core.residuals cimport Residuals
 from river_okl._core.sample cimport Sample
 
 cdef enum:
     NEIGHBOURS = 20         # that a sample is compared with
-    SCALES = 4              # numbers that say how strange it is
+    SCALES = 5              # numbers that say how strange it is
+    RESIDUAL = 4            # the last of them
+    MOST_NUMBERS = 1024     # remembered, of each kind
+    MOST_SCORES = 4096      # levels remembered
 
 
 cdef class Window(Owner):
@@ -21,15 +25,21 @@ cdef class Window(Owner):
     cdef Py_ssize_t below(self, double value, bint equal) noexcept nogil
     cdef double level(self, double value) noexcept nogil
     cdef void add(self, double value) noexcept nogil
+    cdef void forget(self) noexcept nogil
 
 
 cdef class Detector(Reader):
     cdef readonly list windows              # of each scale
     cdef readonly Window window             # of the largest of their levels
+    cdef readonly Residuals residuals
     cdef readonly Py_ssize_t budget
-    cdef readonly int64_t seen
+    cdef readonly int64_t seen, ranked      # samples; those whose numbers were remembered
+    cdef uint64_t *identities               # [identities_allocated] of the latest of them, n at n modulo MOST_SCORES
+    cdef Py_ssize_t identities_allocated
     cdef double *radius                     # [capacity] r of each point
-    cdef double *lows                       # scratch of the search
+    cdef double *some                       # [capacity] scratch of the search
+    cdef double *others                     # [capacity]
+    cdef int32_t *at                        # [capacity]
     cdef Py_ssize_t capacity
     cdef double tokens                      # alarms that may still be remembered
     cdef double crowd                       # share of alarms among recent samples
@@ -41,11 +51,13 @@ cdef class Detector(Reader):
     cdef Py_ssize_t found
     cdef Py_ssize_t nearest[NEIGHBOURS]
     cdef double raw[SCALES]
+    cdef uint64_t identity
     cdef double own_radius
     cdef double largest                     # of the levels of ``raw``
     cdef double level                       # of ``largest``: -log of the share of recent samples that were as strange
 
-    cdef void judge(self) noexcept
+    cdef void judge(self, const Sample *x) noexcept
+    cdef double of_equal_ones(self) noexcept
     cdef int step(self, Sample *x, double w) except -1
     cdef Py_ssize_t victim(self, double w, uint64_t *random) noexcept
     cdef void commit(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) noexcept

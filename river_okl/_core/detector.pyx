@@ -1,21 +1,25 @@
 """How strange a sample is, among points that are a sample of the stream: the core of ``OKLDetector``.
 
-Four numbers say how far a sample x is from the points z_i, each at its own scale; m is the mean squared distance of two
-samples, d_k² the squared distance to the k-th nearest point, and r_i is log d_20² of point i when it was learned, less
-its mean over the samples before (it falls as long as points are added):
+Five numbers say how far a sample x is from what is usual, each in its own way; z_i are the points, m is the mean squared
+distance of two samples, d_k² the squared distance to the k-th nearest point, and r_i is log d_20² of point i when it was
+learned, less its mean over the samples before (it falls as long as points are added):
 
-    log d_10²
     -log mean_i exp(-16 ‖x - z_i‖² / m)     a wide kernel density
     -log mean_i exp(-64 ‖x - z_i‖² / m)     a narrow one
     log d_20² - ½ mean of r over the 20 nearest     how far x is for its neighbourhood
+    log d_100²                              how far from a crowd: anomalies that recur have fewer neighbours of their own
+    the residuals of residuals.pyx          how badly its features are predicted by each other
 
-The level of a number is -log of the share of recent samples for which it was as large (``Window``).  The largest of the
-four levels is q, and the score of x is 1 - exp(-level of q): the share of recent samples that looked less strange.
+The level of a number is -log of the share of recent samples for which it was as large (``Window``); that of the last
+counts as far as features can be predicted.  The largest of the five levels is q, and the score of x is 1 - exp(-level
+of q): the share of recent samples that looked less strange.  Half of those that equal x do so, whatever their numbers:
+on a stream of few values the numbers of equal samples differ by what the points and the scaling have learned since.
 
 A sample that learns itself would hide the next one like it.  So among samples with a calibrated score
 
     - those above ``STRANGE`` do not become points;
-    - those above ``ALARM`` leave no trace at all, once ``TOKENS`` of them did, but for ``RATE`` of all samples;
+    - those above ``ALARM`` leave no trace at all, once ``TOKENS`` of them did, but for ``RATE`` of all samples; one
+      unlike the sample before costs ``UNLIKE`` of a token, as it is more often the tail of the stream than a fault;
 
 unless most of about ``CROWD`` recent samples are above ``ALARM``: then the stream has moved, and its new state is
 learned.
@@ -26,26 +30,25 @@ The points are a reservoir in which each of the last ``MEMORY`` candidates has a
 
 from libc.math cimport exp, fmax, fmin, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memmove
+from libc.string cimport memcpy, memmove
 
 import numpy as np
 
-from river_okl._core.loops cimport SEGMENT
 from river_okl._core.memory cimport Owner, array_of, fill
-from river_okl._core.points cimport LANES
+from river_okl._core.residuals cimport Residuals
 from river_okl._core.sample cimport LARGEST_COUNT, Sample
 from river_okl._core.simd cimport loops
-from river_okl._core.splitmix cimport next_random
+from river_okl._core.splitmix cimport next_random, scrambled
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.states import LARGEST_NUMBER, checked_array, checked_float, checked_numbers, checked_whole
 from river_okl._core.words import named
 
 BUDGET = 2048                       # points
-LATEST, LATEST_SCORES = 1024, 4096  # numbers remembered of each scale, and of the largest level
+LATEST, LATEST_SCORES = MOST_NUMBERS, MOST_SCORES
 
 cdef int METRIC = 2                 # of ``Distances``, whose weights stay 1
-cdef int NEAR = 10
+cdef int CROWDED = 100              # points that a crowd has
 cdef double WIDE = 16.0, NARROW = 4.0   # the narrow kernel is a power of the wide one
 cdef double LOCALITY = 0.5
 cdef double EQUAL = 1e-5            # of the mean squared distance: closer points are equal, as in single precision
@@ -57,7 +60,8 @@ cdef double SLACK = 0.5             # of a level
 cdef double HIGHEST = 36.0          # level: the score is below 1
 cdef double STRANGE = 0.95, ALARM = 0.99
 cdef Py_ssize_t RANKED = 100, CALIBRATED = 500      # numbers from which on ranks, and ALARM, mean something
-cdef double TOKENS = 10.0, RATE = 0.05, CROWD = 200.0
+cdef double TOKENS = 12.0, RATE = 0.05, CROWD = 200.0
+cdef double ALIKE = 0.1, UNLIKE = 0.7   # mean squared distances, below which alarms are alike; tokens of one that is not
 cdef double MEMORY = 8192.0
 cdef double RECENT = 500.0          # samples that a typical radius is of
 
@@ -129,15 +133,19 @@ cdef class Window(Owner):
         """Remember a number; there is room for it, or the oldest one goes."""
         cdef Py_ssize_t i
         if self.n == self.room:
-            i = self.below(self.latest[self.start], False)
-            self.n -= 1
-            memmove(self.ordered + i, self.ordered + i + 1, (self.n - i) * 8)
-            self.start = (self.start + 1) % self.room
+            self.forget()
         i = self.below(value, True)
         memmove(self.ordered + i + 1, self.ordered + i, (self.n - i) * 8)
         self.ordered[i] = value
         self.latest[(self.start + self.n) % self.room] = value
         self.n += 1
+
+    cdef void forget(self) noexcept nogil:
+        """The oldest number goes."""
+        cdef Py_ssize_t i = self.below(self.latest[self.start], False)
+        self.n -= 1
+        memmove(self.ordered + i, self.ordered + i + 1, (self.n - i) * 8)
+        self.start = (self.start + 1) % self.room
 
     def level_of(self, double value):
         """The level of a value."""
@@ -177,8 +185,9 @@ cdef class Detector(Reader):
     def __init__(self, *, Py_ssize_t budget=BUDGET, int64_t key=0):
         Reader.__init__(self, budget + 1, first_metric=METRIC, single=True)
         self.budget = budget
-        self.windows = [Window(LATEST, TAIL) for _ in range(SCALES)]
-        self.window = Window(LATEST_SCORES, TAIL_OF_SCORES)
+        self.windows = [Window(MOST_NUMBERS, TAIL) for _ in range(SCALES)]
+        self.window = Window(MOST_SCORES, TAIL_OF_SCORES)
+        self.residuals = Residuals(self.scaler)
         self.tokens = TOKENS
         self.random = <uint64_t> key
 
@@ -191,36 +200,55 @@ cdef class Detector(Reader):
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef int answer(self, const Sample *x) except -1:
+        self.residuals.reserve_places(self.scaler.size)
         self.distances.measure(x, &self.dictionary)
-        self.judge()
+        self.judge(x)
         return 0
 
-    cdef void judge(self) noexcept:
+    cdef void judge(self, const Sample *x) noexcept:
         """The numbers of the sample measured last, and their levels."""
         cdef Py_ssize_t i, n = self.points.n
         cdef double own = self.distances.own[METRIC], mean = self.distances.mean_distance(METRIC) or 1.0
         cdef const double *square = self.distances.square[METRIC]
         cdef const double *dots = self.distances.dots[METRIC]
-        cdef double[NEIGHBOURS] distance
+        cdef double[3] distance     # of the nearest, of the last of the near ones, and of the last of a crowd
         cdef double wide, narrow, of_others = 0.0
         self.level = self.largest = self.own_radius = 0.0
+        self.identity = identity_of(x)
+        self.raw[RESIDUAL] = self.residuals.ask(x)
         self.found = min(n, NEIGHBOURS)
         if n == 0:
             return
-        loops.nearest(square, dots, n, self.lows, self.found, self.nearest)
+        loops.closest(
+            square, dots, n, self.found, min(n, CROWDED), self.some, self.others, self.at, self.nearest, distance
+        )
+        for i in range(3):
+            distance[i] = fmin(fmax(own + distance[i], 0.0) / mean, FARTHEST)
         for i in range(self.found):
-            distance[i] = fmin(fmax(own + square[self.nearest[i]] - 2.0 * dots[self.nearest[i]], 0.0) / mean, FARTHEST)
             of_others += self.radius[self.nearest[i]] / self.found
         loops.densities(square, dots, n, own - mean * distance[0], WIDE / mean, &wide, &narrow)
-        self.own_radius = log(mean * (distance[self.found - 1] + EQUAL))
-        self.raw[0] = log(mean * (distance[min(n, NEAR) - 1] + EQUAL))
-        self.raw[1] = WIDE * distance[0] - log(wide / n)
-        self.raw[2] = NARROW * WIDE * distance[0] - log(narrow / n)
-        self.raw[3] = self.own_radius - LOCALITY * of_others
+        self.own_radius = log(mean * (distance[1] + EQUAL))
+        self.raw[0] = WIDE * distance[0] - log(wide / n)
+        self.raw[1] = NARROW * WIDE * distance[0] - log(narrow / n)
+        self.raw[2] = self.own_radius - LOCALITY * of_others
+        self.raw[3] = log(mean * (distance[2] + EQUAL))
         for i in range(SCALES):
-            self.largest = fmax(self.largest, (<Window> self.windows[i]).level(self.raw[i]))
+            self.largest = fmax(
+                self.largest,
+                (<Window> self.windows[i]).level(self.raw[i]) * (self.residuals.trust if i == RESIDUAL else 1.0),
+            )
         if self.window.n >= RANKED:
-            self.level = fmin(self.window.level(self.largest), HIGHEST)
+            self.level = fmin(fmin(self.window.level(self.largest), self.of_equal_ones()), HIGHEST)
+
+    cdef double of_equal_ones(self) noexcept:
+        """The most that the level of a sample can be, whose equals are among the latest ones."""
+        cdef Py_ssize_t i, n = min(self.ranked, MOST_SCORES)
+        cdef int64_t equal = 0
+        cdef uint64_t own = self.identity
+        cdef const uint64_t *identities = self.identities
+        for i in range(n):
+            equal += identities[i] == own
+        return log(2.0 * (n + 1.0) / (equal + 1.0)) if equal else HIGHEST
 
     def score(self, sample):
         """The share of recent samples that looked less strange; 0 before there are enough of them."""
@@ -231,7 +259,7 @@ cdef class Detector(Reader):
         """How strange a sample is at every scale, and the largest level of these numbers."""
         cdef Py_ssize_t i
         self.evaluate(sample)
-        return [self.raw[i] for i in range(SCALES)] if self.points.n else [0.0] * SCALES, self.largest
+        return [self.raw[i] if self.points.n else 0.0 for i in range(SCALES)], self.largest
 
     def explained(self, sample):
         """Feature -> mean squared difference to the nearest points, in squared standard deviations, largest first."""
@@ -239,13 +267,12 @@ cdef class Detector(Reader):
         cdef Sample *x
         self.evaluate(sample)
         x = &self.samples[self.last]
-        near = min(self.found, NEAR)
         values = {<object> x.keys[i]: x.scaled[i] for i in range(x.size)}
         found = dict.fromkeys(values, 0.0)
-        for i in range(near):
+        for i in range(self.found):
             point = self.points.point(self.nearest[i])
             for key in values.keys() | point.keys():
-                found[key] = found.get(key, 0.0) + (values.get(key, 0.0) - point.get(key, 0.0)) ** 2 / near
+                found[key] = found.get(key, 0.0) + (values.get(key, 0.0) - point.get(key, 0.0)) ** 2 / self.found
         return named(dict(sorted(found.items(), key=_strangest)))
 
     def learn(self, sample, double w):
@@ -257,15 +284,16 @@ cdef class Detector(Reader):
         """Decide what the sample is for, then prepare, commit and tidy: see reader.pyx."""
         cdef bint calibrated = self.window.n >= CALIBRATED, alarm = calibrated and self.level > -log(1.0 - ALARM)
         cdef bint strange = self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
-        cdef double crowd = self.crowd, tokens = self.tokens
+        cdef double crowd = self.crowd, tokens = self.tokens, cost
         cdef uint64_t random = self.random
         cdef Py_ssize_t victim = -1
         if w > 0.0:
             crowd += (alarm - crowd) / CROWD
-            tokens = fmin(TOKENS, tokens + RATE)
+            tokens = fmin(TOKENS * fmax(0.25, <double> self.window.n / MOST_SCORES), tokens + RATE)
             if alarm and crowd <= 0.5:
-                learns = tokens >= 1.0
-                tokens -= learns
+                cost = 1.0 if self.distances.to_previous(x) < ALIKE * self.distances.mean_distance(METRIC) else UNLIKE
+                learns = tokens >= cost
+                tokens -= cost * learns
         moved = crowd > 0.5
         if learns:
             joins = w > 0.0 and (moved or not strange)
@@ -275,6 +303,7 @@ cdef class Detector(Reader):
             self.prepare(x, joins)
             self.commit(x, w > 0.0, joins, victim)
             if w > 0.0 and (moved or not strange):
+                self.residuals.learn(x)
                 self.candidates += 1.0
                 self.weight += w
         self.fresh = False
@@ -291,8 +320,14 @@ cdef class Detector(Reader):
         return <Py_ssize_t> place if place < self.budget else self.budget
 
     cdef int reserve_step(self, const Sample *x) except -1:
+        cdef Py_ssize_t room
         for window in self.windows:
             (<Window> window).reserve()
+        self.residuals.reserve_places(self.scaler.size)
+        if self.ranked >= self.identities_allocated < MOST_SCORES:
+            room = min(max(16, 2 * self.identities_allocated), MOST_SCORES)
+            self.identities = <uint64_t *> self.resize(self.identities, self.identities_allocated, room, 8)
+            self.identities_allocated = room
         return self.window.reserve()
 
     cdef int reserve_points(self) except -1:
@@ -303,7 +338,9 @@ cdef class Detector(Reader):
             for i in range(self.points.capacity):
                 self.dictionary.member[i] = -1
             self.radius = self.doubles(self.radius, self.capacity, self.points.capacity)
-            self.lows = self.doubles(self.lows, 0, (self.points.capacity + SEGMENT - 1) // SEGMENT * LANES)
+            self.some = self.doubles(self.some, 0, self.points.capacity)
+            self.others = self.doubles(self.others, 0, self.points.capacity)
+            self.at = <int32_t *> self.resize(self.at, 0, self.points.capacity, 4)
             self.capacity = self.points.capacity
         return 0
 
@@ -315,7 +352,11 @@ cdef class Detector(Reader):
             for i in range(SCALES):
                 (<Window> self.windows[i]).add(self.raw[i])
             self.window.add(self.largest)
-            self.typical += (self.own_radius - self.typical) / fmin(self.window.n, RECENT)
+            self.identities[self.ranked % MOST_SCORES] = self.identity
+            self.ranked += 1
+            self.typical += (self.own_radius - self.typical) / fmin(self.ranked, RECENT)
+            if self.window.n > max(CALIBRATED, self.ranked - MOST_NUMBERS):
+                self.window.forget()  # a level that was found among few numbers
         if joins:
             if victim >= 0:
                 self.drop(victim)
@@ -329,6 +370,10 @@ cdef class Detector(Reader):
         self.distances.dropped(i)
         self.radius[i] = self.radius[self.points.n]
 
+    cdef void forget(self, list gone) noexcept:
+        Reader.forget(self, gone)
+        self.residuals.forget(gone)
+
     # What must hold, and what is saved --------------------------------------------------------------------------------
 
     def _check(self):
@@ -340,17 +385,26 @@ cdef class Detector(Reader):
         assert_close([self.distances.square[METRIC][i] for i in range(n)], squares, rtol=1e-9, atol=1e-12)
         for window in (*self.windows, self.window):
             window._check()
-        assert len({window.n for window in (*self.windows, self.window)}) == 1 or self.window.n > LATEST
+        assert {window.n for window in self.windows} == {min(self.ranked, MOST_NUMBERS)}
+        assert self.window.n <= min(self.ranked, max(CALIBRATED, self.ranked - MOST_NUMBERS), MOST_SCORES)
+        self.residuals._check()
         assert 0.0 <= self.tokens <= TOKENS and 0.0 <= self.crowd <= 1.0
         assert n <= self.candidates <= self.seen
         Reader._check(self)
 
     def state(self):
         """What ``restore`` takes, by name."""
+        cdef Py_ssize_t i
         return Reader.state(self) | {
             "radii": array_of(self.radius, self.points.n),
             "scales": [window.state() for window in self.windows],
             "scores": self.window.state(),
+            "ranked": self.ranked,
+            "identities": np.array([
+                self.identities[(self.ranked + i) % MOST_SCORES if self.ranked > MOST_SCORES else i]
+                for i in range(min(self.ranked, MOST_SCORES))
+            ], dtype=np.uint64),
+            "residuals": self.residuals.state(),
             "seen": self.seen,
             "random": self.random >> 32, "more_random": self.random & 0xffffffff,
             "tokens": self.tokens,
@@ -362,14 +416,20 @@ cdef class Detector(Reader):
 
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
+        cdef Py_ssize_t i
         seen = checked_whole(state, "seen", 0, LARGEST_COUNT)
         candidates = checked_float(state, "candidates", 0.0, seen + 1.0)
         weight = checked_float(state, "weight", 0.0, LARGEST_NUMBER)
         tokens, crowd = checked_float(state, "tokens", 0.0, TOKENS), checked_float(state, "crowd", 0.0, 1.0)
         typical = checked_float(state, "typical", -LARGEST_NUMBER, LARGEST_NUMBER)
         high, low = (checked_whole(state, name, 0, 2**32 - 1) for name in ("random", "more_random"))
+        ranked = checked_whole(state, "ranked", 0, seen)
+        identities = checked_array(state, "identities", np.uint64, min(ranked, MOST_SCORES))
         scales, scores = state["scales"], state["scores"]
-        if type(scales) is not list or len(scales) != SCALES:
+        most = min(ranked, max(CALIBRATED, ranked - MOST_NUMBERS), MOST_SCORES)
+        if type(scales) is not list or [np.size(numbers) for numbers in scales] != [min(ranked, MOST_NUMBERS)] * SCALES:
+            raise ValueError("the latest numbers do not match")
+        if np.size(scores) > most:
             raise ValueError("the latest scores do not match")
         Reader.restore(self, state)
         if self.points.n > self.budget:
@@ -380,6 +440,13 @@ cdef class Detector(Reader):
             fill(self.radius, radii, self.points.n)
         for window, numbers in zip((*self.windows, self.window), (*scales, scores)):
             window.restore(numbers)
+        self.residuals.restore(state["residuals"])
+        if ranked:
+            self.identities_allocated = min(max(16, ranked), MOST_SCORES)
+            self.identities = <uint64_t *> self.resize(self.identities, 0, self.identities_allocated, 8)
+            for i, identity in enumerate(identities.tolist()):
+                self.identities[(max(0, ranked - MOST_SCORES) + i) % MOST_SCORES] = identity
+        self.ranked = ranked
         self.seen, self.tokens, self.crowd, self.typical = seen, tokens, crowd, typical
         self.candidates, self.weight, self.random = candidates, weight, high << 32 | low
         self.fresh = False
@@ -388,6 +455,17 @@ cdef class Detector(Reader):
 cdef inline double bounded(double excess) noexcept nogil:
     """How much a level rises over that of the start of a tail."""
     return excess if excess <= EXPONENTIAL else EXPONENTIAL + log1p(excess - EXPONENTIAL)
+
+
+cdef uint64_t identity_of(const Sample *x) noexcept nogil:
+    """A hash of the features, in any order, that are not 0; never 0, which stands for an unknown sample."""
+    cdef Py_ssize_t i
+    cdef uint64_t bits, total = 1
+    for i in range(x.size):
+        if x.numbers[i] != 0.0:
+            memcpy(&bits, &x.numbers[i], 8)
+            total += scrambled(bits ^ scrambled(<uint64_t> (x.places[i] + 2)))
+    return total or 1
 
 
 cdef double uniform(uint64_t *state) noexcept nogil:

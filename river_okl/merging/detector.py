@@ -1,7 +1,9 @@
 """Detectors: the points and the latest scores of all streams. Scaling and distances merge as in mixtures.
 
 Points are scaled: those of each detector move to the common scale. If they are too many, they are drawn: one of n in
-the reservoir of a stream stands for a share 1 / n of it, and one that several detectors have for the sum.
+the reservoir of a stream stands for a share 1 / n of it, and one that several detectors have for the sum. The features'
+regression on each other is fitted to the points. Identities of samples depend on the places of features; a detector
+whose places are others loses them.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from river_okl._core.detector import LATEST, LATEST_SCORES
 from river_okl._core.reader import FARTHEST_SINGLE
+from river_okl._core.residuals import MOST_INPUTS, fitted
 from river_okl._core.sample import is_word
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.checks import kind_of
@@ -45,7 +48,7 @@ class Scored(Mixed):
         scaler = self.state["scaler"]
         self.names = {name: i for i, name in enumerate(scaler["names"])}
         self.places = scaler["place"]
-        self.seen = int(scaler["seen"])
+        self.seen, self.ranked = int(scaler["seen"]), self.state["ranked"]
         self.state["counts"] = (self.seen, 0, 0)  # weights of features are never learned
         self.points: list[dict[Hashable, float]] = [self.f.points.point(i) for i in range(len(self.f))]
 
@@ -115,11 +118,34 @@ class Detectors(Merging):
 
     def latest_of(self, of: Callable[[Any], Arrays], most: int) -> Arrays:
         """Those of the start, and then the new ones of all detectors, evenly mixed; the latest of these."""
-        new = [of(each)[-(each.seen - self.start.seen) :] for _, each in self.movers if each.seen > self.start.seen]
+        new = [of(each)[-(each.ranked - self.start.ranked) :] for _, each in self.learners()]
         order = np.concatenate([[], *((np.arange(len(numbers)) + 0.5) / len(numbers) for numbers in new)])
-        mixed = np.concatenate([[], *new])[np.argsort(order, kind="stable")]
-        found: Arrays = np.concatenate([of(self.start), mixed])[-most:]
-        return found
+        found: Arrays = of(self.start)
+        if new:
+            found = np.concatenate([found, np.concatenate(new)[np.argsort(order, kind="stable")]])
+        return found[-most:]
+
+    def learners(self) -> list[tuple[float, Any]]:
+        """Those that have ranked samples since the start."""
+        return [(share, each) for share, each in self.movers if each.ranked > self.start.ranked]
+
+    def identities(self, each: Any) -> NDArray[np.uint64]:
+        """Of the latest samples of a detector; 0 is unknown."""
+        found: NDArray[np.uint64] = each.state["identities"]
+        return found if self.keeps_places(each) else np.zeros_like(found)
+
+    def keeps_places(self, each: Any) -> bool:
+        return all(self.at[name] == place for name, place in zip(each.names, each.places.tolist(), strict=True))
+
+    def residuals(self, X: Arrays, ranked: int) -> tuple[State, Arrays]:
+        """The regression of features on each other after as many samples as all shards had, and the latest numbers."""
+        if len(self.movers) == 1 and self.keeps_places(self.movers[0][1]):
+            state = self.movers[0][1].state
+            return state["residuals"], state["scales"][-1]
+        n = self.start.state["residuals"]["n"]
+        n += sum(each.state["residuals"]["n"] - n for _, each in self.movers)
+        state, numbers = fitted(np.hstack([np.ones((len(X), 1)), X])[:, :MOST_INPUTS], max(n, 1))
+        return state, np.resize(numbers, min(ranked, LATEST))
 
     def total(self, name: str) -> Any:
         return self.shards.total(lambda model: model._f.state()[name])
@@ -131,15 +157,20 @@ class Detectors(Merging):
             X[i, [self.at[name] for name in point]] = [*point.values()]
         self.space = Points(X)
         seen = self.total("seen")
+        ranked = self.start.ranked + sum(each.ranked - self.start.ranked for _, each in self.movers)
+        residuals, numbers = self.residuals(X, ranked)
         return {
             "points": stored(points, most + 1),
             "scaler": self.scaler(),
             "words": self.words(),
             "distances": self.distances(np.arange(len(points))),
             "radii": radii,
-            "scales": [self.latest_of(lambda each: each.state["scales"][k], LATEST) for k in range(4)],  # noqa: B023
-            "scores": self.latest_of(lambda each: each.state["scores"], LATEST_SCORES),
-            "seen": seen,
+            "scales": [*(self.latest_of(lambda each: each.state["scales"][k], LATEST) for k in range(4)), numbers],  # noqa: B023
+            "scores": self.latest_of(lambda each: each.state["scores"], LATEST_SCORES)[-max(500, ranked - LATEST) :],
+            "identities": self.latest_of(self.identities, LATEST_SCORES),
+            "residuals": residuals,
+            "ranked": ranked,
+            "seen": max(seen, ranked),
             "candidates": float(np.clip(self.total("candidates"), len(points), max(seen, len(points)))),
             "weight": self.total("weight"),
             **{name: self.first.state[name] for name in ("random", "more_random")},

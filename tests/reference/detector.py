@@ -39,12 +39,49 @@ class Window:
         self.values = [*self.values, value][-self.most :]
 
 
+class Residuals:
+    """S, which the core never has, is summed and inverted at each step."""
+
+    def __init__(self):
+        self.names, self.sums, self.n, self.next = {None: 0}, np.eye(1), 1, 0
+
+    def inputs(self, z):
+        return np.array([1.0 if name is None else z.get(name, 0.0) for name in self.names])
+
+    def ask(self, z):
+        """The number and its trust."""
+        P = self.n * np.linalg.inv(self.sums)
+        u, own = (P @ self.inputs(z))[1:], P.diagonal()[1:]
+        explained = np.maximum(0.0, 1.0 - 1.0 / own)
+        trust = math.sqrt(explained.mean()) if len(own) else 0.0
+        return math.log(np.sum((explained * u) ** 2 / own) + 1e-6), trust
+
+    def learn(self, z, order):
+        """``order``: of all features, as the scaler met them."""
+        order = [None, *order][:256]
+        for name in z:
+            if name not in self.names and name in order:
+                self.names[name] = len(self.names)
+                self.sums = np.pad(self.sums, (0, 1))
+                self.sums[-1, -1] = 1.0 + 0.05 * (self.n - 1)
+        v = self.inputs(z)
+        self.sums += np.outer(v, v)
+        self.next = (self.next + 1) % len(order)
+        if order[self.next] in self.names:
+            i = self.names[order[self.next]]
+            self.sums[i, i] += 0.05 * len(order)
+        self.n += 1
+        if self.n == 2 * 8192:
+            self.n, self.sums = 8192, self.sums / 2.0
+
+
 class Detector:
     def __init__(self, key, budget=2048):
         self.random, self.budget = key, budget
         self.scaler, self.points, self.radii = Scaler(), [], []
-        self.windows, self.window = [Window(1024, 0.1) for _ in range(4)], Window(4096, 0.01)
-        self.tokens, self.crowd, self.candidates, self.weight, self.typical = 10.0, 0.0, 0, 0.0, 0.0
+        self.windows, self.window = [Window(1024, 0.1) for _ in range(5)], Window(4096, 0.01)
+        self.residuals, self.order, self.ranked = Residuals(), [], []
+        self.tokens, self.crowd, self.candidates, self.weight, self.typical = 12.0, 0.0, 0, 0.0, 0.0
         self.seen, self.differences, self.previous = 0, 0.0, None
 
     def uniform(self):
@@ -58,54 +95,62 @@ class Detector:
     def distance(x, z):
         return sum((x.get(name, 0.0) - z.get(name, 0.0)) ** 2 for name in x.keys() | z.keys())
 
+    def mean(self):
+        return (self.differences / (self.seen - 1) if self.seen > 1 else 0.0) or 1.0
+
     def ask(self, x):
-        """The four numbers and the scaled sample."""
+        """The five numbers and the scaled sample."""
         z = {name: float(np.float32(value)) for name, value in self.scaler.scaled(x).items()}
         if not self.points:
-            return z, [0.0] * 4
-        mean = self.differences / (self.seen - 1) if self.seen > 1 else 0.0
-        mean = mean or 1.0
+            return z, [0.0] * 5
+        mean = self.mean()
         ratios = np.array([self.distance(z, point) for point in self.points]) / mean
-        order = np.argsort(ratios, kind="stable")[:20]
+        order = np.argsort(ratios, kind="stable")[:100]
         near = np.minimum(ratios[order], 1e9)
-        own = math.log(mean * (near[-1] + 1e-5))
+        own = math.log(mean * (near[:20][-1] + 1e-5))
         densities = [g * near[0] - math.log(np.mean(np.exp(-g * (ratios - ratios.min())))) for g in (16.0, 64.0)]
-        local = own - 0.5 * np.mean([self.radii[i] for i in order])
+        local = own - 0.5 * np.mean([self.radii[i] for i in order[:20]])
         self.own = own
-        return z, [math.log(mean * (near[min(len(near), 10) - 1] + 1e-5)), *densities, local]
+        residual, self.trust = self.residuals.ask(z)
+        return z, [*densities, local, math.log(mean * (near[-1] + 1e-5)), residual]
 
     def explain(self, z):
-        """The mean squared difference to the ten nearest points, by feature."""
-        near = sorted(self.points, key=lambda point: self.distance(z, point))[:10]
+        """The mean squared difference to the twenty nearest points, by feature."""
+        near = sorted(self.points, key=lambda point: self.distance(z, point))[:20]
         return {name: np.mean([(z[name] - point[name]) ** 2 for point in near]) if near else 0.0 for name in z}
 
     def learn(self, x, z, numbers, w=1.0):
         """``z`` and ``numbers`` are of ``ask``; returns the largest level and the score."""
-        known = bool(self.points)
-        q = max([0.0, *(window.level(v) for window, v in zip(self.windows, numbers, strict=True))]) if known else 0.0
-        n = len(self.window.values)
+        known, n = bool(self.points), len(self.window.values)
+        levels = [window.level(v) for window, v in zip(self.windows, numbers, strict=True)] if known else [0.0]
+        q = max([0.0, *levels[:4], *(level * self.trust for level in levels[4:])])
         level = min(self.window.level(q), 36.0) if n >= 100 else 0.0
+        latest = self.ranked[-4096:]
+        if equal := latest.count(frozenset((name, v) for name, v in x.items() if v)):
+            level = min(level, -math.log((equal + 1) / 2 / (len(latest) + 1)))
         alarm, strange = n >= 500 and level > math.log(100.0), level > math.log(20.0)
         learns = True
         if w > 0.0:
             self.crowd += (alarm - self.crowd) / 200.0
-            self.tokens = min(10.0, self.tokens + 0.05)
+            self.tokens = min(12.0 * max(0.25, n / 4096), self.tokens + 0.05)
             if alarm and self.crowd <= 0.5:
-                learns = self.tokens >= 1.0
-                self.tokens -= learns
+                cost = 1.0 if self.distance(z, self.previous) < 0.1 * self.mean() else 0.7
+                learns = self.tokens >= cost
+                self.tokens -= cost * learns
         moved = self.crowd > 0.5
         if learns:
-            self.remember(x, z, numbers, q, w, joins=w > 0.0 and (moved or not strange))
+            self.remember(x, z, numbers, q, w, usual=w > 0.0 and (moved or not strange))
         return q, 1.0 - math.exp(-level)
 
-    def remember(self, x, z, numbers, q, w, joins):
+    def remember(self, x, z, numbers, q, w, usual):
         known, replaced = bool(self.points), None
-        if joins:
+        if usual:
             self.candidates += 1
             self.weight += w
             if len(self.points) == self.budget:
                 replaced = self.uniform() * min(self.candidates, 8192.0) * self.weight / self.candidates / w
         self.scaler.learn(x)
+        self.order += sorted(x.keys() - {*self.order}, key=repr)
         self.seen += 1
         if self.previous is not None:
             self.differences += self.distance(z, self.previous)
@@ -114,8 +159,12 @@ class Detector:
             for window, value in zip(self.windows, numbers, strict=True):
                 window.add(value)
             self.window.add(q)
-            self.typical += (self.own - self.typical) / min(len(self.window.values), 500)
-        if not joins or (replaced is not None and replaced >= self.budget):
+            self.ranked.append(frozenset((name, v) for name, v in x.items() if v))
+            self.window.values = self.window.values[-max(500, len(self.ranked) - 1024) :]
+            self.typical += (self.own - self.typical) / min(len(self.ranked), 500)
+        if usual:
+            self.residuals.learn(z, self.order)
+        if not usual or (replaced is not None and replaced >= self.budget):
             return
         if replaced is not None:
             for items in (self.points, self.radii):

@@ -57,6 +57,10 @@ cdef extern from "rows.h":
         void (*nearest)(
             const double *sq, const double *dot, Py_ssize_t n, double *lows, int count, Py_ssize_t *found
         ) noexcept nogil
+        void (*closest)(
+            const double *sq, const double *dot, Py_ssize_t n, Py_ssize_t near, Py_ssize_t far, double *some,
+            double *others, int32_t *at, Py_ssize_t *found, double *distances
+        ) noexcept nogil
         void (*densities)(
             const double *sq, const double *dot, Py_ssize_t n, double offset, double gamma, double *wide, double *narrow
         ) noexcept nogil

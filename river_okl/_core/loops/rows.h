@@ -11,6 +11,7 @@
  *   add_losses  the loss if x replaces z_i, alpha_i^2 (kappa(x, x) - kappa(x, z_i)^2 / kappa(x, x))
  *   least       the position of the smallest of them
  *   nearest     the positions of the points nearest to x
+ *   closest     the same without their order, how far the nearest and the last of them are, and a farther one
  *   densities   sum_i e_i and sum_i e_i^4, e_i = exp(-gamma (|x-z_i|^2 - shift)): two kernel densities
  *
  * One source (rows_variant.h) is compiled for each instruction set by simd.h; find_loops(name) selects one.
@@ -57,6 +58,8 @@ typedef struct {
     void (*add_losses)(const double *coef, const double *row, double own, Py_ssize_t n, double *out);
     Py_ssize_t (*least)(const double *values, Py_ssize_t n);
     void (*nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count, Py_ssize_t *found);
+    void (*closest)(const double *sq, const double *dot, Py_ssize_t n, Py_ssize_t near, Py_ssize_t far, double *some,
+                    double *others, int32_t *at, Py_ssize_t *found, double *distances);
     void (*densities)(const double *sq, const double *dot, Py_ssize_t n, double offset, double gamma, double *wide,
                       double *narrow);
 } Loops;

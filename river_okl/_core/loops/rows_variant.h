@@ -394,6 +394,73 @@ static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, dou
     }
 }
 
+/* The k-th smallest of numbers, which are reordered (Hoare 1961). */
+static double NAME(smallest)(double *v, Py_ssize_t n, Py_ssize_t k) {
+    Py_ssize_t low = 0, high = n - 1;
+    while (low < high) {
+        const double pivot = v[k - 1];
+        Py_ssize_t i = low, j = high;
+        while (i <= j) {
+            while (v[i] < pivot) i++;
+            while (v[j] > pivot) j--;
+            if (i <= j) {
+                const double other = v[i];
+                v[i++] = v[j];
+                v[j--] = other;
+            }
+        }
+        if (j < k - 1) low = i;
+        if (i > k - 1) high = j;
+    }
+    return v[k - 1];
+}
+
+/* The `near` nearest of the first n points in order of position, the first of equally far ones; and the smallest, the
+ * near-th and the far-th smallest sq[i] - 2 x.z_i, near <= far <= n.
+ *
+ * Each lane of a segment has a point at its smallest distance, so that the far-th smallest of these is a bound below
+ * which few other points are.  `some`, `others` and `at` are scratch with room for n. */
+static void NAME(closest)(const double *sq, const double *dot, Py_ssize_t n, Py_ssize_t near, Py_ssize_t far,
+                          double *some, double *others, int32_t *at, Py_ssize_t *found, double *distances) {
+    const Py_ssize_t lanes = n / SEGMENT * W;
+    const vec two = SET(2.0);
+    double bound = INFINITY;
+    if (far <= lanes) {
+        for (Py_ssize_t b = 0; b < n / SEGMENT; b++) {
+            vec low = SET(INFINITY);
+            for (Py_ssize_t i = b * SEGMENT; i < (b + 1) * SEGMENT; i += W) {
+                const vec v = *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
+                const ivec less = LESS(v, low);
+                low = AS_REAL((AS_INT(v) & less) | (AS_INT(low) & ~less));
+            }
+            *(vec *)(others + b * W) = low;
+        }
+        bound = NAME(smallest)(others, lanes, far);
+    }
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const double v = sq[i] - 2.0 * dot[i];
+        some[kept] = v;
+        at[kept] = (int32_t)i;
+        kept += v <= bound;
+    }
+    memcpy(others, some, kept * sizeof(double));
+    distances[2] = NAME(smallest)(others, kept, far);
+    distances[1] = NAME(smallest)(others, far, near);
+    distances[0] = INFINITY;
+    Py_ssize_t count = 0, equal = 0;
+    for (Py_ssize_t i = 0; i < near; i++) {
+        distances[0] = others[i] < distances[0] ? others[i] : distances[0];
+        equal += others[i] == distances[1];
+    }
+    for (Py_ssize_t i = 0; count < near; i++) {
+        const int tie = some[i] == distances[1];
+        found[count] = at[i];
+        count += some[i] < distances[1] || (tie && equal > 0);
+        equal -= tie;
+    }
+}
+
 /* Sums of exp(-gamma v) and of its fourth power over the first n points, v = offset + sq[i] - 2 x.z_i: squared distances,
  * less the smallest of them if that is in the offset, so that the sums do not vanish. */
 static void NAME(densities)(const double *sq, const double *dot, Py_ssize_t n, double offset, double gamma,
@@ -429,4 +496,5 @@ static void NAME(densities)(const double *sq, const double *dot, Py_ssize_t n, d
 
 static const Loops NAME(loops) = {NAME(dots),     NAME(distances),  NAME(distances_tile), NAME(dots_under),
                                   NAME(single_dots_under), NAME(dots_at), NAME(kernel_row), NAME(inner),
-                                  NAME(add_losses), NAME(least),      NAME(nearest),     NAME(densities)};
+                                  NAME(add_losses), NAME(least),      NAME(nearest),     NAME(closest),
+                                  NAME(densities)};

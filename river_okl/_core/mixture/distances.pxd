@@ -61,6 +61,7 @@ cdef class Distances(Owner):
     cdef void dropped(self, Py_ssize_t i) noexcept
     cdef int prepare(self, Py_ssize_t size) except -1
     cdef void observe(self, const Sample *x) noexcept
+    cdef double to_previous(self, const Sample *x) noexcept
     cdef double mean_distance(self, int m) noexcept
     cdef double mean_square(self, int m) noexcept
     cdef void add_slope(self, Py_ssize_t place, double slope) noexcept

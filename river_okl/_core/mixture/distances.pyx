@@ -238,6 +238,20 @@ cdef class Distances(Owner):
             self.previous_places[i] = places[i]
         self.previous_size = x.size
 
+    cdef double to_previous(self, const Sample *x) noexcept:
+        """‖x-x'‖², where x' was learned last, with all weights 1."""
+        cdef Py_ssize_t i
+        cdef int32_t place
+        cdef double z, total = 0.0
+        for i in range(self.previous_size):
+            z = self.previous[self.previous_places[i]]
+            total += z * z
+        for i in range(x.size):
+            place = x.places[i]
+            z = self.previous[place] if 0 <= place < self.places else 0.0
+            total += (x.scaled[i] - z) * (x.scaled[i] - z) - z * z
+        return fmax(total, 0.0)
+
     cdef double mean_distance(self, int m) noexcept:
         """Mean ‖x-x'‖² of consecutive samples."""
         cdef Py_ssize_t i

@@ -1,0 +1,27 @@
+from libc.stdint cimport int64_t
+
+from river_okl._core.linalg cimport Triangle
+from river_okl._core.memory cimport Owner
+from river_okl._core.sample cimport Sample
+from river_okl._core.scaler cimport Scaler
+
+cdef enum:
+    INPUTS = 256                # a constant, and the first features that the scaler counts
+
+
+cdef class Residuals(Owner):
+    cdef readonly Scaler scaler
+    cdef readonly int64_t n         # samples
+    cdef readonly Py_ssize_t next   # the input that is shrunk next
+    cdef Triangle inverse           # T; the row of an input that was never learned is 0
+    # scratch: the last sample
+    cdef double *inputs             # [INPUTS] v
+    cdef double *h                  # [INPUTS] T v
+    cdef double *column             # [INPUTS]
+    cdef double trust
+
+    cdef int reserve_places(self, Py_ssize_t places) except -1
+    cdef double ask(self, const Sample *x) noexcept
+    cdef void learn(self, const Sample *x) noexcept
+    cdef void begin(self, Py_ssize_t i) noexcept
+    cdef void forget(self, list places) noexcept
