@@ -30,8 +30,9 @@ from benchmarks import runner, streams, timing
 from benchmarks.streams import Sample, rbf
 from river_okl import datasets
 
-SECONDS = 5  # slower detectors are stopped, and marked by a star
+SECONDS, SECONDS_OF_SHUTTLE = 5, 60  # slower detectors are stopped, and marked by a star
 FIRST = 500  # samples that do not count, or a quarter of a short stream
+LONG = 1_000_000
 
 
 def moons() -> Iterator[Sample]:
@@ -169,6 +170,7 @@ DETECTORS: dict[str, Callable[[], Any]] = {
     "HalfSpaceTrees": lambda: preprocessing.MinMaxScaler() | anomaly.HalfSpaceTrees(seed=1),
     "OneClassSVM": lambda: preprocessing.StandardScaler() | anomaly.OneClassSVM(),
     "LocalOutlierFactor": lambda: preprocessing.StandardScaler() | anomaly.LocalOutlierFactor(),
+    "LODA": lambda: preprocessing.StandardScaler() | anomaly.LODA(seed=1),
 }
 # Its robust random cut forest takes 30 ms a sample: it would be stopped before its first hundred counts.
 PYSAD: dict[str, Callable[[], Any]] = {
@@ -221,12 +223,32 @@ NORMAL: dict[str, Callable[[], Iterable[Sample]]] = {
 }
 
 
-def alarms() -> list[list[str]]:
-    """The shares of scores above three thresholds, after the first thousand samples."""
+def valued(draw: Callable[[random.Random, int], Any]) -> Iterator[Sample]:
+    """A stream of few values."""
+    rng = random.Random(0)
+    return (({"a": draw(rng, t)}, False) for t in range(3000))
+
+
+DISCRETE: dict[str, Callable[[], Iterable[Sample]]] = {
+    "constant": lambda: valued(lambda rng, t: 1.0),
+    "one word": lambda: valued(lambda rng, t: "x"),
+    "coin": lambda: valued(lambda rng, t: rng.randrange(2)),
+    "True, False": lambda: valued(lambda rng, t: rng.random() < 0.5),
+    "alternating": lambda: valued(lambda rng, t: t % 2),
+    "die": lambda: valued(lambda rng, t: rng.randrange(6)),
+    "2 words": lambda: valued(lambda rng, t: "ab"[rng.randrange(2)]),
+    "3 words": lambda: valued(lambda rng, t: "abc"[rng.randrange(3)]),
+    "20 words": lambda: valued(lambda rng, t: f"{rng.randrange(20)}"),
+    "50 words": lambda: valued(lambda rng, t: f"{rng.randrange(50)}"),
+}
+
+
+def alarms(streams: dict[str, Callable[[], Iterable[Sample]]], first: int) -> list[list[str]]:
+    """The shares of scores above three thresholds, after the first ones."""
     table = []
-    for name, stream in NORMAL.items():
+    for name, stream in streams.items():
         answers, spent = timing.answers(DETECTORS["OKLDetector"](), stream(), ask="score_one")
-        scores = np.array([score for score, _ in answers[1000:]])
+        scores = np.array([score for score, _ in answers[first:]])
         table.append(
             [name, *(f"{np.mean(scores > at):.2%}" for at in (0.9, 0.99, 0.999)), f"{spent / len(answers) * 1e6:.1f}"]
         )
@@ -255,13 +277,38 @@ def contaminated() -> list[list[str]]:
     cases = {f"{share:.0%} in three clusters": among(share, False) for share in (0.02, 0.05, 0.1)}
     cases |= {"2 %, all equal": among(0.02, True), "three bursts of 100 equal ones": bursts()}
     table = []
-    for name in ("OKLDetector", "KernelOneClassSVM", "HalfSpaceTrees"):
+    for name in ("OKLDetector", "KernelOneClassSVM", "HalfSpaceTrees", "LODA"):
         row = [name]
         for found, strange in cases.values():
             samples = [(x, y) for (x, _), y in zip(numbered(found), strange.tolist(), strict=True)]
             row.append(f"{area(timing.answers(DETECTORS[name](), samples, ask='score_one')[0]):.3f}")
         table.append(row)
     return [["detector", *cases], *table]
+
+
+def lasting() -> list[list[str]]:
+    """Time, memory and alarms in each fifth of a long stream of ten correlated features that wander."""
+    rng, model = np.random.default_rng(0), river_okl.OKLDetector(seed=1)
+    causes, place, table = rng.normal(size=(10, 10)), np.zeros(10), []
+    for part in range(1, 6):
+        spent, scores = 0.0, []
+        for _ in range(LONG // 5000):
+            walk = place + np.cumsum(0.01 * rng.normal(size=(1000, 10)), axis=0)
+            place = walk[-1]
+            found, seconds = timing.answers(model, numbered(rng.normal(size=(1000, 10)) @ causes + walk), "score_one")
+            spent += seconds
+            scores += [score for score, _ in found]
+        late = np.array(scores[1000 if part == 1 else 0 :])
+        shares = [f"{np.mean(late > at):.2%}" for at in (0.9, 0.99, 0.999)]
+        table.append(
+            [
+                f"{part * LONG // 5:,}",
+                *shares,
+                f"{spent / len(scores) * 1e6:.1f}",
+                f"{model._raw_memory_usage / 1e3:.0f}",
+            ]
+        )
+    return table
 
 
 def followed() -> list[list[str]]:
@@ -339,6 +386,21 @@ def compare(cache: runner.Cache, measure: Callable[[Answers], float], streams: A
     return runner.table(["model", *(title for name in streams for title in (name, "µs"))], table)
 
 
+def shipped(cache: runner.Cache, models: dict[str, Callable[[], Any]]) -> str:
+    """Shuttle as River has it: the areas over its beginning, over all of it and over its end."""
+    samples, table = [(x, bool(y)) for x, y in river_datasets.Shuttle()], []
+
+    def areas(answers: Answers) -> list[float]:
+        return [area(part) for part in (answers[:5000], answers, answers[40_000 - FIRST :]) if part]
+
+    for name, make in models.items():
+        result = timing.measured(cache, areas, make(), samples, ask="score_one", limit=SECONDS_OF_SHUTTLE)
+        found = [f"{value:.4f}" for value in result["value"]]
+        found[1] += "*" * (result["rows"] < len(samples))
+        table.append([name, *[*found, "-"][:3], f"{result['us']:,.0f}"])
+    return runner.table(["detector", f"{FIRST}-4,999", "all", "40,000-49,096", "µs"], table)
+
+
 def turned(cache: runner.Cache, models: dict[str, Callable[[], Any]], rows: int) -> str:
     """A row for each stream: the areas of all detectors; then their means and their times."""
     table, areas, times = [], [], []
@@ -371,22 +433,30 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     text += f" stream); each is scored before it is learned (*: over those of {SECONDS} s).\n\n"
     report.write("1. Novelty", text + turned(cache, models, rows))
+    text = "The area under the ROC curve on `river.datasets.Shuttle`, 7 % of whose samples are anomalies"
+    text += f" (*: over those of {SECONDS_OF_SHUTTLE} s).\n\n"
+    report.write("2. Shuttle", text + shipped(cache, models))
     text = "The share of samples above a threshold, of streams without anomalies, after the first thousand.\n\n"
-    report.write("2. False alarms", text + runner.table(["stream", "0.9", "0.99", "0.999", "µs"], alarms()))
+    titles = ["stream", "0.9", "0.99", "0.999", "µs"]
+    report.write("3. False alarms", text + runner.table(titles, alarms(NORMAL, 1000)))
+    text = "The same for streams of one feature with few values, samples 600 to 3,000.\n\n"
+    report.write("4. Few values", text + runner.table(titles, alarms(DISCRETE, 600)))
     head, *table = contaminated()
     text = "The area under the ROC curve with anomalies that recur.\n\n"
-    report.write("3. Contamination", text + runner.table(head, table))
+    report.write("5. Contamination", text + runner.table(head, table))
     text = "Alarms at 0.99 in every hundred samples after a jump of all features, in standard deviations.\n\n"
     titles = ["jump", *(f"{at}-{at + 99}" for at in range(0, 500, 100)), "500-3999"]
-    report.write("4. Drift", text + runner.table(titles, followed()))
+    report.write("6. Drift", text + runner.table(titles, followed()))
+    text = "Alarms, time and memory in each fifth of a stream that drifts.\n\n"
+    report.write("7. A long stream", text + runner.table(["up to", "0.9", "0.99", "0.999", "µs", "kB"], lasting()))
     text = f"Accuracy of a logistic regression on features of raw samples, over at most {rows:,} of them.\n\n"
-    report.write("5. Features", text + compare(cache, accuracy, LABELS, FEATURES, rows))
+    report.write("8. Features", text + compare(cache, accuracy, LABELS, FEATURES, rows))
     text = "How many targets are below the predicted quantile: Friedman with noise that grows with x, scaled.\n\n"
     samples, table = list(itertools.islice(friedman(), rows)), []
     for name in ("OGDRegressor", "FOGDRegressor"):
         shares = (timing.measured(cache, coverage, regressor(name, a), samples)["value"] for a in (0.05, 0.5, 0.95))
         table.append([name, *(f"{share:.2%}" for share in shares)])
-    report.write("6. Quantiles", text + runner.table(["model", "5 %", "50 %", "95 %"], table))
+    report.write("9. Quantiles", text + runner.table(["model", "5 %", "50 %", "95 %"], table))
 
 
 if __name__ == "__main__":

@@ -104,6 +104,76 @@ def test_it_matches_its_reference(kind, budget):
         assert {k: v for k, v in point.items() if v} == pytest.approx(detector.points.point(i), rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.parametrize("n", [20, 300])
+def test_features_that_predict_each_other_match_the_reference(n):
+    """Of n features, three hundred of which are too many, and most of which come late."""
+    rng, detector, twin = random.Random(n), Detector(key=7), Twin(7)
+    for t in range(120):
+        cause = rng.gauss(0, 1)
+        x = {f"f{j}": cause + rng.gauss(0, 0.5) for j in range(n) if j < 2 or rng.random() < t / 240}
+        z, expected = twin.ask(x)
+        numbers, _ = detector.numbers(x)
+        assert numbers[4] == pytest.approx(expected[4], rel=1e-6, abs=1e-6), t
+        if twin.points:
+            twin.own += numbers[2] - expected[2]
+        twin.learn(x, z, numbers)
+        detector.learn(x, 1.0)
+    assert twin.residuals.n == detector.state()["residuals"]["n"] and len(twin.residuals.names) == min(n + 1, 256)
+
+
+def square(triangle):
+    rows = math.isqrt(2 * len(triangle))
+    found = np.zeros((rows, rows))
+    found[np.tril_indices(rows)] = triangle
+    return found + np.tril(found, -1).T
+
+
+def test_forgotten_features_leave_the_regression():
+    """As if there had never been a row for them in the sums."""
+    f, forgotten = Detector(key=1, budget=3), 0
+    f.learn({}, 1.0)
+    for t in range(400):
+        before = f.state()
+        x = {f"u{t // 3 + j}": 1.0 for j in range(3)}  # each is scaled to itself
+        f.learn(x, 1.0)
+        after = f.state()
+        place = {name: 1 + i for name, i in zip(*(before["scaler"][k] for k in ("names", "place")), strict=True)}
+        later = {name: 1 + i for name, i in zip(*(after["scaler"][k] for k in ("names", "place")), strict=True)}
+        if not place.keys() - later.keys() or after["residuals"]["n"] == before["residuals"]["n"]:
+            continue
+        forgotten += 1
+        old, new = square(before["residuals"]["inverse"]), square(after["residuals"]["inverse"])
+        places = {**place, **{name: later[name] for name in later.keys() - place.keys()}}
+        known = [0, *sorted(i for i in place.values() if old[i, i] > 0.0)]
+        begun = [*known, *(places[name] for name in x if places[name] not in known)]
+        sums = (1.0 + 0.05 * (before["residuals"]["n"] - 1)) * np.eye(len(begun))
+        sums[: len(known), : len(known)] = np.linalg.inv(old[np.ix_(known, known)])
+        v = np.array([1.0, *(float(i in {places[name] for name in x}) for i in begun[1:])])
+        sums += np.outer(v, v)
+        if after["residuals"]["next"] in begun:
+            i = begun.index(after["residuals"]["next"])
+            sums[i, i] += 0.05 * len(new)
+        kept = [k for k, i in enumerate(begun) if i == 0 or i in later.values()]
+        at = [begun[k] for k in kept]
+        assert new[np.ix_(at, at)] == pytest.approx(np.linalg.inv(sums[np.ix_(kept, kept)]), rel=1e-9, abs=1e-12)
+        assert not np.delete(new, at, axis=0).any()
+    assert forgotten >= 3
+
+
+def test_old_samples_count_half():
+    f = Detector(key=1)
+    for x in gauss(200):
+        f.learn(x, 1.0)
+    other, state = Detector(), f.state()
+    n, inverse = state["residuals"]["n"], state["residuals"]["inverse"]
+    state["residuals"] |= {"n": 2 * 8192 - 1, "inverse": inverse * n / (2 * 8192 - 1)}
+    other.restore(state)
+    other.learn(dict.fromkeys(gauss(1)[0], 0.1), 1.0)
+    other._check()
+    half = other.state()["residuals"]
+    assert half["n"] == 8192 and half["inverse"] * 8192 == pytest.approx(inverse * n, rel=1e-3, abs=1e-3)
+
+
 # Rates of false alarms ------------------------------------------------------------------------------------------------
 
 

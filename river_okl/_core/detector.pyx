@@ -1,14 +1,14 @@
 """How strange a sample is, among points that are a sample of the stream: the core of ``OKLDetector``.
 
-Five numbers say how far a sample x is from what is usual, each in its own way; z_i are the points, m is the mean squared
-distance of two samples, d_k² the squared distance to the k-th nearest point, and r_i is log d_20² of point i when it was
-learned, less its mean over the samples before (it falls as long as points are added):
+Five numbers say how far a sample x is from what is usual, each in its own way.  The points are z_i, m is the mean
+squared distance of two samples, d_k² the squared distance to the k-th nearest point, and r_i is log d_20² of point i
+when it was learned, less its mean over the samples before (it falls as long as points are added):
 
     -log mean_i exp(-16 ‖x - z_i‖² / m)     a wide kernel density
     -log mean_i exp(-64 ‖x - z_i‖² / m)     a narrow one
     log d_20² - ½ mean of r over the 20 nearest     how far x is for its neighbourhood
-    log d_100²                              how far from a crowd: anomalies that recur have fewer neighbours of their own
-    the residuals of residuals.pyx          how badly its features are predicted by each other
+    log d_100²      how far x is from a crowd: anomalies that recur have fewer neighbours of their own
+    that of residuals.pyx       how badly the features of x are predicted by each other
 
 The level of a number is -log of the share of recent samples for which it was as large (``Window``); that of the last
 counts as far as features can be predicted.  The largest of the five levels is q, and the score of x is 1 - exp(-level
@@ -61,7 +61,8 @@ cdef double HIGHEST = 36.0          # level: the score is below 1
 cdef double STRANGE = 0.95, ALARM = 0.99
 cdef Py_ssize_t RANKED = 100, CALIBRATED = 500      # numbers from which on ranks, and ALARM, mean something
 cdef double TOKENS = 12.0, RATE = 0.05, CROWD = 200.0
-cdef double ALIKE = 0.1, UNLIKE = 0.7   # mean squared distances, below which alarms are alike; tokens of one that is not
+cdef double ALIKE = 0.1             # mean squared distances below which alarms are alike
+cdef double UNLIKE = 0.7            # tokens of one that is not
 cdef double MEMORY = 8192.0
 cdef double RECENT = 500.0          # samples that a typical radius is of
 

@@ -1,4 +1,4 @@
-"""How badly each feature of a sample is predicted by the others: a ridge regression of each on all others, in one matrix.
+"""How badly the features of a sample are predicted by each other: ridge regressions of each on the others, in one matrix.
 
 With v = (1, x) the core sums S = I + Σ (v vᵀ + ``RIDGE`` I) over n samples, and P = n S⁻¹.  The residual of feature j,
 given the others, is u_j / P_jj, where u = P v; its mean square is 1 / P_jj, and as the variance of a scaled feature is
@@ -12,7 +12,7 @@ T = S⁻¹ is what is stored: each sample is an update of rank one (Sherman and 
 input after another.  Beyond 2 ``MEMORY`` samples S and n are halved.
 """
 
-from libc.math cimport fmax, fmin, log, sqrt
+from libc.math cimport fmax, log, sqrt
 from libc.string cimport memset
 
 import numpy as np

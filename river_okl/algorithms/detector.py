@@ -29,14 +29,18 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
 
     Notes
     -----
-    - It keeps up to 2,048 samples, scaled, and compares a sample with them at four scales: the distance to the tenth nearest,
-      two kernel densities, and the distance to the twentieth nearest relative to what is usual in that neighbourhood.
-      Each number is ranked among its last 1,024 values; the largest rank counts, and is ranked among the last 4,096.
-    - Beyond the largest tenth of the 1,024 values, or hundredth of the 4,096, ranks follow an exponential tail, so
+    - It keeps up to 2,048 samples, scaled, and finds five numbers for a new one: two kernel densities; the distance to the
+      twentieth nearest, relative to what is usual in that neighbourhood; that to the hundredth, since anomalies that recur
+      have near neighbours of their own; and how badly each feature is predicted by the others, which are the first 255.
+      Each number is ranked among its last 1,024 values; the largest rank counts, and is ranked among up to 4,096.
+    - Beyond the largest tenth of the 1,024 values, or hundredth of the others, ranks follow an exponential tail, so
       that scores above 0.999 are still comparable. Scores are 0 before 100 samples, and above 0.99 they say little before 500.
-    - Samples with a score above 0.95 are not kept, and at most one in twenty of all samples may have a score above 0.99
-      and still be counted in the ranks and the scaling, plus ten at once: so anomalies do not hide the next ones. If such
-      samples are the majority for about 140 samples, the stream has moved, and the detector learns the new state.
+    - Half of the samples that are equal to x count as less strange: if there are only a few values, one that a fiftieth of the
+      samples have does not exceed 0.99.
+    - Samples with a score above 0.95 are not kept, and only so many with one above 0.99 are still counted in the ranks and
+      the scaling: one in twenty of all samples if they are alike, one in fourteen if not, and twelve at once. So anomalies
+      do not hide the next ones. If such samples are the majority for about 140 samples, the stream has moved, and the
+      detector learns the new state.
     - River's filters withhold what they find strange, and `ThresholdFilter` learns nothing at all with
       `protect_anomaly_detector=False`: compare scores with a threshold yourself, or use `QuantileFilter` with that option.
     - Each of the last 8,192 samples that may be kept has about the same chance to be, in proportion to its weight. A
@@ -63,7 +67,8 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
     [^1]: [Ramaswamy, S., Rastogi, R. and Shim, K., 2000. Efficient algorithms for mining outliers from large data sets. ACM SIGMOD Record, 29(2), pp.427-438.](https://doi.org/10.1145/335191.335437)
     [^2]: [Breunig, M.M., Kriegel, H.P., Ng, R.T. and Sander, J., 2000. LOF: identifying density-based local outliers. ACM SIGMOD Record, 29(2), pp.93-104.](https://doi.org/10.1145/335191.335388)
     [^3]: [Vitter, J.S., 1985. Random sampling with a reservoir. ACM Transactions on Mathematical Software, 11(1), pp.37-57.](https://doi.org/10.1145/3147.3165)
-    [^4]: [Laxhammar, R. and Falkman, G., 2014. Online learning and sequential anomaly detection in trajectories. IEEE Transactions on Pattern Analysis and Machine Intelligence, 36(6), pp.1158-1173.](https://doi.org/10.1109/TPAMI.2013.172)
+    [^4]: [Sherman, J. and Morrison, W.J., 1950. Adjustment of an inverse matrix corresponding to a change in one element of a given matrix. Annals of Mathematical Statistics, 21(1), pp.124-127.](https://doi.org/10.1214/aoms/1177729893)
+    [^5]: [Laxhammar, R. and Falkman, G., 2014. Online learning and sequential anomaly detection in trajectories. IEEE Transactions on Pattern Analysis and Machine Intelligence, 36(6), pp.1158-1173.](https://doi.org/10.1109/TPAMI.2013.172)
 
     """
 
@@ -88,7 +93,7 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
     def explain_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
         """The features in which x is strange, the strangest first.
 
-        Each has its mean squared difference to the ten nearest samples, in squared standard deviations; an indicator
+        Each has its mean squared difference to the twenty nearest samples, in squared standard deviations; an indicator
         `colour=red` of a string or `size=None` of a gap differs by 0 or 1.
         """
         explained: dict[Hashable, float] = self._f.explained(x)

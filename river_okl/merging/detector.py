@@ -116,11 +116,11 @@ class Detectors(Merging):
                 found[name] = value
         return found
 
-    def latest_of(self, of: Callable[[Any], Arrays], most: int) -> Arrays:
+    def latest_of(self, of: Callable[[Any], NDArray[Any]], most: int) -> NDArray[Any]:
         """Those of the start, and then the new ones of all detectors, evenly mixed; the latest of these."""
         new = [of(each)[-(each.ranked - self.start.ranked) :] for _, each in self.learners()]
         order = np.concatenate([[], *((np.arange(len(numbers)) + 0.5) / len(numbers) for numbers in new)])
-        found: Arrays = of(self.start)
+        found = of(self.start)
         if new:
             found = np.concatenate([found, np.concatenate(new)[np.argsort(order, kind="stable")]])
         return found[-most:]
