@@ -288,7 +288,7 @@ def contaminated() -> list[list[str]]:
 
 def lasting() -> list[list[str]]:
     """Time, memory and alarms in each fifth of a long stream of ten correlated features that wander."""
-    rng, model = np.random.default_rng(0), river_okl.OKLDetector(seed=1)
+    rng, model = np.random.default_rng(0), DETECTORS["OKLDetector"]()
     causes, place, table = rng.normal(size=(10, 10)), np.zeros(10), []
     for part in range(1, 6):
         spent, scores = 0.0, []
@@ -305,7 +305,7 @@ def lasting() -> list[list[str]]:
                 f"{part * LONG // 5:,}",
                 *shares,
                 f"{spent / len(scores) * 1e6:.1f}",
-                f"{model._raw_memory_usage / 1e3:.0f}",
+                f"{model['OKLDetector']._raw_memory_usage / 1e3:.0f}",
             ]
         )
     return table

@@ -12,8 +12,8 @@ when it was learned, less its mean over the samples before (it falls as long as 
 
 The level of a number is -log of the share of recent samples for which it was as large (``Window``); that of the last
 counts as far as features can be predicted.  The largest of the five levels is q, and the score of x is 1 - exp(-level
-of q): the share of recent samples that looked less strange.  Half of those that equal x do so, whatever their numbers:
-on a stream of few values the numbers of equal samples differ by what the points and the scaling have learned since.
+of q): the share of recent samples that looked less strange.  At most half of those that equal x do, whatever their
+numbers: on a stream of few values these differ by what the points and the scaling have learned since.
 
 A sample that learns itself would hide the next one like it.  So among samples with a calibrated score
 
@@ -239,7 +239,9 @@ cdef class Detector(Reader):
                 (<Window> self.windows[i]).level(self.raw[i]) * (self.residuals.trust if i == RESIDUAL else 1.0),
             )
         if self.window.n >= RANKED:
-            self.level = fmin(fmin(self.window.level(self.largest), self.of_equal_ones()), HIGHEST)
+            self.level = fmin(self.window.level(self.largest), HIGHEST)
+            if self.level > log(2.0):  # what all samples being equal would allow
+                self.level = fmin(self.level, self.of_equal_ones())
 
     cdef double of_equal_ones(self) noexcept:
         """The most that the level of a sample can be, whose equals are among the latest ones."""

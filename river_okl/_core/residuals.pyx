@@ -1,4 +1,4 @@
-"""How badly the features of a sample are predicted by each other: ridge regressions of each on the others, in one matrix.
+"""How badly features are predicted by each other: ridge regressions of each on all others, in one matrix.
 
 With v = (1, x) the core sums S = I + Σ (v vᵀ + ``RIDGE`` I) over n samples, and P = n S⁻¹.  The residual of feature j,
 given the others, is u_j / P_jj, where u = P v; its mean square is 1 / P_jj, and as the variance of a scaled feature is

@@ -35,8 +35,8 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
       Each number is ranked among its last 1,024 values; the largest rank counts, and is ranked among up to 4,096.
     - Beyond the largest tenth of the 1,024 values, or hundredth of the others, ranks follow an exponential tail, so
       that scores above 0.999 are still comparable. Scores are 0 before 100 samples, and above 0.99 they say little before 500.
-    - Half of the samples that are equal to x count as less strange: if there are only a few values, one that a fiftieth of the
-      samples have does not exceed 0.99.
+    - At most half of the samples that equal x count as less strange: a value that a fiftieth of all samples have does not
+      exceed 0.99.
     - Samples with a score above 0.95 are not kept, and only so many with one above 0.99 are still counted in the ranks and
       the scaling: one in twenty of all samples if they are alike, one in fourteen if not, and twelve at once. So anomalies
       do not hide the next ones. If such samples are the majority for about 140 samples, the stream has moved, and the
@@ -60,7 +60,7 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
     ...     auc.update(y, model.score_one(x))
     ...     model.learn_one(x)
     >>> auc
-    ROCAUC: 94.96%
+    ROCAUC: 95.17%
 
     References
     ----------

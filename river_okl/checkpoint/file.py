@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 import river_okl
 
 MAGIC = b"\x89OKL\r\n\x1a\n"
-VERSION = 3  # 1 and 2 were those of versions 0.2 and 0.3, which nothing reads any more
+VERSION = 4  # 1 to 3 were those of versions 0.2 to 0.4, which nothing reads any more
 HEADER = struct.Struct("<8sIQQ32s")
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]

@@ -394,23 +394,31 @@ static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, dou
     }
 }
 
-/* The k-th smallest of numbers, which are reordered (Hoare 1961). */
+/* The k-th smallest of n numbers, which are reordered: the k smallest are first (Hoare 1961, without branches). */
 static double NAME(smallest)(double *v, Py_ssize_t n, Py_ssize_t k) {
-    Py_ssize_t low = 0, high = n - 1;
-    while (low < high) {
-        const double pivot = v[k - 1];
-        Py_ssize_t i = low, j = high;
-        while (i <= j) {
-            while (v[i] < pivot) i++;
-            while (v[j] > pivot) j--;
-            if (i <= j) {
-                const double other = v[i];
-                v[i++] = v[j];
-                v[j--] = other;
-            }
+    Py_ssize_t low = 0, high = n;
+    while (high - low > 1) {
+        const double pivot = v[(low + high) / 2];
+        Py_ssize_t less = low, equal;
+        for (Py_ssize_t i = low; i < high; i++) {
+            const double w = v[i];
+            v[i] = v[less];
+            v[less] = w;
+            less += w < pivot;
         }
-        if (j < k - 1) low = i;
-        if (i > k - 1) high = j;
+        if (k <= less) {
+            high = less;
+            continue;
+        }
+        equal = less;
+        for (Py_ssize_t i = less; i < high; i++) {
+            const double w = v[i];
+            v[i] = v[equal];
+            v[equal] = w;
+            equal += w == pivot;
+        }
+        if (k <= equal) return pivot;
+        low = equal;
     }
     return v[k - 1];
 }
