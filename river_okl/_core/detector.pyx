@@ -404,9 +404,9 @@ cdef class Detector(Reader):
             "scores": self.window.state(),
             "ranked": self.ranked,
             "identities": np.array([
-                self.identities[(self.ranked + i) % MOST_SCORES if self.ranked > MOST_SCORES else i]
+                <int64_t> self.identities[(self.ranked + i) % MOST_SCORES if self.ranked > MOST_SCORES else i]
                 for i in range(min(self.ranked, MOST_SCORES))
-            ], dtype=np.uint64),
+            ], dtype=np.int64),
             "residuals": self.residuals.state(),
             "seen": self.seen,
             "random": self.random >> 32, "more_random": self.random & 0xffffffff,
@@ -427,7 +427,7 @@ cdef class Detector(Reader):
         typical = checked_float(state, "typical", -LARGEST_NUMBER, LARGEST_NUMBER)
         high, low = (checked_whole(state, name, 0, 2**32 - 1) for name in ("random", "more_random"))
         ranked = checked_whole(state, "ranked", 0, seen)
-        identities = checked_array(state, "identities", np.uint64, min(ranked, MOST_SCORES))
+        identities = checked_array(state, "identities", np.int64, min(ranked, MOST_SCORES))
         scales, scores = state["scales"], state["scores"]
         most = min(ranked, max(CALIBRATED, ranked - MOST_NUMBERS), MOST_SCORES)
         if type(scales) is not list or [np.size(numbers) for numbers in scales] != [min(ranked, MOST_NUMBERS)] * SCALES:
@@ -448,7 +448,7 @@ cdef class Detector(Reader):
             self.identities_allocated = min(max(16, ranked), MOST_SCORES)
             self.identities = <uint64_t *> self.resize(self.identities, 0, self.identities_allocated, 8)
             for i, identity in enumerate(identities.tolist()):
-                self.identities[(max(0, ranked - MOST_SCORES) + i) % MOST_SCORES] = identity
+                self.identities[(max(0, ranked - MOST_SCORES) + i) % MOST_SCORES] = <uint64_t> <int64_t> identity
         self.ranked = ranked
         self.seen, self.tokens, self.crowd, self.typical = seen, tokens, crowd, typical
         self.candidates, self.weight, self.random = candidates, weight, high << 32 | low

@@ -25,7 +25,7 @@ from river_okl.checks import kind_of
 DEEPEST = 50  # nesting of values
 LONGEST_INT = 10_000  # bits
 
-ARRAY_DTYPES = ("<f8", "<f4", "<i8", "<u8", "<i4", "|b1")
+ARRAY_DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
 SCALAR_KINDS = "biufU"
 
 # Limits of allocation, per byte of the file and at least: rows of features hold zeros that the file leaves out.

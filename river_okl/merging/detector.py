@@ -129,9 +129,9 @@ class Detectors(Merging):
         """Those that have ranked samples since the start."""
         return [(share, each) for share, each in self.movers if each.ranked > self.start.ranked]
 
-    def identities(self, each: Any) -> NDArray[np.uint64]:
+    def identities(self, each: Any) -> NDArray[np.int64]:
         """Of the latest samples of a detector; 0 is unknown."""
-        found: NDArray[np.uint64] = each.state["identities"]
+        found: NDArray[np.int64] = each.state["identities"]
         return found if self.keeps_places(each) else np.zeros_like(found)
 
     def keeps_places(self, each: Any) -> bool:
