@@ -15,7 +15,8 @@ from river.datasets import synth
 
 import river_okl
 from river_okl import checkpoint
-from river_okl._core.detector import Detector, Window
+from river_okl._core.detector import Detector
+from river_okl._core.window import Window
 from tests import streams
 from tests.core.expansions import Moody
 from tests.discovery import snapshot
@@ -209,6 +210,7 @@ def test_thresholds_are_rates_of_false_alarms(stream):
     found = scores(river_okl.OKLDetector(seed=1), samples)
     assert found[0] == 0.0 and found.min() >= 0.0 and found.max() < 1.0
     late = found[1000:]
+    # ranks of strings in thousands of combinations end early, and a tail is not trusted to go on there
     assert (0.001 if stream is categories else 0.005) <= np.mean(late > 0.99) <= 0.015
     assert np.mean(late > 0.999) <= 0.004
     assert np.mean(late > 0.9) == pytest.approx(0.1, abs=0.05)

@@ -1,10 +1,10 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from river_okl._core.memory cimport Owner
 from river_okl._core.mixture.distances cimport Dictionary
 from river_okl._core.reader cimport Reader
 from river_okl._core.residuals cimport Residuals
 from river_okl._core.sample cimport Sample
+from river_okl._core.window cimport Window
 
 cdef enum:
     NEIGHBOURS = 20         # that a sample is compared with
@@ -12,20 +12,6 @@ cdef enum:
     RESIDUAL = 4            # the last of them
     MOST_NUMBERS = 1024     # remembered, of each kind
     MOST_SCORES = 4096      # levels remembered
-
-
-cdef class Window(Owner):
-    cdef readonly Py_ssize_t most, n
-    cdef double share           # of the numbers that are the tail
-    cdef Py_ssize_t room, start
-    cdef double *latest         # [room] in the order of arrival, from ``start`` on
-    cdef double *ordered        # [room] the same, ascending
-
-    cdef int reserve(self) except -1
-    cdef Py_ssize_t below(self, double value, bint equal) noexcept nogil
-    cdef double level(self, double value) noexcept nogil
-    cdef void add(self, double value) noexcept nogil
-    cdef void forget(self) noexcept nogil
 
 
 cdef class Detector(Reader):
@@ -62,3 +48,6 @@ cdef class Detector(Reader):
     cdef Py_ssize_t victim(self, double w, uint64_t *random) noexcept
     cdef void commit(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) noexcept
     cdef void drop(self, Py_ssize_t i) noexcept
+
+
+cpdef Py_ssize_t levels_kept(int64_t ranked) noexcept

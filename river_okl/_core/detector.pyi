@@ -3,24 +3,14 @@
 from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from river_okl._core.reader import Reader
+from river_okl._core.window import Window
 
 BUDGET: int
 LATEST: int
 LATEST_SCORES: int
 
-class Window:
-    @property
-    def most(self) -> int: ...
-    @property
-    def n(self) -> int: ...
-    def __init__(self, most: int, share: float) -> None: ...
-    def level_of(self, value: float) -> float: ...
-    def state(self) -> NDArray[np.float64]: ...
-    def restore(self, numbers: NDArray[np.float64]) -> None: ...
+def levels_kept(ranked: int) -> int: ...
 
 class Detector(Reader):
     @property

@@ -18,8 +18,9 @@ numbers: on a stream of few values these differ by what the points and the scali
 A sample that learns itself would hide the next one like it.  So among samples with a calibrated score
 
     - those above ``STRANGE`` do not become points;
-    - those above ``ALARM`` leave no trace at all, once ``TOKENS`` of them did, but for ``RATE`` of all samples; one
-      unlike the sample before costs ``UNLIKE`` of a token, as it is more often the tail of the stream than a fault;
+    - those above ``ALARM`` leave no trace at all, once ``TOKENS`` of them did (fewer while few levels are known), but
+      for ``RATE`` of all samples; one that is unlike the sample before costs only ``UNLIKE`` of a token, since it is
+      more often the tail of the stream than a fault;
 
 unless most of about ``CROWD`` recent samples are above ``ALARM``: then the stream has moved, and its new state is
 learned.
@@ -28,20 +29,21 @@ The points are a reservoir in which each of the last ``MEMORY`` candidates has a
 (Vitter 1985): a new point replaces one drawn at random.
 """
 
-from libc.math cimport exp, fmax, fmin, log, log1p
+from libc.math cimport exp, fmax, fmin, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy
 
 import numpy as np
 
-from river_okl._core.memory cimport Owner, array_of, fill
+from river_okl._core.memory cimport array_of, fill
 from river_okl._core.residuals cimport Residuals
 from river_okl._core.sample cimport LARGEST_COUNT, Sample
 from river_okl._core.simd cimport loops
 from river_okl._core.splitmix cimport next_random, scrambled
+from river_okl._core.window cimport RANKED, Window
 
 from river_okl._core.invariants import assert_close
-from river_okl._core.states import LARGEST_NUMBER, checked_array, checked_float, checked_numbers, checked_whole
+from river_okl._core.states import LARGEST_NUMBER, checked_array, checked_float, checked_whole
 from river_okl._core.words import named
 
 BUDGET = 2048                       # points
@@ -54,122 +56,14 @@ cdef double LOCALITY = 0.5
 cdef double EQUAL = 1e-5            # of the mean squared distance: closer points are equal, as in single precision
 cdef double FARTHEST = 1e9          # mean squared distances
 cdef double TAIL = 0.1, TAIL_OF_SCORES = 0.01
-cdef Py_ssize_t LEAST_TAIL = 10
-cdef double EXPONENTIAL = 5.0       # mean excesses
-cdef double SLACK = 0.5             # of a level
 cdef double HIGHEST = 36.0          # level: the score is below 1
 cdef double STRANGE = 0.95, ALARM = 0.99
-cdef Py_ssize_t RANKED = 100, CALIBRATED = 500      # numbers from which on ranks, and ALARM, mean something
+cdef Py_ssize_t CALIBRATED = 500        # numbers from which on ALARM means something
 cdef double TOKENS = 12.0, RATE = 0.05, CROWD = 200.0
 cdef double ALIKE = 0.1             # mean squared distances below which alarms are alike
 cdef double UNLIKE = 0.7            # tokens of one that is not
 cdef double MEMORY = 8192.0
 cdef double RECENT = 500.0          # samples that a typical radius is of
-
-
-cdef class Window(Owner):
-    """The latest numbers of a kind, and how rare a value is among them.
-
-    The level of a value is -log(1 - p), where p is the share of the numbers that are smaller, equal ones counting half.
-    From ``RANKED`` numbers on it has an exponential tail, so that levels go on where numbers end: beyond the smallest
-    number of the tail, u, it is the level of u plus (value - u) / mean excess over u, and beyond ``EXPONENTIAL`` mean
-    excesses it grows with the logarithm.
-
-    It is at most ``SLACK`` above that of an exponential tail through the median and the ninth decile.  If high numbers
-    are never learned, as in River's filters, the window ends ever earlier, but these two quantiles hardly move.
-    """
-
-    def __init__(self, Py_ssize_t most, double share):
-        self.most, self.share = most, share
-
-    cdef int reserve(self) except -1:
-        """Room for one more."""
-        cdef Py_ssize_t i, room
-        cdef double *latest
-        if self.n < self.room or self.room == self.most:
-            return 0
-        room = min(max(16, 2 * self.room), self.most)
-        latest = self.doubles(NULL, 0, room)
-        try:
-            self.ordered = self.doubles(self.ordered, self.n, room)
-        except BaseException:
-            self.release(latest)
-            raise
-        for i in range(self.n):
-            latest[i] = self.latest[(self.start + i) % self.room]
-        self.release(self.latest)
-        self.latest, self.room, self.start = latest, room, 0
-        return 0
-
-    cdef Py_ssize_t below(self, double value, bint equal) noexcept nogil:
-        """How many are smaller, or with ``equal`` at most as large."""
-        cdef Py_ssize_t low = 0, high = self.n, middle
-        while low < high:
-            middle = (low + high) // 2
-            if self.ordered[middle] < value or (equal and self.ordered[middle] == value):
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
-    cdef double level(self, double value) noexcept nogil:
-        cdef Py_ssize_t i, n = self.n, tail = <Py_ssize_t> (self.share * n)
-        cdef double total = 0.0, level, low, high
-        if n == 0:
-            return 0.0
-        level = -log(1.0 - 0.5 * (self.below(value, False) + self.below(value, True) + 1.0) / (n + 1.0))
-        if n < RANKED:
-            return level
-        low, high = self.ordered[n // 2], self.ordered[9 * n // 10]
-        if value <= high or high == low:
-            return level
-        tail = self.below(self.ordered[n - max(LEAST_TAIL, tail)], True)
-        if tail < n and value > self.ordered[tail - 1]:
-            for i in range(tail, n):
-                total += self.ordered[i] - self.ordered[tail - 1]
-            level = log((n + 1.0) / (n - tail + 1.0)) + bounded((value - self.ordered[tail - 1]) * (n - tail) / total)
-        return fmin(level, log(10.0) + SLACK + (value - high) / (high - low) * log(5.0))
-
-    cdef void add(self, double value) noexcept nogil:
-        """Remember a number; there is room for it, or the oldest one goes."""
-        cdef Py_ssize_t i
-        if self.n == self.room:
-            self.forget()
-        i = self.below(value, True)
-        memmove(self.ordered + i + 1, self.ordered + i, (self.n - i) * 8)
-        self.ordered[i] = value
-        self.latest[(self.start + self.n) % self.room] = value
-        self.n += 1
-
-    cdef void forget(self) noexcept nogil:
-        """The oldest number goes."""
-        cdef Py_ssize_t i = self.below(self.latest[self.start], False)
-        self.n -= 1
-        memmove(self.ordered + i, self.ordered + i + 1, (self.n - i) * 8)
-        self.start = (self.start + 1) % self.room
-
-    def level_of(self, double value):
-        """The level of a value."""
-        return self.level(value)
-
-    def state(self):
-        """The numbers in the order of arrival."""
-        cdef Py_ssize_t i
-        return np.array([self.latest[(self.start + i) % self.room] for i in range(self.n)], dtype=np.float64)
-
-    def restore(self, numbers):
-        """Resume from a state, after checking every number."""
-        cdef double value
-        if not isinstance(numbers, np.ndarray) or numbers.ndim != 1 or numbers.size > self.most:
-            raise ValueError("the latest scores do not match")
-        for value in checked_numbers("the latest scores", numbers, numbers.shape):
-            self.reserve()
-            self.add(value)
-
-    def _check(self):
-        cdef Py_ssize_t i
-        assert self.n <= self.room <= self.most
-        assert np.array_equal(np.sort(self.state()), [self.ordered[i] for i in range(self.n)])
 
 
 cdef class Detector(Reader):
@@ -201,7 +95,6 @@ cdef class Detector(Reader):
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef int answer(self, const Sample *x) except -1:
-        self.residuals.reserve_places(self.scaler.size)
         self.distances.measure(x, &self.dictionary)
         self.judge(x)
         return 0
@@ -326,12 +219,12 @@ cdef class Detector(Reader):
         cdef Py_ssize_t room
         for window in self.windows:
             (<Window> window).reserve()
-        self.residuals.reserve_places(self.scaler.size)
         if self.ranked >= self.identities_allocated < MOST_SCORES:
             room = min(max(16, 2 * self.identities_allocated), MOST_SCORES)
             self.identities = <uint64_t *> self.resize(self.identities, self.identities_allocated, room, 8)
             self.identities_allocated = room
-        return self.window.reserve()
+        self.window.reserve()
+        return self.residuals.reserve_places(self.scaler.size)  # last: rows of new features stay if a step fails
 
     cdef int reserve_points(self) except -1:
         cdef Py_ssize_t i
@@ -358,8 +251,8 @@ cdef class Detector(Reader):
             self.identities[self.ranked % MOST_SCORES] = self.identity
             self.ranked += 1
             self.typical += (self.own_radius - self.typical) / fmin(self.ranked, RECENT)
-            if self.window.n > max(CALIBRATED, self.ranked - MOST_NUMBERS):
-                self.window.forget()  # a level that was found among few numbers
+            if self.window.n > levels_kept(self.ranked):
+                self.window.forget()
         if joins:
             if victim >= 0:
                 self.drop(victim)
@@ -389,7 +282,7 @@ cdef class Detector(Reader):
         for window in (*self.windows, self.window):
             window._check()
         assert {window.n for window in self.windows} == {min(self.ranked, MOST_NUMBERS)}
-        assert self.window.n <= min(self.ranked, max(CALIBRATED, self.ranked - MOST_NUMBERS), MOST_SCORES)
+        assert self.window.n <= levels_kept(self.ranked)
         self.residuals._check()
         assert 0.0 <= self.tokens <= TOKENS and 0.0 <= self.crowd <= 1.0
         assert n <= self.candidates <= self.seen
@@ -429,10 +322,9 @@ cdef class Detector(Reader):
         ranked = checked_whole(state, "ranked", 0, seen)
         identities = checked_array(state, "identities", np.int64, min(ranked, MOST_SCORES))
         scales, scores = state["scales"], state["scores"]
-        most = min(ranked, max(CALIBRATED, ranked - MOST_NUMBERS), MOST_SCORES)
         if type(scales) is not list or [np.size(numbers) for numbers in scales] != [min(ranked, MOST_NUMBERS)] * SCALES:
             raise ValueError("the latest numbers do not match")
-        if np.size(scores) > most:
+        if np.size(scores) > levels_kept(ranked):
             raise ValueError("the latest scores do not match")
         Reader.restore(self, state)
         if self.points.n > self.budget:
@@ -455,9 +347,9 @@ cdef class Detector(Reader):
         self.fresh = False
 
 
-cdef inline double bounded(double excess) noexcept nogil:
-    """How much a level rises over that of the start of a tail."""
-    return excess if excess <= EXPONENTIAL else EXPONENTIAL + log1p(excess - EXPONENTIAL)
+cpdef Py_ssize_t levels_kept(int64_t ranked) noexcept:
+    """How many of the largest levels are remembered: those that were found among few numbers go first."""
+    return min(ranked, max(CALIBRATED, ranked - MOST_NUMBERS), MOST_SCORES)
 
 
 cdef uint64_t identity_of(const Sample *x) noexcept nogil:

@@ -211,6 +211,14 @@ cdef class Triangle(Owner):
         self.numbers, self.capacity = numbers, capacity
         return 0
 
+    cdef int extend(self, Py_ssize_t n, Py_ssize_t most) except -1:
+        """At least n rows, new ones of zeros, and room for up to ``most``."""
+        if n > self.capacity:
+            self.reserve(min(most, max(2 * self.capacity, (n + 7) // 8 * 8)))
+        while self.n < n:
+            self.grow()
+        return 0
+
     cdef void clear(self) noexcept nogil:
         """No rows."""
         self.n, self.weight = 0, 0.0

@@ -1,12 +1,10 @@
 from libc.stdint cimport int64_t
 
+from river_okl._core.inputs cimport INPUTS
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.memory cimport Owner
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
-
-cdef enum:
-    INPUTS = 256                # a constant, and the first features that the scaler counts
 
 
 cdef class Residuals(Owner):

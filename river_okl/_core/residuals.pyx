@@ -17,16 +17,18 @@ from libc.string cimport memset
 
 import numpy as np
 
+from river_okl._core.inputs cimport bounded, inputs_of
 from river_okl._core.simd cimport linalg
 
 from river_okl._core.states import check_positive, checked_numbers, checked_whole, symmetric
 
 # Chosen on streams of benchmarks/novelty.py.
-cdef double RIDGE = 0.05
+RIDGE = 0.05
+LEAST = 1e-6                        # of the sum
 MEMORY = 8192
 MOST_INPUTS = INPUTS
+cdef double ridge = RIDGE, least = LEAST
 cdef int64_t memory = MEMORY
-cdef double LEAST = 1e-6            # of the sum
 
 
 cdef class Residuals(Owner):
@@ -44,22 +46,13 @@ cdef class Residuals(Owner):
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
         """Room for the features that the scaler counts."""
-        cdef Py_ssize_t n = min(places + 1, INPUTS)
-        if n > self.inverse.capacity:
-            self.inverse.reserve(min(INPUTS, max(2 * self.inverse.capacity, (n + 7) // 8 * 8)))
-        while self.inverse.n < n:
-            self.inverse.grow()
-        return 0
+        return self.inverse.extend(min(places + 1, INPUTS), INPUTS)
 
     cdef double ask(self, const Sample *x) noexcept:
         """The number of a sample, and how much it counts: ``trust``."""
         cdef Py_ssize_t j, ld = self.inverse.capacity, n = self.inverse.n, known = 0
         cdef double own, explained, residual, total = 0.0, shares = 0.0
-        memset(self.inputs, 0, n * 8)
-        self.inputs[0] = 1.0
-        for j in range(x.size):
-            if 0 <= x.places[j] < n - 1:
-                self.inputs[1 + x.places[j]] = x.scaled[j]
+        inputs_of(x, n, self.inputs)
         self.inverse.times(1.0, self.inputs, self.h)
         for j in range(1, n):
             own = self.inverse.numbers[j * ld + j]
@@ -70,11 +63,11 @@ cdef class Residuals(Owner):
                 shares += explained
                 known += 1
         self.trust = sqrt(shares / known) if known else 0.0
-        return log(self.n * total + LEAST)
+        return log(self.n * total + least)
 
     cdef void begin(self, Py_ssize_t i) noexcept:
         """Input i is learned from now on; it was 0 before."""
-        cdef double own = 1.0 / (1.0 + RIDGE * (self.n - 1.0))
+        cdef double own = 1.0 / (1.0 + ridge * (self.n - 1.0))
         self.inverse.numbers[i * self.inverse.capacity + i] = own
         self.h[i] = own * self.inputs[i]
 
@@ -86,12 +79,12 @@ cdef class Residuals(Owner):
         for j in range(x.size):
             i = 1 + x.places[j]
             if i < n and self.inverse.numbers[i * ld + i] == 0.0:
-                self.inputs[i] = x.scaled[j]  # it had no place when the sample was asked
+                self.inputs[i] = bounded(x.scaled[j])  # it had no place when the sample was asked
                 self.begin(i)
         self.inverse.move(-1.0 / (1.0 + linalg.dot(self.inputs, self.h, n)), self.h)
         self.next = (self.next + 1) % n
         self.inverse.row(self.next, self.column)
-        weight = RIDGE * n
+        weight = ridge * n
         self.inverse.move(-weight / (1.0 + weight * self.column[self.next]), self.column)
         self.n += 1
         if self.n >= 2 * memory:
@@ -140,15 +133,3 @@ cdef class Residuals(Owner):
         check_positive("the regression of the features", inverse)
         self.inverse.restore(triangle, rows)
         self.n, self.next = n, following
-
-
-def fitted(X, n):
-    """The state after n samples, of which the rows of X are the inputs of some, and the numbers of these."""
-    n = int(min(n, 2 * MEMORY - 1))
-    sums = (1.0 + RIDGE * (n - 1)) * np.eye(X.shape[1]) + (n - 1) / max(1, len(X)) * (X.T @ X)
-    inverse = np.linalg.inv(sums)
-    inverse = 0.5 * (inverse + inverse.T)
-    own = inverse.diagonal()[1:]
-    residuals = np.maximum(0.0, 1.0 - 1.0 / (n * own)) * (X @ inverse)[:, 1:]
-    numbers = np.log(n * np.sum(residuals * residuals / own, axis=1) + LEAST)
-    return {"n": n, "next": 0, "inverse": inverse[np.tril_indices(len(inverse))]}, numbers

@@ -29,18 +29,18 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
 
     Notes
     -----
-    - It keeps up to 2,048 samples, scaled, and finds five numbers for a new one: two kernel densities; the distance to the
-      twentieth nearest, relative to what is usual in that neighbourhood; that to the hundredth, since anomalies that recur
-      have near neighbours of their own; and how badly each feature is predicted by the others, which are the first 255.
-      Each number is ranked among its last 1,024 values; the largest rank counts, and is ranked among up to 4,096.
-    - Beyond the largest tenth of the 1,024 values, or hundredth of the others, ranks follow an exponential tail, so
+    - It keeps up to 2,048 samples, scaled, and measures five things of a new one: two kernel densities; its distance to the
+      twentieth nearest, relative to what is usual in that neighbourhood; its distance to the hundredth nearest, because
+      anomalies that recur have near neighbours of their own; and how badly its features (the first 255) are predicted by
+      each other. Each number is ranked among its last 1,024 values; the largest rank is ranked among up to 4,096.
+    - Beyond the largest tenth of the 1,024 values, or hundredth of the 4,096, ranks follow an exponential tail, so
       that scores above 0.999 are still comparable. Scores are 0 before 100 samples, and above 0.99 they say little before 500.
-    - At most half of the samples that equal x count as less strange: a value that a fiftieth of all samples have does not
-      exceed 0.99.
-    - Samples with a score above 0.95 are not kept, and only so many with one above 0.99 are still counted in the ranks and
-      the scaling: one in twenty of all samples if they are alike, one in fourteen if not, and twelve at once. So anomalies
-      do not hide the next ones. If such samples are the majority for about 140 samples, the stream has moved, and the
-      detector learns the new state.
+    - At most half of the samples that equal x count as less strange: the score of a value that a fiftieth of all samples
+      have does not exceed 0.99.
+    - Samples with a score above 0.95 are not kept. Of those above 0.99 only some count for the ranks and the scaling, so that
+      anomalies do not hide the next ones: one in twenty of all samples, or one in fourteen if they differ from each other,
+      and up to twelve at once. If they are the majority for about 140 samples, the stream has moved, and the detector learns
+      the new state.
     - River's filters withhold what they find strange, and `ThresholdFilter` learns nothing at all with
       `protect_anomaly_detector=False`: compare scores with a threshold yourself, or use `QuantileFilter` with that option.
     - Each of the last 8,192 samples that may be kept has about the same chance to be, in proportion to its weight. A

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.detector import LATEST, LATEST_SCORES
+from river_okl._core.detector import LATEST, LATEST_SCORES, levels_kept
 from river_okl._core.reader import FARTHEST_SINGLE
-from river_okl._core.residuals import MOST_INPUTS, fitted
+from river_okl._core.residuals import LEAST, MEMORY, MOST_INPUTS, RIDGE
 from river_okl._core.sample import is_word
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.checks import kind_of
-from river_okl.merging.gaussian import stored
+from river_okl.merging.gaussian import inverse, packed, stored
 from river_okl.merging.mixture import METRICS, Merging, Mixed, State
 from river_okl.merging.shards import Shards
 
@@ -138,14 +138,20 @@ class Detectors(Merging):
         return all(self.at[name] == place for name, place in zip(each.names, each.places.tolist(), strict=True))
 
     def residuals(self, X: Arrays, ranked: int) -> tuple[State, Arrays]:
-        """The regression of features on each other after as many samples as all shards had, and the latest numbers."""
+        """The regression of the features on each other, as the points have them, and the latest numbers."""
         if len(self.movers) == 1 and self.keeps_places(self.movers[0][1]):
             state = self.movers[0][1].state
             return state["residuals"], state["scales"][-1]
         n = self.start.state["residuals"]["n"]
         n += sum(each.state["residuals"]["n"] - n for _, each in self.movers)
-        state, numbers = fitted(np.hstack([np.ones((len(X), 1)), X])[:, :MOST_INPUTS], max(n, 1))
-        return state, np.resize(numbers, min(ranked, LATEST))
+        n = min(max(n, 1), 2 * MEMORY - 1)
+        inputs = np.hstack([np.ones((len(X), 1)), X])[:, :MOST_INPUTS]
+        sums = (n - 1) * (inputs.T @ inputs / max(1, len(X)) + RIDGE * np.eye(inputs.shape[1]))
+        T = inverse(sums + np.eye(len(sums)))
+        own = T.diagonal()[1:]
+        residuals = np.maximum(0.0, 1.0 - 1.0 / (n * own)) * (inputs @ T)[:, 1:]
+        numbers = np.log(n * np.sum(residuals**2 / own, axis=1) + LEAST)
+        return {"n": n, "next": 0, "inverse": packed(T)}, np.resize(numbers, min(ranked, LATEST))
 
     def total(self, name: str) -> Any:
         return self.shards.total(lambda model: model._f.state()[name])
@@ -166,7 +172,7 @@ class Detectors(Merging):
             "distances": self.distances(np.arange(len(points))),
             "radii": radii,
             "scales": [*(self.latest_of(lambda each: each.state["scales"][k], LATEST) for k in range(4)), numbers],  # noqa: B023
-            "scores": self.latest_of(lambda each: each.state["scores"], LATEST_SCORES)[-max(500, ranked - LATEST) :],
+            "scores": self.latest_of(lambda each: each.state["scores"], levels_kept(ranked)),
             "identities": self.latest_of(self.identities, LATEST_SCORES),
             "residuals": residuals,
             "ranked": ranked,

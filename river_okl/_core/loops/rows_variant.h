@@ -356,22 +356,27 @@ static INLINE int NAME(is_among)(const Py_ssize_t *found, int count, Py_ssize_t 
     return is;
 }
 
+/* The smallest sq[i] - 2 x.z_i in each lane of the vectors from `start` to `end`. */
+static INLINE vec NAME(lanes)(const double *sq, const double *dot, Py_ssize_t start, Py_ssize_t end) {
+    const vec two = SET(2.0);
+    vec low = SET(INFINITY);
+    for (Py_ssize_t i = start; i < end; i += W) {
+        const vec v = *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
+        const ivec less = LESS(v, low);
+        low = AS_REAL((AS_INT(v) & less) | (AS_INT(low) & ~less));
+    }
+    return low;
+}
+
 /* The `count` points of the first n that are nearest to x: the smallest sq[i] - 2 x.z_i, which is |x-z|^2 less |x|^2;
  * the first of equal ones.  `lows` has room for a vector for every SEGMENT points: the smallest distance in each lane.
  * The distances within a segment are computed again if it has one of the nearest points. */
 static void NAME(nearest)(const double *sq, const double *dot, Py_ssize_t n, double *lows, int count,
                           Py_ssize_t *found) {
     const Py_ssize_t segments = (n + SEGMENT - 1) / SEGMENT;
-    const vec two = SET(2.0);
     for (Py_ssize_t b = 0; b < segments; b++) {
         const Py_ssize_t end = (b + 1) * SEGMENT < n ? (b + 1) * SEGMENT : n / W * W;
-        vec low = SET(INFINITY);
-        for (Py_ssize_t i = b * SEGMENT; i < end; i += W) {
-            const vec v = *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
-            const ivec less = LESS(v, low);
-            low = AS_REAL((AS_INT(v) & less) | (AS_INT(low) & ~less));
-        }
-        *(vec *)(lows + b * W) = low;
+        *(vec *)(lows + b * W) = NAME(lanes)(sq, dot, b * SEGMENT, end);
     }
     for (Py_ssize_t i = n / W * W; i < n; i++) { /* what fills no vector */
         double *const lane = lows + (segments - 1) * W + i % W;
@@ -431,18 +436,10 @@ static double NAME(smallest)(double *v, Py_ssize_t n, Py_ssize_t k) {
 static void NAME(closest)(const double *sq, const double *dot, Py_ssize_t n, Py_ssize_t near, Py_ssize_t far,
                           double *some, double *others, int32_t *at, Py_ssize_t *found, double *distances) {
     const Py_ssize_t lanes = n / SEGMENT * W;
-    const vec two = SET(2.0);
     double bound = INFINITY;
     if (far <= lanes) {
-        for (Py_ssize_t b = 0; b < n / SEGMENT; b++) {
-            vec low = SET(INFINITY);
-            for (Py_ssize_t i = b * SEGMENT; i < (b + 1) * SEGMENT; i += W) {
-                const vec v = *(const vec *)(sq + i) - two * *(const vec *)(dot + i);
-                const ivec less = LESS(v, low);
-                low = AS_REAL((AS_INT(v) & less) | (AS_INT(low) & ~less));
-            }
-            *(vec *)(others + b * W) = low;
-        }
+        for (Py_ssize_t b = 0; b < n / SEGMENT; b++)
+            *(vec *)(others + b * W) = NAME(lanes)(sq, dot, b * SEGMENT, (b + 1) * SEGMENT);
         bound = NAME(smallest)(others, lanes, far);
     }
     Py_ssize_t kept = 0;

@@ -12,6 +12,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
+from river_okl._core.inputs cimport bounded, inputs_of
 from river_okl._core.linalg cimport packed, unpack
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
@@ -28,13 +29,6 @@ LEAST_RESIDUAL = 1e-4           # of a running squared residual
 cdef double least_residual = LEAST_RESIDUAL
 cdef double DISCOUNT = 0.99     # of running residuals
 cdef double OUTLYING = 5.0      # standard deviations by which one sample moves a running residual
-# bound of an input: if features are not scaled, larger ones, and predictions from them, would cancel all digits of a
-# covariance
-cdef double LARGEST = 1e6
-
-
-cdef inline double bounded(double value) noexcept nogil:
-    return fmin(fmax(value, -LARGEST), LARGEST)
 
 
 cdef class Ridge(Owner):
@@ -144,14 +138,10 @@ cdef class Combiner(Expert):
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         """The linear estimate, and the stack's of all predictions before its own."""
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i
         cdef double *inputs = self.stack.inputs
         cdef const double *said = p - self.first
-        memset(self.linear.inputs, 0, LINEAR_INPUTS * 8)
-        self.linear.inputs[0] = 1.0
-        for j in range(x.size):
-            if 0 <= x.places[j] < LINEAR_INPUTS - 1:
-                self.linear.inputs[1 + x.places[j]] = bounded(x.scaled[j])
+        inputs_of(x, LINEAR_INPUTS, self.linear.inputs)
         self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
         for i in range(PROCESSES):
             inputs[i] = bounded(said[i])

@@ -1,10 +1,8 @@
+from river_okl._core.inputs cimport INPUTS
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert
 from river_okl._core.sample cimport Sample
 from river_okl._core.scaler cimport Scaler
-
-cdef enum:
-    INPUTS = 256                # a constant, and the first features that the scaler counts
 
 
 cdef class Logistic(Expert):

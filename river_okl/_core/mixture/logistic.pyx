@@ -9,12 +9,13 @@ share the covariance.  It never forgets: the rate of each coefficient falls as e
 is learned from a few samples, and features without influence stay at 0.  Concepts that move are left to other experts.
 """
 
-from libc.math cimport M_PI, fmax, fmin, sqrt
+from libc.math cimport M_PI, fmax, sqrt
 from libc.string cimport memset
 
 import numpy as np
 
 from river_okl._core.calibration cimport sigmoid, softmax
+from river_okl._core.inputs cimport bounded, inputs_of
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.sample cimport Sample
@@ -30,12 +31,6 @@ MOST_INPUTS = INPUTS
 cdef double prior = PRIOR, prior_of_word = PRIOR_OF_WORD
 cdef double LEAST_CURVATURE = 1e-3
 cdef double RESOLVED = 0.01         # w v below which S stays as it is: the step is one product with it
-# of an input: if features are not scaled, larger ones would cancel all digits of the covariance
-cdef double LARGEST = 1e6
-
-
-cdef inline double bounded(double value) noexcept:
-    return fmin(fmax(value, -LARGEST), LARGEST)
 
 
 cdef class Logistic(Expert):
@@ -59,21 +54,12 @@ cdef class Logistic(Expert):
         self.variance += prior * self.inputs[i] * self.inputs[i]
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
-        cdef Py_ssize_t n = min(places + 1, INPUTS)
-        if n > self.covariance.capacity:
-            self.covariance.reserve(min(INPUTS, max(2 * self.covariance.capacity, (n + 7) // 8 * 8)))
-        while self.covariance.n < n:
-            self.covariance.grow()
-        return 0
+        return self.covariance.extend(min(places + 1, INPUTS), INPUTS)
 
     cdef int ask(self, const Sample *x, double *p) except -1:
-        cdef Py_ssize_t j, o, columns = self.per_class.n, n = self.covariance.n
+        cdef Py_ssize_t o, columns = self.per_class.n, n = self.covariance.n
         cdef double shrink
-        memset(self.inputs, 0, n * 8)
-        self.inputs[0] = 1.0
-        for j in range(x.size):
-            if 0 <= x.places[j] < n - 1:
-                self.inputs[1 + x.places[j]] = bounded(x.scaled[j])
+        inputs_of(x, n, self.inputs)
         self.covariance.times(1.0, self.inputs, self.h)
         self.variance = fmax(0.0, linalg.dot(self.h, self.inputs, n))
         shrink = 1.0 / sqrt(1.0 + M_PI / 8.0 * self.variance)

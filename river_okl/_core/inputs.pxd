@@ -1,0 +1,29 @@
+# The inputs of linear regressions: a constant, and the first features that a scaler counts.
+from libc.math cimport fmax, fmin
+from libc.string cimport memset
+
+from river_okl._core.sample cimport Sample
+
+cdef extern from *:
+    """
+    /* of an input: if features are not scaled, larger ones would cancel all digits of a covariance */
+    #define LARGEST_INPUT 1e6
+    """
+    const double LARGEST_INPUT
+
+cdef enum:
+    INPUTS = 256                # at most, where a matrix of them is kept
+
+
+cdef inline double bounded(double value) noexcept nogil:
+    return fmin(fmax(value, -LARGEST_INPUT), LARGEST_INPUT)
+
+
+cdef inline void inputs_of(const Sample *x, Py_ssize_t n, double *out) noexcept nogil:
+    """The n inputs that a sample has."""
+    cdef Py_ssize_t j
+    memset(out, 0, n * 8)
+    out[0] = 1.0
+    for j in range(x.size):
+        if 0 <= x.places[j] < n - 1:
+            out[1 + x.places[j]] = bounded(x.scaled[j])
