@@ -24,7 +24,7 @@ from river.datasets import synth
 
 from benchmarks import figures, runner, untuned
 from benchmarks.streams import STREAMS as SHORT
-from benchmarks.streams import Sample, Stream, as_bool
+from benchmarks.streams import Sample, Stream, as_bool, dense
 from river_okl import datasets
 from river_okl.cli import plot
 
@@ -79,25 +79,33 @@ STREAMS = {
     "LED, drift": Stream(_led, classes=10),
     "Hyperplane": SHORT["Hyperplane"],
     "elec2": SHORT["elec2"],
-    "a9a": Stream(lambda: itertools.chain(datasets.LIBSVM("a9a"), datasets.LIBSVM("a9a", "test")), sparse=True),
+    "a9a": Stream(
+        lambda: itertools.chain(datasets.LIBSVM("a9a"), datasets.LIBSVM("a9a", "test")), sparse=True, features=123
+    ),
     "RandomTree, seed 43": random_tree(43),
     "RandomTree, seed 44": random_tree(44),
 }
 
 
 @functools.lru_cache(maxsize=1)
-def load(name: str) -> list[Sample]:
-    return list(itertools.islice(STREAMS[name].samples(), ROWS))
+def load(name: str, raw: bool = True) -> list[Sample]:
+    samples = itertools.islice(STREAMS[name].samples(), ROWS)
+    return list(samples) if raw else dense(STREAMS[name], samples)
+
+
+def variant(name: str, model: str) -> tuple[str, bool]:
+    """The arguments of `load` for this model."""
+    return name, untuned.without_zeros(STREAMS[name], untuned.CLASSIFIERS[model])
 
 
 @functools.cache
-def samples_digest(name: str) -> str:
-    return runner.digest(repr(load(name)).encode())
+def samples_digest(name: str, raw: bool) -> str:
+    return runner.digest(repr(load(name, raw)).encode())
 
 
 def key(name: str, model: str) -> str:
     candidate = untuned.build(STREAMS[name], untuned.CLASSIFIERS[model])
-    return runner.digest(samples_digest(name), runner.content(candidate), untuned.MEASURE)
+    return runner.digest(samples_digest(*variant(name, model)), runner.content(candidate), untuned.MEASURE)
 
 
 def curve(hits: Sequence[bool], of: int) -> list[float]:
@@ -106,17 +114,12 @@ def curve(hits: Sequence[bool], of: int) -> list[float]:
     return [round(100.0 * statistics.fmean(hits[i : i + width]), 2) for i in range(0, len(hits) - width + 1, width)]
 
 
-def measure(store: runner.Store, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
-    """Measure what is missing for the current code, the cheap models first."""
-    for model, name in itertools.product(wanted, streams):
-        of = len(load(name))
-        if store.current(name, model, k := key(name, model), of, limit):
-            continue
-        candidate, hits = untuned.build(STREAMS[name], untuned.CLASSIFIERS[model]), bytearray()
-        found = untuned.classify(candidate, load(name), STREAMS[name].classes, limit, hits.append)
-        more = {"us": 1e6 * found["seconds"] / found["rows"], "bytes": candidate._raw_memory_usage}
-        store.keep(name, model, key=k, of=of, limit=limit, **found, **more, curve=curve(hits, of))
-        print(f"{model} on {name}: {found} {more}", flush=True)
+def run(name: str, model: str, limit: float) -> runner.Row:
+    candidate, hits = untuned.build(STREAMS[name], untuned.CLASSIFIERS[model]), bytearray()
+    those = load(*variant(name, model))
+    found = untuned.classify(candidate, those, STREAMS[name].classes, limit, hits.append)
+    us = 1e6 * found["seconds"] / found["rows"]
+    return {**found, "us": us, "bytes": candidate._raw_memory_usage, "curve": curve(hits, len(those))}
 
 
 def write(found: runner.Results, report: runner.Report) -> None:
@@ -173,7 +176,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     store = runner.Store(options.output / "long.jsonl")
     if "cells" in options.only:
-        measure(store, options.streams, options.models, options.limit)
+        pairs = [(name, model) for model, name in itertools.product(options.models, options.streams)]
+
+        def samples(name: str, model: str) -> list[Sample]:
+            return load(*variant(name, model))
+
+        def measured(name: str, model: str) -> runner.Row:
+            return run(name, model, options.limit)
+
+        store.fill(pairs, options.limit, key, samples, measured)
     if not {"tables", "pictures"} & set(options.only):
         return
     found = store.complete(itertools.product(options.streams, MODELS), options.models, key)

@@ -30,7 +30,7 @@ SHARE = {  # fraction of the rarer label that is kept
     "Agrawal": 0.02,
     "RandomRBF": 0.01,
 }
-MODELS = ("OKL", "LogisticRegression", "GaussianNB", "HoeffdingTree", "ARF(10)", "AMF", "Bagging(LR)", "Ahpatron")
+MODELS = ("OKL", "LogisticRegression", "NaiveBayes", "HoeffdingTree", "ARF(10)", "AMF", "Bagging(LR)", "Ahpatron")
 ROWS = 10_000
 
 
@@ -47,7 +47,7 @@ def measured(name: str, model: str) -> tuple[float, float, int, int]:
     how = untuned.CLASSIFIERS[model]
     candidate = untuned.build(STREAMS[name], how)
     truth, found, loss = [], [], 0.0
-    for x, y in itertools.islice(thinned(name, how.raw), ROWS):
+    for x, y in itertools.islice(thinned(name, untuned.without_zeros(STREAMS[name], how)), ROWS):
         p = candidate.predict_proba_one(x).get(True, 0.0)
         p = p if p == p else 0.0
         candidate.learn_one(x, y)

@@ -179,6 +179,26 @@ class Store:
         half.write_text(text, encoding="utf-8")
         half.replace(self.path)  # an interrupted command loses nothing
 
+    def fill(
+        self,
+        pairs: Iterable[tuple[str, str]],
+        limit: float,
+        key: Callable[[str, str], str],
+        samples: Callable[[str, str], Sequence[Any]],
+        run: Callable[[str, str], Row],
+    ) -> None:
+        """Run the pairs that were not measured with the current code; a model that fails has a cell, too."""
+        for stream, model in pairs:
+            k, of = key(stream, model), len(samples(stream, model))
+            if self.current(stream, model, k, of, limit):
+                continue
+            try:
+                found = run(stream, model)
+            except Exception as error:
+                found = {"rows": 0, "seconds": 0.0, "failed": repr(error)}
+            self.keep(stream, model, key=k, of=of, limit=limit, **found)
+            print(f"{model} on {stream}: {found}", flush=True)
+
     def complete(
         self, pairs: Iterable[tuple[str, str]], wanted: Sequence[str], key: Callable[[str, str], str]
     ) -> Results:

