@@ -125,7 +125,6 @@ def measure(store: runner.Store, wanted_streams: Sequence[str], wanted: Sequence
 
 
 def write(found: runner.Results, report: runner.Report) -> None:
-    commits = ", ".join(sorted({row["commit"] for row in found.values()}))
     for number, (which, classified) in enumerate(
         itertools.product((streams.STREAMS, unseen.STREAMS), (True, False)), 1
     ):
@@ -134,10 +133,9 @@ def write(found: runner.Results, report: runner.Report) -> None:
             continue
         of = "listed" if which is streams.STREAMS else "unseen"
         field, shown = ("accuracy", "{:.1f}".format) if classified else ("mae", runner.cell)
-        notes = untuned.short({pair: row for pair, row in found.items() if pair[0] in names})
-        text = untuned.compare(found, names, MODELS, field, shown)
+        text = untuned.section(found, names, MODELS, field, shown)
         heading = f"{number}. {'Accuracy, %' if classified else 'Mean absolute error'}, {of} streams"
-        report.write(heading, f"{text}{notes}\n\nMeasured at {commits}.")
+        report.write(heading, text)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -124,15 +124,13 @@ def run(name: str, model: str, limit: float) -> runner.Row:
 
 def write(found: runner.Results, report: runner.Report) -> None:
     streams = list(dict.fromkeys(name for name, _ in found))
-    commits = ", ".join(sorted({row["commit"] for row in found.values()}))
     lost = [f"{model} on {name}" for name, model in itertools.product(streams, MODELS) if (name, model) not in found]
-    notes = untuned.short(found).rstrip() + (f"\n\nNot measured yet: {'; '.join(lost)}." if lost else "")
+    notes = f"\n\nNot measured yet: {'; '.join(lost)}." if lost else ""
     for heading, field, shown in (
         ("1. Accuracy, %", "accuracy", "{:.1f}".format),
         ("2. Log-loss", "loss", "{:.3f}".format),
     ):
-        text = untuned.compare(found, streams, MODELS, field, shown)
-        report.write(heading, f"{text}{notes}\n\nMeasured at {commits}.")
+        report.write(heading, untuned.section(found, streams, MODELS, field, shown) + notes)
     rows = [
         [name, *(found[name, m][field] * unit if (name, m) in found else None for field, unit in COSTS for m in MODELS)]
         for name in streams

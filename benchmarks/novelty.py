@@ -422,7 +422,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=3_000, help="of each stream")
     options = parser.parse_args(argv)
     cache, rows = runner.Cache(options.cache / "novelty.jsonl"), options.rows
-    report = runner.Report(options.output / "novelty.md", "Novelty, features, quantiles", runner.machine())
+    report = runner.Report(
+        options.output / "novelty.md", "Novelty, features, quantiles", f"{runner.machine()} At {runner.commit()}."
+    )
     models = dict(DETECTORS)
     if importlib.util.find_spec("pysad"):
         models |= PYSAD

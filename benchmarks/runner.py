@@ -113,6 +113,21 @@ def commit() -> str:
         return river_okl.__version__
 
 
+def measured_at(found: Results) -> str:
+    """The commits of these results, each with its models: the last line under a table."""
+    models: dict[str, list[str]] = {}
+    for (_, model), row in found.items():
+        if "commit" not in row:  # published elsewhere
+            continue
+        at = models.setdefault(row["commit"], [])
+        if model not in at:
+            at.append(model)
+    if len(models) == 1:
+        return f"Measured at {next(iter(models))}."
+    each = [f"{commit} ({', '.join(those)})" for commit, those in sorted(models.items())]
+    return f"Measured at {'; '.join(each)}."
+
+
 # Models ---------------------------------------------------------------------------------------------
 
 

@@ -214,7 +214,7 @@ def of_speed(report: runner.Report) -> None:
 PARTS = {"accuracy": of_streams, "boxes": of_boxes, "many": of_many, "drift": of_drift, "speed": of_speed}
 
 if __name__ == "__main__":
-    intro = f"`python -m benchmarks.scale`. {runner.machine()}"
+    intro = f"`python -m benchmarks.scale`. {runner.machine()} At {runner.commit()}."
     out = runner.Report(runner.RESULTS / "scale.md", "Beyond one machine", intro)
     for part in sys.argv[1:] or PARTS:
         PARTS[part](out)

@@ -17,7 +17,7 @@ from pathlib import Path
 from river.datasets import synth
 
 import river_okl
-from benchmarks.runner import machine, table
+from benchmarks.runner import commit, machine, table
 
 RESULTS = Path(__file__).parent / "results" / "threads.md"
 CLASSES = ("ProjectronClassifier", "AhpatronClassifier", "OKLClassifier")
@@ -99,8 +99,8 @@ def main() -> None:
         step, lock = price(name)
         prices.append((f"`{name}`", f"{1e6 * step:.2f}", f"{1e6 * lock:.3f}", f"{100 * lock / step:.1f} %"))
     about = (
-        f"`python -m benchmarks.threads`; {machine()} Calls a second: one thread learns Agrawal (9 features) and "
-        f"{READERS} predict, for {SECONDS:g} s each."
+        f"`python -m benchmarks.threads`; {machine()} At {commit()}. Calls a second: one thread learns Agrawal "
+        f"(9 features) and {READERS} predict, for {SECONDS:g} s each."
     )
     head = ("class", "learner alone", "one reader alone", "learner beside readers", "all readers", "slowest reader")
     price_head = ("class", "µs/sample", "µs of its two locks", "share")

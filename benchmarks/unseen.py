@@ -186,16 +186,28 @@ def key(row: str, model: str) -> str:
 
 
 def write(found: runner.Results, report: runner.Report) -> None:
-    commits = ", ".join(sorted({row["commit"] for row in found.values()}))
-    for heading, classified, field, shown in (
+    classified = [name for name in STREAMS if STREAMS[name].classes]
+    for heading, classes, field, shown in (
         ("1. Accuracy, %", True, "accuracy", "{:.1f}".format),
         ("2. Log-loss", True, "loss", "{:.3f}".format),
         ("3. Regression: mean absolute error", False, "mae", runner.cell),
+        ("4. Regression: root mean squared error", False, "rmse", runner.cell),
     ):
-        streams = [name for name in STREAMS if bool(STREAMS[name].classes) == classified]
-        notes = untuned.short({pair: row for pair, row in found.items() if pair[0] in streams})
-        text = untuned.compare(found, streams, MODELS, field, shown)
-        report.write(heading, f"{text}{notes}\n\nMeasured at {commits}.")
+        streams = [name for name in STREAMS if bool(STREAMS[name].classes) == classes]
+        report.write(heading, untuned.section(found, streams, MODELS, field, shown))
+    report.write("5. The lead of OKL, points of accuracy", untuned.leads(found, classified, MODELS))
+    report.write("6. Three sets of streams", untuned.spread(found, classified, MODELS))
+    report.write("7. Time of predict_proba_one and learn_one, µs, and memory at the end, kB", cost(found))
+
+
+def cost(found: runner.Results) -> str:
+    """Encoding and scaling are included; another process was running."""
+    rows = []
+    for unit, value in (("µs", lambda row: 1e6 * row["seconds"] / row["rows"]), ("kB", lambda row: row["bytes"] / 1e3)):
+        for name in STREAMS:
+            cells = [value(found[name, m]) if found.get((name, m), {}).get("bytes") else None for m in MODELS]
+            rows.append([f"{name}, {unit}", *cells])
+    return runner.table(["stream", *MODELS], rows)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -203,24 +215,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     runner.choice(parser, "--streams", list(STREAMS))
     runner.choice(parser, "--models", MODELS, ["OKL"])
     parser.add_argument("--limit", type=float, default=360.0, help="seconds of a pair of stream and model at most")
+    about = "streams of each kind, for classification; the tables need all of them of `OKL`"
+    parser.add_argument("--repeats", type=int, choices=[1, REPEATS], default=REPEATS, help=about)
     runner.choice(parser, "--only", ["cells", "tables"])
     options = parser.parse_args(argv)
     store = runner.Store(options.output / "unseen.jsonl")
+    chosen = {name: STREAMS[name] for name in options.streams}
     if "cells" in options.only:
-        asked = itertools.product(options.models, range(REPEATS), options.streams)
 
         def measured(row: str, model: str) -> runner.Row:
-            name = untuned.of_row(row)[0]
+            name, _ = untuned.of_row(row)
             return untuned.run(build(name, model), samples(row), STREAMS[name].classes, options.limit)
 
-        rows = [
-            (untuned.row_of(name, k), m)
-            for m, k, name in asked
-            if m in models(name) and (STREAMS[name].classes or not k)
-        ]
-        store.fill(rows, options.limit, key, samples, measured)
+        pairs = untuned.rows(chosen, models, options.models, options.repeats)
+        store.fill(pairs, options.limit, key, samples, measured)
     if "tables" in options.only:
-        pairs = [(name, model) for name in options.streams for model in models(name)]
+        pairs = untuned.rows(chosen, models, MODELS, REPEATS)
         found = store.complete(pairs, options.models, key)
         title = "Streams on which no decision was made: `python -m benchmarks.unseen`"
         write(found, runner.Report(options.output / "unseen.md", title))

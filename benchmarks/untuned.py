@@ -12,8 +12,8 @@ TargetStandardScaler.  Seeds are 1.
 Default parameters, with two exceptions, without which the models diverge: LinearRegression clips gradients at 1, and
 PA has C = 0.01 for regression.  Both values are the best of those tried on the eight streams of regression.
 
-Classification is repeated (`--repeats`) on two more streams of each kind: other seeds of a generator, other orders of a
-file, and the middle and the end of elec2.
+Classification is repeated on two more sets of streams like these: other seeds of the generators, other orders of the
+files, and the middle and the end of elec2.
 
 Results are stored in `results/untuned.jsonl` and `untuned-times.json`.  Our models are measured again if their code has
 changed, together with the times of all models; River's, which take hours and do not change, only if `--models` names
@@ -30,7 +30,7 @@ import math
 import pathlib
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from river import dummy, ensemble, forest, linear_model, multiclass, naive_bayes, neighbors, preprocessing, tree
@@ -185,6 +185,14 @@ def of_row(row: str) -> tuple[str, int]:
     return name, int(repeat or 1) - 1
 
 
+def rows(
+    streams: Mapping[str, Stream], models: Callable[[str], Iterable[str]], wanted: Iterable[str], repeats: int
+) -> list[tuple[str, str]]:
+    """The pairs of stream and model, the cheap models first; regression is not repeated."""
+    asked = itertools.product(wanted, range(repeats), streams)
+    return [(row_of(name, k), m) for m, k, name in asked if m in models(name) and (streams[name].classes or k == 0)]
+
+
 def variant(row: str, model: str) -> tuple[str, bool, int]:
     """The arguments of `load` for this model."""
     name, repeat = of_row(row)
@@ -279,7 +287,7 @@ def compare(
         lines.append([name, *cells])
     whole = [m for m in those if len(places[m]) == len(streams)]
     mean = {m: shown(statistics.fmean(found[name, m][field] for name in streams)) for m in whole}
-    if field != "mae":
+    if field not in ("mae", "rmse"):
         lines.append(["mean", *(mean.get(m, "") for m in those)])
     lines.append(["mean rank", *(f"{statistics.fmean(places[m]):.1f}" for m in those)])
     lines.append([f"best of {len(streams)}", *(firsts[m] for m in those)])
@@ -291,24 +299,67 @@ def compare(
 def short(found: runner.Results) -> str:
     """The pairs whose runs were truncated."""
     those = [f"{m} on {name} {row['rows']:,}" for (name, m), row in found.items() if row["rows"] < row["of"]]
-    stopped = f"\\* stopped by the time limit after this many rows: {'; '.join(those)}. " if those else ""
-    return f"\n\n{stopped}"
+    return f"\n\n\\* stopped by the time limit after this many rows: {'; '.join(those)}.\n\n" if those else "\n\n"
+
+
+def section(
+    found: runner.Results, streams: Sequence[str], those: Iterable[str], field: str, shown: Callable[[float], str]
+) -> str:
+    """The comparison, what was stopped, and the commits of the results."""
+    shown_here = {(name, model): row for (name, model), row in found.items() if name in streams and model in those}
+    return compare(found, streams, those, field, shown) + short(shown_here) + runner.measured_at(shown_here)
+
+
+def leads(found: runner.Results, streams: Sequence[str], those: Iterable[str]) -> str:
+    """By how many points of accuracy OKL is ahead of each of River's models, and of the best of them on each stream."""
+    accuracy = {m: [found[name, m]["accuracy"] for name in streams] for m in those if (streams[0], m) in found}
+    own, others = accuracy["OKL"], {m: values for m, values in accuracy.items() if m not in OURS}
+    others["the best of these on each stream"] = [max(values) for values in zip(*others.values(), strict=True)]
+    rows = []
+    for model, values in others.items():
+        ahead = [a - b for a, b in zip(own, values, strict=True)]
+        error = statistics.stdev(ahead) / math.sqrt(len(ahead))
+        figures = (statistics.median(ahead), statistics.fmean(ahead), error, min(ahead), max(ahead))
+        rows.append([model, *(f"{value:.1f}" for value in figures), sum(value > 0.0 for value in ahead)])
+    head = [
+        "against",
+        "median",
+        "mean",
+        "standard error of the mean",
+        "smallest",
+        "largest",
+        f"ahead on, of {len(own)}",
+    ]
+    return runner.table(head, rows)
+
+
+def spread(found: runner.Results, streams: Sequence[str], those: Iterable[str]) -> str:
+    """Mean accuracy and log-loss of each of the three sets of streams, of the models that were run on all."""
+    rows, sets = [], [[row_of(name, k) for name in streams] for k in range(REPEATS)]
+    for model in those:
+        if any((name, model) not in found for names in sets for name in names):
+            continue
+        row = [model]
+        for field, digits in (("accuracy", 1), ("loss", 3)):
+            means = [statistics.fmean(found[name, model][field] for name in names) for names in sets]
+            row += [f"{value:.{digits}f}" for value in (*means, statistics.fmean(means), statistics.stdev(means))]
+        rows.append(row)
+    columns = ["1st set", "2nd", "3rd", "mean", "standard deviation"]
+    return runner.table(["model", *(f"{field}, {c}" for field in ("accuracy", "log-loss") for c in columns)], rows)
 
 
 def write(found: runner.Results, timed: dict[str, Any] | None, report: runner.Report) -> None:
     classified = [name for name in STREAMS if STREAMS[name].classes and any(s == name for s, _ in found)]
     regressed = [name for name in STREAMS if not STREAMS[name].classes and any(s == name for s, _ in found)]
-    commits = ", ".join(sorted({commit for row in found.values() for commit in row["commit"].split(", ")}))
     for heading, streams, field, shown in (
         ("1. Accuracy, %", classified, "accuracy", "{:.1f}".format),
         ("2. Log-loss", classified, "loss", "{:.3f}".format),
         ("3. Log-loss, clipped at 1e-15 as River does", classified, "river_loss", "{:.3f}".format),
         ("4. Regression: mean absolute error", regressed, "mae", runner.cell),
+        ("4b. Regression: root mean squared error", regressed, "rmse", runner.cell),
     ):
         if streams:
-            text = compare(found, streams, models(streams[0]), field, shown)
-            text += short({pair: row for pair, row in found.items() if pair[0] in streams})
-            report.write(heading, f"{text}\n\nMeasured at {commits}.")
+            report.write(heading, section(found, streams, list(models(streams[0])), field, shown))
     if covered := [(name, f"{row['coverage']:.1f}") for (name, _), row in found.items() if row.get("coverage")]:
         heading = f"5. 90 % intervals of OKL, after {WARM:,} samples"
         report.write(heading, runner.table(["stream", "inside, %"], covered))
@@ -318,6 +369,9 @@ def write(found: runner.Results, timed: dict[str, Any] | None, report: runner.Re
         if any((name, m) in found for name in classified)
     ]
     report.write("6. Memory at the end of the stream, kB by River's meter", runner.table(["model", *classified], sizes))
+    if classified and all((name, "OKL") in found for name in classified):
+        report.write("8. The lead of OKL, points of accuracy", leads(found, classified, CLASSIFIERS))
+        report.write("9. Three sets of streams", spread(found, classified, CLASSIFIERS))
     if timed:
         at = ", ".join(sorted(set(timed["commits"].values())))
         text = f"The first {timed['rows']:,} rows, at {at}, {timed['machine']}\n\n"
@@ -344,28 +398,27 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--models", nargs="+", choices=ALL, metavar="NAME", help=f"{', '.join(ALL)}; default: ours")
     about = "seconds of a pair of stream and model at most (20 where times are taken)"
     parser.add_argument("--limit", type=float, default=360.0, help=about)
-    about = "three streams of each kind instead of one, for classification"
-    parser.add_argument("--repeats", type=int, choices=[1, REPEATS], default=1, help=about)
+    about = "streams of each kind, for classification; the tables need all of them of `OKL`"
+    parser.add_argument("--repeats", type=int, choices=[1, REPEATS], default=REPEATS, help=about)
     runner.choice(parser, "--only", ["cells", "times", "tables", "pictures"])
     options = parser.parse_args(argv)
     store, path = runner.Store(options.output / "untuned.jsonl"), options.output / "untuned-times.json"
+    chosen = {name: STREAMS[name] for name in options.streams}
     if "cells" in options.only:
-        asked = itertools.product(options.models or OURS, range(options.repeats), options.streams)
 
         def measured(row: str, model: str) -> runner.Row:
-            stream = STREAMS[of_row(row)[0]]
-            candidate = build(stream, models(of_row(row)[0])[model])
-            return run(candidate, samples(row, model), stream.classes, options.limit)
+            name, _ = of_row(row)
+            candidate = build(STREAMS[name], models(name)[model])
+            return run(candidate, samples(row, model), STREAMS[name].classes, options.limit)
 
-        pairs = [(row_of(name, k), m) for m, k, name in asked if m in models(name) and (STREAMS[name].classes or not k)]
+        pairs = rows(chosen, models, options.models or OURS, options.repeats)
         store.fill(pairs, options.limit, key, samples, measured)
     if "times" in options.only:
         times(path, options.streams, options.models or ALL, min(20.0, options.limit))
     if not {"tables", "pictures"} & set(options.only):
         return
     timed = json.loads(path.read_text()) if path.is_file() else None
-    pairs = [(name, model) for name in options.streams for model in models(name)]
-    found = store.complete(pairs, options.models or OURS, key)
+    found = store.complete(rows(chosen, models, ALL, REPEATS), options.models or OURS, key)
     if "tables" in options.only:
         title = "Everything with its defaults: `python -m benchmarks.untuned`"
         write(found, timed, runner.Report(options.output / "untuned.md", title))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import pathlib
 import sys
@@ -15,10 +16,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
 from benchmarks import (
     ablation,
+    capymoa,
     defaults,
     figures,
     intervals,
     invoices,
+    kappaml,
     long,
     rare,
     runner,
@@ -176,13 +179,9 @@ def test_untuned(small, tmp_path, monkeypatch):
     options += ["--output", str(tmp_path), "--only"]
     untuned.main([*options, "cells"])
     lines = (tmp_path / "untuned.jsonl").read_text().splitlines()
+    classified = itertools.product(("Bananas", "LED"), ("", " (2)", " (3)"), ("LogisticRegression", "PA", "Ahpatron"))
     assert {(row["stream"], row["model"]) for row in map(json.loads, lines)} == {
-        ("Bananas", "LogisticRegression"),
-        ("Bananas", "PA"),
-        ("Bananas", "Ahpatron"),
-        ("LED", "LogisticRegression"),
-        ("LED", "PA"),
-        ("LED", "Ahpatron"),
+        *((name + repeat, model) for name, repeat, model in classified),
         ("Friedman", "PA"),
     }
     assert all(row["commit"] == runner.commit() and row["rows"] == 300 for row in map(json.loads, lines))
@@ -198,9 +197,79 @@ def test_untuned(small, tmp_path, monkeypatch):
     text = (tmp_path / "untuned.md").read_text()
     assert "## 1. Accuracy" in text and "## 4. Regression" in text and "## 7. Time" in text
     assert runner.commit() in text
-    with pytest.raises(SystemExit, match=r"not measured .*: OKL on Bananas, OKL on LED, OKL on Friedman;"):
+    with pytest.raises(SystemExit, match=r"not measured .*: OKL on Bananas, OKL on LED, OKL on Friedman, .*LED \(3\);"):
         untuned.main([*options, "tables", "--models", "PA", "OKL"])
     assert (tmp_path / "untuned.md").read_text() == text
+
+
+def test_repeats(small):
+    """Other seeds, other orders of the same rows, other segments."""
+    for name in ("Bananas", "SEA"):
+        first, second, third = (streams.load(name, True, repeat) for repeat in range(3))
+        assert first != second != third != first
+    series = [({"t": t}, t) for t in range(1_000)]
+    ordered = streams.Stream(lambda: iter(series), in_time=True)
+    starts = [next(iter(streams.repeated(ordered, repeat)))[1] for repeat in range(3)]
+    assert starts == [0, 350, 700]
+    mixed = streams.Stream(lambda: iter(series))
+    assert [y for _, y in streams.repeated(mixed, 0)] == [*range(1_000)]
+    assert sorted(y for _, y in streams.repeated(mixed, 1)) == [*range(1_000)]
+
+
+def test_zeros_are_restored_for_the_models_that_need_them(small):
+    for model, full in (("OKL", False), ("LogisticRegression", False), ("HoeffdingTree", True), ("NaiveBayes", True)):
+        how = untuned.CLASSIFIERS[model]
+        assert untuned.without_zeros(streams.STREAMS["a9a"], how) == (not full), model
+        assert untuned.without_zeros(streams.STREAMS["dna"], how) == (model == "OKL"), model
+    x, _ = streams.dense(streams.Stream(list, features=3), [({2: 5.0}, True)])[0]
+    assert x == {1: 0.0, 2: 5.0, 3: 0.0}
+
+
+def test_leads_and_spread():
+    """The best of River's models is chosen on each stream; a model without all repeats has no spread."""
+    found = {
+        (f"{name}{repeat}", model): {"rows": 1, "of": 1, "accuracy": value + k, "loss": value / 100.0}
+        for name, values in {"Bananas": (90.0, 80.0, 85.0), "SEA": (70.0, 71.0, 60.0)}.items()
+        for model, value in zip(("OKL", "KNN", "AMF"), values, strict=True)
+        for k, repeat in enumerate(("", " (2)", " (3)"))
+    }
+    del found["SEA (3)", "AMF"]
+    lines = untuned.leads(found, ["Bananas", "SEA"], ["OKL", "KNN", "AMF"]).splitlines()[2:]
+    assert lines == [
+        "| KNN | 4.5 | 4.5 | 5.5 | -1.0 | 10.0 | 1 |",
+        "| AMF | 7.5 | 7.5 | 2.5 | 5.0 | 10.0 | 2 |",
+        "| the best of these on each stream | 2.0 | 2.0 | 3.0 | -1.0 | 5.0 | 1 |",
+    ]
+    lines = untuned.spread(found, ["Bananas", "SEA"], ["OKL", "KNN", "AMF"]).splitlines()[2:]
+    assert lines[0] == "| OKL | 80.0 | 81.0 | 82.0 | 81.0 | 1.0 | 0.800 | 0.800 | 0.800 | 0.800 | 0.000 |"
+    assert len(lines) == 2
+
+
+def test_kappaml(tmp_path, monkeypatch):
+    """Published figures stand beside measured ones."""
+    monkeypatch.setattr(kappaml, "ROWS", 200)
+    kappaml.load.cache_clear()
+    kappaml.main(["--streams", "Bananas", "LEDDrift", "--models", "OKL", "--output", str(tmp_path)])
+    kappaml.load.cache_clear()
+    text = (tmp_path / "kappaml.md").read_text()
+    assert "| stream | OKL | KappaML | its KNN |" in text and " 88.0 | **88.5** |" in text
+    assert set(kappaml.PUBLISHED) == set(kappaml.STREAMS)
+
+
+def test_capymoa(tmp_path, monkeypatch):
+    """Labels and a quantity; another run measures nothing."""
+    pytest.importorskip("capymoa", reason="pip install capymoa, and a Java runtime")
+    monkeypatch.setattr(streams, "ROWS", 300)
+    for cached in (streams.load, untuned.samples_digest, capymoa.table):
+        cached.cache_clear()
+    options = ["--streams", "Bananas", "Friedman", "--models", "CapyMOA ARF(10)", "CapyMOA SGBR"]
+    capymoa.main([*options, "--output", str(tmp_path)])
+    rows = runner.Store(tmp_path / "capymoa.jsonl").rows
+    assert rows["Bananas", "CapyMOA ARF(10)"]["accuracy"] > 55.0 and rows["Friedman", "CapyMOA SGBR"]["mae"] < 5.0
+    monkeypatch.setattr(capymoa, "run", None)
+    capymoa.main([*options, "--output", str(tmp_path)])
+    for cached in (streams.load, untuned.samples_digest, capymoa.table):
+        cached.cache_clear()
 
 
 def test_long(tmp_path, monkeypatch):

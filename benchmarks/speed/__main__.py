@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = runner.parser("speed", __doc__)
     runner.choice(parser, "--only", list(SECTIONS))
     options = parser.parse_args(argv)
-    report = runner.Report(options.output / "speed.md", "Speed", timing.machine())
+    report = runner.Report(options.output / "speed.md", "Speed", f"{timing.machine()} At {runner.commit()}.")
     for name in options.only:
         heading, section = SECTIONS[name]
         parts = [inspect.getdoc(section) or ""]
