@@ -86,7 +86,7 @@ def code(cls: type) -> str:
 
 
 def content(part: Any) -> Any:
-    """The content of a model: class, code and parameters of each part."""
+    """The content of a model: class, code and parameters of each part; of a function, its source."""
     if isinstance(part, dict):
         return {str(name): content(value) for name, value in part.items()}
     if hasattr(part, "steps"):  # a pipeline
@@ -97,7 +97,7 @@ def content(part: Any) -> Any:
             code(type(part)),
             {k: content(getattr(part, k, None)) for k in part._get_params()},
         ]
-    return repr(part)
+    return inspect.getsource(part) if inspect.isfunction(part) else repr(part)
 
 
 @functools.cache

@@ -176,7 +176,12 @@ def build(name: str, model: str) -> Any:
         return out
     words = compose.SelectType(str) | preprocessing.OneHotEncoder()
     numbers = compose.SelectType(int, float) | preprocessing.StandardScaler()
-    return compose.FuncTransformer(present) | (words + numbers) | out
+    return compose.FuncTransformer(known) | (words + numbers) | out
+
+
+def known(x: dict[str, Any]) -> dict[str, Any]:
+    """Without gaps; some of River's models fail if nothing is left."""
+    return present(x) or {"nothing": 0.0}
 
 
 @functools.cache

@@ -27,6 +27,7 @@ from benchmarks import (
     runner,
     streams,
     timing,
+    unseen,
     untuned,
     words,
 )
@@ -200,6 +201,11 @@ def test_untuned(small, tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match=r"not measured .*: OKL on Bananas, OKL on LED, OKL on Friedman, .*LED \(3\);"):
         untuned.main([*options, "tables", "--models", "PA", "OKL"])
     assert (tmp_path / "untuned.md").read_text() == text
+
+
+def test_the_content_of_a_function_is_its_source():
+    """Which is the same in another process, unlike its address."""
+    assert " at 0x" not in str(runner.content(unseen.build("co2", "BayesianLinearRegression")))
 
 
 def test_repeats(small):
