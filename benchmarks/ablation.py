@@ -49,7 +49,12 @@ OF_TARGETS = {
     for name, part in OF_CLASSES.items()
     if part not in ("pool", "quadratic", "logistic", "all features", "half of the features", "bayes", "process")
     and not part.startswith("linear(")
-} | {"linear": "linear"}
+} | {
+    "linear": "linear",
+    "last target": "last target",
+    "trees on differences": "difference",
+    "correction": "correction",
+}
 ALL = STREAMS | {name: stream for name, stream in long.STREAMS.items() if name not in STREAMS}
 WORTH, HELPED = 0.05, 0.5  # points of accuracy, on average and on one stream, below which a part could be removed
 
