@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.dates import num2date
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 from river import datasets, preprocessing
 from river.datasets import synth
 
@@ -25,7 +27,18 @@ import river_okl
 from river_okl.cli import plot
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
-BESIDE = {"HoeffdingTree": ((-6, -3), "right"), "Bagging(LR)": ((6, -10), "left"), "SRP(10)": ((0, 8), "right")}
+PLACES = [  # of a label, in points from its dot
+    (6, -3, "left"),
+    (-6, -3, "right"),
+    (0, 7, "center"),
+    (0, -13, "center"),
+    (6, 7, "left"),
+    (6, -13, "left"),
+    (-6, 7, "right"),
+    (-6, -13, "right"),
+    (0, 18, "center"),
+    (0, -24, "center"),
+]
 
 
 def surface() -> None:
@@ -235,25 +248,45 @@ def pages() -> None:
 
 
 def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
-    """Mean accuracy against the geometric mean of µs/sample, over the streams measured for all models."""
-    classified = {name for (name, _), row in found.items() if "accuracy" in row}
-    streams = [name for name in timed["streams"] if name in classified]
-    those = [m for m in dict.fromkeys(m for _, m in found) if all((name, m) in found for name in streams)]
+    """Mean accuracy against median µs/sample, as in the table: a dot for each model that was run on all streams."""
+    classified = {name: None for (name, _), row in found.items() if "accuracy" in row}
+    streams = [name for name in classified if name in timed["streams"]]
+    those = [m for m in dict.fromkeys(m for _, m in found) if all("accuracy" in found.get((n, m), {}) for n in streams)]
     if not streams:
         return
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     ax = figure.add_subplot()
+    points = {}
     for model in those:
         accuracy = statistics.fmean(found[name, model]["accuracy"] for name in streams)
-        us = statistics.geometric_mean(timed["streams"][name]["us"][model] for name in streams)
+        us = statistics.median(timed["streams"][name]["us"][model] for name in streams)
+        points[model] = us, accuracy
         ax.scatter([us], [accuracy], color=plot.COLORS[1 if model in ("OKL", "Ahpatron") else 0], s=40)
-        at, side = BESIDE.get(model, ((6, 4), "left"))
-        ax.annotate(model, (us, accuracy), xytext=at, ha=side, textcoords="offset points", fontsize="small")
     title = f"Mean of {len(streams)} streams, nothing tuned"
     ax.set(xscale="log", xlabel="µs per sample, predict and learn", ylabel="accuracy, %", title=title)
+    ax.margins(x=0.12, y=0.08)
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
+    labelled(ax, points)
     figure.savefig(DOCS / "untuned.png", dpi=110)
+
+
+def labelled(ax: Any, points: dict[str, tuple[float, float]]) -> None:
+    """A label beside each point, where it covers neither a point nor another label."""
+    canvas = FigureCanvasAgg(ax.figure)
+    canvas.draw()
+    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in ax.transData.transform(list(points.values()))]
+    for model, point in points.items():
+        for across, up, side in PLACES:
+            label = ax.annotate(model, point, (across, up), ha=side, textcoords="offset points", fontsize="small")
+            box = label.get_window_extent(canvas.get_renderer())
+            if not any(box.overlaps(other) for other in taken):
+                break
+            label.remove()
+        else:
+            label = ax.annotate(model, point, (6, 4), textcoords="offset points", fontsize="small")
+            box = label.get_window_extent(canvas.get_renderer())
+        taken.append(box)
 
 
 def draw(found: dict[tuple[str, str], Any], timed: dict[str, Any] | None, elec2: Iterable[Any]) -> None:

@@ -310,6 +310,27 @@ def section(
     return compare(found, streams, those, field, shown) + short(shown_here) + runner.measured_at(shown_here)
 
 
+def summary(found: runner.Results, streams: Sequence[str], timed: dict[str, Any] | None) -> str:
+    """Means of accuracy and log-loss, and medians of time and memory, of the models that have a cell on all streams."""
+    rows = []
+    for m in CLASSIFIERS:
+        those = [found[name, m] for name in streams if "bytes" in found.get((name, m), {})]
+        if len(those) < len(streams):
+            continue
+        us = [timed["streams"][name]["us"].get(m) for name in streams] if timed else [None]
+        rows.append(
+            [
+                m,
+                f"{statistics.fmean(row['accuracy'] for row in those):.1f}",
+                f"{statistics.fmean(row['loss'] for row in those):.3f}",
+                None if None in us else statistics.median(us),
+                statistics.median(row["bytes"] for row in those) / 1e3,
+            ]
+        )
+    head = ["model", "mean accuracy, %", "mean log-loss", "median µs/sample", "median memory, kB"]
+    return runner.table(head, sorted(rows, key=lambda row: -float(row[1])))
+
+
 def leads(found: runner.Results, streams: Sequence[str], those: Iterable[str]) -> str:
     """By how many points of accuracy OKL is ahead of each of River's models, and of the best of them on each stream."""
     accuracy = {m: [found[name, m]["accuracy"] for name in streams] for m in those if (streams[0], m) in found}
@@ -370,6 +391,7 @@ def write(found: runner.Results, timed: dict[str, Any] | None, report: runner.Re
     ]
     report.write("6. Memory at the end of the stream, kB by River's meter", runner.table(["model", *classified], sizes))
     if classified and all((name, "OKL") in found for name in classified):
+        report.write(f"0. Summary of {len(classified)} classification streams", summary(found, classified, timed))
         report.write("8. The lead of OKL, points of accuracy", leads(found, classified, CLASSIFIERS))
         report.write("9. Three sets of streams", spread(found, classified, CLASSIFIERS))
     if timed:

@@ -78,8 +78,8 @@ class DUOLClassifier(KernelClassifier):
 class BDUOLClassifier(KernelClassifier):
     """Double updating on a budget: when it is full, the support vector with the lowest removal cost in the dual is evicted.
 
-    With default parameters `BPAClassifier` is more accurate and faster (Bananas, 100 support vectors: 87.2 against 79.5 %, 4 against
-    77 µs); try a small C (0.1). "removal" is poor on small budgets, as the authors also found.
+    With default parameters `BPAClassifier` is more accurate and faster (Bananas, 100 support vectors: 87.2 against 79.5 %, and
+    a fraction of the time); try a small C (0.1). "removal" is poor on small budgets, as the authors also found.
 
     Parameters
     ----------

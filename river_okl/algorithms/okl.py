@@ -1,7 +1,7 @@
 """The classes to start with: mixtures of Gaussian processes and other learners, weighted by recent performance.
 
-They need no tuning: features are scaled internally, bandwidths and feature weights are learned. The parts, with their
-constants, are in ``_core/mixture/``.
+They need no tuning: features are scaled internally, bandwidths and feature weights are learned. The experts and their
+constants are in ``_core/mixture/``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LATEST = 3  # recent samples kept per point of a regression's dictionary
 
 
 class OKL(PredictiveModel):
-    """Shared by both tasks."""
+    """Base class of `OKLClassifier` and `OKLRegressor`: a mixture of experts over shared points."""
 
     _default_kernel = DEFAULT_KERNEL
     _takes_words = True
@@ -61,24 +61,43 @@ class OKL(PredictiveModel):
     @property
     @locked
     def kernel_in_use(self) -> Kernel:
-        """The kernel of the highest-weighted process, with every gamma filled in; distances use `feature_weights`."""
+        """The kernel of the Gaussian processes with the largest mixture weight, with the current value of each gamma.
+
+        Its distances use the weights in `feature_weights`.
+        """
         return (self.kernel or self._default_kernel)._resolved(*self._f.highest_weighted())
 
     @property
     @locked
     def experts(self) -> dict[str, float]:
-        """The mixture weights of the experts in the next prediction; they sum to 1."""
+        """The mixture weight of each expert in the next prediction, by name. The weights sum to 1."""
         return dict(self._f.expert_weights)
 
     @property
     @locked
     def feature_weights(self) -> dict[Hashable, float]:
-        """The learned weights of the features' squared differences (of scaled values) in distances; 1 on average."""
+        """The learned weight of each feature in distances, by name. The mean weight is 1.
+
+        A weight multiplies the squared difference of two scaled values. The three metrics of the model have different
+        weights. Their average is returned, by the mixture weights of the experts that use them.
+        """
         return named(self._f.feature_weights())
 
     @locked
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:
-        """A table of the points that contribute most to the prediction for x, and one of the highest-weighted experts."""
+        """The main contributions to the prediction for x and the main experts, as two tables.
+
+        The first table lists the five support vectors that contribute most. The second table lists the five experts
+        with the largest mixture weights.
+
+        Parameters
+        ----------
+        x
+            A dict of features.
+        decimals
+            Number of decimals in the tables.
+
+        """
         return self._debugged(x, decimals)
 
     def _debugged(self, x: Any, decimals: int) -> str:
@@ -93,57 +112,66 @@ class OKL(PredictiveModel):
 class OKLClassifier(OKL, PredictiveClassifier):
     """The classifier to start with: no tuning, no scaling, bounded memory.
 
-    A mixture of six Gaussian processes over one dictionary, a passive-aggressive learner over a larger pool of points, two
-    logistic regressions by gradient descent (one on quadratic features) and a Bayesian one, nearest neighbours among the points
-    and the latest samples, two small forests of Hoeffding trees, naive Bayes (for more than two labels), and a logistic
-    regression on all expert predictions.
-    It accepts raw features, dense, sparse or both, and any number of labels.
+    `OKLClassifier` is a mixture of experts. Kernel machines, linear models, nearest neighbours and trees predict side
+    by side, and each is weighted by its recent performance. Use it when you do not know which kind of model suits the
+    stream, or when the stream drifts. It accepts two or more labels and raw features: dense, sparse or both, strings
+    and missing values.
 
     Parameters
     ----------
     kernel
-        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated from the stream at
-        three scales, which adapt to the quality of the predictions.
+        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated
+        from the stream, at three scales. The scales adapt to the quality of the predictions.
     budget
-        Maximum number of points. Up to 64, and at most half, are the dictionary of the Gaussian processes; of the others three fifths are
-        the pool of the passive-aggressive learner and two fifths the latest samples. A `PerClass(n)` allows n points per label, initially
-        2n; from the third label on the pool and the latest samples grow.
+        Maximum number of stored points. The dictionary of the Gaussian processes takes at most 64 of them, and at most
+        half of the budget. Of the other points, three fifths are the pool of the passive-aggressive learner and two
+        fifths are the latest samples. `PerClass(n)` allows n points per label, initially 2n. With it, the pool and the
+        latest samples grow from the third label on.
     scale
-        Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
-        square, and not centred. Values farther than five standard deviations from the mean are clipped to that distance. Scaled features
-        are in single precision, unscaled ones in double.
+        Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A feature that is
+        often absent is divided by its root mean square instead, and not centred. Values farther than five standard
+        deviations from the mean are clipped to that distance. Scaled features are in single precision, unscaled
+        features in double precision.
     pending
-        Maximum number of samples that were predicted and whose labels are late: what the experts said of them is kept, as they are judged
-        by that. With more than 60 labels the maximum is proportionally lower. Labels that follow at once need no memory.
+        Maximum number of predicted samples that wait for their labels. If labels arrive late, the experts are scored on
+        the predictions that they made at the time, so these predictions must be stored. With more than 56 labels the
+        maximum is lower in proportion. If every label arrives before the next prediction, nothing is stored.
+
+    See Also
+    --------
+    - `OKLRegressor`: the same kind of mixture for numeric targets.
+    - `OKLDetector`: anomaly detection without labels.
+    - `AhpatronClassifier`: a single kernel machine on a budget. It needs less memory and is less accurate.
+    - `LateLabels`: a queue for samples whose labels are late.
 
     Notes
     -----
-    - Samples may contain strings, None and NaN. A string becomes an indicator feature, whose scale does not depend on its
-      rarity, the second time it is learned; strings seen once cost a fixed 32 KB in total. None and NaN count as the feature's
-      mean and also make an indicator. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
-    - `experts` has the mixture weights, `feature_weights` the weights of the features.
-    - Sample weights are relative to their mean so far: weights of 100 and 1 are equivalent to 1 and .01, and equal weights to 1.
-      A sample counts at most ten times, except in the Gaussian processes and the passive-aggressive learner.
-    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that another expert may dominate after a drift.
-    - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
-      from 200 samples on, updated at least every 2,000 samples. A feature that separates the nearest points where the
-      mixture was wrong (Relief) keeps a weight even if its slopes vanish.
-    - The Bayesian logistic regression has a covariance of the first 255 features and never forgets: a string is learned from a few
-      samples. It takes at most .5 MB.
-    - Three of the trees split on any feature and four on half of them, drawn for each leaf; each tree weights a sample by a
-      draw from Poisson(6), and a tree whose error rises restarts. Together they take at most .8 MB with two labels
-      and 4 MB with many, for any number of features.
-    - When a third label arrives, state carries over, except the stacked regression, which restarts.
-    - The contribution of a support vector (`explain_one`) is its term in the weighted mean of the processes and the pool; the
-      linear models, the nearest neighbours and the trees have no support vectors.
-
-    Examples
-    --------
-    >>> from river import datasets, evaluate, metrics
-    >>> from river_okl import OKLClassifier
-
-    >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
-    Accuracy: 90.4%
+    - **Experts.** Six Gaussian processes share one dictionary. A passive-aggressive learner has a larger pool of
+      points. Two logistic regressions learn by gradient descent, one of them on quadratic features, and a third one is
+      Bayesian. Nearest neighbours are searched among the points and the latest samples. There are two small forests of
+      Hoeffding trees and, for more than two labels, naive Bayes. The stacked regression is a logistic regression on the
+      predictions of all other experts. `experts` returns the mixture weights.
+    - **Mixture weights.** They follow dynamic model averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of 0.99
+      discounts old samples, so that another expert may dominate after a drift.
+    - **Strings and missing values.** Samples may contain strings, None and NaN. A string becomes an indicator feature
+      the second time it is learned. The scale of an indicator does not depend on its rarity. Strings seen once cost a
+      fixed 32 KB in total. None and NaN count as the mean of the feature, and also become an indicator.
+      `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
+    - **Feature weights.** In distances, features are weighted by the mean squared slope of the mixture's own
+      predictions, as in recursive feature machines. The first update is after 200 samples, and later updates are at
+      most 2,000 samples apart. If the mixture did not predict a sample confidently, it also finds the features that
+      separate the nearest points by label (Relief). Such a feature keeps a weight even if its slopes vanish.
+      `feature_weights` returns the weights.
+    - **Bayesian logistic regression.** It keeps a covariance of the first 255 features and never forgets, so that it
+      learns a string from a few samples. The covariance takes at most 0.5 MB.
+    - **Trees.** Three of the trees split on any feature. The other four split on half of the features, drawn for each
+      leaf. Each tree weights a sample by a draw from Poisson(6), and restarts if its error rises. Together the trees
+      take at most 0.8 MB with two labels and 4 MB with many, for any number of features.
+    - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and equal weights
+      to 1. A sample counts at most ten times, except in the Gaussian processes and the passive-aggressive learner.
+    - **A third label.** When it arrives, state carries over, except the stacked regression, which restarts.
+    - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the weighted mean of the
+      processes and the pool. Linear models, nearest neighbours and trees have no support vectors.
 
     References
     ----------
@@ -154,6 +182,14 @@ class OKLClassifier(OKL, PredictiveClassifier):
     [^5]: [Domingos, P. and Hulten, G., 2000. Mining high-speed data streams. Proceedings of the 6th ACM SIGKDD International Conference on Knowledge Discovery and Data Mining, pp.71-80.](https://doi.org/10.1145/347090.347107)
     [^6]: [Gomes, H.M., Bifet, A., Read, J., et al., 2017. Adaptive random forests for evolving data stream classification. Machine Learning, 106(9), pp.1469-1495.](https://doi.org/10.1007/s10994-017-5642-8)
     [^7]: [Kira, K. and Rendell, L.A., 1992. The feature selection problem: traditional methods and a new algorithm. Proceedings of the 10th National Conference on Artificial Intelligence, pp.129-134.](https://aaai.org/papers/020-the-feature-selection-problem-traditional-methods-and-a-new-algorithm/)
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from river_okl import OKLClassifier
+
+    >>> evaluate.progressive_val_score(datasets.Phishing(), OKLClassifier(), metrics.Accuracy())
+    Accuracy: 90.4%
 
     """
 
@@ -187,58 +223,69 @@ class OKLClassifier(OKL, PredictiveClassifier):
 class OKLRegressor(OKL, PredictiveRegressor):
     """The regressor to start with: no tuning, no scaling, bounded memory, predictive uncertainty.
 
-    A mixture of six Gaussian processes over one dictionary, a Bayesian linear regression on the first 63 features, and another
-    on the predictions of all of these, of the nearest neighbours and of three Hoeffding trees. For targets in time it adds the last
-    target and a tree on the difference to it; a vote by absolute errors decides between all of these. It accepts raw features and
+    `OKLRegressor` is a mixture of experts. Gaussian processes, linear models, nearest neighbours and trees predict side
+    by side, and each is weighted by its recent performance. Use it when you do not know which kind of model suits the
+    stream, when the targets are a time series, or when you need prediction intervals. It accepts raw features and
     targets.
 
     Parameters
     ----------
     kernel
-        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated from the stream at
-        three scales, which adapt to the quality of the predictions.
+        A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated
+        from the stream, at three scales. The scales adapt to the quality of the predictions.
     budget
-        Maximum number of points in the dictionary that the processes share: time and memory are O(budget²). In addition the latest
-        3 · budget samples are kept for the nearest neighbours.
+        Maximum number of points in the dictionary that the Gaussian processes share. Time and memory are O(budget²). In
+        addition the latest 3 · budget samples are stored for the nearest neighbours.
     scale
-        Whether features are centred and divided by their standard deviation; those that are often absent are divided by their root mean
-        square, and not centred. The target is always scaled. Values farther than five standard deviations from the mean are clipped to that
-        distance.
+        Whether to scale features. Scaling centres a feature and divides it by its standard deviation. A feature that is
+        often absent is divided by its root mean square instead, and not centred. Values farther than five standard
+        deviations from the mean are clipped to that distance. The target is always scaled.
     pending
-        Maximum number of samples that were predicted and whose targets are late: what the experts said of them is kept, as they are judged
-        by that. Targets that follow at once need no memory.
+        Maximum number of predicted samples that wait for their targets. If targets arrive late, the experts are scored
+        on the predictions that they made at the time, so these predictions must be stored. If every target arrives
+        before the next prediction, nothing is stored.
+
+    See Also
+    --------
+    - `OKLClassifier`: the same kind of mixture for labels.
+    - `SOGPRegressor`: a single Gaussian process, with predictive uncertainty.
+    - `Lags`: past targets and past values as features, for time series.
+    - `LateLabels`: a queue for samples whose targets are late.
 
     Notes
     -----
-    - Samples may contain strings, None and NaN. A string becomes an indicator feature, whose scale does not depend on its
-      rarity, the second time it is learned; strings seen once cost a fixed 32 KB in total. None and NaN count as the feature's
-      mean and also make an indicator. `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
-    - `predict_one(x, with_dist=True)` is the predictive distribution, a `river.proba.Gaussian`: the mean, and the standard
-      deviation whose 90 % interval is that of `predict_interval_one`.
-    - Intervals of 50, 80, 90, 95 and 99 % are adapted to the share of past targets within those that were issued, and others are
-      interpolated. Their scale follows the latest errors and the size of the last change of the target.
-    - The last target is the last one learned, of whatever series: where a stream mixes several series, use a model for each.
-    - Three values in a row that are far outside of what a feature or the target had been, but close to each other, are a new level;
-      single ones are clipped.
-    - `experts` has the mixture weights, `feature_weights` the weights of the features.
-    - Sample weights are relative to their mean so far: weights of 100 and 1 are equivalent to 1 and .01, and equal weights to 1.
-      They apply to the experts; for the mixture weights they are capped at 1.
-    - Weights of experts follow dynamic model averaging, w_e ∝ w_e^0.99 p_e(y | x), so that another expert may dominate after a drift.
-      The processes are weighted among themselves by their predictive densities; their mean, the linear regression and the
-      regression on all means (`stack`) by squared residuals. The last two dominate on noisy, largely linear targets.
-    - Features are weighted by the mean squared slope of the mixture's own predictions, as in recursive feature machines,
-      from 60 samples on, updated at least every 2,000 samples. A feature that separates the nearest points where the
-      mixture was wrong (Relief) keeps a weight even if its slopes vanish.
-    - The contribution of a support vector (`explain_one`) is its term in the mean of the processes; the linear regression, the
-      nearest neighbours and the tree have no support vectors.
-
-    Examples
-    --------
-    >>> from river import datasets, evaluate, metrics
-    >>> from river_okl import OKLRegressor
-
-    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), OKLRegressor(), metrics.MAE())
-    MAE: 0.19
+    - **Experts.** Six Gaussian processes share one dictionary. There are a Bayesian linear regression on the first 63
+      features, nearest neighbours and five Hoeffding trees. The stack is another Bayesian linear regression, on the
+      predictions of all of these. For time series there are the last target, and three trees on the difference to it.
+      `experts` returns the mixture weights.
+    - **Mixture weights.** The processes are weighted by their predictive densities. These weights follow dynamic model
+      averaging, `w_e ∝ w_e^0.99 p_e(y | x)`. The exponent of 0.99 discounts old samples, so that another process may
+      dominate after a drift. The mean of the processes, the linear regression and the stack are weighted by their
+      squared residuals. The last two dominate on noisy, largely linear targets. A second stage weights this mixture, a
+      correction of it, the trees, the last target and the trees on differences by their absolute errors.
+    - **Predictive distribution.** `predict_one(x, with_dist=True)` returns a `river.proba.Gaussian`. Its mean is the
+      prediction. Its standard deviation is the one whose 90 % interval is that of `predict_interval_one`.
+    - **Intervals.** The widths at 50, 80, 90, 95 and 99 % adapt to the share of past targets within the intervals that
+      were issued. Other widths are interpolated. The scale of all widths follows the standard deviation of the mixture,
+      the latest errors and the size of the last change of the target.
+    - **Several series.** The last target is the last one learned, whatever its series. If a stream mixes several
+      series, use a model for each.
+    - **Strings and missing values.** Samples may contain strings, None and NaN. A string becomes an indicator feature
+      the second time it is learned. The scale of an indicator does not depend on its rarity. Strings seen once cost a
+      fixed 32 KB in total. None and NaN count as the mean of the feature, and also become an indicator.
+      `feature_weights` and `explain_one` name indicators `colour=red` and `size=None`.
+    - **Outliers and new levels.** A single value far outside of the previous values of a feature or of the target is
+      clipped. Three such values in a row that are close to each other are taken as a new level.
+    - **Feature weights.** In distances, features are weighted by the mean squared slope of the mixture's own
+      predictions, as in recursive feature machines. The first update is after 60 samples, and later updates are at most
+      2,000 samples apart. If the mixture did not predict a sample confidently, it also finds the features that separate
+      the nearest points by target (Relief). Such a feature keeps a weight even if its slopes vanish. `feature_weights`
+      returns the weights.
+    - **Sample weights.** Only their ratios matter: weights of 100 and 1 are equivalent to 1 and 0.01, and equal weights
+      to 1. They apply in full to the Gaussian processes and the linear regressions. For the trees, the intervals and
+      the mixture weights they are capped at 1.
+    - **Explanations.** In `explain_one`, the contribution of a support vector is its term in the mean of the processes.
+      Linear regressions, nearest neighbours and trees have no support vectors.
 
     References
     ----------
@@ -247,6 +294,14 @@ class OKLRegressor(OKL, PredictiveRegressor):
     [^3]: [Radhakrishnan, A., Beaglehole, D., Pandit, P. and Belkin, M., 2024. Mechanism for feature learning in neural networks and backpropagation-free machine learning models. Science, 383(6690), pp.1461-1467.](https://doi.org/10.1126/science.adi5639)
     [^4]: [Ikonomovska, E., Gama, J. and Džeroski, S., 2011. Learning model trees from evolving data streams. Data Mining and Knowledge Discovery, 23(1), pp.128-168.](https://doi.org/10.1007/s10618-010-0201-y)
     [^5]: [Robnik-Šikonja, M. and Kononenko, I., 2003. Theoretical and empirical analysis of ReliefF and RReliefF. Machine Learning, 53(1), pp.23-69.](https://doi.org/10.1023/A:1025667309714)
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from river_okl import OKLRegressor
+
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), OKLRegressor(), metrics.MAE())
+    MAE: 0.19
 
     """
 

@@ -52,7 +52,7 @@ class KernelPerceptronClassifier(KernelClassifier):
 class RBPClassifier(KernelClassifier):
     """The randomized budget perceptron: when the budget is full, a mistake replaces a random support vector.
 
-    The fastest of the classes (2.7 to 4.7 µs a sample in `benchmarks/results/classes.md`), less accurate than `AhpatronClassifier`.
+    One of the fastest classes (`benchmarks/results/classes.md`), but less accurate than `AhpatronClassifier`.
 
     Parameters
     ----------
