@@ -151,10 +151,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if "tables" in options.only:
         pairs = [(name, model) for name in options.streams for model in MODELS if len(load(name)) > EVERY]
         found = store.complete(pairs, options.models, key)
-        write(
-            found,
-            runner.Report(options.output / "batch.md", "Batch learners as the limit: `python -m benchmarks.batch`"),
-        )
+        intro = __doc__.split("\n\n", 1)[1].strip()
+        write(found, runner.Report(options.output / "batch.md", __doc__.splitlines()[0], intro))
 
 
 if __name__ == "__main__":

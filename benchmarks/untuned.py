@@ -1,13 +1,10 @@
-"""Everything with its defaults: the class to start with, and River's models, on the same streams.
+"""Everything with its defaults, beside River's models: ``python -m benchmarks.untuned``.
 
-    python -m benchmarks.untuned
-
-writes `results/untuned.md` and its pictures.  Test-then-train, at most 20,000 samples of each stream.  River's models,
-and `Ahpatron`, are behind a StandardScaler; on phishing and dna, whose files omit zeros, these are restored before it.
-On a9a and w8a, which are wide and sparse, there is no scaler.  Trees, forests and naive Bayes get the zeros there, too,
-without which they would learn nothing; NaiveBayes is BernoulliNB there and GaussianNB elsewhere.  `OKL` gets raw
-samples.  Linear models and bagging learn more than two classes one-vs-rest; all regressors but `OKL` are also behind a
-TargetStandardScaler.  Seeds are 1.
+Test-then-train, at most 20,000 samples of each stream.  River's models, and `Ahpatron`, are behind a StandardScaler; on
+phishing, german and dna, whose files omit zeros, these are restored before it.  On a9a and w8a, which are wide and
+sparse, there is no scaler.  Trees, forests and naive Bayes get the zeros there, too, without which they would learn
+nothing; NaiveBayes is BernoulliNB there and GaussianNB elsewhere.  `OKL` gets raw samples.  Linear models and bagging
+learn more than two classes one-vs-rest; all regressors but `OKL` are also behind a TargetStandardScaler.  Seeds are 1.
 
 Default parameters, with two exceptions, without which the models diverge: LinearRegression clips gradients at 1, and
 PA has C = 0.01 for regression.  Both values are the best of those tried on the eight streams of regression.
@@ -56,6 +53,13 @@ class Model(NamedTuple):
     of_indicators: Callable[[], Any] | None = None  # instead of `make` on sparse streams, whose features are 0 or 1
 
 
+class AMFRegressor(forest.AMFRegressor):
+    """River's predicts None before it has learned, which a TargetStandardScaler does not take."""
+
+    def predict_one(self, x: Any) -> float:
+        return super().predict_one(x) or 0.0
+
+
 # In the order of measurement: cheap ones first, then those that are often the best.
 CLASSIFIERS = {
     "OKL": Model(river_okl.OKLClassifier, raw=True),
@@ -80,7 +84,7 @@ REGRESSORS = {
     "HoeffdingTree": Model(tree.HoeffdingTreeRegressor),
     "HoeffdingAdaptiveTree": Model(lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=1)),
     "ARF(10)": Model(lambda: forest.ARFRegressor(seed=1)),
-    "AMF": Model(lambda: forest.AMFRegressor(seed=1)),
+    "AMF": Model(lambda: AMFRegressor(seed=1)),
     "KNN": Model(lambda: neighbors.KNNRegressor(engine=neighbors.SWINN(seed=1))),
 }
 
@@ -442,8 +446,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     timed = json.loads(path.read_text()) if path.is_file() else None
     found = store.complete(rows(chosen, models, ALL, REPEATS), options.models or OURS, key)
     if "tables" in options.only:
-        title = "Everything with its defaults: `python -m benchmarks.untuned`"
-        write(found, timed, runner.Report(options.output / "untuned.md", title))
+        intro = __doc__.split("\n\n", 1)[1].strip()
+        write(found, timed, runner.Report(options.output / "untuned.md", __doc__.splitlines()[0], intro))
     if "pictures" in options.only:
         from benchmarks import figures  # needs matplotlib
 

@@ -9,7 +9,7 @@ import inspect
 import pathlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import river_okl
@@ -107,6 +107,29 @@ def families() -> list[tuple[str, list[str]]]:
         module = getattr(value, "__module__", "").rpartition(".")[2]
         found[of_module.get(module) or OTHERS[inspect.isfunction(value)]].append(name)
     return list(found.items())
+
+
+def family(name: str) -> list[str]:
+    """The other classes of a name's family: first the same algorithm for the other task, then those most like it."""
+    value, found = public()[name], next(names for _, names in families() if name in names)
+    others = [each for each in found if each != name and inspect.isclass(public()[each])]
+
+    def unlike(other: str) -> tuple[bool, bool, bool, int]:
+        same_task = task(other) == task(name)
+        same_module = public()[other].__module__ == value.__module__
+        return stem(other) != stem(name), not same_task, not same_module, abs(found.index(other) - found.index(name))
+
+    return sorted(others, key=unlike)
+
+
+def stem(name: str) -> str:
+    """A class as the tables call it."""
+    return re.sub(r"(Classifier|Regressor)$", "", name)
+
+
+def task(name: str) -> str:
+    """What a class's name ends with, if that is its task."""
+    return name.removeprefix(stem(name))
 
 
 def sections(value: Any) -> dict[str, str]:
@@ -215,6 +238,30 @@ def equations() -> str:
     return "\n".join(rows)
 
 
+def rows(path: pathlib.Path) -> Iterator[tuple[list[str], list[str]]]:
+    """The rows of all tables of a page, each with the heads of its columns."""
+    for table in re.findall(r"(?:^\|.*\n)+", path.read_text(encoding="utf-8"), re.M):
+        head, _, *body = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+        yield from ((head, cells) for cells in body)
+
+
+def cost(name: str) -> dict[str, str]:
+    """The orders of a class's memory and time, from the table of all classes."""
+    for head, cells in rows(ROOT / "docs" / "classes.md"):
+        if {name, stem(name)} & {*re.findall(r"`(\w+)`", cells[0])}:
+            found = dict(zip(head, cells, strict=True))
+            return {what: found[what] for what in ("memory", "time per sample") if what in found}
+    return {}
+
+
+def results(name: str) -> list[list[str]]:
+    """A class's results with its defaults: stream, accuracy or error, support vectors and microseconds."""
+    for head, cells in rows(ROOT / "benchmarks" / "results" / "classes.md"):
+        if cells[0] == f"`{name}`":
+            return [[head[i], *cells[i : i + 3]] for i in range(1, len(head), 3)]
+    return []
+
+
 def tables(path: pathlib.Path) -> str:
     """The text of a page of results without its heading; pictures come from the repository."""
     text = path.read_text(encoding="utf-8")
@@ -249,19 +296,19 @@ def deeper(text: str) -> str:
 
 
 def leaderboard() -> str:
-    """The table and the pictures of ``python -m benchmarks.untuned``, where they are there."""
-    path = ROOT / "benchmarks" / "results" / "untuned.md"
-    text = tables(path)
-    shown = [f"![{what}]({name})" for name, what in PICTURES.items() if (ROOT / "docs" / name).exists()]
-    return "\n\n".join([text, *shown])
+    """The picture of the summary, the tables and the other pictures of ``python -m benchmarks.untuned``."""
+    text = tables(ROOT / "benchmarks" / "results" / "untuned.md")
+    first, *others = (f"![{what}]({name})" for name, what in PICTURES.items() if (ROOT / "docs" / name).exists())
+    return "\n\n".join([first, text, *others])
 
 
 def headline() -> str:
-    """The table of README.md as a phone shows it: model, accuracy and time."""
+    """The claim and the table of README.md, of which a phone shows the model, its results and its time."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = text.partition("<!-- table -->\n")[2].partition("<!-- /table -->")[0].splitlines()
+    claim = text.partition("<!-- claim -->")[2].partition("<!-- /claim -->")[0]
+    rows = text.partition("<!-- table -->")[2].partition("<!-- /table -->")[0].strip().splitlines()
     cells = [row.strip("|").split("|") for row in rows]
-    return "\n".join(f"|{row[0].replace('linear_model.', '')}|{row[1]}|{row[3]}|" for row in cells)
+    return "\n".join([claim, "", *(f"|{row[0]}|{row[1]}|{row[3]}|{row[4]}|" for row in cells)])
 
 
 # Between the marks ----------------------------------------------------------------------------------------------------

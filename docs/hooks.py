@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import pathlib
 import re
+import tomllib
 from typing import Any
 
 import generated
@@ -25,15 +26,24 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "benchmarks/README.md": "findings.md",
 }
+RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
 FORMULAS = "glossary.md", "how-okl-works.md", "papers.md"  # with formulas within sentences
 MATH = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 WARNING = re.compile(r"^> \[!WARNING\]\n> \*\*(.*?)\.?\*\*\n((?:> .*\n)+)", re.M)  # as GitHub has them
 ELSEWHERE = re.compile(  # in the repository alone
-    r"!?\[([^\]]*)\]\((?:\.\./)?(?:examples|benchmarks|results|papers|CITATION|river_okl|tests)\b(?!\.md)[^)]*\)"
+    r"!?\[([^\]]*)\]\((?:\.\./)?(?:examples|benchmarks|papers|CITATION|river_okl|tests)\b(?!\.md)[^)]*\)"
+    r"|!?\[([^\]]*)\]\(results/[^)]*\.png\)"
 )
 SESSION = re.compile(r"^( *)```python\n(?= *>>> )", re.M)
 PICTURE = re.compile(r"^!\[(.*?)\]\((\S+\.png)\)$", re.M)
 DRAWING = re.compile(r"^!\[.*?\]\((\S+\.svg)\)$", re.M)
+SEE_ALSO = re.compile(r"^(\w+)(?: *: *(.*(?:\n +.*)*))?$", re.M)  # of numpydoc: "name", or "name : what it is"
+SYMBOLS = """\
+B is the budget, n the number of support vectors if no budget bounds it, and d the number of non-zero features of a
+sample. [All classes](../classes.md) compares the classes."""
+PROTOCOL = """\
+Test-then-train on at most 20,000 samples of each stream, with scaled inputs. Parameters are the defaults, except that
+budgets are 100. Compare times with [those of other classes](../benchmarks.md) only."""
 REFERENCE = re.compile(r"^\[\^(\d+)\]: ", re.M)
 
 
@@ -45,15 +55,28 @@ def on_config(config: Any) -> Any:
         for family, names in generated.families()
     ]
     config.nav.insert(3, {"API": index + pages})
+    results = next(section["Results"] for section in config.nav if "Results" in section)
+    results.append({"Tables": [{path.stem: f"results/{path.name}"} for path in RESULTS]})
     config.site_name = f"river_okl {river_okl.__version__}"
+    if url := repository((ROOT / "pyproject.toml").read_text(encoding="utf-8")):
+        config.repo_url, config.repo_name = url, url.partition("://")[2].partition("/")[2] or url
     return config
 
 
+def repository(pyproject: str) -> str | None:
+    """The address of the repository: the one place that has it is ``[project.urls]`` of pyproject.toml."""
+    urls = tomllib.loads(pyproject)["project"].get("urls", {})
+    return urls.get("Repository")
+
+
 def on_files(files: Files, config: Any) -> Files:
-    """The pages that no file of docs/ holds: the repository's own, and those of the API."""
+    """The pages that no file of docs/ holds: the repository's own, tables of results, and those of the API."""
     for name, target in PAGES.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         files.append(File.generated(config, target, content=text))
+    for path in RESULTS:
+        title = path.read_text(encoding="utf-8").partition("\n")[0]
+        files.append(File.generated(config, f"results/{path.name}", content=f"{title}\n\n{generated.tables(path)}"))
     for name in public():
         if generated.paged(name):
             files.append(File.generated(config, f"api/{name}.md", content=page(name)))
@@ -67,7 +90,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     markdown = PICTURE.sub(r"<figure markdown>\n![\1](\2)\n<figcaption>\1</figcaption>\n</figure>", markdown)
     markdown = SESSION.sub(r"\1```pycon\n", markdown)
     if source not in ("contributing.md", "changelog.md"):
-        markdown = linked(markdown, "" if of_api else "api/", own=pathlib.PurePath(source).stem)
+        folder = "" if of_api else "../api/" if source.startswith("results/") else "api/"
+        markdown = linked(markdown, folder, own=pathlib.PurePath(source).stem)
     markdown = MATH.sub(formulas, markdown)
     return re.sub(r"\$([^$\n]+)\$", inline, markdown) if source in FORMULAS or of_api else markdown
 
@@ -79,8 +103,9 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
 
 
 def formulas(block: re.Match[str]) -> str:
-    """A formula."""
-    return latex2mathml.converter.convert(block[1].strip(), display="block")
+    """A formula, which scrolls as a table does if it is wider than the screen."""
+    formula = latex2mathml.converter.convert(block[1].strip(), display="block")
+    return f'<div class="md-typeset__scrollwrap formula">{formula}</div>'
 
 
 def inline(formula: re.Match[str]) -> str:
@@ -106,7 +131,8 @@ def relinked(text: str) -> str:
     for name, target in PAGES.items():
         text = re.sub(rf"\]\((?:\.\./)?{re.escape(name)}(#[^)]*)?\)", rf"]({target}\1)", text)
     text = text.replace("](docs/", "](").replace("](../docs/", "](")
-    return ELSEWHERE.sub(r"\1", text)
+    text = re.sub(r"\]\((?:\.\./)?(?:benchmarks/)?results/(\w+\.md)", r"](results/\1", text)
+    return ELSEWHERE.sub(r"\1\2", text)
 
 
 def api_link(match: re.Match[str]) -> str:
@@ -118,7 +144,7 @@ def api_link(match: re.Match[str]) -> str:
 
 
 def page(name: str) -> str:
-    """A class or function: summary, example, parameters, formulas, members, notes, papers."""
+    """A class or function: summary, example, parameters, formulas, cost and result, members, others, notes, papers."""
     value, rule = public()[name], next((text for names, text in rules().items() if name in names), "")
     module, found = ("river_okl.distributed" if name == "train" else "river_okl"), sections(value)
     out = [
@@ -132,15 +158,46 @@ def page(name: str) -> str:
         out += ["## Parameters", parameters(value, found.pop("Parameters"))]
     if rule:
         out += ["## Update rule", rule]
+    out += cost_and_result(name)
     if inspect.isclass(value) and issubclass(value, CompiledModel):
         out.append(members(value))
     elif inspect.isfunction(value) and name == "train":
         out += ["## Returns", summary(distributed.Result)]
+    out += see_also(name, found.pop("See Also", ""))
     papers = found.pop("References", "")
     out += [f"## {head}\n\n{text}" for head, text in found.items()]
     if papers:
         out.append(f"## References\n\n{REFERENCE.sub(lambda match: f'{match[1]}. ', papers)}")
     return "\n\n".join(out)
+
+
+def cost_and_result(name: str) -> list[str]:
+    """Orders of memory and time, and what was measured with the defaults."""
+    orders, results = generated.cost(name), generated.results(name)
+    if not orders:
+        return []
+    out = [
+        f"## Cost{' and result' if results else ''}",
+        "\n".join(f"* **{what.capitalize()}**: {order}" for what, order in orders.items()),
+    ]
+    if "time per sample" in orders:
+        out.append(SYMBOLS)
+    if results:
+        measure = "mean absolute error" if generated.task(name) == "Regressor" else "accuracy"
+        rows = [["stream", measure, "support vectors", "µs per sample"], ["---", "---:", "---:", "---:"], *results]
+        out += ["\n".join(f"| {' | '.join(row)} |" for row in rows), PROTOCOL]
+        if name.startswith("OKL"):
+            out.append("The [leaderboard](../leaderboard.md) has more streams and models, with the default budget.")
+    return out
+
+
+def see_also(name: str, given: str) -> list[str]:
+    """Links to the names of a docstring's section, or else to at most four classes of the family."""
+    found = {other: " ".join(text.split()) for other, text in SEE_ALSO.findall(given)}
+    if not found and inspect.isclass(public()[name]):
+        found = dict.fromkeys(generated.family(name)[:4], "")
+    lines = [f"* [`{other}`]({other}.md): {text or summary(public()[other])}" for other, text in found.items()]
+    return ["## See also", "\n".join(lines)] if lines else []
 
 
 def broken(call: str) -> str:
@@ -158,7 +215,8 @@ def members(cls: Any) -> str:
         member = inspect.getattr_static(cls, name)
         line = f"* [`{called(name, cls)}`](../interface.md#{anchor(cls, name)}): {summary(getattr(cls, name))}"
         (attributes if isinstance(member, property) else methods).append(line)
-    return "\n".join(["## Attributes", "", *attributes, "", "## Methods", "", *methods])
+    parts = {"## Attributes": attributes, "## Methods": methods}
+    return "\n\n".join(f"{head}\n\n" + "\n".join(lines) for head, lines in parts.items() if lines)
 
 
 def anchor(cls: Any, name: str) -> str:

@@ -210,6 +210,11 @@ class PerClass(base.Base):
     budget
         Maximum number of support vectors for each label.
 
+    See Also
+    --------
+    AhpatronClassifier
+    BPAClassifier
+
     Examples
     --------
     >>> from river import datasets, preprocessing

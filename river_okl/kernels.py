@@ -27,7 +27,7 @@ EXP_SQUARED_DISTANCE, EXP_DISTANCE, DOT_POWER = FACTOR_KINDS
 
 DEEPEST = 32  # levels of nesting
 
-# γ = 3 / mean ‖x-x'‖² was the best of 1, 3 and 10: see benchmarks/README.md, "The bandwidth".
+# γ = 3 / mean ‖x-x'‖²; benchmarks/README.md, "The bandwidth", compares it with others.
 AUTO_DISTANCE = 3.0
 AUTO_DOT = 1.0
 

@@ -38,6 +38,12 @@ class LateLabels:
     - A label that comes after the age is due at once; one that never comes holds nothing up.
     - A queue can be pickled and copied, with all that waits. It is for one thread at a time.
 
+    See Also
+    --------
+    OKLClassifier : Scores its experts on the predictions that they made when the sample was new.
+    OKLRegressor : The same for regression and its intervals.
+    Lags : Remembers which targets were known when a sample was predicted.
+
     Examples
     --------
     >>> from datetime import date, timedelta

@@ -24,6 +24,10 @@ from tests import reference, streams
 
 HERE = pathlib.Path(__file__).parent.parent
 PAGES = [HERE / "README.md", HERE / "CONTRIBUTING.md", *sorted((HERE / "docs").glob("*.md"))]
+ORDER = [  # of the sections of a class's page
+    *("Example", "Parameters", "Update rule", "Cost", "Cost and result", "Attributes", "Methods", "See also", "Notes"),
+    "References",
+]
 EXAMPLES = sorted((HERE / "examples").glob("*.py"))
 
 
@@ -202,6 +206,35 @@ def test_a_page_of_the_api_has_signature_parameters_and_members(hooks, generated
         given = [each for each in inspect.signature(value).parameters if each not in ("args", "options")]
         assert re.findall(r"^\* \*\*(\w+)\*\* \(", page, re.M) == given, name
         assert set(re.findall(r"interface\.md#(\S+)\)", page)) <= anchors, name
+        assert ("## See also\n" in page) == inspect.isclass(value), name
+        assert ("## Cost and result\n" in page) == name.endswith(("Classifier", "Regressor")), name
+        heads = re.findall(r"^## (.+)$", page, re.M) if inspect.isclass(value) else []
+        assert heads == sorted(heads, key=ORDER.index), name
+
+
+def test_a_page_of_the_api_has_the_numbers_of_the_tables(hooks, generated):
+    page = hooks.page("ProjectronPlusPlusClassifier")
+    assert "* **Memory**: B, or as the tolerance requires; and B² for the inverse Gram matrix\n" in page
+    row = next(row for row in text(RESULTS / "classes.md").splitlines() if "`ProjectronPlusPlusClassifier`" in row)
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert f"| Bananas | {' | '.join(cells[1:4])} |\n| Phishing | {' | '.join(cells[4:7])} |\n| elec2 | " in page
+    assert "## Cost\n" in hooks.page("KernelOneClassSVM")
+    assert generated.family("OLKClassifier")[:3] == ["OLKRegressor", "OLRDClassifier", "OLRUClassifier"]
+
+
+def test_see_also_is_what_a_docstring_says(hooks):
+    given = "OGDClassifier : Gradient descent,\n    with decay.\nRBPClassifier"
+    title, links = hooks.see_also("BPAClassifier", given)
+    assert title == "## See also"
+    described, plain = links.splitlines()
+    assert described == "* [`OGDClassifier`](OGDClassifier.md): Gradient descent, with decay."
+    assert plain.startswith("* [`RBPClassifier`](RBPClassifier.md): The randomized budget perceptron")
+    assert hooks.see_also("save", "") == []
+
+
+def test_the_site_links_the_repository_that_pyproject_names(hooks):
+    assert hooks.repository("[project]\nname = 'a'") is None
+    assert hooks.repository("[project.urls]\nRepository = 'https://forge.org/a/b'") == "https://forge.org/a/b"
 
 
 def test_the_site_builds_without_a_warning(tmp_path):

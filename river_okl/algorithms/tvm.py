@@ -33,7 +33,7 @@ class TVMClassifier(KernelClassifier):
     """The twin vector machine: a support vector machine, solved after every sample, on prototypes that summarise the stream.
 
     For comparison: on few samples it is the batch support vector machine. `BSGDClassifier` with merging has
-    about the same mean error over five data sets (9.3 against 9.5 %) in about a tenth of the time (`benchmarks/results/tvm.md`).
+    about the same mean error over five data sets in about a tenth of the time (`benchmarks/results/tvm.md`).
 
     Parameters
     ----------
@@ -54,8 +54,7 @@ class TVMClassifier(KernelClassifier):
     - The papers' full text was not available: this follows their abstracts. The buffer, the cost of merging, and the
       extension to more than two labels are our choices. There is no bias term.
     - A sample far from the boundary is skipped only if it is on the correct side. Otherwise, with buffer=1, the model may keep
-      the wrong label for a whole region: on Bananas (γ = 0.5, C = 10), five of six orders of the stream ended with 13 to 28 %
-      errors instead of 10.
+      the wrong label for a whole region, as it did on Bananas (γ = 0.5, C = 10) in most orders of the stream.
     - A sample equal to a prototype only adds its weight. If there are more than B prototypes, the one with the largest |f(x_j)|
       is evicted if that is above the buffer. Otherwise two are fused into their weighted mean; "global" chooses the pair with
       the lowest s_i s_j/(s_i + s_j) ‖κ_i - κ_j‖², a distance in feature space because |f(x_i) - f(x_j)| ≤ ‖f‖ ‖κ_i - κ_j‖.
