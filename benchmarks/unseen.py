@@ -245,6 +245,8 @@ def summary(found: runner.Results) -> str:
             losses = [statistics.fmean(row["loss"] for row in each) for each in sets]
             cells = [f"{statistics.fmean(means):.1f}{spread}", f"{statistics.fmean(losses):.3f}"]
         of_all = [row for (n, m), row in found.items() if m in those and n in STREAMS and "bytes" in row]
+        if not of_all:
+            continue
         us = statistics.median(1e6 * row["seconds"] / row["rows"] for row in of_all)
         kilobytes = statistics.median(row["bytes"] for row in of_all) / 1e3
         rows.append([family, *cells, sum(m in those for m in best), f"{us:,.0f}", f"{kilobytes:,.0f}"])

@@ -649,4 +649,11 @@ def _read_libsvm(source: Source, task: str | None, schema: Schema | None) -> Str
         schema = Schema(LIBSVM, {}, "label", found, labels)
     read = schema.target_of
     samples = Again(lambda: ((x, read(label)) for _, x, label in samples_as_written()))
-    return Stream(source.name, samples, schema.task, size, scaled=False, schema=schema)
+    return Stream(source.name, samples, schema.task, size, scaled=is_dense(samples), schema=schema)
+
+
+def is_dense(samples: Iterable[Sample]) -> bool:
+    """Whether each of the first thousand samples has all features: then a file of the libsvm format omits no zeros."""
+    first = [x.keys() for x, _ in itertools.islice(samples, 1_000)]
+    every = set().union(*first)
+    return all(len(names) == len(every) for names in first)

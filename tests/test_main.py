@@ -691,6 +691,13 @@ def test_libsvm_whose_first_lines_have_no_features(tmp_path):
         read(path)
 
 
+def test_a_libsvm_file_that_omits_no_zeros_is_scaled(tmp_path):
+    path = tmp_path / "a"
+    for text, scaled in (("1 1:5 2:0\n-1 1:7 2:1e6\n", True), ("1 1:5\n-1 1:7 2:1e6\n", False)):
+        path.write_text(text)
+        assert read(path)[0].scaled == scaled
+
+
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_libsvm(tmp_path, pack):
     path = tmp_path / "a"  # a compressed file is recognised by its first bytes

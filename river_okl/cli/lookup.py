@@ -23,7 +23,7 @@ from river import base, dummy, multiclass, preprocessing, stats
 from river_okl import api, datasets, kernels, losses
 from river_okl.checks import PerClass, UsageError
 from river_okl.cli.race import takes_all
-from river_okl.files import AS_INFERRED, BINARY, MULTICLASS, REGRESSION, Reading, Stream, nearest, read_file
+from river_okl.files import AS_INFERRED, BINARY, MULTICLASS, REGRESSION, Reading, Stream, is_dense, nearest, read_file
 from river_okl.tables.schema import Schema
 
 # Names of models that use no feature, for classification and regression.
@@ -81,7 +81,7 @@ def _find_data_set(text: str) -> Stream:
     }
     if data.task not in tasks:
         raise UsageError(f"{text} is a data set for {data.task}; a benchmark needs classification or regression")
-    return Stream(text, data, tasks[data.task], data.n_samples, not data.sparse)
+    return Stream(text, data, tasks[data.task], data.n_samples, scaled=not data.sparse or is_dense(data))
 
 
 # Objects by name ----------------------------------------------------------------------------------
