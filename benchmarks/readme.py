@@ -43,7 +43,7 @@ RACES: dict[tuple[str, ...], tuple[type, str]] = {
     ),
     ("TrumpApproval", "cadata"): (
         base.Regressor,
-        "linear_model.LinearRegression tree.HoeffdingTreeRegressor neighbors.KNNRegressor",
+        "linear_model.LinearRegression(clip_gradient=1.0) tree.HoeffdingTreeRegressor neighbors.KNNRegressor",
     ),
 }
 
