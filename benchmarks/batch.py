@@ -3,9 +3,9 @@
 LightGBM, a random forest of 100 trees and a support vector machine (RBF, C = 10) of scikit-learn, each trained again
 every 1,000 samples on everything so far, without a bound on memory or time, beside `OKLClassifier` and `OKLRegressor`,
 which see each sample once.  Defaults otherwise.  The streams are those of `benchmarks.untuned` and of
-`benchmarks.unseen`; accuracy and mean absolute error are from the 1,001st sample on, test-then-train, at most 20,000
-samples.  Strings are one-hot encoded and gaps filled with the mean for the batch learners; the support vector machine
-gets standardised features and targets.
+`benchmarks.unseen` with more than 1,000 samples; a model without a number was not run.  Accuracy and mean absolute
+error are from the 1,001st sample on, test-then-train, at most 20,000 samples.  Strings are one-hot encoded and gaps
+filled with the mean for the batch learners; the support vector machine gets standardised features and targets.
 
 Needs ``pip install lightgbm scikit-learn``.  Results are stored in `results/batch.jsonl`; `OKL` is measured again if
 its code has changed, the batch learners, which take hours, only if ``--models`` names them.  A pair of stream and model

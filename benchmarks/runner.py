@@ -103,12 +103,14 @@ def content(part: Any) -> Any:
 @functools.cache
 def commit() -> str:
     """The commit of the working tree, with a plus if a source differs from it."""
+    sources = "../river_okl", "../setup.py", "../pyproject.toml", ".", ":(exclude)results"
 
     def git(*args: str) -> str:
         return subprocess.run(["git", *args], cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        return git("rev-parse", "--short=9", "HEAD") + ("+" if git("status", "--porcelain", "-uno", "--", "..") else "")
+        changed = git("status", "--porcelain", "-uno", "--", *sources)
+        return git("rev-parse", "--short=9", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):  # an unpacked source distribution
         return river_okl.__version__
 
