@@ -1,4 +1,4 @@
-"""README.md's table and first claim from results/untuned.md: python -m benchmarks.readme
+"""README.md's claim and table from results/unseen.md, and the output of its first command: python -m benchmarks.readme
 
 ``--race`` measures results/race.json anew, the benchmark that ``python -m river_okl`` prints, and ``--classes`` writes
 results/classes.md, every class with its defaults.
@@ -11,27 +11,30 @@ import json
 import os
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
+import types
 from typing import Any
 
 from river import base
 
 import river_okl
 from benchmarks import runner
+from river_okl.cli import report
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 RACE = runner.RESULTS / "race.json"
 UNTUNED = runner.RESULTS / "untuned.md"
-GENERATED = re.compile(r"(?<=<!-- (claim|table) -->).*?(?=<!-- /\1 -->)", re.S)
-SHOWN = {  # the leaderboard's models in README.md, best first
-    "OKL": "**`OKLClassifier`**",
-    "Ahpatron": "`AhpatronClassifier`",
-    "ARF(10)": "River's `forest.ARFClassifier`",
-    "AMF": "River's `forest.AMFClassifier`",
-    "KNN": "River's `neighbors.KNNClassifier`",
-    "LogisticRegression": "River's `linear_model.LogisticRegression`",
+UNSEEN = runner.RESULTS / "unseen.md"
+GENERATED = re.compile(r"<!-- (claim|table|race) -->.*?<!-- /\1 -->", re.S)
+SHOWN = {  # the families of results/unseen.md in README.md
+    "OKL": "**`OKLClassifier`, `OKLRegressor`**",
+    "AMF": "River's `forest.AMF…`",
+    "ARF(10)": "River's `forest.ARF…`",
+    "KNN": "River's `neighbors.KNN…`",
+    "HoeffdingTree": "River's `tree.HoeffdingTree…`",
+    "LogisticRegression, LinearRegression": "River's `LogisticRegression`, `LinearRegression`",
+    "BayesianLinearRegression": "River's `BayesianLinearRegression`",
 }
 
 # Streams, the kind of our classes for them, and River's models to compare with.
@@ -67,54 +70,69 @@ def changed() -> list[dict[str, Any]]:
     ]
 
 
-def section(number: int) -> dict[str, dict[str, float]]:
-    """The first table of a section of results/untuned.md: the numbers of each row by column."""
-    text = UNTUNED.read_text(encoding="utf-8").partition(f"\n## {number}. ")[2]
-    lines = text[text.index("| ") :].partition("\n\n")[0].splitlines()
-    (_, *columns), _, *rows = ([cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines)
+def section(number: int, path: pathlib.Path = UNTUNED) -> dict[str, dict[str, float]]:
+    """The first table of a section of results/untuned.md, or another: the numbers of each row by column."""
     return {
         name: {
-            column: float(cell.replace(",", ""))
-            for column, cell in zip(columns, cells, strict=True)
-            if cell[:1].isdigit()
+            column: float(cell.replace(",", "").partition(" ")[0]) for column, cell in row.items() if cell[:1].isdigit()
         }
-        for name, *cells in rows
+        for name, row in cells(number, path).items()
     }
 
 
-def untuned() -> tuple[list[str], dict[str, tuple[float, float, float, float]]]:
-    """The classification streams; for each model mean accuracy and log-loss, median µs and kB."""
-    accuracy, log_loss, memory, times = section(1), section(2), section(6), section(7)
-    streams = [name for name in accuracy if name in times]
-    return streams, {
-        model: (
-            accuracy["mean"][model],
-            log_loss["mean"][model],
-            statistics.median(times[stream][model] for stream in streams),
-            statistics.median(memory[model][stream] for stream in streams),
-        )
-        for model in SHOWN
-    }
+def cells(number: int, path: pathlib.Path) -> dict[str, dict[str, str]]:
+    """The same with the text of each cell."""
+    text = path.read_text(encoding="utf-8").partition(f"\n## {number}. ")[2]
+    lines = text[text.index("| ") :].partition("\n\n")[0].splitlines()
+    (_, *columns), _, *rows = ([cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines)
+    return {name: dict(zip(columns, row, strict=True)) for name, *row in rows}
 
 
 def claim() -> str:
-    """The claim at the top of README.md; the ratio of times is the median of the streams' ratios."""
-    times, (streams, models) = section(7), untuned()
-    ratio = statistics.median(times[stream]["ARF(10)"] / times[stream]["OKL"] for stream in streams)
+    """The claim at the top of README.md."""
+    accuracy, errors, found = section(1, UNSEEN), section(3, UNSEEN), section(0, UNSEEN)
+    others = {name: row["accuracy, %"] for name, row in found.items() if name != "OKL" and "accuracy, %" in row}
+    second = max(others, key=lambda name: others[name])
+    streams = [name for name in accuracy if not name.startswith(("mean", "best of", "within"))]
+    series = [name for name in errors if not name.startswith(("mean", "best of"))]
+    first = sum(accuracy[name]["OKL"] == max(accuracy[name].values()) for name in streams)
+    least = sum(errors[name]["OKL"] == min(errors[name].values()) for name in series)
+    best, own = second.partition(",")[0].removesuffix("(10)"), found["OKL"]["accuracy, %"]
     return (
-        f"{len(streams)} streams, nothing tuned: mean accuracy {models['OKL'][0]:.1f} %, against "
-        f"{models['ARF(10)'][0]:.1f} % of River's adaptive random forest, in 1/{ratio:.0f} of its time."
+        f"On {len(streams) + len(series)} public tables, listed before any model ran on them and nothing tuned, "
+        f"`OKLClassifier` is the most accurate on {first} of {len(streams)}, with a mean of {own:.1f} % against "
+        f"{others[second]:.1f} % of {best}, the best of River's models there. "
+        f"`OKLRegressor` has the smallest error on {least} of {len(series)}."
     )
 
 
 def table() -> str:
     """README.md's table as Markdown."""
-    _, models = untuned()
+    found = cells(0, UNSEEN)
+    columns = list(found["OKL"])[:-1]
     rows = []
-    for model, (accuracy, log_loss, time, memory) in models.items():
-        cells = [f"{accuracy:.1f} %", f"{log_loss:.3f}", f"{time:,.0f}", f"{memory:,.0f}"]
-        rows.append([SHOWN[model], *(f"**{cell}**" if model == "OKL" else cell for cell in cells)])
-    return runner.table(["model", "accuracy", "log-loss", "µs/sample", "memory, kB"], rows) + "\n"
+    for model, shown in SHOWN.items():
+        row = [found[model][column] for column in columns]
+        rows.append([shown, *(f"**{cell}**" if model == "OKL" else cell for cell in row)])
+    return runner.table(["model", *columns], rows) + "\n"
+
+
+def output() -> str:
+    """What the first command of README.md prints, as it is in results/race.json."""
+    raced = json.loads(RACE.read_text(encoding="utf-8"))
+    results: list[Any] = [
+        types.SimpleNamespace(
+            name=model["model"],
+            error=model["error_rate"],
+            microseconds=model["microseconds_per_sample"],
+            support_vectors=model["support_vectors"],
+            memory=model["memory_bytes"],
+            metrics=[],
+        )
+        for model in raced["models"]
+    ]
+    printed = report.table(results, regression=False, metrics={})
+    return f"```\n{raced['data']}: {raced['task']}, {raced['samples']:,} samples\n{printed}\n```\n"
 
 
 def classes() -> None:
@@ -125,7 +143,7 @@ def classes() -> None:
         "absolute error, of predict-then-learn; support vectors at the end; µs of `predict_one` and `learn_one`, in "
         "processor time of a machine that had other work, too: compare them with each other."
     )
-    report = runner.Report(runner.RESULTS / "classes.md", "Every class with its defaults", intro)
+    page = runner.Report(runner.RESULTS / "classes.md", "Every class with its defaults", intro)
     for streams, (kind, peers) in RACES.items():
         names = [*(name for name, _ in runner.ours(kind)), *peers.split()]
         rows: dict[str, list[Any]] = {name: [f"`{name}`"] for name in names}
@@ -135,7 +153,7 @@ def classes() -> None:
                 shown = f"{1 - model['error_rate']:.1%}" if "error_rate" in model else model["mean_absolute_error"]
                 rows[model["model"]] += [shown, model["support_vectors"], f"{model['microseconds_per_sample']:.1f}"]
         head = ["class", *(cell for stream in streams for cell in (stream, "SVs", "µs"))]
-        report.write("Classification" if kind is base.Classifier else "Regression", runner.table(head, rows.values()))
+        page.write("Classification" if kind is base.Classifier else "Regression", runner.table(head, rows.values()))
 
 
 if __name__ == "__main__":
@@ -154,5 +172,7 @@ if __name__ == "__main__":
     if options.race:
         RACE.write_text(json.dumps({"commit": runner.commit()} | race(), indent=1) + "\n", encoding="utf-8")
         raise SystemExit
-    made = {"claim": claim(), "table": f"\n{table()}"}
-    README.write_text(GENERATED.sub(lambda match: made[match[1]], README.read_text(encoding="utf-8")), encoding="utf-8")
+    made = {"claim": claim(), "table": f"\n\n{table()}\n", "race": f"\n\n{output()}\n"}
+    text = README.read_text(encoding="utf-8")
+    text = GENERATED.sub(lambda match: f"<!-- {match[1]} -->{made[match[1]]}<!-- /{match[1]} -->", text)
+    README.write_text(text, encoding="utf-8")

@@ -6,6 +6,8 @@ import importlib
 import itertools
 import json
 import pathlib
+import re
+import subprocess
 import sys
 
 import numpy as np
@@ -402,6 +404,27 @@ def test_the_leaderboard_is_complete():
         rows = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in table[2:] if line.startswith("|")}
         for name in (name for name in streams.STREAMS if untuned.models(name) is among):
             assert all(cell.strip() for cell in rows[name]), name
+
+
+def test_results_are_of_commits_that_exist():
+    """Each table names the commit at which its rows were measured."""
+    if not (runner.HERE.parent / ".git").exists():
+        pytest.skip("not a clone")
+
+    def git(*args):
+        return subprocess.run(["git", *args], cwd=runner.HERE, capture_output=True, text=True)
+
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("a shallow clone has no history")
+    named = {}
+    for path in sorted(runner.RESULTS.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        found = re.findall(r"(?:commit|[Aa]t|;|,) ([0-9a-f]{9}|[0-9a-f]{7})\b", text)
+        assert found, f"{path.name} names no commit"
+        named |= dict.fromkeys(found, path.name)
+    del named["6a8c307"]  # of KappaML's repository
+    for commit, page in named.items():
+        assert git("merge-base", "--is-ancestor", commit, "HEAD").returncode == 0, (page, commit)
 
 
 def test_defaults(tmp_path, monkeypatch):

@@ -44,13 +44,14 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
       ranked among up to 4,096 earlier ones, which gives the score. Beyond the largest tenth of the 1,024 values, and
       beyond the largest hundredth of the 4,096, ranks follow an exponential tail. Scores above 0.999 are therefore
       still comparable.
-    - **The first samples.** Scores are 0 until 100 samples have been learned. Scores above 0.99 are not reliable before
+    - **The first samples.** Scores are 0 until more than 100 samples have been learned. Scores above 0.99 are not reliable before
       500 samples.
     - **Equal samples.** At most half of the samples that equal x count as less anomalous. The score of a value that a
       fiftieth of all samples have therefore does not exceed 0.99.
     - **Contamination.** Samples with a score above 0.95 are not stored. Of the samples with a score above 0.99, only a
       limited number update the ranks and the scaling, so that anomalies do not mask later ones. The limit is one in
-      twenty of all samples, or one in fourteen if these samples differ from each other, and up to twelve at once.
+      twenty of all samples, or one in fourteen if these samples differ from each other, and up to twelve at once, or
+      seventeen if they differ.
     - **Change.** If samples with a score above 0.99 are the majority for about 140 samples, the stream has changed, and
       the detector learns the new state.
     - **River's filters.** River's filters do not let a detector learn from samples that it finds anomalous.
@@ -91,7 +92,7 @@ class OKLDetector(CompiledModel, base.AnomalyDetector):
 
     @locked
     def score_one(self, x: dict[Hashable, Any]) -> float:
-        """The share of recent samples that were less anomalous than x, from 0 to 1; 0 until 100 samples are learned.
+        """The share of recent samples that were less anomalous than x, from 0 to 1; 0 until more than 100 are learned.
 
         Parameters
         ----------

@@ -121,7 +121,8 @@ class OKLClassifier(OKL, PredictiveClassifier):
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated
-        from the stream, at three scales. The scales adapt to the quality of the predictions.
+        from the stream and multiplied by a scale for each of three kernels, initially 0.1, 0.1 and 1.5. The scales adapt
+        to the quality of the predictions.
     budget
         Maximum number of stored points. The dictionary of the Gaussian processes takes at most 64 of them, and at most
         half of the budget. Of the other points, three fifths are the pool of the passive-aggressive learner and two
@@ -232,7 +233,8 @@ class OKLRegressor(OKL, PredictiveRegressor):
     ----------
     kernel
         A kernel of `river_okl.kernels`. None: `0.8 * RBF() + 0.2 * Linear(gamma=None)`. A gamma of None is estimated
-        from the stream, at three scales. The scales adapt to the quality of the predictions.
+        from the stream and multiplied by a scale for each of three kernels, initially 0.1, 0.1 and 1.5. The scales adapt
+        to the quality of the predictions.
     budget
         Maximum number of points in the dictionary that the Gaussian processes share. Time and memory are O(budget²). In
         addition the latest 3 · budget samples are stored for the nearest neighbours.
