@@ -46,7 +46,7 @@ def blocks(path, language):
 def test_readme_is_short():
     readme = text(HERE / "README.md")
     written = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", readme, flags=re.S)
-    assert len(written.split()) <= 450 and len(readme.split()) <= 700
+    assert len(written.split()) <= 400 and len(readme.split()) <= 680
     quick_start = readme.partition("\n## Quick start\n")[2].partition("\n## ")[0]
     assert quick_start.count("```sh\n") == 2 == readme.count("```sh\n")
 
