@@ -106,22 +106,16 @@ def samples_digest(name: str) -> str:
     return runner.digest(repr(load(name)).encode())
 
 
-def measure(store: runner.Store, wanted_streams: Sequence[str], wanted: Sequence[str], limit: float) -> None:
-    """Measure what is missing, stream by stream."""
-    for name, model in itertools.product(wanted_streams, wanted):
-        samples, classifies = load(name), STREAMS[name].classes > 0
-        if len(samples) <= EVERY or store.current(name, model, k := key(name, model), len(samples), limit):
-            continue
-        start = time.process_time()
-        found = once(samples, classifies) if model == "OKL" else again(BATCH[model], samples, classifies, limit)
-        truth = [y for _, y in samples[EVERY : EVERY + len(found)]]
-        row: runner.Row = {"rows": EVERY + len(found), "seconds": time.process_time() - start}
-        if classifies:
-            row["accuracy"] = 100.0 * float(np.mean([p == y for p, y in zip(found, truth, strict=True)]))
-        else:
-            row["mae"] = float(np.mean([abs(p - y) for p, y in zip(found, truth, strict=True)]))
-        store.keep(name, model, key=k, of=len(samples), limit=limit, **row)
-        print(f"{model} on {name}: {row}", flush=True)
+def run(name: str, model: str, limit: float) -> runner.Row:
+    """The accuracy or mean absolute error, from the second block on."""
+    samples, classifies = load(name), STREAMS[name].classes > 0
+    start = time.process_time()
+    found = once(samples, classifies) if model == "OKL" else again(BATCH[model], samples, classifies, limit)
+    row: runner.Row = {"rows": EVERY + len(found), "seconds": time.process_time() - start}
+    pairs = list(zip(found, (y for _, y in samples[EVERY : EVERY + len(found)]), strict=True))
+    if classifies:
+        return row | {"accuracy": 100.0 * float(np.mean([p == y for p, y in pairs]))}
+    return row | {"mae": float(np.mean([abs(p - y) for p, y in pairs]))}
 
 
 def write(found: runner.Results, report: runner.Report) -> None:
@@ -146,13 +140,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     runner.choice(parser, "--only", ["cells", "tables"])
     options = parser.parse_args(argv)
     store = runner.Store(options.output / "batch.jsonl")
+    names = [name for name in options.streams if len(load(name)) > EVERY]
     if "cells" in options.only:
-        measure(store, options.streams, options.models, options.limit)
+        store.fill(itertools.product(names, options.models), options.limit, key, lambda name, _: load(name), run)
     if "tables" in options.only:
-        pairs = [(name, model) for name in options.streams for model in MODELS if len(load(name)) > EVERY]
-        found = store.complete(pairs, options.models, key)
-        intro = __doc__.split("\n\n", 1)[1].strip()
-        write(found, runner.Report(options.output / "batch.md", __doc__.splitlines()[0], intro))
+        found = store.complete(itertools.product(names, MODELS), options.models, key)
+        write(found, runner.Report.of(__doc__, options.output / "batch.md"))
 
 
 if __name__ == "__main__":

@@ -138,15 +138,13 @@ def key(name: str, model: str) -> str:
 
 
 def write(found: runner.Results, report: runner.Report) -> None:
-    for heading, classified, field, shown in (
-        ("1. Accuracy, %", True, "accuracy", "{:.1f}".format),
-        ("2. Log-loss", True, "loss", "{:.3f}".format),
-        ("3. Mean absolute error", False, "mae", runner.cell),
-        ("4. Root mean squared error", False, "rmse", runner.cell),
-    ):
-        streams = [name for name in STREAMS if bool(STREAMS[name].classes) == classified]
-        columns = [*BESIDE, *(CLASSIFIERS if classified else REGRESSORS)]
-        report.write(heading, untuned.section(found, streams, columns, field, shown))
+    untuned.sections(
+        report,
+        found,
+        STREAMS,
+        lambda classified: [*BESIDE, *(CLASSIFIERS if classified else REGRESSORS)],
+        untuned.TABLES,
+    )
     timed = json.loads((runner.RESULTS / "untuned-times.json").read_text(encoding="utf-8"))["streams"]
     rows = [
         [name, *(timed[name]["us"].get(m) for m in BESIDE), *(found.get((name, m), {}).get("us") for m in MODELS)]
@@ -166,19 +164,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     if "cells" in options.only:
         asked = itertools.product(options.models, options.streams)
         pairs = [(name, model) for model, name in asked if model in models(name)]
-
-        def samples(name: str, model: str) -> list[Any]:
-            return load(name, False)
-
-        def measured(name: str, model: str) -> runner.Row:
-            return run(name, model, options.limit)
-
-        store.fill(pairs, options.limit, key, samples, measured)
+        store.fill(pairs, options.limit, key, lambda name, _: load(name, False), run)
     if "tables" in options.only:
         others = runner.Store(runner.RESULTS / "untuned.jsonl").rows
         found = {(name, model): row for (name, model), row in others.items() if model in BESIDE and name in STREAMS}
-        intro = __doc__.split("\n\n", 1)[1].strip()
-        write(found | store.rows, runner.Report(options.output / "capymoa.md", __doc__.splitlines()[0], intro))
+        write(found | store.rows, runner.Report.of(__doc__, options.output / "capymoa.md"))
 
 
 if __name__ == "__main__":

@@ -262,7 +262,7 @@ def dots(found: dict[tuple[str, str], Any], timed: dict[str, Any]) -> None:
         us = statistics.median(timed["streams"][name]["us"][model] for name in streams)
         points[model] = us, accuracy
         ax.scatter([us], [accuracy], color=plot.COLORS[1 if model in ("OKL", "Ahpatron") else 0], s=40)
-    title = f"Mean of {len(streams)} streams, nothing tuned"
+    title = f"Mean of {len(streams)} streams, default parameters"
     ax.set(xscale="log", xlabel="µs per sample, predict and learn", ylabel="accuracy, %", title=title)
     ax.margins(x=0.12, y=0.08)
     ax.grid(alpha=0.25)

@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             encoded = [(time, settled, encode(x), y) for time, settled, x, y in stream]
             losses = [loss(made(), encoded, queue) for queue in (None, LateLabels(), LateLabels(AGE))]
             rows.append([name, shown, *(f"{each:.3f}" for each in losses)])
-    report = runner.Report(options.output / "invoices.md", __doc__.splitlines()[0], __doc__.split("\n\n", 1)[1].strip())
+    report = runner.Report.of(__doc__, options.output / "invoices.md")
     head = ["model", "features", "at once", "as labels come", "in cohorts"]
     report.write("Log-loss", f"{runner.table(head, rows)}\n\nMeasured at {runner.commit()}.")
 

@@ -53,14 +53,18 @@ MODELS = ["OKL", "LogisticRegression", "NaiveBayes", "HoeffdingTree", "ARF(10)"]
 
 
 @functools.lru_cache(maxsize=2)
-def load(name: str, model: str = "") -> list[Sample]:
-    """The samples, the same for all models."""
+def load(name: str) -> list[Sample]:
     return list(itertools.islice(STREAMS[name].samples(), ROWS))
 
 
 def key(name: str, model: str) -> str:
     candidate = untuned.build(STREAMS[name], untuned.CLASSIFIERS[model])
     return runner.digest(repr(load(name)).encode(), runner.content(candidate), untuned.MEASURE)
+
+
+def run(name: str, model: str, limit: float) -> runner.Row:
+    candidate = untuned.build(STREAMS[name], untuned.CLASSIFIERS[model])
+    return untuned.measured(candidate, load(name), STREAMS[name].classes, limit)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -70,13 +74,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=float, default=360.0, help="seconds of a pair of stream and model at most")
     options = parser.parse_args(argv)
     store = runner.Store(options.output / "kappaml.jsonl")
-
-    def measured(name: str, model: str) -> runner.Row:
-        candidate = untuned.build(STREAMS[name], untuned.CLASSIFIERS[model])
-        return untuned.run(candidate, load(name), STREAMS[name].classes, options.limit)
-
     pairs = [(name, model) for model, name in itertools.product(options.models, options.streams)]
-    store.fill(pairs, options.limit, key, load, measured)
+    store.fill(pairs, options.limit, key, lambda name, _: load(name), run)
     found = store.complete(itertools.product(options.streams, MODELS), options.models, key)
     of_theirs = {
         (name, model): {"rows": 1, "of": 1, "accuracy": accuracy}
@@ -84,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for model, accuracy in zip(("KappaML", "its KNN"), PUBLISHED[name], strict=True)
     }
     columns = ["OKL", "KappaML", "its KNN", *MODELS[1:]]
-    report = runner.Report(options.output / "kappaml.md", __doc__.splitlines()[0], __doc__.split("\n\n", 1)[1].strip())
+    report = runner.Report.of(__doc__, options.output / "kappaml.md")
     text = untuned.section(found | of_theirs, options.streams, columns, "accuracy", "{:.1f}".format)
     report.write("1. Accuracy, %", text)
     report.write("2. Log-loss", untuned.section(found, options.streams, MODELS, "loss", "{:.3f}".format))

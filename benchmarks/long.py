@@ -98,6 +98,10 @@ def variant(name: str, model: str) -> tuple[str, bool]:
     return name, untuned.without_zeros(STREAMS[name], untuned.CLASSIFIERS[model])
 
 
+def samples(name: str, model: str) -> list[Sample]:
+    return load(*variant(name, model))
+
+
 @functools.cache
 def samples_digest(name: str, raw: bool) -> str:
     return runner.digest(repr(load(name, raw)).encode())
@@ -116,7 +120,7 @@ def curve(hits: Sequence[bool], of: int) -> list[float]:
 
 def run(name: str, model: str, limit: float) -> runner.Row:
     candidate, hits = untuned.build(STREAMS[name], untuned.CLASSIFIERS[model]), bytearray()
-    those = load(*variant(name, model))
+    those = samples(name, model)
     found = untuned.classify(candidate, those, STREAMS[name].classes, limit, hits.append)
     us = 1e6 * found["seconds"] / found["rows"]
     return {**found, "us": us, "bytes": candidate._raw_memory_usage, "curve": curve(hits, len(those))}
@@ -175,14 +179,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     store = runner.Store(options.output / "long.jsonl")
     if "cells" in options.only:
         pairs = [(name, model) for model, name in itertools.product(options.models, options.streams)]
-
-        def samples(name: str, model: str) -> list[Sample]:
-            return load(*variant(name, model))
-
-        def measured(name: str, model: str) -> runner.Row:
-            return run(name, model, options.limit)
-
-        store.fill(pairs, options.limit, key, samples, measured)
+        store.fill(pairs, options.limit, key, samples, run)
     if not {"tables", "pictures"} & set(options.only):
         return
     found = store.complete(itertools.product(options.streams, MODELS), options.models, key)

@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             cells = (f"**{shown.format(v)}**" if v == best(values) else shown.format(v) for v in values)
             rows.append((values, [head, *cells]))
         print(head, found, flush=True)
-    report = runner.Report(options.output / "rare.md", __doc__.splitlines()[0], __doc__.split("\n\n", 1)[1].strip())
+    report = runner.Report.of(__doc__, options.output / "rare.md")
     for heading, rows, shown in (
         ("1. Area under the ROC curve, %", areas, "{:.1f}"),
         ("2. Log-loss", losses, "{:.4f}"),

@@ -202,7 +202,7 @@ class Store:
         limit: float,
         key: Callable[[str, str], str],
         samples: Callable[[str, str], Sequence[Any]],
-        run: Callable[[str, str], Row],
+        run: Callable[[str, str, float], Row],
     ) -> None:
         """Run the pairs that were not measured with the current code; a model that fails has a cell, too."""
         for stream, model in pairs:
@@ -210,7 +210,7 @@ class Store:
             if self.current(stream, model, k, of, limit):
                 continue
             try:
-                found = run(stream, model)
+                found = run(stream, model, limit)
             except Exception as error:
                 found = {"rows": 0, "seconds": 0.0, "failed": repr(error)}
             self.keep(stream, model, key=k, of=of, limit=limit, **found)
@@ -282,6 +282,12 @@ class Report:
             for section in sections:
                 heading, _, text = section.partition("\n")
                 self.sections[heading] = text.strip()
+
+    @classmethod
+    def of(cls, script: str | None, path: pathlib.Path) -> Report:
+        """With the docstring of the script: its first line is the title, the rest introduces the tables."""
+        title, _, intro = (script or "").partition("\n\n")
+        return cls(path, title, intro.strip())
 
     def write(self, heading: str, text: str) -> None:
         print(f"\n## {heading}\n\n{text}", flush=True)

@@ -176,8 +176,7 @@ def load(name: str, repeat: int = 0) -> list[Sample]:
     return list(itertools.islice(repeated(STREAMS[name], repeat), ROWS))
 
 
-def samples(row: str, model: str = "") -> list[Sample]:
-    """The samples of a row of the results, the same for all models."""
+def samples(row: str) -> list[Sample]:
     return load(*untuned.of_row(row))
 
 
@@ -208,24 +207,22 @@ def key(row: str, model: str) -> str:
     return runner.digest(repr(samples(row)).encode(), runner.content(candidate), untuned.MEASURE)
 
 
+def run(row: str, model: str, limit: float) -> runner.Row:
+    name, _ = untuned.of_row(row)
+    return untuned.measured(build(name, model), samples(row), STREAMS[name].classes, limit)
+
+
 def write(found: runner.Results, report: runner.Report) -> None:
     classified = [name for name in STREAMS if STREAMS[name].classes]
-    report.write("0. Summary", summary(found))
-    for heading, classes, field, shown in (
-        ("1. Accuracy, %", True, "accuracy", "{:.1f}".format),
-        ("2. Log-loss", True, "loss", "{:.3f}".format),
-        ("3. Regression: mean absolute error", False, "mae", runner.cell),
-        ("4. Regression: root mean squared error", False, "rmse", runner.cell),
-    ):
-        streams = [name for name in STREAMS if bool(STREAMS[name].classes) == classes]
-        report.write(heading, untuned.section(found, streams, MODELS, field, shown))
+    report.write("0. Summary", f"{summary(found)}\n\nOKL loses {', '.join(lost(found)) or 'no stream'}.")
+    untuned.sections(report, found, STREAMS, lambda classified: MODELS, untuned.TABLES)
     report.write("5. The lead of OKL, points of accuracy", untuned.leads(found, classified, MODELS))
     report.write("6. Three sets of streams", untuned.spread(found, classified, MODELS))
     report.write("7. Time of predict_proba_one and learn_one, µs, and memory at the end, kB", cost(found))
 
 
 def summary(found: runner.Results) -> str:
-    """A row for each family of models, with means over three sets of streams; and the streams that OKL loses."""
+    """A row for each family of models, with means over three sets of streams."""
     classified = [name for name in STREAMS if STREAMS[name].classes]
     regressed = [name for name in STREAMS if not STREAMS[name].classes]
     best = [min((found[n, m]["mae"], m) for m in MODELS if "mae" in found.get((n, m), {}))[1] for n in regressed]
@@ -251,19 +248,24 @@ def summary(found: runner.Results) -> str:
         kilobytes = statistics.median(row["bytes"] for row in of_all) / 1e3
         rows.append([family, *cells, sum(m in those for m in best), f"{us:,.0f}", f"{kilobytes:,.0f}"])
     head = ["model", "accuracy, %", "log-loss", f"smallest error of {len(regressed)}", "µs/sample", "memory, kB"]
-    lost = []
+    return runner.table(head, rows)
+
+
+def lost(found: runner.Results) -> list[str]:
+    """The streams on which another model is the best, with both numbers."""
+    out = []
     for name in STREAMS:
         field, sign = ("accuracy", -1.0) if STREAMS[name].classes else ("mae", 1.0)
         values = {m: found[name, m][field] for m in MODELS if field in found.get((name, m), {})}
         first = min(values, key=lambda m: sign * values[m])
         if first != "OKL":
             shown = [runner.cell(values[m]) if sign > 0.0 else f"{values[m]:.1f} %" for m in (first, "OKL")]
-            lost.append(f"{name} to {first} ({shown[0]} against {shown[1]})")
-    return f"{runner.table(head, rows)}\n\nOKL loses {', '.join(lost) or 'no stream'}."
+            out.append(f"{name} to {first} ({shown[0]} against {shown[1]})")
+    return out
 
 
 def cost(found: runner.Results) -> str:
-    """Encoding and scaling are included; another process was running."""
+    """Encoding and scaling are included. Other benchmarks were running."""
     rows = []
     for unit, value in (("µs", lambda row: 1e6 * row["seconds"] / row["rows"]), ("kB", lambda row: row["bytes"] / 1e3)):
         for name in STREAMS:
@@ -284,13 +286,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     store = runner.Store(options.output / "unseen.jsonl")
     chosen = {name: STREAMS[name] for name in options.streams}
     if "cells" in options.only:
-
-        def measured(row: str, model: str) -> runner.Row:
-            name, _ = untuned.of_row(row)
-            return untuned.run(build(name, model), samples(row), STREAMS[name].classes, options.limit)
-
         pairs = untuned.rows(chosen, models, options.models, options.repeats)
-        store.fill(pairs, options.limit, key, samples, measured)
+        store.fill(pairs, options.limit, key, lambda row, _: samples(row), run)
     if "tables" in options.only:
         pairs = untuned.rows(chosen, models, MODELS, REPEATS)
         found = store.complete(pairs, options.models, key)

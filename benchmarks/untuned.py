@@ -173,7 +173,7 @@ def regress(model: Any, samples: Sequence[Sample], classes: int, limit: float) -
 MEASURE = runner.digest(inspect.getsource(classify), inspect.getsource(regress), CLIPS, WARM)
 
 
-def run(candidate: Any, samples: Sequence[Sample], classes: int, limit: float) -> runner.Row:
+def measured(candidate: Any, samples: Sequence[Sample], classes: int, limit: float) -> runner.Row:
     """Classification or regression, and the bytes of the model at the end."""
     found = (classify if classes else regress)(candidate, samples, classes, limit)
     return found | {"bytes": candidate._raw_memory_usage}
@@ -216,6 +216,11 @@ def key(row: str, model: str) -> str:
     name, _ = of_row(row)
     candidate = build(STREAMS[name], models(name)[model])
     return runner.digest(samples_digest(*variant(row, model)), runner.content(candidate), MEASURE)
+
+
+def run(row: str, model: str, limit: float) -> runner.Row:
+    name, _ = of_row(row)
+    return measured(build(STREAMS[name], models(name)[model]), samples(row, model), STREAMS[name].classes, limit)
 
 
 # Time -----------------------------------------------------------------------------------------------
@@ -314,6 +319,28 @@ def section(
     return compare(found, streams, those, field, shown) + short(shown_here) + runner.measured_at(shown_here)
 
 
+TABLES = [  # heading, whether it is classification, field, format
+    ("1. Accuracy, %", True, "accuracy", "{:.1f}".format),
+    ("2. Log-loss", True, "loss", "{:.3f}".format),
+    ("3. Regression: mean absolute error", False, "mae", runner.cell),
+    ("4. Regression: root mean squared error", False, "rmse", runner.cell),
+]
+
+
+def sections(
+    report: runner.Report,
+    found: runner.Results,
+    streams: Mapping[str, Stream],
+    columns: Callable[[bool], Sequence[str]],
+    tables: Iterable[tuple[str, bool, str, Callable[[float], str]]],
+) -> None:
+    """A section for each heading, task (whether it is classification) and field."""
+    for heading, classified, field, shown in tables:
+        those = [name for name in streams if bool(streams[name].classes) == classified]
+        if any(name in those for name, _ in found):
+            report.write(heading, section(found, those, columns(classified), field, shown))
+
+
 def summary(found: runner.Results, streams: Sequence[str], timed: dict[str, Any] | None) -> str:
     """Means of accuracy and log-loss, and medians of time and memory, of the models that have a cell on all streams."""
     rows = []
@@ -374,17 +401,16 @@ def spread(found: runner.Results, streams: Sequence[str], those: Iterable[str]) 
 
 
 def write(found: runner.Results, timed: dict[str, Any] | None, report: runner.Report) -> None:
-    classified = [name for name in STREAMS if STREAMS[name].classes and any(s == name for s, _ in found)]
-    regressed = [name for name in STREAMS if not STREAMS[name].classes and any(s == name for s, _ in found)]
-    for heading, streams, field, shown in (
-        ("1. Accuracy, %", classified, "accuracy", "{:.1f}".format),
-        ("2. Log-loss", classified, "loss", "{:.3f}".format),
-        ("3. Log-loss, clipped at 1e-15 as River does", classified, "river_loss", "{:.3f}".format),
-        ("4. Regression: mean absolute error", regressed, "mae", runner.cell),
-        ("4b. Regression: root mean squared error", regressed, "rmse", runner.cell),
-    ):
-        if streams:
-            report.write(heading, section(found, streams, list(models(streams[0])), field, shown))
+    here = {name: stream for name, stream in STREAMS.items() if any(s == name for s, _ in found)}
+    classified = [name for name in here if here[name].classes]
+    tables = [
+        ("1. Accuracy, %", True, "accuracy", "{:.1f}".format),
+        ("2. Log-loss", True, "loss", "{:.3f}".format),
+        ("3. Log-loss, clipped at 1e-15 as River does", True, "river_loss", "{:.3f}".format),
+        ("4. Regression: mean absolute error", False, "mae", runner.cell),
+        ("4b. Regression: root mean squared error", False, "rmse", runner.cell),
+    ]
+    sections(report, found, here, lambda classified: list(CLASSIFIERS if classified else REGRESSORS), tables)
     if covered := [(name, f"{row['coverage']:.1f}") for (name, _), row in found.items() if row.get("coverage")]:
         heading = f"5. 90 % intervals of OKL, after {WARM:,} samples"
         report.write(heading, runner.table(["stream", "inside, %"], covered))
@@ -431,14 +457,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     store, path = runner.Store(options.output / "untuned.jsonl"), options.output / "untuned-times.json"
     chosen = {name: STREAMS[name] for name in options.streams}
     if "cells" in options.only:
-
-        def measured(row: str, model: str) -> runner.Row:
-            name, _ = of_row(row)
-            candidate = build(STREAMS[name], models(name)[model])
-            return run(candidate, samples(row, model), STREAMS[name].classes, options.limit)
-
         pairs = rows(chosen, models, options.models or OURS, options.repeats)
-        store.fill(pairs, options.limit, key, samples, measured)
+        store.fill(pairs, options.limit, key, samples, run)
     if "times" in options.only:
         times(path, options.streams, options.models or ALL, min(20.0, options.limit))
     if not {"tables", "pictures"} & set(options.only):
@@ -446,8 +466,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     timed = json.loads(path.read_text()) if path.is_file() else None
     found = store.complete(rows(chosen, models, ALL, REPEATS), options.models or OURS, key)
     if "tables" in options.only:
-        intro = __doc__.split("\n\n", 1)[1].strip()
-        write(found, timed, runner.Report(options.output / "untuned.md", __doc__.splitlines()[0], intro))
+        write(found, timed, runner.Report.of(__doc__, options.output / "untuned.md"))
     if "pictures" in options.only:
         from benchmarks import figures  # needs matplotlib
 

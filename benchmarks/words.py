@@ -159,7 +159,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 [name, *(f"{value:+.2f}" for value in (statistics.fmean(each), min(each), max(each))), f"{error:.2f}"]
             )
             print(name, each, flush=True)
-    report = runner.Report(options.output / "words.md", __doc__.splitlines()[0], __doc__.split("\n\n", 1)[1].strip())
+    report = runner.Report.of(__doc__, options.output / "words.md")
     note = f"{runner.machine()} At {runner.commit()}."
     report.write("1. Accuracy, %", f"{runner.table(['stream', 'samples', *options.models], accuracies)}\n\n{note}")
     head = ["stream", *options.models, "OKL / encoded"]

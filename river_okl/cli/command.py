@@ -81,7 +81,7 @@ DETAILS: tuple[tuple[str, tuple[tuple[str, str] | str, ...]], ...] = (
             "target are skipped. A target with fractions or more than 20 different numbers means regression, any other "
             "classification, unless --task is given. The larger of two labels is positive; binary classifiers learn "
             "more than two one-vs-rest. Numbers are standardised for all models except OKL*, which do that themselves, "
-            "outside the measured time; strings are not, nor a libsvm file that omits zeros.",
+            "outside the measured time; strings are not, nor a libsvm file whose first thousand samples omit zeros.",
         ),
     ),
     (
