@@ -100,8 +100,8 @@ def claim() -> str:
     best, own = second.partition(",")[0].removesuffix("(10)"), found["OKL"]["accuracy, %"]
     return (
         f"With default parameters, on {len(streams) + len(series)} public tables that were listed before any model ran "
-        f"on them, `OKLClassifier` is the most accurate on {first} of {len(streams)}, with a mean accuracy of {own:.1f} % "
-        f"against {others[second]:.1f} % for {best}, the best of River's models there. "
+        f"on them, `OKLClassifier` is the most accurate on {first} of {len(streams)}, with a mean accuracy of "
+        f"{own:.1f} % against {others[second]:.1f} % for {best}, the best of River's models there. "
         f"`OKLRegressor` has the smallest error on {least} of {len(series)}."
     )
 
