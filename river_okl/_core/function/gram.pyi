@@ -1,3 +1,0 @@
-"""Types of the compiled Gram matrix, which only the compiled expansion uses."""
-
-class Gram: ...

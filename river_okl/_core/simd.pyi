@@ -1,4 +1,0 @@
-"""Types of the choice of instruction set."""
-
-SIMD_VARIANTS: tuple[str, ...]
-SIMD: str
