@@ -42,7 +42,7 @@ from river_okl.algorithms.tvm import TVMClassifier
 from river_okl.checkpoint import dumps, load, loads, save
 from river_okl.checks import PerClass
 from river_okl.late import LateLabels
-from river_okl.merging import distance, merge
+from river_okl.merging import merge
 from river_okl.series import Dates, Lags
 
 __all__ = [
@@ -100,7 +100,6 @@ __all__ = [
     "SkeGDClassifier",
     "TVMClassifier",
     "datasets",
-    "distance",
     "dumps",
     "kernels",
     "load",

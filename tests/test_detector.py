@@ -53,7 +53,7 @@ def test_a_window_matches_its_definition(most, values):
     for _ in range(300):
         value = rng.gauss(0, 1) if values == "distinct" else float(rng.randrange(6))
         for asked in (value, value + 0.5, 100.0, -100.0):
-            assert window.level_of(asked) == pytest.approx(twin.level(asked), rel=1e-12)
+            assert window.level(asked) == pytest.approx(twin.level(asked), rel=1e-12)
         window.restore(np.array([value]))
         twin.add(value)
         window._check()
@@ -65,7 +65,7 @@ def test_levels_rise_with_values():
     window, rng = Window(500, 0.1), random.Random(3)
     for _ in range(500):
         window.restore(np.array([round(rng.expovariate(1.0), 1)]))
-    levels = [window.level_of(0.013 * i) for i in range(1000)]
+    levels = [window.level(0.013 * i) for i in range(1000)]
     assert all(a <= b + 1e-12 for a, b in itertools.pairwise(levels)) and levels[-1] > 8.0
 
 
@@ -562,5 +562,3 @@ def test_the_union_of_few_points_is_kept():
     assert merged._f.scaler.statistics()["amount"][0] == pytest.approx(np.mean([x["amount"] for x in samples]))
     scores(merged, orders(300, seed=2))
     merged._f._check()
-    with pytest.raises(TypeError, match="OKLDetector has no function to compare"):
-        river_okl.distance(*models)

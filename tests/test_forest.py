@@ -8,8 +8,8 @@ import sys
 
 import numpy as np
 import pytest
-from river_okl._core.mixture.forest import Forest
 
+from river_okl._core.mixture.forest import Forest
 from tests.reference import forest as reference
 
 

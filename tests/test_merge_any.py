@@ -10,7 +10,7 @@ import pytest
 from river import base
 
 import river_okl
-from river_okl import checkpoint, kernels
+from river_okl import checkpoint
 from tests import streams
 from tests.discovery import CLASSES, EVERY_VARIANT, small
 from tests.test_merge import MERGING, rejection
@@ -144,11 +144,6 @@ def test_a_shard_of_weightless_samples(name):
     start = learn(small(cls), [({"a": 1.0}, 1.0, 1.0)])
     model = learn(copy.deepcopy(start), [({"a": 2.0 + i}, 1.0, 0.0) for i in range(3)])
     check(river_okl.merge([model, start], start=start), [])
-
-
-@pytest.mark.parametrize("name", MERGING)
-def test_models_without_points_are_at_distance_0(name):
-    assert river_okl.distance(*[small(CLASSES[name], kernel=kernels.RBF(0.5)) for _ in range(2)]) == 0.0
 
 
 def test_one_class_machines_of_any_weights():

@@ -38,27 +38,6 @@ def test_both_kinds_exist():
     assert len(TWO_ONLY) >= 3
 
 
-@pytest.mark.parametrize("name", [name for name in NATIVE if hasattr(MODELS[name]._f, "split_classes")])
-def test_two_classes_are_the_binary_model(name):
-    """F = ±f/√2 is the same model: every decision is that of the binary one."""
-    binary, split = MODELS[name].clone(), MODELS[name].clone()
-    for t, (x, y) in enumerate(dense(CLASSIFICATION, n=250)):
-        if t == 40:
-            split._f.split_classes()
-            assert split._labels.names == [-1.0, 1.0]
-        score = binary.decision_function_one(x)
-        found = split.decision_function_one(x)
-        if t >= 40:
-            assert found[-1.0] == pytest.approx(-found[1.0], rel=1e-9, abs=1e-9)
-            found = math.sqrt(2.0) * found[1.0]
-        assert found == pytest.approx(score, rel=1e-6, abs=1e-8 * max(1.0, binary.norm))
-        binary.learn_one(x, y)
-        split.learn_one(x, y)
-    assert split.norm == pytest.approx(binary.norm, rel=1e-6)
-    assert split.n_support_vectors == binary.n_support_vectors
-    split._f._check()
-
-
 @pytest.mark.parametrize("name", NATIVE)
 def test_seven_classes_without_a_wrapper(name):
     """Chance is 1/7; a model that confuses columns stays near that."""

@@ -20,7 +20,7 @@ from river_okl import (
     kernels,
     losses,
 )
-from river_okl._core.function.choice import losses_of, merge_of
+from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.support import merge, project_on_nearest, project_on_others
 from tests import streams
 
@@ -215,26 +215,16 @@ def test_the_fused_point_is_optimal():
     for a_p in (1.0, -1.0):
         for ratio in (1.0, 1.0 + 1e-9, 1.5, 10.0, 1e5, -1.0, -1.5, -1e5):
             for k in (1.0, 1.0 - 1e-12, 0.99, 0.5, math.exp(-2.0), 0.1, 1e-3, 1e-30, 1e-300, 0.0):
-                h, a_z, loss = merge_of(ratio * a_p, a_p, k)
+                f = Expansion(kernels.RBF(1.0)._terms())
+                for at, coefficient in ((math.sqrt(-math.log(k)) if k else 100.0, ratio * a_p), (0.0, a_p)):
+                    f.evaluate({"x": at})
+                    f.add(coefficient)
+                m, h, a_z = f.partner(1)
+                assert m == 0
                 assert 0.5 <= h <= 1.0
                 sizes = np.abs(ratio * k ** ((1.0 - grid) ** 2) + k ** (grid**2))
                 assert abs(a_z) >= sizes.max() * (1.0 - 1e-12)
                 assert abs(a_z) == pytest.approx(sizes.max(), rel=1e-6)
-                assert loss == pytest.approx(ratio**2 + 1.0 + 2.0 * ratio * k - a_z**2, abs=1e-14 * ratio**2, rel=1e-6)
-
-
-@pytest.mark.parametrize("a_p", [1.0, -1e-3])
-def test_losses_of_all_partners_match_single_ones(a_p):
-    """The preselection is accurate up to a fraction of the squares."""
-    rng = np.random.default_rng(3)
-    kappa = np.concatenate(
-        [np.exp(-rng.exponential(2.0, 300)), 1.0 - rng.random(50) * 1e-9, [0.0, 1.0, 1e-300, math.exp(-2.0)]]
-    )
-    ratio = np.where(rng.random(len(kappa)) < 0.5, 1.0, 1.0 + 10.0 ** rng.uniform(-12, 4, len(kappa)))
-    ratio[-4:] = 1.0
-    alpha = a_p * ratio * rng.choice([1.0, 1.0, -1.0], len(kappa))
-    exact = [merge_of(a, a_p, k)[2] for a, k in zip(alpha.tolist(), kappa.tolist(), strict=True)]
-    assert (abs(losses_of(alpha, a_p, kappa) - exact) <= 1e-13 * (alpha**2 + a_p**2)).all()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -33,7 +33,7 @@ class TransposedNOGD(NOGDClassifier):
         k = self.rank or max(1, self.budget // 5)
         D, V = D[::-1], V[:, ::-1]  # largest first
         self._w = (np.sqrt(np.maximum(D, 0.0)) * (V @ f.coefficients))[:k]
-        basis: NDArray[np.float64] = V[:, :k] / np.sqrt(D[:k])
+        basis: NDArray[np.float64] = np.ascontiguousarray(V[:, :k] / np.sqrt(D[:k]))
         self._basis, self._gammas = basis, f.kernel.gammas
         f.coefficients = basis @ self._w
         return basis

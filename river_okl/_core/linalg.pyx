@@ -83,16 +83,6 @@ def product(const double[:, :] A, const double[:, :] B):
     return out
 
 
-def product_of_columns(const double[:, :] A):
-    """Aᵀ A, its lower triangle."""
-    cdef Py_ssize_t ld = leading(A, False), n = A.shape[1]
-    out = np.zeros((n, n))
-    cdef double[:, ::1] view = out
-    if A.shape[0] and n:
-        linalg.add_product(&A[0, 0], 1, ld, n, &A[0, 0], ld, n, A.shape[0], True, &view[0, 0], n)
-    return np.tril(out)
-
-
 def symmetric_times(const double[:, :] A, const double[::1] v):
     """A v for a symmetric A; its lower triangle is read."""
     cdef Py_ssize_t ld = leading(A, True)
@@ -137,34 +127,14 @@ def rank_one(double[:, :] A, double weight, const double[::1] v):
         linalg.rank_one(&A[0, 0], ld, A.shape[0], weight, &v[0])
 
 
-def rank_one_times(double[:, :] A, double weight, const double[::1] u, const double[::1] v):
-    """A ← A + weight u uᵀ, then A v: bit-identical to ``rank_one`` and ``symmetric_times``."""
-    cdef Py_ssize_t ld = leading(A, True)
-    check_length(u.shape[0], A.shape[0])
-    check_length(v.shape[0], A.shape[0])
-    out = np.zeros(A.shape[0])
-    cdef double[::1] view = out
-    if A.shape[0]:
-        linalg.rank_one_times(&A[0, 0], ld, A.shape[0], weight, &u[0], 1.0, &v[0], 0.0, &view[0])
-    return out
-
-
 def cholesky(double[:, :] A):
     """A = L Lᵀ, the lower triangle in place; returns whether A is positive definite, without which A is undefined."""
     cdef Py_ssize_t ld = leading(A, True)
     return linalg.cholesky(&A[0, 0], ld, A.shape[0]) == 0 if A.shape[0] else True
 
 
-def solve_factored(const double[:, :] L, double[::1] b):
-    """b ← A⁻¹ b in place, from the factor of A."""
-    cdef Py_ssize_t ld = leading(L, True)
-    check_length(b.shape[0], L.shape[0])
-    if L.shape[0]:
-        solve(&L[0, 0], ld, L.shape[0], &b[0])
-
-
 def solve_factored_rows(const double[:, :] L, double[:, ::1] B):
-    """``solve_factored`` for every row of B."""
+    """B ← B A⁻¹ in place, from the factor of A."""
     cdef Py_ssize_t ld = leading(L, True), i
     check_length(B.shape[1], L.shape[0])
     if L.shape[0]:

@@ -1,9 +1,12 @@
+cimport cython
+
 from river_okl._core.memory cimport Owner
 
 cdef enum:
     RANKED = 100            # numbers from which on ranks mean something
 
 
+@cython.final
 cdef class Window(Owner):
     cdef readonly Py_ssize_t most, n
     cdef double share           # of the numbers that are the tail
@@ -13,6 +16,6 @@ cdef class Window(Owner):
 
     cdef int reserve(self) except -1
     cdef Py_ssize_t below(self, double value, bint equal) noexcept nogil
-    cdef double level(self, double value) noexcept nogil
+    cpdef double level(self, double value) noexcept nogil
     cdef void add(self, double value) noexcept nogil
     cdef void forget(self) noexcept nogil

@@ -9,6 +9,7 @@ It is at most ``SLACK`` above that of an exponential tail through the median and
 are never learned, as in River's filters, the window ends ever earlier, but these two quantiles hardly move.
 """
 
+cimport cython
 from libc.math cimport fmin, log, log1p
 from libc.string cimport memmove
 
@@ -21,6 +22,7 @@ cdef double EXPONENTIAL = 5.0       # mean excesses
 cdef double SLACK = 0.5             # of a level
 
 
+@cython.final
 cdef class Window(Owner):
     """The latest numbers.
 
@@ -65,7 +67,8 @@ cdef class Window(Owner):
                 high = middle
         return low
 
-    cdef double level(self, double value) noexcept nogil:
+    cpdef double level(self, double value) noexcept nogil:
+        """-log of the share of numbers above a value; in the tail by an exponential distribution."""
         cdef Py_ssize_t i, n = self.n, tail = <Py_ssize_t> (self.share * n)
         cdef double total = 0.0, level, low, high
         if n == 0:
@@ -100,10 +103,6 @@ cdef class Window(Owner):
         self.n -= 1
         memmove(self.ordered + i, self.ordered + i + 1, (self.n - i) * 8)
         self.start = (self.start + 1) % self.room
-
-    def level_of(self, double value):
-        """The level of a value."""
-        return self.level(value)
 
     def state(self):
         """The numbers in the order of arrival."""

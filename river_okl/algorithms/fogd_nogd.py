@@ -100,7 +100,6 @@ class NOGD(KernelModel):
         basis = self._basis
         if not len(basis) or self._gammas != f.kernel.gammas:  # empty: a step was interrupted in its solve
             basis = self._approximate()
-        basis = np.ascontiguousarray(basis)  # older files have it by columns
         self._w = move_in_basis(f, basis, self._w, -eta * g)  # z(x) = D_k^(-1/2) V_kᵀ k(x)
 
     def _check_state(self) -> None:

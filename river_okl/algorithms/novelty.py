@@ -128,7 +128,7 @@ class KernelOneClassSVM(KernelEstimator, base.AnomalyDetector):
         p = f.observe(x)
         if w == 0.0:
             return
-        self._weight = (self._weight or float(self._t)) + w  # older files have no sum: each weight was 1
+        self._weight += w
         self._t += 1
         eta = rate(self.learning_rate, self._t)
         step = min(max(SLOWNESS * w * eta, w / self._weight), 1.0)

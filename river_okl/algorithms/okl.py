@@ -56,7 +56,8 @@ class OKL(PredictiveModel):
         return Keyed(x, key)
 
     def _point(self, i: int) -> dict[Hashable, float]:
-        return named(self._f.points.point(i))
+        point: dict[Hashable, float] = named(self._f.points.point(i))
+        return point
 
     @property
     @locked
@@ -81,7 +82,8 @@ class OKL(PredictiveModel):
         A weight multiplies the squared difference of two scaled values. The three metrics of the model have different
         weights. Their average is returned, by the mixture weights of the experts that use them.
         """
-        return named(self._f.feature_weights())
+        weights: dict[Hashable, float] = named(self._f.feature_weights())
+        return weights
 
     @locked
     def debug_one(self, x: dict[Hashable, Any], decimals: int = 5) -> str:

@@ -17,18 +17,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from river_okl.checks import kind_of
 from river_okl.merging import detector, expansions, gaussian, mixture, wrappers
 from river_okl.merging.shards import Shards, gathered
 
-__all__ = ["distance", "merge"]
+__all__ = ["merge"]
 
 
 def merge(
     models: Iterable[Any],
     weights: Iterable[float] | None = None,
     budget: int | None = None,
-    return_error: bool = False,
     start: Any = None,
 ) -> Any:
     """Merge models trained on shards of a stream into one, which can learn, predict and be saved as they can.
@@ -44,8 +42,6 @@ def merge(
     budget
         The budget of the merged model. None: that of the models. A model of a class without a budget is reduced to this
         many support vectors once.
-    return_error
-        Whether to return a pair, the model and ‖f - f̃‖, the error of reducing f to the budget.
     start
         The model of which all were copies before they learned. None: they were new. What it knew is counted once.
 
@@ -85,44 +81,7 @@ def merge(
     [^2]: [Kamp, M., Bothe, S., Boley, M. and Mock, M., 2016. Communication-efficient distributed online learning with kernels. Machine Learning and Knowledge Discovery in Databases, pp.805-819.](https://doi.org/10.1007/978-3-319-46227-1_50)
 
     """
-    model, error = _merged(gathered(models, weights, budget, start))
-    return (model, error) if return_error else model
-
-
-def distance(a: Any, b: Any) -> float:
-    """‖f_a - f_b‖, the distance of two models in the space of their kernel.
-
-    It shows when to merge shards: models that agree need no messages (Kamp et al. 2016). For Gaussian processes it is
-    the distance of their means, for mixtures the root mean square over their processes by weight; over many classes it
-    is a sum. If bandwidths are data-driven, the pooled one is used.
-
-    Parameters
-    ----------
-    a
-        A model of river_okl.
-    b
-        Another of the same class, with the same parameters.
-
-    Examples
-    --------
-    >>> import river_okl
-    >>> from river_okl.kernels import RBF
-    >>> a, b = (river_okl.KernelPerceptronClassifier(RBF(0.5)) for _ in range(2))
-    >>> a.learn_one({"x": 1.0}, False)
-    >>> river_okl.distance(a, b), river_okl.distance(a, a)
-    (1.0, 0.0)
-
-    References
-    ----------
-    [^1]: [Kamp, M., Bothe, S., Boley, M. and Mock, M., 2016. Communication-efficient distributed online learning with kernels. Machine Learning and Knowledge Discovery in Databases, pp.805-819.](https://doi.org/10.1007/978-3-319-46227-1_50)
-
-    """
-    shards = gathered([a, b], None, None, None)
-    for kind, rule in RULES:
-        if issubclass(type(a), kind):
-            found: float = rule.distance(shards)
-            return found
-    raise TypeError(f"{kind_of(a)} has no function to compare: give models of river_okl")
+    return _merged(gathered(models, weights, budget, start))
 
 
 RULES: tuple[tuple[Any, Any], ...] = (
@@ -133,9 +92,8 @@ RULES: tuple[tuple[Any, Any], ...] = (
 )
 
 
-def _merged(shards: Shards) -> tuple[Any, float]:
+def _merged(shards: Shards) -> Any:
     for kind, rule in RULES:
         if issubclass(type(shards.models[0]), kind):  # River's pipelines pass for instances of their last step
-            found: tuple[Any, float] = rule.merged(shards)
-            return found
+            return rule.merged(shards)
     return wrappers.merged(shards, _merged)

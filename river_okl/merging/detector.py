@@ -21,7 +21,6 @@ from river_okl._core.reader import FARTHEST_SINGLE
 from river_okl._core.residuals import LEAST, MEMORY, MOST_INPUTS, RIDGE
 from river_okl._core.sample import is_word
 from river_okl.algorithms.detector import OKLDetector
-from river_okl.checks import kind_of
 from river_okl.merging.gaussian import inverse, packed, stored
 from river_okl.merging.mixture import METRICS, Merging, Mixed, State
 from river_okl.merging.shards import Shards
@@ -187,13 +186,8 @@ class Detectors(Merging):
         }
 
 
-def merged(shards: Shards) -> tuple[Any, float]:
-    """The merged detector; what is left out has no error."""
+def merged(shards: Shards) -> Any:
+    """The merged detector."""
     model = shards.new()
     model._f.restore(Detectors(shards).merged(model._f.budget))
-    return model, 0.0
-
-
-def distance(shards: Shards) -> float:
-    """A detector is no function in a kernel's space."""
-    raise TypeError(f"{kind_of(shards.models[0])} has no function to compare")
+    return model

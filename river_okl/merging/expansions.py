@@ -1,7 +1,7 @@
 """Sums of expansions: f = Σ w_i f_i, which is exact while the union of their points fits the budget.
 
 Beyond it f is projected once, on points that are chosen greedily, each the one that explains most of the residual of f
-(orthogonal matching pursuit): ‖f - f̃‖ is then known.  Random features (FOGD) are the same in all models: their
+(orthogonal matching pursuit).  Random features (FOGD) are the same in all models: their
 coefficients are averaged.
 
 A class declares how its attributes merge (``_merging``); an attribute without a rule is rejected by name.
@@ -28,7 +28,7 @@ from river_okl.checks import kind_of
 from river_okl.labels import Labels
 from river_okl.merging.shards import Shards
 from river_okl.merging.statistics import followed, pooled_kernel
-from river_okl.model import KernelClassifier, KernelModel, KernelRegressor, Summand
+from river_okl.model import KernelClassifier, KernelRegressor
 
 MODELS = (KernelClassifier, KernelRegressor, KernelOneClassSVM, KernelFeatures)
 
@@ -48,8 +48,8 @@ RULES: dict[str, Callable[[Shards, str], Any]] = {
 """What the values of ``CompiledModel._merging`` mean."""
 
 
-def merged(shards: Shards) -> tuple[Any, float]:
-    """The model of f = Σ w_i f_i, and ‖f - f̃‖."""
+def merged(shards: Shards) -> Any:
+    """The model of f = Σ w_i f_i."""
     model = shards.new()
     rules = model._rules()
     for name in sorted(vars(model).keys() - model._get_params().keys(), key=lambda name: name not in rules):
@@ -68,22 +68,21 @@ def merged(shards: Shards) -> tuple[Any, float]:
         _average_features(shards, model._f)
     model._f.kernel.restore(pooled_kernel(shards, lambda each: each._f.kernel))
     if isinstance(model._f, FourierExpansion):
-        return model, 0.0
+        return model
     if isinstance(model, TVMClassifier):
-        return model, _solve_union(shards, model)
+        _solve_union(shards, model)
+        return model
     points, columns = union([each._f for each in shards.models])
     total = _sum(shards, model, columns)
     most = min(model._f.budget or len(points), shards.budget or len(points))
-    error = 0.0
     if len(points) > most:
         needed = np.flatnonzero(total.any(axis=1))
         points, total = [points[i] for i in needed], total[needed]
     if len(points) > most:
-        outputs = np.array(_summands(model)[0][1] if model._f.n_outputs > 1 else (1.0,))
-        chosen, total, error = reduced(model, points, total, most, outputs)
+        chosen, total = reduced(model, points, total, most)
         points = [points[i] for i in chosen]
     _fill(model._f, points, total)
-    return model, error
+    return model
 
 
 def _average_features(shards: Shards, f: FourierExpansion) -> None:
@@ -98,7 +97,7 @@ def _average_features(shards: Shards, f: FourierExpansion) -> None:
         f.columns = shards.mean(lambda each: each._f.columns)
 
 
-def _solve_union(shards: Shards, model: TVMClassifier) -> float:
+def _solve_union(shards: Shards, model: TVMClassifier) -> None:
     """The prototypes of all models form one weighted set, and f is its solution; those beyond the budget are merged.
 
     The weights that shards have beyond those of the start add up.  If several of them have merged a prototype of the
@@ -125,19 +124,12 @@ def _solve_union(shards: Shards, model: TVMClassifier) -> float:
         exact._f.add_class()
     exact._mass, exact._births, exact._settled = total, exact._f.births, False
     exact._settle()
-    before, columns = exact._f, exact._f.columns
     if len(points) > most:
-        before = _with(model, points, columns)
         exact._shrink(most)
     _fill(model._f, *_oldest_first(exact._f))
     order = np.argsort(exact._f.births)
     model._mass, model._births, model._settled = exact._mass[order], model._f.births, False
     model._settle()
-    if len(points) == len(model._f):
-        return 0.0
-    union_, (ours, theirs) = union([model._f, before])
-    lost = ours - theirs
-    return norm(_with(model, union_, lost), lost)
 
 
 def _oldest_first(f: Expansion) -> tuple[list[Sample], Arrays]:
@@ -214,10 +206,8 @@ def _with(model: Any, points: list[Sample], columns: Arrays) -> Expansion:
 # Reduction --------------------------------------------------------------------------------------------------------
 
 
-def reduced(
-    model: Any, points: list[Sample], columns: Arrays, most: int, outputs: Arrays
-) -> tuple[list[int], Arrays, float]:
-    """The points that remain, their coefficients, and ‖f - f̃‖ of the predicted functions."""
+def reduced(model: Any, points: list[Sample], columns: Arrays, most: int) -> tuple[list[int], Arrays]:
+    """The points that remain, and their coefficients."""
     f = _with(model, points, columns)
     weights = ((columns**2).sum(axis=1) * f.self_similarities).astype(np.float32)  # equal ones are equal for any order
     heaviest = np.argsort(-weights, kind="stable")[: CANDIDATES * most]
@@ -230,11 +220,7 @@ def reduced(
     K_staying = np.ascontiguousarray(among[np.ix_(staying, staying)])
     ridge = DEPENDENT * float(K_staying.diagonal().max(initial=0.0))
     alpha = np.ascontiguousarray(solve_with_ridge(K_staying, np.ascontiguousarray(values[staying].T), ridge).T)
-    kept = [int(candidates[i]) for i in staying]
-    predicted = np.kron(np.eye(columns.shape[1] // len(outputs)), outputs[:, None])
-    lost = columns @ predicted
-    lost[kept] -= alpha @ predicted
-    return kept, alpha, norm(f, lost)
+    return [int(candidates[i]) for i in staying], alpha
 
 
 def pursued(row: Callable[[int], Arrays], diagonal: Arrays, values: Arrays, most: int) -> list[int]:
@@ -267,37 +253,3 @@ def pursued(row: Callable[[int], Arrays], diagonal: Arrays, values: Arrays, most
         residual = residual - basis[n] ** 2
         residual[i] = 0.0
     return chosen
-
-
-def norm(f: Expansion, columns: Arrays) -> float:
-    """‖Σ_i c_i κ(z_i, ·)‖ over the points of f, of all columns together."""
-    square = 0.0
-    for i in range(len(f)):
-        square += float(columns[i] @ (f.row_of(i) @ columns))
-    return math.sqrt(max(0.0, square))
-
-
-def _summands(model: Any) -> list[Summand]:
-    """The functions whose sum is predicted; for a model that scores samples by f it is f."""
-    return model._summands() if isinstance(model, KernelModel) else [(model._f, (1.0,))]
-
-
-def distance(shards: Shards) -> float:
-    """‖f_a - f_b‖ of the predicted functions."""
-    a, b = shards.models
-    if isinstance(a._f, FourierExpansion):
-        _average_features(shards, shards.new()._f)
-        if isinstance(a, KernelFeatures):
-            raise TypeError(f"{kind_of(a)} has no function to compare: its features are the same for all")
-        return float(np.linalg.norm(a._f.columns - b._f.columns))
-    parts = [(sign, f, weights) for sign, model in ((1.0, a), (-1.0, b)) for f, weights in _summands(model)]
-    points, columns = union([f for _, f, _ in parts])
-    if not points:
-        return 0.0
-    total: Any = 0.0
-    for (sign, f, weights), each in zip(parts, columns, strict=True):
-        outputs = each.reshape(len(points), -1, f.n_outputs)[:, :, : len(weights)]
-        total = total + sign * outputs @ np.array(weights)
-    model = shards.new()
-    model._f.kernel.restore(pooled_kernel(shards, lambda each: each._f.kernel))
-    return norm(_with(model, points, np.asarray(total).reshape(len(points), -1)), np.asarray(total))

@@ -34,7 +34,7 @@ from river_okl._core.function.expansion import Expansion
 from river_okl.algorithms.sogp import SOGP
 from river_okl.kernels import RBF
 from river_okl.labels import Labels
-from river_okl.merging.expansions import places_of, pursued, union
+from river_okl.merging.expansions import places_of, pursued
 from river_okl.merging.shards import Shards
 from river_okl.merging.spaces import Space
 from river_okl.merging.statistics import pooled_kernel
@@ -169,8 +169,8 @@ def spanning(K: Arrays, values: Arrays, most: int) -> NDArray[np.int64]:
 # One process ----------------------------------------------------------------------------------------------------------
 
 
-def merged(shards: Shards) -> tuple[Any, float]:
-    """The process with all evidence, and how much of the average of their means is lost with the points left out."""
+def merged(shards: Shards) -> Any:
+    """The process with all evidence."""
     model = shards.new()
     total = shards.total(lambda each: each._f.seen)
     if isinstance(model, PredictiveClassifier):
@@ -190,7 +190,6 @@ def merged(shards: Shards) -> tuple[Any, float]:
     bases = [Places(at, inverse(K)) for at, K in zip(places, grams, strict=True)]
     shares = shards.shares
     chosen = np.unique(np.concatenate([at for at, share in zip(places[1:], shares, strict=True) if share > 0.0]))
-    error = 0.0
     if len(chosen) > model.budget:
         importance = np.zeros(len(points))
         for share, basis, posterior in zip(shares, bases[1:], posteriors[1:], strict=True):
@@ -201,10 +200,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
             for share, basis, posterior in zip(shares, bases[1:], posteriors[1:], strict=True)
         )
         among = space.gram(means, None, candidates, candidates)
-        picked = spanning(among, values, model.budget)
-        rest = values - among[:, picked] @ np.linalg.solve(among[np.ix_(picked, picked)], values[picked])
-        error = math.sqrt(max(0.0, float((rest * np.linalg.solve(among, values)).sum())))
-        chosen = candidates[picked]
+        chosen = candidates[spanning(among, values, model.budget)]
     seen = [
         posterior.at(basis.seen_from(chosen, space.gram(means, None, chosen, basis.at), space.same(chosen, basis.at)))
         for posterior, basis in zip(posteriors, bases, strict=True)
@@ -222,15 +218,7 @@ def merged(shards: Shards) -> tuple[Any, float]:
             "posterior": {"means": posterior.means, "learned": packed(posterior.learned), "factor": 1.0},
         }
     )
-    return model, error
-
-
-def distance(shards: Shards) -> float:
-    """‖E f_a - E f_b‖, over all columns."""
-    points, columns = union([_Mean(each._f) for each in shards.models])
-    f = _points(shards.models[0]._f.kernel.terms, pooled_kernel(shards, lambda each: each._f.kernel), points)
-    total = columns[0] - columns[1]
-    return math.sqrt(max(0.0, float((total * (f.gram() @ total)).sum()))) if points else 0.0
+    return model
 
 
 def _prior_variance(model: Any) -> float:
@@ -257,22 +245,11 @@ class _Mean:
 def stored(points: list[dict[Hashable, float]], most: int) -> dict[str, Any]:
     """The state of ``Points`` of this capacity that contain these."""
     f = Expansion(RBF(1.0)._terms(), budget=most)
-    _add(f, points)
-    state: dict[str, Any] = f.state()["points"]
-    return state
-
-
-def _add(f: Expansion, points: list[dict[Hashable, float]]) -> None:
     for z in points:
         f.evaluate(z)
         f.add(0.0)
-
-
-def _points(terms: Any, kernel: Any, points: list[dict[Hashable, float]]) -> Expansion:
-    f = Expansion(terms)
-    f.kernel.restore(kernel)
-    _add(f, points)
-    return f
+    state: dict[str, Any] = f.state()["points"]
+    return state
 
 
 def _posterior(model: Any, K: Arrays) -> Posterior:

@@ -462,8 +462,8 @@ class Merging:
             found.append(Posterior(means, learned))
         return found
 
-    def dictionary(self, most: int) -> tuple[Rows, list[State], list[State], float]:
-        """The points that the processes share, K⁻¹ of every kernel, every posterior, and what is lost of the means."""
+    def dictionary(self, most: int) -> tuple[Rows, list[State], list[State]]:
+        """The points that the processes share, K⁻¹ of every kernel, and every posterior."""
         own = [each.rows[each.processes["points"]] for each in self.everyone]
         bases: list[list[Places]] = []
         posteriors: list[list[list[Posterior]]] = []
@@ -474,9 +474,9 @@ class Merging:
                 [self.posteriors(each, rows, k, K) for each, rows, K in zip(self.everyone, own, grams, strict=True)]
             )
         moved = [rows for share, rows in zip(self.shares, own[1:], strict=True) if share > 0.0]
-        chosen, error = np.unique(np.concatenate(moved)), 0.0
+        chosen = np.unique(np.concatenate(moved))
         if len(chosen) > most:
-            chosen, error = self.chosen(chosen, posteriors, bases, most)
+            chosen = self.chosen(chosen, posteriors, bases, most)
         steps = [each.seen - self.start.seen for each in self.all]
         found, inverses = [], []
         for k in range(len(self.kernels)):
@@ -489,12 +489,10 @@ class Merging:
                 start, *ends = (of[b].at(A) for of, A in zip(posteriors[k], views, strict=True))
                 end = added(prior_variance, forgetting, K, Ends(start, ends, steps), self.evidence.tolist())
                 found.append({"means": end.means, "learned": packed(end.learned), "factor": 1.0})
-        return chosen, inverses, found, error
+        return chosen, inverses, found
 
-    def chosen(
-        self, held: Rows, posteriors: list[list[list[Posterior]]], bases: list[list[Places]], most: int
-    ) -> tuple[Rows, float]:
-        """The held points that explain most of all means, and how much of the means is lost."""
+    def chosen(self, held: Rows, posteriors: list[list[list[Posterior]]], bases: list[list[Places]], most: int) -> Rows:
+        """The held points that explain most of all means."""
         n, each = len(self.kernels), len(POSTERIORS_OF[self.task])
         weights = self.mean(lambda each: each.mixture_weights[: each.n_processes]).reshape(n, each)
         importance = np.zeros(len(self.space))
@@ -516,13 +514,8 @@ class Merging:
         K = self.gram(int(weights.sum(axis=1).argmax()), candidates, candidates)
         repeated = weights.repeat(values[0].shape[1] // each, axis=1)
         scaled = np.concatenate(values, axis=1) * np.sqrt(repeated.reshape(-1) + 1e-3)
-        picked = spanning(K, scaled, most)
-        square = 0.0
-        for k in range(n):
-            K = self.gram(k, candidates, candidates)
-            rest = values[k] - K[:, picked] @ np.linalg.solve(K[np.ix_(picked, picked)], values[k][picked])
-            square += float(repeated[k] @ np.maximum(0.0, (rest * np.linalg.solve(K, values[k])).sum(axis=0)))
-        return candidates[picked], math.sqrt(square)
+        found: Rows = candidates[spanning(K, scaled, most)]
+        return found
 
     # Trees ------------------------------------------------------------------------------------------------------------
 
@@ -697,9 +690,9 @@ class Merging:
 
     # Together ---------------------------------------------------------------------------------------------------------
 
-    def state(self, f: Any) -> tuple[State, float]:
-        """The merged state for a mixture with the capacity of this one, and the error of its processes."""
-        self.rows, bases, posteriors, error = self.dictionary(f.processes.most)
+    def state(self, f: Any) -> State:
+        """The merged state for a mixture with the capacity of this one."""
+        self.rows, bases, posteriors = self.dictionary(f.processes.most)
         processes = {
             "points": np.arange(len(self.rows), dtype=np.int32),
             "kernels": np.array([dataclasses.astuple(kernel) for kernel in self.kernels]),
@@ -731,7 +724,7 @@ class Merging:
                 max(each.state["counts"][2] for each in self.all),
             ),
             "pending": without_opinions(self.first.state["pending"]),
-        }, error
+        }
 
 
 WORDS = {"mean": Merging.averaged}  # of declarations in ``_core/store/table.pyx``
@@ -830,38 +823,14 @@ def _halvings(samples: float, steps: int) -> float:
     return kept
 
 
-def merged(shards: Shards) -> tuple[Any, float]:
+def merged(shards: Shards) -> Any:
     """The merged mixture."""
     model = shards.new()
     if issubclass(type(model), PredictiveClassifier):  # the budget is per label: room for all of them
         while model._f.n_classes < shards.models[0]._f.n_classes:
             model._f.add_class()
-    state, error = Merging(shards).state(model._f)
+    state = Merging(shards).state(model._f)
     if issubclass(type(model), PredictiveClassifier):
         model._labels = Labels(shards.models[0]._labels.names)
     model._f.restore(state)
-    return model, error
-
-
-def distance(shards: Shards) -> float:
-    """‖E f_a - E f_b‖ of the processes, the root of its mean square by their weights."""
-    merging = Merging(shards)
-    own = [each.rows[each.processes["points"]] for each in merging.all]
-    rows = np.unique(np.concatenate(own))
-    square = mass = 0.0
-    for k in range(len(merging.kernels)):
-        K = merging.gram(k, rows, rows)
-        posteriors = []
-        for each, at in zip(merging.all, own, strict=True):
-            among = merging.gram(k, at, at)
-            posteriors.append((at, inverse(among), merging.posteriors(each, at, k, among)))
-        K[np.diag_indices(len(K))] /= merging.space.diagonal
-        for b, e in enumerate(range(len(merging.first.processes["posteriors"]))[merging.first.of_kernel(k)]):
-            total = np.zeros((len(merging.space), posteriors[0][2][b].means.shape[0]))
-            for sign, (at, among, of) in zip((1.0, -1.0), posteriors, strict=True):
-                total[at] += sign * (among @ of[b].means.T)
-            weight = sum(each.mixture_weights[e] for each in merging.all) / 2.0
-            mass += weight
-            square += weight * max(0.0, float((total[rows] * (K @ total[rows])).sum()))
-    deviation = _deviation(merging.target) if merging.task == "regression" else 1.0
-    return deviation * math.sqrt(square / mass)
+    return model

@@ -16,10 +16,10 @@ from river_okl.model import CompiledModel
 from river_okl.series import Dates, Lags
 from river_okl.tables.models import Numeric
 
-Merge = Callable[[Shards], tuple[Any, float]]
+Merge = Callable[[Shards], Any]
 
 
-def merged(shards: Shards, merge: Merge) -> tuple[Any, float]:
+def merged(shards: Shards, merge: Merge) -> Any:
     """The merged pipeline or scaler; other models are left to ``merge``."""
     first = shards.models[0]
     if isinstance(first, compose.Pipeline):
@@ -30,7 +30,7 @@ def merged(shards: Shards, merge: Merge) -> tuple[Any, float]:
         return _union(shards, merge)
     for cls, rule in TRANSFORMERS.items():
         if type(first) is cls:
-            return rule(shards), 0.0
+            return rule(shards)
     if isinstance(first, CompiledModel):
         raise TypeError(f"{type(first).__name__} does not merge: only classifiers and regressors of river_okl do")
     raise TypeError(
@@ -39,21 +39,18 @@ def merged(shards: Shards, merge: Merge) -> tuple[Any, float]:
     )
 
 
-def _pipeline(shards: Shards, merge: Merge) -> tuple[Any, float]:
+def _pipeline(shards: Shards, merge: Merge) -> Any:
     names = list(shards.models[0].steps)
-    steps, error = {}, 0.0
-    for name in names:
-        step, error = merge(_inner(shards, lambda pipeline: pipeline.steps[name]))  # noqa: B023
-        steps[name] = step
-    return compose.Pipeline(*steps.items()), error
+    parts = [(name, merge(_inner(shards, lambda pipeline: pipeline.steps[name]))) for name in names]  # noqa: B023
+    return compose.Pipeline(*parts)
 
 
-def _union(shards: Shards, merge: Merge) -> tuple[Any, float]:
+def _union(shards: Shards, merge: Merge) -> Any:
     parts = [
-        (name, merge(_inner(shards, lambda union: union.transformers[name]))[0])  # noqa: B023
+        (name, merge(_inner(shards, lambda union: union.transformers[name])))  # noqa: B023
         for name in shards.models[0].transformers
     ]
-    return compose.TransformerUnion(*parts), 0.0
+    return compose.TransformerUnion(*parts)
 
 
 def _inner(shards: Shards, part: Callable[[Any], Any]) -> Shards:
@@ -65,11 +62,10 @@ def _inner(shards: Shards, part: Callable[[Any], Any]) -> Shards:
     return aligned(inner)
 
 
-def _target_scaler(shards: Shards, merge: Merge) -> tuple[Any, float]:
-    regressor, error = merge(_inner(shards, lambda wrapper: wrapper.regressor))
-    found = preprocessing.TargetStandardScaler(regressor)
+def _target_scaler(shards: Shards, merge: Merge) -> Any:
+    found = preprocessing.TargetStandardScaler(merge(_inner(shards, lambda wrapper: wrapper.regressor)))
     found.var = _var(shards, lambda wrapper: wrapper.var)
-    return found, error
+    return found
 
 
 def _var(shards: Shards, of: Callable[[Any], stats.Var]) -> stats.Var:

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from river_okl._core.store.table import Axis, Classes, Table
 
 

@@ -13,8 +13,9 @@ import copy
 import math
 
 import numpy as np
-from river_okl._core.mixture.forest import Forest
 from scipy import special
+
+from river_okl._core.mixture.forest import Forest
 
 POWERS = (0.0, 0.5, 1.0)
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)

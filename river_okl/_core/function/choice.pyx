@@ -6,8 +6,6 @@ that agree to 1e-9, go to the oldest, so that the choice is the same on any mach
 
 from libc.math cimport INFINITY, fabs
 
-import numpy as np
-
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.loops cimport SLACK, merged
 from river_okl._core.points cimport Points
@@ -76,23 +74,3 @@ cdef tuple partner(Rows rows, Coefficients alpha, Py_ssize_t p):
     m = oldest_of_least(rows.points, losses, n, alpha_p * alpha_p)
     merged(scale * coef[m], alpha_p, kappa[m], &h, &alpha_z)
     return m, h, alpha_z
-
-
-# merging.h, for tests ---------------------------------------------------------------------------------------------
-
-def merge_of(double alpha, double alpha_p, double kappa):
-    """h, α_z and the loss of fusing a point with coefficient α_p and its partner, |α| ≥ |α_p|; κ is that of the two."""
-    cdef double h, alpha_z, loss
-    loss = merged(alpha, alpha_p, kappa, &h, &alpha_z)
-    return h, alpha_z, loss
-
-
-def losses_of(const double[::1] alpha, double alpha_p, const double[::1] kappa):
-    """The losses of fusing α_p with each of these partners, up to ``SLACK`` (α² + α_p²)."""
-    if kappa.shape[0] != alpha.shape[0]:
-        raise ValueError(f"{alpha.shape[0]} coefficients for {kappa.shape[0]} values of the kernel")
-    out = np.empty(alpha.shape[0])
-    cdef double[::1] view = out
-    if alpha.shape[0]:
-        merging.losses(&alpha[0], 1.0, &kappa[0], alpha.shape[0], alpha_p, &view[0])
-    return out

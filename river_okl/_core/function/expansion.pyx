@@ -577,11 +577,6 @@ cdef class Expansion(Function):
         cdef int k
         return [(self.alpha.along[k], self.alpha.signed_unit(k)) for k in range(self.alpha.n_along)]
 
-    def split_classes(self):
-        """Split one function f for labels ±1 into one per class, F = -f/√2 and f/√2."""
-        self.alpha.reject_classes()
-        self.reserve_classes(2)
-
     def add_class(self):
         """Add a class with F = 0; the third one also splits f into functions of the first two."""
         self.reserve_classes(max(2, self.alpha.n_classes) + 1)

@@ -67,4 +67,4 @@ cdef void gaussians(
     const double *mean, Py_ssize_t n, Py_ssize_t target, double v, double noise, double w, double *c, double *b
 ) noexcept nogil
 cdef void gaussian(double error, double v, double noise, double w, double *c, double *b) noexcept nogil
-cdef double normal(double z) noexcept nogil
+cpdef double normal(double z) noexcept nogil

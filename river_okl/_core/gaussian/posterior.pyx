@@ -445,14 +445,9 @@ cdef class Posterior(Owner):
 
 # Likelihoods: c and b of a target -------------------------------------------------------------------------------------
 
-cdef double normal(double z) noexcept nogil:
+cpdef double normal(double z) noexcept nogil:
     """Φ(z)"""
     return 0.5 * erfc(-z * M_SQRT1_2)
-
-
-def normal_probability(double z):
-    """Φ(z)"""
-    return normal(z)
 
 
 cdef double hazard(double z) noexcept nogil:

@@ -67,6 +67,7 @@ cdef class Change:
         }
 
     def restore(self, dict state):
+        """Resume from a state, after checking every number."""
         losses = checked_numbers("the losses of late labels", state["losses"], (4,), 0.0, LARGEST)
         counts = checked_array(state, "counts", np.int64, 2, 0, LARGEST_COUNT)
         self.fast, self.mean, self.variance, self.bar = losses
