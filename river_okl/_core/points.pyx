@@ -840,7 +840,7 @@ cdef class Points(Owner):
         cdef const int64_t[::1] counts = state["counts"]
         cdef const int64_t[::1] ranks = state["ranks"]
         cdef const int64_t[::1] birth = state["birth"]
-        check_points(state, self.most, LANES, SPARSE_BELOW)
+        check_points(state, self.most, LANES)
         n = birth.shape[0]
         if self.capacity < state["capacity"]:
             self.grow(state["capacity"])

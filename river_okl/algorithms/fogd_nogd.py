@@ -9,7 +9,7 @@ from river import optim
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.function.fourier import FourierExpansion
 from river_okl._core.linalg import eigen, transposed_times
-from river_okl.algorithms.support import check_basis, move_in_basis, set_in_basis
+from river_okl.algorithms.support import move_in_basis, set_in_basis
 from river_okl.checks import check_gaussian, check_learning_rate, check_seed, check_whole, rate
 from river_okl.kernels import Kernel
 from river_okl.model import KernelClassifier, KernelModel, KernelRegressor
@@ -112,7 +112,6 @@ class NOGD(KernelModel):
             raise ValueError(
                 f"a basis of {rows} × {columns} for {len(self._f)} support vectors, {len(self._w)} weights"
             )
-        check_basis(self._f, self._basis)
 
     def _approximate(self) -> NDArray[np.float64]:
         """Switch to features z: f becomes its best approximation of rank k."""

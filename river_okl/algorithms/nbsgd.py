@@ -143,22 +143,14 @@ class SuffixAverage(KernelModel):
         super()._check_state()
         if not self.suffix:
             return
-        t, low, left = self._t, self._low, self._positions_left
-        target = max(0, t + 1 - math.ceil(self.suffix * (t + 1)))
         steps = [*self._steps, *self._steps_left, *self._leavers, *self._leavers.values()]
         if not (
-            max(0, target - 1) <= low <= target
-            and 0.0 <= self._lower <= self._upper <= 1.0 + math.log(max(1, t))
-            and all(type(a) is int and 1 <= a <= t for a in steps)
+            all(type(a) is int and 1 <= a <= self._t for a in steps)
             and len(self._steps) == len(self._f)
-            and self._positions == {a: i for i, a in enumerate(self._steps)}
-            and len(self._positions) == len(self._steps)
             and len(self._steps_left) == len(self._g)
-            and left == {a: i for i, a in enumerate(self._steps_left)}
-            and left.keys() == self._constants_left.keys()
+            and self._positions == {a: i for i, a in enumerate(self._steps)}
+            and self._positions_left == {a: i for i, a in enumerate(self._steps_left)}
             and all(type(c) is float and abs(c) <= LARGEST_CONSTANT for c in self._constants_left.values())
-            and sorted(self._leavers.values()) == sorted(left)
-            and all(low < r for r in self._leavers)
         ):
             raise ValueError("inconsistent steps of an average")
 

@@ -132,14 +132,6 @@ def set_in_basis(f: Expansion, basis: NDArray[np.float64], W: NDArray[np.float64
     f.columns = np.array([times(basis, w) for w in W]).T
 
 
-def check_basis(f: Expansion, basis: NDArray[np.float64]) -> None:
-    """Raise ValueError if features are larger than a Gram matrix allows.  (The next step sets f to wᵀz.)"""
-    if not len(basis):
-        return
-    if not (abs(basis) * np.sqrt(abs(f.self_similarities))[:, None] <= LARGEST_FEATURE).all():
-        raise ValueError("a basis with numbers out of range")
-
-
 # Linear systems and quadratic programs of a budget's size ----------------------------------------
 
 

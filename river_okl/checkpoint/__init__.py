@@ -1,4 +1,4 @@
-"""Checkpoints: a model in one file, without pickle, so that an untrusted file is rejected or loads a valid model.
+"""Checkpoints: a model in one file, without pickle, so that an untrusted file executes no code and harms no memory.
 
     file.py       the bytes: head, document, arrays; how they get to the disk and back
     values.py     plain values in the document: numbers, names, lists, arrays, and what JSON cannot express
@@ -6,8 +6,8 @@
     wrappers.py   River's transformers, wrappers, drift detectors and metrics, one by one
 
 ``load`` creates objects of known classes only, by calling them with the parameters in the file, which they check like
-a user's; no other name in the file is looked up.  Then each object restores its state, which is checked against its
-parameters.  New classes need nothing more, except those with parts of their own: see the head of models.py.
+a user's; no other name in the file is looked up.  Then each object restores its state, after checking types, shapes,
+bounds and indices.  New classes need nothing more, except those with parts of their own: see the head of models.py.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def save(model: Any, path: Path | IO[bytes]) -> None:
 def load(path: Path | IO[bytes]) -> Any:
     """The model or bundle that ``save`` wrote to a file.
 
-    Safe for untrusted files: they execute no code, and each is rejected or loads a valid model.
+    Safe for untrusted files: they execute no code and harm no memory. A forged one may predict nonsense.
 
     Parameters
     ----------

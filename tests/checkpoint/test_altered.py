@@ -1,25 +1,21 @@
-"""Altered checkpoints with a valid checksum: each is rejected or gives a working model."""
+"""Altered checkpoints with a valid checksum: each is rejected, or gives a model that harms no memory."""
 
 from __future__ import annotations
 
 import copy
-import functools
-import itertools
 import math
 import random
 import struct
 
 import numpy as np
 import pytest
-from river import base
 
 import river_okl
 from river_okl import checkpoint, kernels
 from river_okl.checkpoint import CheckpointError
 from tests import streams
 from tests.checkpoint.files import assembled, edited, good, item_of, learned, little_memory, made, pieces, try_to_use
-from tests.discovery import CLASSES, EVERY_VARIANT, small, task
-from tests.test_unsupervised import UNSUPERVISED, seen
+from tests.discovery import CLASSES, small, task
 
 
 @pytest.mark.parametrize(
@@ -116,8 +112,8 @@ def altered(rng, data):
 
 
 @pytest.mark.parametrize("tens", range(40))
-def test_altered_files_are_rejected_or_work(tens):
-    """With a valid checksum, to reach the checks behind it."""
+def test_altered_files_harm_no_memory(tens):
+    """With a valid checksum, to reach the checks behind it; .ci/run repeats this under the sanitizers."""
     for seed in range(10 * tens, 10 * tens + 10):
         rng = random.Random(seed)
         try_to_use(altered(rng, rng.choice(good())))
@@ -153,151 +149,11 @@ def test_posting_lists_may_have_any_order_but_no_point_twice():
     model._f = make(*options)
     model._f.restore(state)
     model._f._check()
-    for x, y in stream[100:]:
-        uses(model, x, y)
+    model.learn_stream(stream[100:])
     model._f._check()
     points["owners"][start_of_list] = points["owners"][start_of_list + 1]
     with pytest.raises(ValueError, match="do not match"):
         make(*options).restore(state)
-
-
-# One number of a state ------------------------------------------------------------------------------------------------
-
-FLOATS = [
-    *(0.0, -1.0, 1e49, -1e49, 1e-300, math.nan, math.inf, 1e308, 1.5, -1e-9, 1e10, 1e149),
-    *(1e100, -1e100, 1e307, -1e307, 1e150, 5e-324),
-]
-INTS = [0, -1, 2**62, -(2**63), 2**31 - 1, 1, 2, 2**31, 2**53, 1048576]
-CODES = {"<f8": "<d", "<f4": "<f", "<i8": "<q", "<i4": "<i", "|b1": "?"}
-MIXTURES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor")
-MODELS = {f"{name}-{kind}": (cls, options, kind) for cls, options, name in EVERY_VARIANT for kind in ("emerging",)}
-MODELS |= {
-    f"{name}-{kind}": (cls, {}, kind)
-    for name, cls in {**CLASSES, **UNSUPERVISED}.items()
-    for kind in ("dense", "labels")
-    if (kind == "dense" and name in (*MIXTURES, *UNSUPERVISED))
-    or (kind == "labels" and getattr(cls, "_multiclass", None) is True)
-}
-
-
-def stream_of(cls, kind, n):
-    """The samples of a kind of stream; "labels" has four of them."""
-    stream = streams.KINDS["dense" if kind == "labels" else kind](task(cls), n)
-    return [(x, "abcd"[i % 3 if y > 0 else 3]) for i, (x, y) in enumerate(stream)] if kind == "labels" else stream
-
-
-def sites(document, path=("model", "object", "state")):
-    """The path and value of every array and number in a state, or in the parameters."""
-    value = functools.reduce(lambda node, key: node[key], path, document)
-    if (type(value) is dict and value.keys() == {"array"}) or type(value) in (int, float):
-        yield path, value
-    elif (type(value) is dict and value.keys() != {"random"}) or type(value) is list:
-        for key in value if type(value) is dict else range(len(value)):
-            if key != "names":
-                yield from sites(document, (*path, key))
-
-
-def with_one_number_changed(data, values):
-    """(description, checkpoint) for the first, middle and last number of each array, every scalar and parameter.
-
-    Each gets the next of the values for its type, and every parameter five of them; ``values`` cycles through them.
-    """
-    document, arrays = pieces(data)
-    offsets = np.cumsum([0] + [np.dtype(dtype).itemsize * n for dtype, n in document["arrays"]])
-    parameters = 5 * list(sites(document, ("model", "object", "parameters")))
-    for path, value in [*sites(document), *parameters]:
-        *parents, last = path
-        if type(value) is dict:
-            dtype, n = document["arrays"][value["array"][0]]
-            size, of_type = np.dtype(dtype).itemsize, {"f": FLOATS, "i": INTS, "b": [False, True]}[dtype[1]]
-            for i in sorted({0, n // 2, n - 1}) if n else ():
-                at = int(offsets[value["array"][0]]) + i * size
-                new = of_type[next(values) % len(of_type)]
-                new = new if dtype != "<i4" or abs(new) < 2**31 else -(2**31)
-                if dtype == "<f4" and 3e38 < abs(new) < math.inf:
-                    new = math.copysign(3e38, new)
-                changed = arrays[:at] + struct.pack(CODES[dtype], new) + arrays[at + size :]
-                yield f"{path}[{i}] = {new}", assembled(document, changed)
-        else:
-            of_type = FLOATS if type(value) is float else INTS
-            new = of_type[next(values) % len(of_type)]
-            owner = functools.reduce(lambda node, key: node[key], parents, document)
-            owner[last] = new if math.isfinite(new) else {"float": repr(new)}
-            yield f"{path} = {new}", assembled(document, arrays)
-            owner[last] = value
-
-
-def finite(found):
-    return all(map(finite, found.values())) if isinstance(found, dict) else math.isfinite(found)
-
-
-def uses(model, x, y):
-    """All outputs for a sample are finite; then it is learned."""
-    if isinstance(model, base.Classifier):
-        assert finite(model.decision_function_one(x))
-        assert finite(model.predict_proba_one(x))
-    elif isinstance(model, base.Regressor):
-        assert finite(model.predict_one(x))
-        if isinstance(model, river_okl.OKLRegressor | river_okl.SOGPRegressor):
-            found = model.predict_one(x, with_dist=True)
-            assert math.isfinite(found.mu)
-            assert math.isfinite(found.sigma)
-    else:
-        assert finite(seen(model, x))
-        model.learn_one(x)
-        return
-    model.learn_one(x, y)
-
-
-def works(changed, samples, what):
-    """Whether a checkpoint loads; if it does, the model learns these samples and is saved again."""
-    try:
-        loaded = checkpoint.loads(changed)
-    except CheckpointError:
-        return False
-    try:
-        for x, y in samples:
-            uses(loaded, x, y)
-        again = checkpoint.dumps(loaded)
-        assert checkpoint.dumps(checkpoint.loads(again)) == again
-    except Exception as error:
-        raise AssertionError(f"{what} was loaded") from error
-    return True
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_one_changed_number_is_rejected_or_gives_a_model_that_works(name):
-    """It learns 20 samples, all outputs are finite, and it is saved again."""
-    cls, options, kind = MODELS[name]
-    model, stream = small(cls, **options), stream_of(cls, kind, 80)
-    for x, y in stream[:60]:
-        model.learn_one(*(x, y)[: 1 + (cls in CLASSES.values())])
-    data, values = checkpoint.dumps(model), itertools.count(sum(map(ord, name)))
-    rejected = 0
-    for _ in range(2 if name.startswith(MIXTURES) else 1):
-        for what, changed in with_one_number_changed(data, values):
-            rejected += not works(changed, stream[60:], what)
-    assert rejected >= 5
-
-
-@pytest.mark.parametrize("name", [name for name in MODELS if name.endswith("-default-emerging")])
-@pytest.mark.parametrize("change", [1e100, -1e100, 1e49, -1e49, 1e307, 1e-300, 2**53, 1048576, 2])
-def test_a_scalar_or_parameter_at_the_edge_is_rejected_or_gives_a_model_that_works(name, change):
-    """Each of them, one at a time."""
-    cls, options, kind = MODELS[name]
-    model, stream = small(cls, **options), stream_of(cls, kind, 70)
-    for x, y in stream[:60]:
-        model.learn_one(x, y)
-    document, arrays = pieces(checkpoint.dumps(model))
-    found = [*sites(document), *sites(document, ("model", "object", "parameters"))]
-    for (*parents, last), value in found:
-        if type(value) not in (int, float) or (type(value) is int and type(change) is float and "state" in parents):
-            continue
-        owner = functools.reduce(lambda node, key: node[key], parents, document)
-        owner[last] = change
-        changed = assembled(document, arrays)
-        owner[last] = value
-        works(changed, stream[60:], f"{parents} {last} = {change}")
 
 
 def test_sketches_with_the_smallest_integer_are_rejected():
@@ -322,9 +178,11 @@ def shrunk(stream):
     return [({name: v * (1e3 if t < 110 else 1e-3) for name, v in x.items()}, y) for t, (x, y) in enumerate(stream)]
 
 
+MIXTURES = ("OKLClassifier", "OKLRegressor", "SOGPClassifier", "SOGPRegressor")
 KERNELS = [kernels.Linear(), kernels.Linear(gamma=None), kernels.Polynomial(3), kernels.RBF(1e-6), kernels.RBF(100.0)]
 WITH_MATRICES = {
-    **{name: (getattr(river_okl, name), {}) for name in (*MIXTURES, "ProjectronClassifier", "NystroemFeatures")},
+    **{name: (getattr(river_okl, name), {}) for name in MIXTURES},
+    **{name: (getattr(river_okl, name), {}) for name in ("ProjectronClassifier", "NystroemFeatures")},
     "BDUOLClassifier": (river_okl.BDUOLClassifier, {"maintenance": "projection"}),
     "BPARegressor": (river_okl.BPARegressor, {"maintenance": "projection"}),
 }
@@ -343,13 +201,3 @@ def test_models_of_degenerate_streams_are_saved(name, change):
                 if t in (2, 10, 40, 109, 115, 200, 219):
                     data = checkpoint.dumps(model)
                     assert checkpoint.dumps(checkpoint.loads(data)) == data
-
-
-@pytest.mark.parametrize("value", [0.1, 1e7, 1e45, math.nan])
-def test_scaled_features_that_single_precision_cannot_hold_are_rejected(value):
-    model = river_okl.OKLClassifier()
-    model.learn_stream(streams.sparse(streams.CLASSIFICATION, 50))
-    make, options, state = model._f.__reduce__()
-    state["points"]["amounts"][0] = value
-    with pytest.raises(ValueError, match="scaled features"):
-        make(*options).restore(state)

@@ -674,7 +674,7 @@ cdef class Expansion(Function):
         self.alpha.restore(state["coefficients"], self.points.n)
         self.norms.restore(state["norms"])
         if self.gram_ is not None:
-            self.gram_.restore(state["gram"], self.rows.similarities())
+            self.gram_.restore(state["gram"], self.points.n)
         return 0
 
     def room_for(self, dict state):

@@ -30,5 +30,5 @@ cdef class Gram(Owner):
     cdef object dense(self)
     cdef object diagonal(self)
     cdef dict state(self)
-    cdef int restore(self, dict state, similarities) except -1
+    cdef int restore(self, dict state, Py_ssize_t n) except -1
     cdef object check(self, gram, double slack)

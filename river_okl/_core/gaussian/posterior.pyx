@@ -35,10 +35,9 @@ from river_okl._core.linalg cimport Triangle
 from river_okl._core.memory cimport Owner, array_of, fill
 from river_okl._core.simd cimport linalg
 
-from river_okl._core.states import LARGEST_MEAN, check_inverse, check_positive, checked_numbers, relative, symmetric
+from river_okl._core.states import LARGEST_MEAN, checked_numbers
 
 JITTER = 1e-3                   # of κ(x, x)
-LARGEST_VARIANCE = 1e13         # of what the prior has: a kernel that moves leaves it at points that were large before
 # A variance at a point, as a multiple of the prior's, beyond which a posterior restarts. It was learned from features
 # of another size: predictions would be means at points that are negligible now, extrapolated to the new ones, and
 # the difference of K and what was learned is rounding.
@@ -163,13 +162,10 @@ cdef class Basis(Owner):
         """All of it by name; what ``restore`` takes."""
         return {"n": self.inverse.n, "inverse": self.inverse.state()}
 
-    def restore(self, dict state, gram):
-        """Go on from a state, every number of which is checked; gram is K of its points, jitter included."""
+    def restore(self, dict state):
+        """Resume from a state, after checking every number."""
         if type(state["n"]) is not int or not 0 <= state["n"] <= self.capacity:
             raise ValueError(f"a dictionary of {state['n']!r} points")
-        if len(gram) != state["n"]:
-            raise ValueError(f"a dictionary of {state['n']} for {len(gram)} points")
-        check_inverse("the inverse of a dictionary", symmetric(state["inverse"], state["n"]), gram, 1e-3)
         self.inverse.restore(state["inverse"], state["n"])
 
 
@@ -422,18 +418,13 @@ cdef class Posterior(Owner):
             "factor": self.factor,
         }
 
-    def restore(self, dict state, gram):
-        """Go on from a state, when the basis has its own; gram is K of its points, jitter included."""
+    def restore(self, dict state):
+        """Resume from a state, when the basis has its own."""
         cdef Py_ssize_t o, i, n = self.basis.n, ld = self.learned.capacity
         means, factor = state["means"], state["factor"]
         checked_numbers("the means of a posterior", means, (max(1, len(means)), n), -LARGEST_MEAN, LARGEST_MEAN)
         if type(factor) is not float or not 0.5 * SMALLEST_FACTOR <= factor <= 1.0:
             raise ValueError(f"the factor of a posterior is {factor!r}")
-        S = self.prior_variance * gram - factor * symmetric(state["learned"], n)
-        S = relative(S, self.prior_variance * gram.diagonal())
-        if n and not S.diagonal().max() <= LARGEST_VARIANCE:
-            raise ValueError("a variance of a posterior is out of range")
-        check_positive("the covariance of a posterior", S, 1e-6)
         while self.columns < means.shape[0]:
             self.add_column()
         for o in range(self.columns):

@@ -392,11 +392,11 @@ cdef class Process(Owner):
         self.points.restore(state["points"])
         self.rows.kernel.restore(state["kernel"])
         self.rows.restored()
-        gram = self.rows.gram()
-        gram[np.diag_indices(self.points.n)] *= DIAGONAL
-        self.basis.restore(state["basis"], gram)
+        if state["basis"]["n"] != self.points.n:
+            raise ValueError(f"a dictionary of {state['basis']['n']!r} for {self.points.n} points")
+        self.basis.restore(state["basis"])
         self.posterior = Posterior(self.basis, prior_variance, self.posterior.forgetting)
-        self.posterior.restore(state["posterior"], gram)
+        self.posterior.restore(state["posterior"])
         return 0
 
 

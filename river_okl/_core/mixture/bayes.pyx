@@ -131,12 +131,8 @@ cdef class Bayes(Expert):
         return ["bayes"] if self.rows else []
 
     def restore(self, dict state):
-        cdef Py_ssize_t j
         Expert.restore(self, state)
         self.derive_all()
-        for j in range(self.scaler.size):
-            if not self.scaler.features[j].word and state["seen"][j].max() > MEMORY:
-                raise ValueError("naive Bayes counts more values of a feature than it remembers")
 
     def merged(self, merging):
         """As if counted along one stream of the average length."""

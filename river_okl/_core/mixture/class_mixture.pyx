@@ -285,12 +285,6 @@ cdef class ClassMixture(Mixture):
         self.pool.most = self.budget - self.processes.most - latest
         return Mixture.divide(self, latest)
 
-    def check_said(self, said):
-        Mixture.check_said(self, said)
-        p = said[:, :(self.rows + SHARES) * self.n_classes]
-        if p.size and not (0.0 <= p.min() and p.max() <= 1.0):
-            raise ValueError("an opinion is not a probability")
-
     def state(self):
         cdef Py_ssize_t i
         return Mixture.state(self) | {"late_shares": np.array([self.shares[i] for i in range(SHARES)])}
@@ -307,9 +301,7 @@ cdef class ClassMixture(Mixture):
             raise ValueError("the forests of a mixture do not match its classes")
         while self.n_classes < classes:
             self.add_class()
-        shares = checked_numbers("shares in an answer", state["late_shares"], (SHARES,), 0.0)
-        if abs(shares.sum() - 1.0) > 1e-9 or shares.min() < 0.99 * LEAST_SHARE:
-            raise ValueError("the shares in an answer are out of range")
+        shares = checked_numbers("shares in an answer", state["late_shares"], (SHARES,), 0.0, 1.0)
         for i in range(SHARES):
             self.shares[i] = shares[i]
         Mixture.restore(self, state)

@@ -21,7 +21,7 @@ from river_okl._core.memory cimport Owner
 from river_okl._core.simd cimport linalg
 
 from river_okl._core.mixture.processes import NEWCOMER
-from river_okl._core.states import LARGEST_MEAN, check_positive, checked_numbers, symmetric
+from river_okl._core.states import LARGEST_MEAN, checked_numbers
 
 LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth a sample
 STACK = 0.03, 1e-4
@@ -109,10 +109,6 @@ cdef class Ridge(Owner):
         )
         size = self.room * (self.room + 1) // 2
         checked_numbers("the covariance of a linear regression", state["covariance"], (size,))
-        covariance = symmetric(state["covariance"], self.room) / self.prior
-        if not covariance.diagonal().max() <= 1.0 + 2.0 * self.drift / self.prior:
-            raise ValueError("a variance of a linear regression is out of range")
-        check_positive("the covariance of a linear regression", covariance)
         unpack(state["covariance"], self.covariance, self.room, self.room)
         for i in range(self.room):
             self.coef[i] = coef[i]

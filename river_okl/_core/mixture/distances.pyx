@@ -430,9 +430,7 @@ cdef class Distances(Owner):
             if self.points.features[i].key != NULL:
                 self.place_of_slot[i] = self.scaler.index.get(<object> self.points.features[i].key, -1)
         self.reserve_points()
-        self.square_points()
+        checked_numbers("the squares of a metric", square, (METRICS, self.points.n), 0.0, LARGEST_SUM)
         for m in range(METRICS):
             for i in range(self.points.n):
-                if not abs(square[m, i] - self.square[m][i]) <= 1e-9 * self.square[m][i]:
-                    raise ValueError("the squares of a metric are not those of its points")
                 self.square[m][i] = square[m, i]

@@ -1097,13 +1097,9 @@ cdef class Forest(Expert):
         low = state["low"]
         places = low.shape[0] if isinstance(low, np.ndarray) and low.ndim == 1 else -1
         low, high = [_array(state, name, np.float32, (places,), -LARGEST, LARGEST) for name in ("low", "high")]
-        if (low > 0.0).any() or (high < 0.0).any():
-            raise ValueError("the ranges of a forest's features do not match")
         counts = _array(
             state, "counts", np.float32, (n, width), -2.0 * LARGEST_TARGET if self.regression else 0.0, MOST_WEIGHT
         )
-        if self.regression and (counts[:, 0].min() < 0.0 or counts[:, 1].max() > 2.0 * LARGEST_TARGET):
-            raise ValueError("the leaves of a forest are out of range")
         errors = _array(state, "errors", np.float32, (n,), 0.0, MOST_SUM)
         features, children = [
             _array(state, name, np.int32, (2 * n - self.n_trees,), low, places - 1) for name, low,
@@ -1141,18 +1137,8 @@ cdef class Forest(Expert):
         totals = _array(state, "totals", np.float32, (owned, head), 0.0, MOST_WEIGHT)
         candidates = _array(state, "candidates", np.int32, (owned, m), -1, places - 1)
         statistics = _array(state, "statistics", np.float32, (owned, rest), -MOST_SUM, MOST_SUM)
-        if (heads[:, :4] < 0.0).any() or (heads[:, 0] > MOST_WEIGHT).any():
-            raise ValueError("the statistics of a forest are out of range")
         if ((candidates >= 0) & (candidates // group != np.arange(m))).any():
             raise ValueError("the candidates of a forest do not match its features")
-        lows, steps = statistics[:, :m], statistics[:, m:2 * m]
-        bins = statistics[:, 2 * m:(2 + BINS * (2 if self.regression else n_classes)) * m]
-        weights = bins[:, ::2] if self.regression else bins
-        if not (
-            (np.abs(lows) <= LARGEST).all() and (steps >= 1e-6 * (1 - 1e-6)).all() and (steps <= LARGEST).all()
-            and (weights >= 0.0).all() and (weights <= MOST_WEIGHT).all()
-        ):
-            raise ValueError("the statistics of a forest are out of range")
         each_count, each_total, each_statistic, each_candidate = counts, totals, statistics, candidates
         # sound: from here on only memory can fail
         for t in range(self.n_trees):

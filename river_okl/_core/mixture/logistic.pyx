@@ -23,7 +23,7 @@ from river_okl._core.scaler cimport Scaler
 from river_okl._core.simd cimport linalg
 from river_okl._core.store.table cimport Classes
 
-from river_okl._core.states import check_positive, checked_numbers, symmetric
+from river_okl._core.states import checked_numbers
 
 # Chosen on the benchmarks' streams, the first 3,000 samples also with twenty features of noise, and on the invoices.
 PRIOR, PRIOR_OF_WORD = 0.1, 10.0    # variance of a coefficient: of a number; of a string, and of the constant
@@ -126,10 +126,4 @@ cdef class Logistic(Expert):
         self.reserve_places(self.scaler.size)
         n = self.covariance.n
         triangle = checked_numbers("the covariance of a logistic regression", state["covariance"], (n * (n + 1) // 2,))
-        covariance = symmetric(triangle, n) / prior_of_word
-        if not 0.0 <= covariance.diagonal().max() <= 1.0 + 1e-9:
-            raise ValueError("a variance of a logistic regression is out of range")
-        check_positive("the covariance of a logistic regression", covariance)
-        if state["coef"][:, n:].any():
-            raise ValueError("a logistic regression has coefficients without features")
         self.covariance.restore(triangle, n)

@@ -606,13 +606,7 @@ cdef class Mixture(Reader):
             or not 0 <= updates < 2**30
         ):
             raise ValueError("the counts of a mixture are out of range")
-        of_samples = state["weights"]
-        if of_samples.shape != (3,) or not np.isfinite(of_samples).all() or of_samples.min() < 0.0:
-            raise ValueError("the moments of the sample weights do not match, or are out of range")
-        if of_samples[0] > seen + 1.0:  # merging rounds ``seen``
-            raise ValueError("the moments of the sample weights are of more samples than there were")
-        if of_samples[1] ** 2 > (1.0 + 1e-6) * of_samples[2] + 1e-300 or of_samples[2] > 1.000001e20:
-            raise ValueError("the moments of the sample weights contradict each other")
+        of_samples = checked_numbers("the moments of the sample weights", state["weights"], (3,), 0.0)
         weights, shares, latest = state["log_weights"], state["shares"], state["neighbours"]["most"]
         checked_numbers("the weights of a mixture", weights, (self.n_weighted,), high=0.0)
         n_then = self.n_weighted if len(state["log_then"]) else 0
@@ -637,15 +631,9 @@ cdef class Mixture(Reader):
             self.share[i] = shares[i]
         self.weights[0], self.weights[1], self.weights[2] = of_samples
         self.seen, self.next_update, self.updates = seen, next_update, updates
-        self.check_said(state["pending"]["said"])
         self.pending.restore(state["pending"], seen)
         self.update_weights()
         self.fresh = self.asked = False
-
-    def check_said(self, said):
-        """Raise ValueError unless these can be the opinions of a state."""
-        if not isinstance(said, np.ndarray) or said.dtype != np.float32 or said.shape[1:] != (self.n_said,):
-            raise ValueError("opinions do not match the experts")
 
     cdef int divide(self, Py_ssize_t latest) except -1:
         """Reserve ``latest`` of the points outside the dictionary for the latest samples."""

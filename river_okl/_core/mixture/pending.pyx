@@ -251,13 +251,6 @@ cdef class Pending(Owner):
         units = checked_array(state, "units", np.float64, (n, 2), -1e100, 1e100)
         largest = LARGEST_OPINION * 1.01
         said = checked_array(state, "said", np.float32, (n, self.length), -largest, largest)
-        if (np.diff(when) < 0).any():
-            raise ValueError("the samples whose labels are late are in the wrong order")
-        if n and not units[:, 1].min() > 0.0:
-            raise ValueError("the units of opinions are out of range")
-        waiting = list(zip(identities[~taken].tolist(), when[~taken].tolist()))
-        if len({*waiting}) != len(waiting):
-            raise ValueError("the same opinion occurs twice")
         self.late = checked_flag("late", state["late"])
         self.clear(self.length)
         cdef const float[:, ::1] view = np.ascontiguousarray(said)

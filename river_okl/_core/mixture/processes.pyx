@@ -765,11 +765,8 @@ cdef class Processes(Expert):
             (<CompiledKernel> self.kernels[i]).tune(kernels[i, 2], kernels[i, 3])
         for e in range(PROCESSES):
             self.inverse_temperature[e], self.curvature[e], self.residual[e] = fits[e]
-        grams = [gram[:n, :n] + np.tril(gram[:n, :n], -1).T for gram in map(np.tril, self.grams())]
-        for basis, saved, gram in zip(self.bases, state["bases"], grams):
-            basis.restore(saved, gram)
-        for e in range(PROCESSES):
-            self.posteriors[e].restore(state["posteriors"][e], grams[e // POSTERIORS])
+        for part, saved in zip((*self.bases, *self.posteriors), (*state["bases"], *state["posteriors"])):
+            part.restore(saved)
 
     def permuted(self, dict state, list order):
         def permuted(means):

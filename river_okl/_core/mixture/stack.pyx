@@ -14,7 +14,6 @@ from river_okl._core.sample cimport LARGEST, Sample
 from river_okl._core.simd cimport linalg
 from river_okl._core.store.table cimport Classes
 
-from river_okl._core.states import check_positive
 
 LARGEST_VARIANCE = 1e6              # of a coefficient without influence: it grows by 1e-5 a sample
 cdef double LEAST = 1e-3            # probability of an expert; a class of less is not learned from
@@ -155,10 +154,6 @@ cdef class Stack(Expert):
 
     def names(self):
         return ["stack"]
-
-    def restore(self, dict state):
-        Expert.restore(self, state)
-        check_positive("the covariance of a stack", state["covariance"])
 
     def permuted(self, dict state, list order):
         """If two labels change places, log-odds change their signs together, and the constant does not."""

@@ -26,7 +26,7 @@ from river_okl._core.scaler cimport Running, running_from, running_state, standi
 
 import numpy as np
 
-from river_okl._core.mixture.intervals import FARTHEST, KNOTS, NORMAL
+from river_okl._core.mixture.intervals import KNOTS, NORMAL
 from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
 from river_okl._core.states import checked_numbers
 
@@ -190,13 +190,6 @@ cdef class TargetMixture(Mixture):
         said[SCALE] = fmax(ratio * said[SCALE], LEAST_WIDTH)
         for i in range(HALVES, HALVES + COVERAGES):
             said[i] *= ratio
-
-    def check_said(self, said):
-        Mixture.check_said(self, said)
-        if said.size and not (said[:, SCALE].min() >= 0.0 and said[:, HALVES:].min() >= 0.0):
-            raise ValueError("an opinion has a negative variance or width")
-        if said.size and not np.abs(said[:, SCALE + 1:HALVES]).max() <= 1.01 * FARTHEST:
-            raise ValueError("what was known of the size of errors is out of range")
 
     cdef double deviation(self) noexcept:
         """Standard deviation of the targets."""
