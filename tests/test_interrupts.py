@@ -1,4 +1,4 @@
-"""An exception at any moment (a signal, no memory, a user's __hash__) leaves a valid model.
+"""An exception at any moment (a signal, a user's __hash__) leaves a valid model, or an incomplete one, which says so.
 
 Exceptions are injected before each call of a step, through ``sys.setprofile``, and by real signals at random moments.
 Afterwards the model is consistent, predicts, can be saved and learns; steps of OKL and SOGP, which are one call of the
@@ -181,7 +181,7 @@ class Moody:
 
 
 @pytest.mark.parametrize("name", sorted(ATOMIC))
-def test_a_name_that_raises_leaves_the_model_before_or_after(name):
+def test_a_name_that_raises_leaves_the_model_before_or_after_or_incomplete(name):
     cls = getattr(river_okl, name)
     names = [Moody(i) for i in range(60)]
     stream = [
@@ -208,10 +208,12 @@ def test_a_name_that_raises_leaves_the_model_before_or_after(name):
             pass
         finally:
             Moody.left = math.inf
+        at += 1 + at // 10
+        if model._f.lock.incomplete:
+            continue
         assert snapshot(model) in (before, after), at
         for sample in again[41:44]:
             model.learn_one(*sample)
         model._f._check()
         assert math.isfinite(getattr(model._f, "norm2", 0.0))
-        at += 1 + at // 10
     assert at > 5

@@ -45,9 +45,9 @@ cdef class Detector(Reader):
     cdef void judge(self, const Sample *x) noexcept
     cdef double of_equal_ones(self) noexcept
     cdef int step(self, Sample *x, double w) except -1
-    cdef Py_ssize_t victim(self, double w, uint64_t *random) noexcept
-    cdef void commit(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) noexcept
-    cdef void drop(self, Py_ssize_t i) noexcept
+    cdef Py_ssize_t victim(self, double w) noexcept
+    cdef int learn_sample(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) except -1
+    cdef int drop(self, Py_ssize_t i) except -1
 
 
 cpdef Py_ssize_t levels_kept(int64_t ranked) noexcept

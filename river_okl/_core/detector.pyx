@@ -174,57 +174,52 @@ cdef class Detector(Reader):
     def learn(self, sample, double w):
         """One sample."""
         self.evaluate(sample)
-        self.step(&self.samples[self.last], w)
+        try:
+            self.step(&self.samples[self.last], w)
+        except BaseException:
+            self.lock.fail()
+            raise
 
     cdef int step(self, Sample *x, double w) except -1:
-        """Decide what the sample is for, then prepare, commit and tidy: see reader.pyx."""
+        """Decide what the sample is for, learn it, and forget."""
         cdef bint calibrated = self.window.n >= CALIBRATED, alarm = calibrated and self.level > -log(1.0 - ALARM)
         cdef bint strange = self.level > -log(1.0 - STRANGE), moved, joins = False, learns = True
-        cdef double crowd = self.crowd, tokens = self.tokens, cost
-        cdef uint64_t random = self.random
+        cdef double cost
         cdef Py_ssize_t victim = -1
+        self.fresh = False
         if w > 0.0:
-            crowd += (alarm - crowd) / CROWD
-            tokens = fmin(TOKENS * fmax(0.25, <double> self.window.n / MOST_SCORES), tokens + RATE)
-            if alarm and crowd <= 0.5:
+            self.crowd += (alarm - self.crowd) / CROWD
+            self.tokens = fmin(TOKENS * fmax(0.25, <double> self.window.n / MOST_SCORES), self.tokens + RATE)
+            if alarm and self.crowd <= 0.5:
                 cost = 1.0 if self.distances.to_previous(x) < ALIKE * self.distances.mean_distance(METRIC) else UNLIKE
-                learns = tokens >= cost
-                tokens -= cost * learns
-        moved = crowd > 0.5
+                learns = self.tokens >= cost
+                self.tokens -= cost * learns
+        moved = self.crowd > 0.5
         if learns:
             joins = w > 0.0 and (moved or not strange)
             if joins:
-                victim = self.victim(w, &random)
+                victim = self.victim(w)
                 joins = victim < self.budget
-            self.prepare(x, joins)
-            self.commit(x, w > 0.0, joins, victim)
+            self.learn_sample(x, w > 0.0, joins, victim)
             if w > 0.0 and (moved or not strange):
                 self.residuals.learn(x)
                 self.candidates += 1.0
                 self.weight += w
-        self.fresh = False
         self.seen += 1
-        self.crowd, self.tokens, self.random = crowd, tokens, random
         return self.tidy()
 
-    cdef Py_ssize_t victim(self, double w, uint64_t *random) noexcept:
+    cdef Py_ssize_t victim(self, double w) noexcept:
         """The point that a sample is to replace; -1: none, there is room; ``budget``: it does not become a point."""
         cdef double place
         if self.points.n < self.budget:
             return -1
-        place = uniform(random) * fmin(self.candidates + 1.0, MEMORY) * (self.weight + w) / (self.candidates + 1.0) / w
+        place = uniform(&self.random) * fmin(self.candidates + 1.0, MEMORY)
+        place = place * (self.weight + w) / (self.candidates + 1.0) / w
         return <Py_ssize_t> place if place < self.budget else self.budget
 
-    cdef int reserve_step(self, const Sample *x) except -1:
-        cdef Py_ssize_t room
-        for window in self.windows:
-            (<Window> window).reserve()
-        if self.ranked >= self.identities_allocated < MOST_SCORES:
-            room = min(max(16, 2 * self.identities_allocated), MOST_SCORES)
-            self.identities = <uint64_t *> self.resize(self.identities, self.identities_allocated, room, 8)
-            self.identities_allocated = room
-        self.window.reserve()
-        return self.residuals.reserve_places(self.scaler.size)  # last: rows of new features stay if a step fails
+    cdef int reserve_places(self) except -1:
+        Reader.reserve_places(self)
+        return self.residuals.reserve_places(self.scaler.size)
 
     cdef int reserve_points(self) except -1:
         cdef Py_ssize_t i
@@ -240,14 +235,20 @@ cdef class Detector(Reader):
             self.capacity = self.points.capacity
         return 0
 
-    cdef void commit(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) noexcept:
-        """The step itself; ``counts``: whether the sample has a weight."""
-        cdef Py_ssize_t i
+    cdef int learn_sample(self, Sample *x, bint counts, bint joins, Py_ssize_t victim) except -1:
+        """Rank a sample, if it ``counts``, and make it a point, if it ``joins``, in the place of a victim."""
+        cdef Py_ssize_t i, room
         self.observe(x)
+        if joins:
+            self.expect(x)
         if counts and self.points.n:
             for i in range(SCALES):
                 (<Window> self.windows[i]).add(self.raw[i])
             self.window.add(self.largest)
+            if self.ranked >= self.identities_allocated < MOST_SCORES:
+                room = min(max(16, 2 * self.identities_allocated), MOST_SCORES)
+                self.identities = <uint64_t *> self.resize(self.identities, self.identities_allocated, room, 8)
+                self.identities_allocated = room
             self.identities[self.ranked % MOST_SCORES] = self.identity
             self.ranked += 1
             self.typical += (self.own_radius - self.typical) / fmin(self.ranked, RECENT)
@@ -259,12 +260,14 @@ cdef class Detector(Reader):
             self.points.write(x, x.scaled, self.distances.own[METRIC])
             self.distances.stored(x)
             self.radius[self.points.n - 1] = self.own_radius - self.typical
+        return 0
 
-    cdef void drop(self, Py_ssize_t i) noexcept:
+    cdef int drop(self, Py_ssize_t i) except -1:
         """Point i is gone, and the last one has its position."""
         self.points.drop(i)
         self.distances.dropped(i)
         self.radius[i] = self.radius[self.points.n]
+        return 0
 
     cdef void forget(self, list gone) noexcept:
         Reader.forget(self, gone)

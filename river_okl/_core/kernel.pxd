@@ -17,15 +17,11 @@ cdef class CompiledKernel:
     cdef bint adapting
     cdef dict previous              # the last sample learned, while adapting
     cdef Py_ssize_t seen
-    cdef dict next_sample           # the sample to be learned, and its terms of the sums, until ``commit``
-    cdef double next_distance, next_square
     cdef double sum_squares, sum_distances
     cdef readonly double mean_distance, mean_square  # when γ last changed; 0: unknown
     cdef Py_ssize_t next_update     # γ is updated after 2, 3, 4, 6, 9, ... samples, then fixed
 
     cdef bint observe(self, Sample *x) except -1
-    cdef int prepare(self, Sample *x) except -1
-    cdef bint commit(self) noexcept
     cdef bint moves_next(self) noexcept
     cpdef bint tune(self, double mean_distance, double mean_square) noexcept
     cdef bint resolve(self) noexcept

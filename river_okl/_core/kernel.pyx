@@ -68,28 +68,17 @@ cdef class CompiledKernel:
 
     cdef bint observe(self, Sample *x) except -1:
         """Count a sample to be learned in the scale of the stream; True if γ changed."""
-        self.prepare(x)
-        return self.commit()
-
-    cdef int prepare(self, Sample *x) except -1:
-        """Compute what ``commit`` adds.  If this raises, nothing has changed."""
         cdef Py_ssize_t i
+        cdef bint moved
+        cdef double distance = 0.0
         now = {<object> x.keys[i]: x.numbers[i] for i in range(x.size)}
-        self.next_distance = 0.0
         if self.previous is not None:
-            self.next_distance = math.fsum(
+            distance = math.fsum(
                 [(now.get(key, 0.0) - self.previous.get(key, 0.0)) ** 2 for key in now.keys() | self.previous.keys()]
             )
-        self.next_square = math.fsum([v * v for v in now.values()])
-        self.next_sample = now
-        return 0
-
-    cdef bint commit(self) noexcept:
-        """Count the sample of ``prepare`` in the scale of the stream; True if γ changed."""
-        cdef bint moved
-        self.sum_distances += self.next_distance
-        self.sum_squares += self.next_square
-        self.previous, self.next_sample = self.next_sample, None
+        self.sum_squares += math.fsum([v * v for v in now.values()])
+        self.sum_distances += distance
+        self.previous = now
         self.seen += 1
         if self.seen < self.next_update:
             return False

@@ -7,6 +7,7 @@ cdef class Lock:
     cdef Py_ssize_t waiting         # number of waiting threads
     cdef Py_ssize_t barged          # calls that overtook a woken thread
     cdef bint woken, reserved
+    cdef readonly bint incomplete   # a step has failed in the middle
     cdef bint compiled              # the owner is compiled code, which always releases it
     cdef long generation            # value of ``forks`` when it was acquired
     cdef long forks                 # value of ``forks`` for which the gate and those who wait are right
@@ -18,4 +19,5 @@ cdef class Lock:
     cdef int wait(self, unsigned long me) except -1
     cdef bint take(self, unsigned long me) noexcept
     cdef int settle_forks(self) except -1
+    cdef void fail(self) noexcept
     cdef void wake(self) noexcept

@@ -14,6 +14,9 @@ A forked process has one thread, the one that called ``fork``.  What others were
 nevertheless: they wait, or hold it, for ever.  The first slow call after a fork forgets those that waited; if one held
 the lock, the model may be in the middle of a step, and every call raises.  The thread that forked may hold it: a user's
 loss may fork, and the step goes on in both processes.
+
+If a step fails in the middle, for lack of memory or because a feature name's ``__hash__`` raised, the model is
+incomplete, and every later call raises.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -31,7 +34,7 @@ cdef extern from "pythread.h":
 cdef enum:
     TURNS = 32
 
-cdef unsigned long GONE = <unsigned long> -1    # PYTHREAD_INVALID_THREAD_ID: the owner is a thread of the parent
+cdef unsigned long GONE = <unsigned long> -1    # PYTHREAD_INVALID_THREAD_ID: the owner will never release it
 
 OUTSIDE = ("learn_stream", "learn_many", "_learn_rows")  # methods that acquire the lock for each sample
 
@@ -167,11 +170,19 @@ cdef class Lock:
             self.waiting, self.barged, self.woken, self.reserved = 0, 0, False, False
             if self.owner and self.generation != forks and self.owner != survivor:
                 self.owner = GONE
+        if self.incomplete:
+            raise RuntimeError(
+                "this model is incomplete: an error interrupted it in the middle of a step; load it from a checkpoint"
+            )
         if self.owner == GONE:
             raise RuntimeError(
                 "this process was forked while another thread was using the model: load it from a checkpoint"
             )
         return 0
+
+    cdef void fail(self) noexcept:
+        """A step has failed in the middle: nobody acquires the lock any more."""
+        self.owner, self.incomplete = GONE, True
 
     cdef void wake(self) noexcept:
         """Wake one waiting thread."""

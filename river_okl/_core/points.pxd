@@ -57,15 +57,7 @@ cdef class Points(Owner):
     # [slots_allocated] slots of features that no point has, until they are forgotten
     cdef int32_t *emptied
     cdef Py_ssize_t n_emptied
-    # room for the next point, so that writing it cannot fail
-    cdef void **ready               # rows for features that may become dense
-    cdef Py_ssize_t n_ready, ready_allocated
-    cdef Owned spare                # for its posting lists
-    cdef Owned converted            # features that become dense with it, if they are many
-    cdef Owned spots                # [n_slots] where a point's posting lists stand, while those are taken out
     cdef Py_ssize_t turn            # number of samples that were checked
-    cdef bint deferred              # ``converted`` is in use
-    cdef bint postponed             # a row stayed dense because there was no memory for its posting list
     cdef Py_ssize_t version         # number of changes of the vocabulary
 
     # Samples
@@ -93,22 +85,19 @@ cdef class Points(Owner):
     cdef Py_ssize_t next_capacity(self) noexcept
     cdef int grow(self, Py_ssize_t capacity) except -1
     cdef int store(self, Sample *x) except -1
-    cdef int prepare(self, Sample *x, const double *values) except -1
-    cdef void write(self, const Sample *x, const double *values, double square) noexcept
-    cdef void drop(self, Py_ssize_t p) noexcept
-    cdef int forget_emptied(self, Py_ssize_t before=*) except -1
+    cdef int expect(self, Sample *x, const double *values) except -1
+    cdef int write(self, const Sample *x, const double *values, double square) except -1
+    cdef int drop(self, Py_ssize_t p) except -1
+    cdef int forget_emptied(self) except -1
     # How that is done
     cdef int32_t new_slot(self, object key) except -1
     cdef int append_slot(self) except -1
     cdef int occupy(self, int32_t slot, object key) except -1
-    cdef int reserve_ready(self, Py_ssize_t size) except -1
     cdef void list_emptied(self, int32_t slot) noexcept
-    cdef void free_ready(self) noexcept
-    cdef void take_back_slots(self, Py_ssize_t n) noexcept
-    cdef int reserve_posts(self, Owned *own, Py_ssize_t size) except -1
-    cdef void make_dense(self, int32_t slot, void *row) noexcept
-    cdef void take_out_converted(self) noexcept
-    cdef bint make_sparse(self, int32_t slot) noexcept
+    cdef int add_post(self, Owned *own, int32_t slot) except -1
+    cdef int make_dense(self, int32_t slot) except -1
+    cdef int take_out(self, const int32_t *converted, Py_ssize_t n) except -1
+    cdef int make_sparse(self, int32_t slot) except -1
     cdef void leave_dense(self, int32_t slot) noexcept
     cdef int drop_feature(self, int32_t slot) except -1
     cdef void settle_sparse_squares(self) noexcept

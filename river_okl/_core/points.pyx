@@ -57,9 +57,6 @@ cdef extern from "Python.h":
     void Py_CLEAR(PyObject *thing)
     bint Py_IS_TYPE(object thing, type kind)
 
-cdef enum:
-    MANY = 16       # features that become dense at once, from which on they are taken out of posting lists together
-
 cdef type FLOAT64 = np.float64  # a float with methods of NumPy's: its number is read like that of any float
 
 
@@ -98,14 +95,9 @@ cdef class Points(Owner):
             okl_free(self.features[j].dense)
             okl_free(self.features[j].owners)
             okl_free(self.features[j].amounts)
-        self.free_ready()
-        okl_free(self.spare.slots)
-        okl_free(self.converted.slots)
-        okl_free(self.spots.slots)
 
     def __sizeof__(self):
         cdef Py_ssize_t i, j, total = Owner.__sizeof__(self)
-        total += (self.spare.allocated + self.converted.allocated + self.spots.allocated) * 4
         for i in range(self.capacity):
             total += self.owned[i].allocated * 4
         for j in range(self.n_slots):
@@ -387,7 +379,7 @@ cdef class Points(Owner):
         return min(max(LANES, 2 * self.capacity), (self.limit + LANES - 1) // LANES * LANES)
 
     cdef int grow(self, Py_ssize_t capacity) except -1:
-        """Room for this many points: ``next_capacity``.  If this raises, the capacity is what it was."""
+        """Room for this many points: ``next_capacity``."""
         cdef Py_ssize_t j, old = self.capacity
         self.square = self.doubles(self.square, old, capacity)
         self.sparse_square = self.doubles(self.sparse_square, old, capacity)
@@ -405,148 +397,90 @@ cdef class Points(Owner):
         return 0
 
     cdef int store(self, Sample *x) except -1:
-        """z_n = x, and n is one more.  If this raises, no point is there that was not there before.
+        """z_n = x, and n is one more.
 
         Requires a sample that these points have encoded; its numbers and square may have changed since.
         """
         cdef Py_ssize_t before = self.n_emptied
-        self.prepare(x, x.numbers)
+        self.expect(x, x.numbers)
         while self.n_emptied > before:  # new features are about to have a point
             self.n_emptied -= 1
             self.features[self.emptied[self.n_emptied]].emptied = False
-        self.write(x, x.numbers, x.square)
-        return 0
+        return self.write(x, x.numbers, x.square)
 
-    cdef int prepare(self, Sample *x, const double *values) except -1:
-        """Everything of ``store`` that may raise: memory, and names with a __hash__ of their own.  If it does, nothing
-        has changed.  The point will have these values of the features of x.
+    cdef int expect(self, Sample *x, const double *values) except -1:
+        """Room for a point, and slots for the features of x, which it may have with these values.
 
-        Points may be dropped between this and ``write``, at most three.  A new feature is an emptied one until then.
+        Until a point has it, a new feature is an emptied one.
         """
-        cdef Py_ssize_t i, size, posts = 0, rows = 0, before = self.n_emptied, slots
-        cdef Feature *feature
+        cdef Py_ssize_t i
         if self.n >= self.limit:
             raise RuntimeError(f"there are already {self.n} points, the maximum")
         if self.n == self.capacity:
             self.grow(self.next_capacity())
         self.refresh_slots(x)
         self.check_distinct(x)
-        slots = self.n_slots
-        try:
-            for i in range(x.size):
-                if values[i] == 0.0:
-                    continue
-                if x.slots[i] < 0:
-                    x.slots[i] = self.new_slot(<object> x.keys[i])
-                feature = &self.features[x.slots[i]]
-                if feature.dense != NULL:
-                    posts += (feature.count - 3) * (2 * SPARSE_BELOW) < self.capacity
-                    continue
-                posts += 1
-                rows += (feature.count + 1) * SPARSE_BELOW >= self.capacity
-                if feature.count == feature.allocated:
-                    size = max(4, 2 * feature.allocated)
-                    feature.owners = <int32_t *> aligned_resize(feature.owners, feature.count, size, 4)
-                    feature.amounts = <double *> aligned_resize(feature.amounts, feature.count, size, 8)
-                    feature.allocated = size
-            if x.version != self.version:
-                self.date_slots(x)
-            self.reserve_ready(rows)
-            self.reserve_posts(&self.spare, posts)
-            self.reserve_posts(&self.converted, rows if rows > MANY else 0)
-            self.reserve_posts(&self.spots, self.n_slots if rows > MANY else 0)
-            self.deferred = rows > MANY
-        except BaseException:
-            try:
-                self.forget_emptied(before)
-            except BaseException:  # the name that has raised before: it is forgotten the next time
-                pass
-            self.take_back_slots(slots)
-            raise
+        for i in range(x.size):
+            if values[i] != 0.0 and x.slots[i] < 0:
+                x.slots[i] = self.new_slot(<object> x.keys[i])
+        if x.version != self.version:
+            self.date_slots(x)
         return 0
 
-    cdef int reserve_ready(self, Py_ssize_t size) except -1:
-        """So many rows of today's capacity."""
-        self.free_ready()
-        if size > self.ready_allocated:
-            self.ready = <void **> self.resize(self.ready, 0, size, sizeof(void *))
-            self.ready_allocated = size
-        while self.n_ready < size:
-            self.ready[self.n_ready] = aligned_resize(NULL, 0, self.capacity, self.item)
-            self.n_ready += 1
-        return 0
-
-    cdef void take_back_slots(self, Py_ssize_t n) noexcept:
-        """Slots beyond so many, which are free, are none any more."""
-        cdef Py_ssize_t i, kept = 0
-        cdef Feature *feature
-        while self.n_slots > n and self.features[self.n_slots - 1].key == NULL:
-            feature = &self.features[self.n_slots - 1]
-            okl_free(feature.owners)
-            okl_free(feature.amounts)
-            feature.owners, feature.amounts, feature.allocated = NULL, NULL, 0
-            self.n_slots -= 1
-        for i in range(len(self.free_slots)):  # in place: this may not raise
-            if self.free_slots[i] < self.n_slots:
-                self.free_slots[kept] = self.free_slots[i]
-                kept += 1
-        while len(self.free_slots) > kept:
-            self.free_slots.pop()
-
-    cdef void free_ready(self) noexcept:
-        while self.n_ready:
-            self.n_ready -= 1
-            okl_free(self.ready[self.n_ready])
-
-    cdef void write(self, const Sample *x, const double *values, double square) noexcept:
-        """Z[:, n] = these values of the features of x, for which all is prepared."""
-        cdef Py_ssize_t i, n = self.n
+    cdef int write(self, const Sample *x, const double *values, double square) except -1:
+        """Z[:, n] = these values of the features of x, after ``expect``."""
+        cdef Py_ssize_t i, n = self.n, size = 0, n_converted = 0
+        cdef int32_t *converted = NULL
         cdef Owned *own = &self.owned[n]
-        cdef Owned other
         cdef Feature *feature
-        if own.allocated < self.spare.allocated:
-            other = own[0]
-            own[0] = self.spare
-            self.spare = other
-        self.spare.size = self.converted.size = own.size = 0
+        for i in range(x.size):
+            size += values[i] != 0.0 and self.features[x.slots[i]].dense == NULL
+        if size > own.allocated:
+            own.slots = <int32_t *> aligned_resize(own.slots, 0, max(4, size), 4)
+            own.allocated = <int32_t> max(4, size)
+        own.size = 0
         self.sparse_square[n] = 0.0
         for i in range(x.size):
             if values[i] == 0.0:
                 continue
             feature = &self.features[x.slots[i]]
             if feature.dense == NULL and (feature.count + 1) * SPARSE_BELOW >= self.capacity:
-                self.n_ready -= 1
-                self.make_dense(x.slots[i], self.ready[self.n_ready])
-            if (
-                feature.dense != NULL
-                and (feature.count > 0 or SPARSE_BELOW >= self.capacity or not self.make_sparse(x.slots[i]))
-            ):
+                self.make_dense(x.slots[i])
+                if converted == NULL:
+                    converted = <int32_t *> self.resize(NULL, 0, x.size, 4)
+                converted[n_converted] = x.slots[i]
+                n_converted += 1
+            elif feature.dense != NULL and feature.count == 0 and SPARSE_BELOW < self.capacity:
+                self.make_sparse(x.slots[i])
+            if feature.dense != NULL:
                 set_value(feature.dense, n, self.single, values[i])
                 feature.count += 1
                 continue
+            if feature.count == feature.allocated:
+                size = max(4, 2 * feature.allocated)
+                feature.owners = <int32_t *> aligned_resize(feature.owners, feature.count, size, 4)
+                feature.amounts = <double *> aligned_resize(feature.amounts, feature.count, size, 8)
+                feature.allocated = size
+            self.add_post(own, x.slots[i])
             feature.owners[feature.count] = <int32_t> n
             feature.amounts[feature.count] = values[i]
             feature.count += 1
             self.sparse_square[n] += values[i] * values[i]
-            own.slots[own.size] = x.slots[i]
-            own.size += 1
-        self.free_ready()
-        self.take_out_converted()
+        if n_converted:
+            self.take_out(converted, n_converted)
+            self.release(converted)
         self.square[n] = square
         self.birth[n] = self.born
         self.settle_sparse_squares()
         self.born += 1
         self.n += 1
+        return 0
 
     cdef int32_t new_slot(self, object key) except -1:
-        """An emptied feature, until it gets a support vector; if this raises, the slot stays free."""
+        """An emptied feature, until it gets a support vector."""
         if not self.free_slots:
             self.free_slots.append(self.n_slots)
-            try:
-                self.append_slot()
-            except BaseException:
-                self.free_slots.pop()
-                raise
+            self.append_slot()
         cdef int32_t slot = self.free_slots[len(self.free_slots) - 1]
         self.occupy(slot, key)
         self.list_emptied(slot)
@@ -574,27 +508,24 @@ cdef class Points(Owner):
         self.version += 1
         return 0
 
-    cdef int reserve_posts(self, Owned *own, Py_ssize_t size) except -1:
-        """The room stays, so that replacing points does not allocate."""
+    cdef int add_post(self, Owned *own, int32_t slot) except -1:
+        """A point is in one more posting list."""
         cdef Py_ssize_t allocated
-        if size > own.allocated:
-            allocated = max(4, 2 * own.allocated, size)
+        if own.size == own.allocated:
+            allocated = max(4, 2 * own.allocated)
             own.slots = <int32_t *> aligned_resize(own.slots, own.size, allocated, 4)
             own.allocated = <int32_t> allocated
+        own.slots[own.size] = slot
+        own.size += 1
         return 0
 
-    cdef void make_dense(self, int32_t slot, void *row) noexcept:
-        """A posting list becomes this row of zeros."""
+    cdef int make_dense(self, int32_t slot) except -1:
+        """A posting list becomes a row; ``take_out`` of the lists of its points is due."""
         cdef Feature *feature = &self.features[slot]
         cdef Py_ssize_t k
-        feature.dense = row
+        feature.dense = aligned_resize(NULL, 0, self.capacity, self.item)
         for k in range(feature.count):
             set_value(feature.dense, feature.owners[k], self.single, feature.amounts[k])
-            if not self.deferred:
-                take_out(&self.owned[feature.owners[k]], slot)
-        if self.deferred:
-            self.converted.slots[self.converted.size] = slot
-            self.converted.size += 1
         okl_free(feature.owners)
         okl_free(feature.amounts)
         feature.owners = NULL
@@ -604,16 +535,17 @@ cdef class Points(Owner):
         self.dense_slots[self.n_dense] = slot
         self.n_dense += 1
         self.sparse_square_stale = True
+        return 0
 
-    cdef void take_out_converted(self) noexcept:
-        """``take_out`` of all features that became dense, in that order, in linear time: one by one, of a point with
-        many posting lists, each would be searched for among all others."""
+    cdef int take_out(self, const int32_t *converted, Py_ssize_t n) except -1:
+        """Take features that became dense out of the lists of their points.
+
+        In linear time: one by one each would be searched for among all others that a point has.
+        """
         cdef Py_ssize_t p, j
         cdef int32_t k
-        cdef int32_t *spots = self.spots.slots
+        cdef int32_t *spots = <int32_t *> self.resize(NULL, 0, self.n_slots, 4)  # where a feature stands in a list
         cdef Owned *own
-        if self.converted.size == 0:
-            return
         for p in range(self.n):
             own = &self.owned[p]
             for j in range(own.size):
@@ -623,43 +555,33 @@ cdef class Points(Owner):
                 continue
             for j in range(own.size):
                 spots[own.slots[j]] = <int32_t> j
-            for j in range(self.converted.size):
-                k = spots[self.converted.slots[j]]
-                if 0 <= k < own.size and own.slots[k] == self.converted.slots[j]:
+            for j in range(n):
+                k = spots[converted[j]]
+                if 0 <= k < own.size and own.slots[k] == converted[j]:
                     own.size -= 1
                     own.slots[k] = own.slots[own.size]
                     spots[own.slots[k]] = k
+        self.release(spots)
+        return 0
 
-    cdef bint make_sparse(self, int32_t slot) noexcept:
-        """The dense row of a feature that few points have any more becomes a posting list, with room for one more;
-        False if there is no memory for it, and it stays as it is."""
+    cdef int make_sparse(self, int32_t slot) except -1:
+        """The dense row of a feature that few points have any more becomes a posting list, with room for one more."""
         cdef Feature *feature = &self.features[slot]
         cdef Py_ssize_t i, size = max(4, feature.count + 1)
-        cdef int32_t *owners = NULL
-        cdef double *amounts
         cdef double value
-        try:
-            for i in range(self.capacity):
-                if value_at(feature.dense, i, self.single) != 0.0:
-                    self.reserve_posts(&self.owned[i], self.owned[i].size + 1)
-            owners = <int32_t *> aligned_resize(NULL, 0, size, 4)
-            amounts = <double *> aligned_resize(NULL, 0, size, 8)
-        except MemoryError:
-            okl_free(owners)
-            self.postponed = True
-            return False
-        feature.owners, feature.amounts, feature.allocated, feature.count = owners, amounts, size, 0
+        feature.owners = <int32_t *> aligned_resize(NULL, 0, size, 4)
+        feature.amounts = <double *> aligned_resize(NULL, 0, size, 8)
+        feature.allocated, feature.count = size, 0
         for i in range(self.capacity):
             value = value_at(feature.dense, i, self.single)
             if value != 0.0:
-                self.owned[i].slots[self.owned[i].size] = slot
-                self.owned[i].size += 1
+                self.add_post(&self.owned[i], slot)
                 feature.owners[feature.count] = <int32_t> i
                 feature.amounts[feature.count] = value
                 feature.count += 1
         self.leave_dense(slot)
         self.sparse_square_stale = True
-        return True
+        return 0
 
     cdef void leave_dense(self, int32_t slot) noexcept:
         cdef Feature *feature = &self.features[slot]
@@ -669,16 +591,16 @@ cdef class Points(Owner):
         okl_free(feature.dense)
         feature.dense = NULL
 
-    cdef int forget_emptied(self, Py_ssize_t before=0) except -1:
-        """Features that no point has become unknown, those that were emptied after so many others, the last first: so
-        new features that got no point leave no trace.  If a name's __hash__ raises, the rest is done the next time."""
+    cdef int forget_emptied(self) except -1:
+        """Features that no point has become unknown, the one that was emptied last first: so new features that got no
+        point leave no trace."""
         cdef int32_t slot
-        while self.n_emptied > before:
-            slot = self.emptied[self.n_emptied - 1]
+        while self.n_emptied:
+            self.n_emptied -= 1
+            slot = self.emptied[self.n_emptied]
+            self.features[slot].emptied = False
             if self.features[slot].key != NULL and self.features[slot].count == 0:
                 self.drop_feature(slot)
-            self.features[slot].emptied = False
-            self.n_emptied -= 1
         return 0
 
     cdef void list_emptied(self, int32_t slot) noexcept:
@@ -691,13 +613,9 @@ cdef class Points(Owner):
     cdef int drop_feature(self, int32_t slot) except -1:
         """No support vector has it any more; its posting buffer stays for the slot's next feature."""
         cdef Feature *feature = &self.features[slot]
+        if self.vocabulary.pop(<object> feature.key, None) != slot:  # its __hash__ or __eq__ has changed
+            self.vocabulary = {key: at for key, at in self.vocabulary.items() if at != slot}
         self.free_slots.append(slot)
-        try:
-            if self.vocabulary.pop(<object> feature.key, None) != slot:  # its __hash__ or __eq__ has changed
-                self.vocabulary = {key: at for key, at in self.vocabulary.items() if at != slot}
-        except BaseException:
-            self.free_slots.pop()
-            raise
         if feature.dense != NULL:
             self.leave_dense(slot)
         self.n_features -= 1
@@ -720,7 +638,7 @@ cdef class Points(Owner):
                     self.sparse_square[feature.owners[k]] += feature.amounts[k] * feature.amounts[k]
         self.sparse_square_stale = False
 
-    cdef void drop(self, Py_ssize_t p) noexcept:
+    cdef int drop(self, Py_ssize_t p) except -1:
         """Remove z_p; the last point takes its position, and n is one less.  ``forget_emptied`` is owed.
 
         Requires a position that is there.
@@ -757,8 +675,10 @@ cdef class Points(Owner):
             if feature.count == 0:  # the row stays until the feature is forgotten: the next point may have it
                 self.list_emptied(slot)
                 j += 1
-            elif feature.count * (2 * SPARSE_BELOW) >= self.capacity or not self.make_sparse(slot):
+            elif feature.count * (2 * SPARSE_BELOW) >= self.capacity:
                 j += 1
+            else:
+                self.make_sparse(slot)
         self.square[p] = self.square[last]
         self.square[last] = 0.0
         self.sparse_square[p] = self.sparse_square[last]
@@ -766,6 +686,7 @@ cdef class Points(Owner):
         self.birth[p] = self.birth[last]
         self.n = last
         self.settle_sparse_squares()
+        return 0
 
     # Pickling ---------------------------------------------------------------------------------------------------------
 
@@ -781,7 +702,6 @@ cdef class Points(Owner):
         cdef int32_t[::1] owners
         cdef double[::1] amounts
         names, slots, ranks, counts = [], [], [], []
-        self.forget_emptied()
         for j in range(self.n_slots):
             feature = &self.features[j]
             if feature.key == NULL:
@@ -892,7 +812,6 @@ cdef class Points(Owner):
         """The invariants by brute force; every point."""
         cdef Py_ssize_t i, j, k, n = self.n
         cdef Feature *feature
-        self.forget_emptied()
         assert n <= self.capacity and (self.most is None or n <= self.most)
         points = [self.point(i) for i in range(n)]
         used = Counter([name for point in points for name in point])
@@ -907,7 +826,7 @@ cdef class Points(Owner):
             if feature.dense != NULL:
                 assert self.dense_slots[feature.rank] == slot
                 assert all([value_at(feature.dense, i, self.single) == 0.0 for i in range(n, self.capacity)])
-                assert feature.count * (2 * SPARSE_BELOW) >= self.capacity or self.postponed
+                assert feature.count * (2 * SPARSE_BELOW) >= self.capacity
             else:
                 for k in range(feature.count):
                     owning[feature.owners[k]].add(slot)
@@ -920,8 +839,3 @@ cdef class Points(Owner):
         squares = [math.fsum(v * v for v in point.values()) for point in points]
         assert_close([self.square[i] for i in range(n)], squares, rtol=1e-12)
         return points
-
-
-cdef void take_out(Owned *own, int32_t slot) noexcept nogil:
-    own.size -= 1
-    own.slots[find(own.slots, slot)] = own.slots[own.size]

@@ -19,7 +19,6 @@ cdef class Reader(Owner):
     cdef Sample samples[2]
     cdef int last
     cdef public bint memo                   # tests disable it
-    cdef bint untidy                        # ``tidy`` is owed
     cdef bint fresh                         # the answer is of that sample and today's model
     cdef Py_ssize_t encoded                 # items that the sample came with; centred features that it lacks follow
     cdef bint lacking
@@ -34,10 +33,9 @@ cdef class Reader(Owner):
     cdef int leave(self) except -1
     cdef int answer(self, const Sample *x) except -1
     # A step
-    cdef int prepare(self, Sample *x, bint joins) except -1
+    cdef int observe(self, Sample *x) except -1
+    cdef int expect(self, Sample *x) except -1
     cdef int reserve_points(self) except -1
     cdef int reserve_places(self) except -1
-    cdef int reserve_step(self, const Sample *x) except -1
-    cdef void observe(self, Sample *x) noexcept
     cdef int tidy(self) except -1
     cdef void forget(self, list gone) noexcept

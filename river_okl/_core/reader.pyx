@@ -4,8 +4,8 @@ A sample is encoded and scaled, the centred features that it lacks are added, an
 measured.  What follows from them is the ``answer`` of the class that derives from this one.  The last sample is
 remembered, so that learning it right after a prediction computes nothing twice.
 
-A step is prepared, then committed: what may raise (memory, a name's __hash__) does so in ``prepare``, before anything
-has changed, and no Python code runs in the middle of a change, so that no signal can interrupt it.
+A step is one call of the core, in which no Python code runs but that of feature names, so that no signal can interrupt
+it.  If it raises nevertheless (for lack of memory, or in a name's __hash__), the model is incomplete: see lock.pyx.
 """
 
 from libc.math cimport fmax, fmin
@@ -95,8 +95,6 @@ cdef class Reader(Owner):
         lacking = self.scaler.absent(x)
         if lacking < 0:
             raise RuntimeError("two features of this sample are equal, which were not before")
-        if self.scaler.size > self.distances.places:  # of a step that failed
-            self.reserve_places()
         self.lacking = lacking > 0
         reserve_sample(x, size + lacking)
         reserve_sample(&self.samples[1 - self.last], size + lacking)
@@ -149,27 +147,18 @@ cdef class Reader(Owner):
 
     # A step -----------------------------------------------------------------------------------------------------------
 
-    cdef int prepare(self, Sample *x, bint joins) except -1:
-        """Everything that may raise; ``joins``: the sample may become a point.  If it raises, nothing has changed."""
-        if self.untidy:
-            self.tidy()
-            self.evaluate_encoded(x)  # features of x may have been forgotten
-            self.fresh = False
-        self.scaler.prepare(x, self.encoded)
-        try:
-            self.words.reserve()
-            self.reserve_places()
-            if joins:
-                if self.points.n == self.points.capacity:
-                    self.points.grow(self.points.next_capacity())
-                self.reserve_points()
-                self.points.prepare(x, x.scaled)
-            self.reserve_step(x)
-            self.distances.prepare(x.size)
-        except BaseException:
-            self.scaler.withdraw(x, self.encoded)
-            raise
-        return 0
+    cdef int observe(self, Sample *x) except -1:
+        """The first part of a step: scales, strings and mean distances follow the sample."""
+        self.words.learn()
+        self.scaler.learn(x, self.encoded, self.lacking)
+        self.reserve_places()
+        return self.distances.observe(x)
+
+    cdef int expect(self, Sample *x) except -1:
+        """The sample may become a point."""
+        self.points.expect(x, x.scaled)
+        self.reserve_points()
+        return self.distances.reserve_slots()
 
     cdef int reserve_points(self) except -1:
         """Room for as many points as ``points`` have room for."""
@@ -179,26 +168,13 @@ cdef class Reader(Owner):
         """Room for as many features as the scaler counts."""
         return self.distances.reserve_places(self.scaler.size)
 
-    cdef int reserve_step(self, const Sample *x) except -1:
-        """Room for anything else that a step may need."""
-        return 0
-
-    cdef void observe(self, Sample *x) noexcept:
-        """The first part of a step: scales, strings and mean distances follow the sample."""
-        self.untidy = True
-        self.words.learn()
-        self.scaler.learn(x, self.encoded, self.lacking)
-        self.distances.observe(x)
-
     cdef int tidy(self) except -1:
-        """Drop features that are no longer needed.  If this raises, the next step or ``state`` repeats it."""
+        """The last part of a step: drop features that are no longer needed."""
         self.points.forget_emptied()
         gone = self.scaler.forget(self.points.vocabulary)
         if gone is not None:
             self.forget(gone)
-        self.words.settle(gone is not None)
-        self.untidy = False
-        return 0
+        return self.words.settle(gone is not None)
 
     cdef void forget(self, list gone) noexcept:
         """The scaler has dropped the features at these places."""
@@ -214,7 +190,6 @@ cdef class Reader(Owner):
 
     def state(self):
         """What ``restore`` takes, by name."""
-        self.tidy()
         return {
             "points": self.points.state(),
             "scaler": self.scaler.state(),

@@ -117,7 +117,6 @@ cdef class Residuals(Owner):
 
     def state(self):
         """What ``restore`` takes, by name."""
-        self.reserve_places(self.scaler.size)  # of a step that failed
         return {"n": self.n, "next": self.next, "inverse": self.inverse.state()}
 
     def restore(self, dict state):

@@ -49,7 +49,6 @@ cdef class Scaler:
     cdef Py_ssize_t items_allocated
     cdef int64_t *marks         # [allocated] the last ``absent`` call that met the feature
     cdef int64_t stamp
-    cdef Py_ssize_t size_before  # ``prepare``
 
     cdef Axis axis(self)
     cdef int reserve(self, Py_ssize_t size) except -1
@@ -60,8 +59,7 @@ cdef class Scaler:
     cdef double scaled(self, Py_ssize_t place, double value) noexcept nogil
     cdef double scaled_absence(self, Py_ssize_t place) noexcept nogil
     cdef Py_ssize_t absent(self, const Sample *x) noexcept nogil
-    cdef int prepare(self, const Sample *x, Py_ssize_t size) except -1
-    cdef void withdraw(self, const Sample *x, Py_ssize_t size) noexcept
-    cdef void learn(self, const Sample *x, Py_ssize_t size, bint lacking) noexcept
+    cdef int add_features(self, const Sample *x, Py_ssize_t size) except -1
+    cdef int learn(self, const Sample *x, Py_ssize_t size, bint lacking) except -1
     cdef int32_t place_of(self, object key) except -1
     cdef list forget(self, dict held)

@@ -308,61 +308,33 @@ cdef class Scaler:
                 there += self.features[self.places[i]].centred
         return self.n_centred - there
 
-    cdef int prepare(self, const Sample *x, Py_ssize_t size) except -1:
-        """Make places for the first ``size`` items of a sample to be learned.  If this raises, nothing has changed.
-
-        Requires ``find`` and ``absent`` for this sample.  A new feature has count 0 until ``learn``; ``withdraw``
-        removes it.
-        """
+    cdef int add_features(self, const Sample *x, Py_ssize_t size) except -1:
+        """Places for the new features among the first ``size`` items of a sample."""
         cdef Py_ssize_t i
         cdef Feature *feature
-        self.size_before = self.size
         new = [i for i in range(size) if self.places[i] < 0]
-        if not new:
-            return 0
-        try:
-            if len(new) > 1:  # by name, so that the order of a sample's features does not matter
-                new = [i for _, i in sorted([(repr(<object> x.keys[i]), i) for i in new])]
-            for i in new:
-                if self.places[i] < 0:
-                    self.places[i] = self.place_of(<object> x.keys[i])
-                    feature = &self.features[self.places[i]]
-                    memset(feature, 0, sizeof(Feature))
-                    Py_INCREF(<object> x.keys[i])
-                    feature.key = x.keys[i]
-                    feature.word = is_word(<object> x.keys[i])
-                    self.marks[self.places[i]] = self.stamp
-        except BaseException:
-            self.withdraw(x, size)
-            raise
+        if len(new) > 1:  # by name, so that the order of a sample's features does not matter
+            new = [i for _, i in sorted([(repr(<object> x.keys[i]), i) for i in new])]
+        for i in new:
+            if self.places[i] < 0:
+                self.places[i] = self.place_of(<object> x.keys[i])
+                feature = &self.features[self.places[i]]
+                memset(feature, 0, sizeof(Feature))
+                Py_INCREF(<object> x.keys[i])
+                feature.key = x.keys[i]
+                feature.word = is_word(<object> x.keys[i])
+                self.marks[self.places[i]] = self.stamp
         return 0
 
-    cdef void withdraw(self, const Sample *x, Py_ssize_t size) noexcept:
-        """Undo ``prepare``: the sample is not learned."""
-        cdef Py_ssize_t i
-        cdef int32_t place
-        for i in range(size - 1, -1, -1):
-            place = self.places[i]
-            if place < 0 or self.features[place].count > 0:
-                continue
-            try:
-                del self.index[<object> x.keys[i]]
-            except BaseException:  # a name's __hash__ has raised: ``state`` and ``forget`` handle count 0
-                self.size_before = max(self.size_before, place + 1)
-                continue
-            self.places[i] = -1
-            Py_CLEAR(self.features[place].key)
-            if place < self.size_before:
-                self.free_places.append(place)
-        self.size = self.size_before
-        while self.free_places and self.free_places[len(self.free_places) - 1] >= self.size:
-            self.free_places.pop()
+    cdef int learn(self, const Sample *x, Py_ssize_t size, bint lacking) except -1:
+        """Count the first ``size`` items of a sample; ``lacking``: whether ``absent`` found any.
 
-    cdef void learn(self, const Sample *x, Py_ssize_t size, bint lacking) noexcept:
-        """Count the first ``size`` items of a prepared sample; ``lacking``: whether ``absent`` found any."""
+        Requires ``find`` and ``absent`` for this sample.
+        """
         cdef Py_ssize_t i, j
         cdef Feature *feature
         cdef bint centred
+        self.add_features(x, size)
         for i in range(size):
             feature = &self.features[self.places[i]]
             if feature.count == 0:
@@ -385,6 +357,7 @@ cdef class Scaler:
                     feature.centred = False
                     self.n_centred -= 1
         self.seen += 1
+        return 0
 
     cdef int32_t place_of(self, object key) except -1:
         """A place for a new feature."""
@@ -405,18 +378,15 @@ cdef class Scaler:
         return place
 
     cdef list forget(self, dict held):
-        """Drop features that no point has if there are too many of them; returns the freed places.
-
-        If this raises, none is dropped.
-        """
+        """Drop features that no point has if there are too many of them; returns the freed places."""
         cdef Py_ssize_t place
         if len(self.index) <= SPARE + 2 * len(held):
             return None
         loose = sorted((self.features[<Py_ssize_t> at].last, at) for key, at in self.index.items() if key not in held)
         gone = [at for _, at in loose[: len(self.index) - len(held) - SPARE // 2]]
         going = set(gone)
-        kept, free = {key: at for key, at in self.index.items() if at not in going}, self.free_places + gone
-        self.index, self.free_places = kept, free
+        self.index = {key: at for key, at in self.index.items() if at not in going}
+        self.free_places += gone
         for place in gone:
             self.n_centred -= self.features[place].centred
             Py_CLEAR(self.features[place].key)
@@ -437,20 +407,17 @@ cdef class Scaler:
         """The state by name, for ``restore``."""
         cdef Feature *feature
         rows, numbers = [], []
-        index, free = self.index, self.free_places
-        if unlearned := [at for at in index.values() if self.features[<Py_ssize_t> at].count == 0]:
-            index, free = {key: at for key, at in index.items() if at not in unlearned}, free + unlearned
-        for key, place in index.items():  # no-cython-lint
+        for key, place in self.index.items():  # no-cython-lint
             feature = &self.features[<Py_ssize_t> place]
             rows.append((place, feature.first, feature.last, feature.count, bool(feature.centred)))
             numbers.append(numbers_of(&feature.values))
         kinds = (np.int32, np.int64, np.int64, np.int64, np.bool_)
         columns = zip(*rows) if rows else ((),) * len(kinds)
         return {
-            "names": [plain(name) for name in index],
+            "names": [plain(name) for name in self.index],
             **{name: np.array(column, dtype=kind) for name, column, kind in zip(COLUMNS, columns, kinds)},
             "numbers": np.array(numbers, dtype=np.float64).reshape(len(numbers), len(NUMBERS)),
-            "free": np.array(free, dtype=np.int32),
+            "free": np.array(self.free_places, dtype=np.int32),
             "seen": self.seen,
         }
 

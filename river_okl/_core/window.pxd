@@ -14,8 +14,8 @@ cdef class Window(Owner):
     cdef double *latest         # [room] in the order of arrival, from ``start`` on
     cdef double *ordered        # [room] the same, ascending
 
-    cdef int reserve(self) except -1
+    cdef int grow(self) except -1
     cdef Py_ssize_t below(self, double value, bint equal) noexcept nogil
     cpdef double level(self, double value) noexcept nogil
-    cdef void add(self, double value) noexcept nogil
+    cdef int add(self, double value) except -1
     cdef void forget(self) noexcept nogil

@@ -37,7 +37,7 @@ cdef class Window(Owner):
     def __init__(self, Py_ssize_t most, double share):
         self.most, self.share = most, share
 
-    cdef int reserve(self) except -1:
+    cdef int grow(self) except -1:
         """Room for one more."""
         cdef Py_ssize_t i, room
         cdef double *latest
@@ -45,11 +45,7 @@ cdef class Window(Owner):
             return 0
         room = min(max(16, 2 * self.room), self.most)
         latest = self.doubles(NULL, 0, room)
-        try:
-            self.ordered = self.doubles(self.ordered, self.n, room)
-        except BaseException:
-            self.release(latest)
-            raise
+        self.ordered = self.doubles(self.ordered, self.n, room)
         for i in range(self.n):
             latest[i] = self.latest[(self.start + i) % self.room]
         self.release(self.latest)
@@ -86,9 +82,10 @@ cdef class Window(Owner):
             level = log((n + 1.0) / (n - tail + 1.0)) + bounded((value - self.ordered[tail - 1]) * (n - tail) / total)
         return fmin(level, log(10.0) + SLACK + (value - high) / (high - low) * log(5.0))
 
-    cdef void add(self, double value) noexcept nogil:
-        """Remember a number; there is room for it, or the oldest one goes."""
+    cdef int add(self, double value) except -1:
+        """Remember a number; if there is no room for more, the oldest one goes."""
         cdef Py_ssize_t i
+        self.grow()
         if self.n == self.room:
             self.forget()
         i = self.below(value, True)
@@ -96,6 +93,7 @@ cdef class Window(Owner):
         self.ordered[i] = value
         self.latest[(self.start + self.n) % self.room] = value
         self.n += 1
+        return 0
 
     cdef void forget(self) noexcept nogil:
         """The oldest number goes."""
@@ -115,7 +113,6 @@ cdef class Window(Owner):
         if not isinstance(numbers, np.ndarray) or numbers.ndim != 1 or numbers.size > self.most:
             raise ValueError("the latest scores do not match")
         for value in checked_numbers("the latest scores", numbers, numbers.shape):
-            self.reserve()
             self.add(value)
 
     def _check(self):

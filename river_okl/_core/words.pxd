@@ -15,8 +15,7 @@ cdef class Words:
     cdef void begin(self) noexcept
     cdef bint knows(self, object name) except -1
     cdef object find(self, object name, object word)
-    cdef int reserve(self) except -1
-    cdef void learn(self) noexcept
+    cdef int learn(self) except -1
     cdef void count(self, int64_t found) noexcept
     cdef int settle(self, bint forgotten) except -1
 

@@ -6,9 +6,6 @@ from others, is the feature ``("=", name, word)``, a key like any other name in 
 A word becomes a feature the second time that it is learned.  Of a word seen once only a hash of 8 bytes is stored, in a
 table of fixed size in which the newest words replace the oldest of their set: identifiers that never recur cost neither
 memory nor time.  The hash depends on the word alone, not on the process.
-
-Nothing here raises after ``Mixture.prepare``: ``find`` belongs to encoding, ``reserve`` to preparing, ``learn`` to the
-commit, ``settle`` to tidying up.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -130,18 +127,15 @@ cdef class Words:
         self.rest += found
         return None
 
-    cdef int reserve(self) except -1:
-        """Reserve room for the words of the sample to be learned."""
-        if self.n_unknown and self.once == NULL:
-            self.once = <int64_t *> aligned_resize(NULL, 0, SETS * WAYS, 8)
-        return 0
-
-    cdef void learn(self) noexcept:
+    cdef int learn(self) except -1:
         """Count the words of the last encoded sample."""
         cdef Py_ssize_t i
+        if self.n_unknown and self.once == NULL:
+            self.once = <int64_t *> aligned_resize(NULL, 0, SETS * WAYS, 8)
         for i in range(self.n_unknown):
             self.count(self.unknown[i])
         self.n_unknown = 0
+        return 0
 
     cdef void count(self, int64_t found) noexcept:
         """Remember a word seen once."""

@@ -16,8 +16,7 @@ from tests.core.expansions import RBF, SANITIZED, Moody, expand
 @pytest.mark.parametrize("action", ["evaluate", "observe", "add", "remove", "state"])
 @pytest.mark.parametrize("options", [{"norm": True, "values": True}, {"inverse": True}], ids=str)
 @pytest.mark.parametrize("n", [5, 30])
-def test_a_name_that_raises_leaves_a_valid_expansion(n, options, action):
-    """Wherever it raises: additions are done or not, removals are done, and unused features are dropped."""
+def test_a_name_that_raises_leaves_a_valid_expansion_or_an_incomplete_one(n, options, action):
     names = [Moody(i) for i in range(3 * n + 20)]
     kernel = kernels.RBF() if action == "observe" else RBF
     fired, at = True, 0
@@ -45,9 +44,12 @@ def test_a_name_that_raises_leaves_a_valid_expansion(n, options, action):
         except RuntimeError:
             at += 1 + at // 2 * (n > 5)  # everywhere for 5 points
         Moody.left = math.inf
-        if fired and action == "remove":
-            assert len(f) == n - 1
-        elif fired:
+        if f.lock.incomplete:
+            assert action in ("add", "remove")
+            with pytest.raises(RuntimeError, match=r"incomplete.*checkpoint"):
+                f.lock.acquire()
+            continue
+        if fired:
             assert f.coefficients.tolist() == before
             assert action == "observe" or f.norm2 == pytest.approx(norm, rel=1e-12)
         f._check()
@@ -87,18 +89,7 @@ f = Expansion(kernels.RBF(0.5)._terms(), norm=True, inverse=True)
 for _ in range(512):
     f.evaluate({i: rng.gauss(0, 1) for i in range(20)})
     f.add(1.0)
-f.evaluate({0: 0.5, "new": 1.0})
-f.project()
-before = pickle.dumps(f)
-failed = 0
-for megabytes in range(2, 20, 3):  # the Gram of 1,024 is 8 MB, and so is its inverse
-    g = pickle.loads(before)
-    g.evaluate({0: 0.5, "new": 1.0})
-    if limited(megabytes, lambda: g.add(1.0)):
-        failed += 1
-        assert pickle.dumps(g) == before
-        assert g.project() == f.project()
-assert failed >= 4, failed
+sample, sizes = {0: 0.5, "new": 1.0}, range(2, 20, 3)  # the Gram of 1,024 is 8 MB, and so is its inverse
 """
 
 FEATURES = """
@@ -106,25 +97,26 @@ f = Expansion(kernels.RBF(0.5)._terms(), norm=True)
 for _ in range(10):
     f.evaluate({i: rng.gauss(0, 1) for i in range(20)})
     f.add(1.0)
-norm, wide, failed = f.norm2, {("f", i): 1.0 for i in range(60_000)}, 0
-for megabytes in range(10):
-    g = pickle.loads(pickle.dumps(f))
-    g.evaluate(wide)
+sample, sizes = {("f", i): 1.0 for i in range(60_000)}, range(10)
+"""
+
+TRIED = """
+before, failed = pickle.dumps(f), 0
+for megabytes in sizes:
+    g = pickle.loads(before)
+    g.evaluate(sample)
     if limited(megabytes, lambda: g.add(1.0)):
         failed += 1
-        assert g.norm2 == norm
-        g.evaluate({0: 0.5, ("f", 7): 1.0})
-        g.add(1.0)
-        g._check()
-assert 3 <= failed < 40, failed
+        assert g.lock.incomplete
+assert failed >= 3, failed
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
 @pytest.mark.skipif(SANITIZED, reason="the sanitizer reserves 20 TB")
 @pytest.mark.parametrize("act", [GRAM, FEATURES], ids=["gram", "features"])
-def test_running_out_of_memory_leaves_a_valid_expansion(act):
+def test_running_out_of_memory_leaves_an_incomplete_expansion(act):
     """Each in its own process: memory freed by one would suffice for the next."""
-    command = [sys.executable, "-c", LIMITED + act]
+    command = [sys.executable, "-c", LIMITED + act + TRIED]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -47,17 +47,11 @@ cdef class Coefficients(Owner):
         return 0
 
     cdef int reserve_columns(self, Py_ssize_t n_columns) except -1:
-        """Add columns of zeros.  If this raises, there are as many as before."""
+        """Add columns of zeros."""
         cdef Py_ssize_t o
         self.coef = <double **> self.resize(self.coef, self.n_columns, n_columns, sizeof(double *))
-        try:
-            for o in range(self.n_columns, n_columns):
-                self.coef[o] = self.doubles(NULL, 0, self.capacity)
-        except MemoryError:
-            for o in range(self.n_columns, n_columns):
-                self.release(self.coef[o])
-                self.coef[o] = NULL
-            raise
+        for o in range(self.n_columns, n_columns):
+            self.coef[o] = self.doubles(NULL, 0, self.capacity)
         self.n_columns = n_columns
         return 0
 

@@ -32,12 +32,14 @@ cdef class Expansion(Function):
     cdef void fold(self, double c) noexcept
     cdef void changed(self) noexcept
     cpdef int add(self, double c, Py_ssize_t output=*) except -1
+    cdef int append(self, double c, Py_ssize_t output) except -1
     cpdef int scale(self, double c) except -1
     cpdef int project_on_ball(self, double radius) except -1
     cpdef int shift(self, Py_ssize_t i, double c, Py_ssize_t output=*) except -1
     cpdef int set(self, Py_ssize_t i, double c, Py_ssize_t output=*) except -1
     cpdef int clip(self, double largest) except -1
     cpdef int remove(self, Py_ssize_t i) except -1
+    cdef int drop(self, Py_ssize_t i) except -1
     cpdef int pass_on(self, Py_ssize_t r, Py_ssize_t i, double share) except -1
     cpdef int replace(self, Py_ssize_t r, double share, double c) except -1
     cdef int solve(self) except -1

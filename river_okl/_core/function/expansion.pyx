@@ -185,7 +185,11 @@ cdef class Expansion(Function):
             self.finish_interrupted()
         value = self.at(sample)
         if self.rows.kernel.adapting and self.rows.kernel.observe(&self.rows.samples[self.rows.last]):
-            self.kernel_moved()
+            try:
+                self.kernel_moved()
+            except BaseException:
+                self.lock.fail()
+                raise
             value = self.at(self.rows.given())
         if self.alpha.n_classes == 0:
             return value
@@ -270,12 +274,18 @@ cdef class Expansion(Function):
         Requires a last sample, and room: fewer support vectors than the budget, plus one with ``spare``.  x becomes the
         last support vector.
         """
-        cdef Py_ssize_t n
         self.alpha.check_output(output)
         self.rows.seen()
-        n = self.points.n
-        if n >= self.points.limit:
+        if self.points.n >= self.points.limit:
             raise RuntimeError(f"the budget of {self.budget} support vectors is full")
+        try:
+            return self.append(c, output)
+        except BaseException:
+            self.lock.fail()
+            raise
+
+    cdef int append(self, double c, Py_ssize_t output) except -1:
+        cdef Py_ssize_t n = self.points.n
         self.fold(c)
         if self.gram_ is not None:
             self.solve()
@@ -344,9 +354,15 @@ cdef class Expansion(Function):
 
     cpdef int remove(self, Py_ssize_t i) except -1:
         """Remove support vector i and its term; the last support vector takes position i."""
-        cdef Py_ssize_t last
         self.points.check_position(i)
-        last = self.points.n - 1
+        try:
+            return self.drop(i)
+        except BaseException:
+            self.lock.fail()
+            raise
+
+    cdef int drop(self, Py_ssize_t i) except -1:
+        cdef Py_ssize_t last = self.points.n - 1
         self.norms.dropping(i)
         self.points.drop(i)
         self.rows.dropped(i)
@@ -588,10 +604,14 @@ cdef class Expansion(Function):
         self.sums.forget()
 
     cdef int reserve_classes(self, Py_ssize_t n_classes) except -1:
-        """Increase the number of classes; new ones have F = 0.  If this raises, f is unchanged."""
+        """Increase the number of classes; new ones have F = 0."""
         if self.norms.keeps_values:
             raise RuntimeError("values=True supports a single function only")
-        self.reserve_columns(n_classes * self.alpha.n_outputs)
+        try:
+            self.reserve_columns(n_classes * self.alpha.n_outputs)
+        except BaseException:
+            self.lock.fail()
+            raise
         if self.alpha.n_classes == 0:
             self.norms.split()
             self.alpha.split(self.points.n)

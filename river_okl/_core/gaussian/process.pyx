@@ -61,8 +61,6 @@ cdef class Process(Owner):
     cdef double *steps          # [columns] c
     cdef double *solved         # [budget + 1], scratch of ``least``
     cdef double *losses         # [budget + 1]
-    cdef double *before         # K before and after γ changes, during the change
-    cdef double *after
 
     def __init__(
         self, tuple terms, *, Py_ssize_t budget, double prior_variance=1.0, double forgetting=1.0, double noise=0.1,
@@ -140,61 +138,43 @@ cdef class Process(Owner):
     # A step -----------------------------------------------------------------------------------------------------------
 
     def learn(self, sample, double target, double w):
-        """Learn one sample, given its target or the index of its class.
-
-        Everything that may raise comes before the first change, and no signal handler runs during a change.
-        """
-        self.prepare(sample, w)
-        self.commit(target, w)
-        self.points.forget_emptied()
-
-    cdef int prepare(self, object sample, double w) except -1:
-        """Reserve room for the step."""
-        cdef Py_ssize_t capacity
-        cdef CompiledKernel kernel = self.rows.kernel
-        cdef Sample *x
+        """Learn one sample, given its target or the index of its class."""
         self.predict(sample)
-        x = self.rows.seen()
-        if kernel.adapting:
-            kernel.prepare(x)
-            if kernel.moves_next() and self.points.n:
-                self.reserve_grams()
-                self.fill_gram(self.before)
-        if w > 0.0:
-            if self.points.n == self.points.capacity:
-                capacity = self.points.next_capacity()
-                self.rows.reserve(capacity)
-                self.points.grow(capacity)
-            self.points.prepare(x, x.numbers)
-        return 0
+        try:
+            self.step(self.rows.seen(), target, w)
+        except BaseException:
+            self.lock.fail()
+            raise
 
-    cdef void commit(self, double target, double w) noexcept:
-        """The step: the equations at the head of posterior.pyx."""
+    cdef int step(self, Sample *x, double target, double w) except -1:
+        """The equations at the head of posterior.pyx."""
         cdef Basis basis = self.basis
         cdef Posterior posterior = self.posterior
-        cdef double *k = self.rows.row
-        cdef Sample *x
+        cdef double *k
         cdef double b
         cdef bint novel
         self.fresh = False
-        if self.rows.kernel.adapting and self.rows.kernel.commit():
-            self.exchange()
-        self.free_grams()
+        if self.rows.kernel.adapting:
+            self.follow(x)
         if w == 0.0:
-            return
+            return 0
+        if self.points.n == self.points.capacity:
+            self.rows.reserve(self.points.next_capacity())
+            self.points.grow(self.points.next_capacity())
+        k = self.rows.row
         self.seen += 1
         novel = basis.novelty() > NOVEL and (self.points.n < self.budget or not self.confident(target))
         posterior.forget(k)                                # back to the prior by 1 - λ
         b = self.likelihood(target, w)                     # and c into steps
         posterior.learn(self.steps, b, k, novel)           # μ ← μ + c h, S ← S - b h hᵀ
         if not novel:
-            return
-        x = &self.rows.samples[self.rows.last]
-        self.points.write(x, x.numbers, x.square)
+            return 0
+        self.points.store(x)
         basis.add()
         self.rows.added()
         if self.points.n > self.budget:
             self.remove(self.least())                      # the smallest (K⁻¹ μ)_i² / (K⁻¹_ii)²
+        return self.points.forget_emptied()
 
     cdef double likelihood(self, double target, double w) noexcept:
         """b, and c of every column."""
@@ -234,24 +214,26 @@ cdef class Process(Owner):
                 best = i
         return best
 
-    cdef void remove(self, Py_ssize_t i) noexcept:
+    cdef int remove(self, Py_ssize_t i) except -1:
         """Remove point i; the last one takes its position."""
         self.posterior.remove(i)
         self.basis.remove(i)
         self.points.drop(i)
         self.rows.dropped(i)
+        return 0
 
     def add_class(self):
         """Add a class; the third one also turns the probit model into one with targets 0 and 1 per class."""
         cdef Posterior posterior = self.posterior
-        cdef Py_ssize_t columns = max(2, posterior.columns) + 1
+        cdef Py_ssize_t columns = max(2, posterior.columns) + 1, ld = self.basis.capacity
+        cdef double *gram
         self.steps = self.doubles(self.steps, 0, columns)
         if posterior.columns == 1:
             posterior = Posterior(self.basis, MANY, posterior.forgetting, columns)
-            self.reserve_grams()
-            self.fill_gram(self.before)
-            posterior.to_multiclass(self.posterior, self.before)
-            self.free_grams()
+            gram = self.doubles(NULL, 0, ld * ld)
+            self.fill_gram(gram)
+            posterior.to_multiclass(self.posterior, gram)
+            self.release(gram)
         else:
             posterior.add_column()
         self.posterior = posterior
@@ -264,38 +246,37 @@ cdef class Process(Owner):
 
     # The kernel moves -------------------------------------------------------------------------------------------------
 
-    cdef int reserve_grams(self) except -1:
-        """Reserve room for K before and after, and for the rows of points."""
-        cdef Py_ssize_t ld = self.basis.capacity
-        self.free_grams()
-        self.before = self.doubles(NULL, 0, ld * ld)
-        self.after = self.doubles(NULL, 0, ld * ld)
-        return self.rows.prepare_points()
-
-    cdef void free_grams(self) noexcept:
-        self.release(self.before)
-        self.release(self.after)
-        self.before = self.after = NULL
-
-    cdef void fill_gram(self, double *gram) noexcept:
-        """The lower triangle of the dictionary's K, jitter included.  Requires ``reserve_grams``."""
+    cdef int fill_gram(self, double *gram) except -1:
+        """The lower triangle of the dictionary's K, jitter included."""
         cdef Py_ssize_t i, ld = self.basis.capacity
-        self.rows.lay_out_dense()
+        self.rows.prepare_points()
         for i in range(self.points.n):
             self.rows.row_of_point(i, self.rows.other)
             memcpy(gram + i * ld, self.rows.other, (i + 1) * 8)
             gram[i * ld + i] *= 1.0 + JITTER
+        return 0
 
-    cdef void exchange(self) noexcept:
-        """γ has changed: keep μ and S, and recompute the rest, for the last sample, too."""
-        self.rows.kernel_moved()
-        if self.points.n:
-            self.fill_gram(self.after)
-            self.posterior.exchange(self.before, self.after)
-            self.basis.rebuild(self.after)
-        self.rows.measure_again()
-        self.predict_again()
+    cdef int follow(self, Sample *x) except -1:
+        """The scale of the stream follows a sample.  If γ changes, keep μ and S, and recompute the rest."""
+        cdef Py_ssize_t ld = self.basis.capacity
+        cdef double *before = NULL
+        cdef double *after
+        if self.rows.kernel.moves_next() and self.points.n:
+            before = self.doubles(NULL, 0, ld * ld)
+            self.fill_gram(before)
+        if self.rows.kernel.observe(x):
+            self.rows.kernel_moved()
+            if self.points.n:
+                after = self.doubles(NULL, 0, ld * ld)
+                self.fill_gram(after)
+                self.posterior.exchange(before, after)
+                self.basis.rebuild(after)
+                self.release(after)
+            self.rows.measure_again()
+            self.predict_again()
         self.fresh = False
+        self.release(before)
+        return 0
 
     # What there is ----------------------------------------------------------------------------------------------------
 

@@ -65,12 +65,13 @@ cdef class Bayes(Expert):
             for place in range(self.per_feature.length[0]):
                 self.smooth(place, c)
 
-    cdef void add_class(self) noexcept:
+    cdef int add_class(self) except -1:
         """With the third class it begins to predict."""
         if self.rows == 0:
             self.derive_all()
         Expert.add_class(self)
         self.rows = 1
+        return 0
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         cdef Py_ssize_t o, j, at, n = self.per_class.n
@@ -101,7 +102,7 @@ cdef class Bayes(Expert):
         softmax(score, self.fit[0], n, p)
         return 0
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         cdef Py_ssize_t j, i, c = <Py_ssize_t> y.target, n = self.per_class.n
         cdef double gain, off
         if self.rows:

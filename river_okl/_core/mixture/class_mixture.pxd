@@ -26,6 +26,7 @@ cdef class ClassMixture(Mixture):
     cdef double *shared                     # [n_classes] their mixture
     cdef double *answer                     # [n_classes] that of the mixture: mixed or shared
 
+    cdef int widen(self) except -1
     cdef void mix(self) noexcept
     cdef void average(self, const double *weights, double *out) noexcept
     cdef void learn_shares(self, const Outcome *y) noexcept

@@ -99,7 +99,6 @@ cdef class ClassMixture(Mixture):
         return make, options, state
 
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
-        self.fresh = False  # the last answer is gone even if there is not enough memory
         self.shared = self.doubles(self.shared, 0, n_classes)
         Mixture.reserve_predictions(self, n_classes)
         self.number_predictions()
@@ -117,31 +116,28 @@ cdef class ClassMixture(Mixture):
 
     def add_class(self):
         """One more class.  With the third, each function of two classes becomes one for each of them."""
+        try:
+            self.widen()
+        except BaseException:
+            self.lock.fail()
+            raise
+
+    cdef int widen(self) except -1:
         cdef Py_ssize_t e
         cdef double largest
         cdef Py_ssize_t budget = self.budget, beside = budget - self.processes.most
         cdef Py_ssize_t more = max(0, min(self.each, largest_budget - budget))
         cdef Py_ssize_t latest = <Py_ssize_t> (LATEST * (beside + more)) - <Py_ssize_t> (LATEST * beside)
-        cdef Py_ssize_t limit = budget + more + 2
-        # whatever may raise; no expert has another class yet
-        most = limit  # as an object, which takes memory
         if self.asked:
             self.put_aside()
-        if self.n_classes > 2:
-            self.pending.reserve_wider(self.n_said + self.rows + SHARES)
         self.reserve_predictions(self.n_classes + 1)
-        for expert in self.experts:
-            (<Expert> expert).reserve_class()
-        if more:
-            self.neighbours.reserve_latest(latest)
-        # and what does not
         for expert in self.experts:
             (<Expert> expert).add_class()
         self.n_classes += 1
         if more:
-            self.points.most, self.points.limit = most, limit
+            self.points.most = self.points.limit = budget + more + 2
             self.pool.most += more - latest
-            self.neighbours.add_latest()
+            self.neighbours.widen(latest)
         if self.n_classes > 3:
             self.pending.widen(self.rows + SHARES, self.n_classes - 1)
             self.number_predictions()
@@ -157,6 +153,7 @@ cdef class ClassMixture(Mixture):
             if self.silenced:
                 self.silence(*self.silenced)
         self.update_weights()
+        return 0
 
     cdef int ask(self, const Sample *x) except -1:
         Mixture.ask(self, x)

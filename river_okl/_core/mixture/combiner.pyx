@@ -211,7 +211,7 @@ cdef class Combiner(Expert):
         memcpy(self.weight, other.weight, sizeof(self.weight))
         memcpy(self.residual, other.residual, sizeof(self.residual))
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """The stack learns the part of a weight beyond 1 from predictions of experts that have learned it already."""
         cdef Py_ssize_t i
         if y.w <= 1.0:

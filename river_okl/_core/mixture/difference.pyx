@@ -28,7 +28,7 @@ cdef class Difference(Forest):
         p[1] += self.last
         return 0
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         cdef double difference = y.exact - y.said[self.first]
         take_in(&self.change, difference)
         self.take_sample(x.places, x.scaled, x.size, clipped(&self.change, difference), y.counts)

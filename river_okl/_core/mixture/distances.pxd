@@ -59,8 +59,8 @@ cdef class Distances(Owner):
     cdef void add_evidence(self, Py_ssize_t place, double s) noexcept
     cdef void stored(self, const Sample *x) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept
-    cdef int prepare(self, Py_ssize_t size) except -1
-    cdef void observe(self, const Sample *x) noexcept
+    cdef int reserve_slots(self) except -1
+    cdef int observe(self, const Sample *x) except -1
     cdef double to_previous(self, const Sample *x) noexcept
     cdef double mean_distance(self, int m) noexcept
     cdef double mean_square(self, int m) noexcept

@@ -194,28 +194,26 @@ cdef class Distances(Owner):
             self.square[m][i] = self.square[m][self.points.n]
             self.square[m][self.points.n] = 0.0
 
-    cdef int prepare(self, Py_ssize_t size) except -1:
-        """Room for a sample of so many items, and for the features and slots that there are."""
+    cdef int reserve_slots(self) except -1:
+        """As many as the points have."""
         cdef Py_ssize_t allocated
-        self.reserve_places(self.scaler.size)
-        if size > self.previous_allocated:
-            allocated = max(size, 2 * self.previous_allocated, 8)
-            self.previous_places = <int32_t *> self.resize(self.previous_places, self.previous_size, allocated, 4)
-            self.previous_allocated = allocated
         if self.points.n_slots > self.slots:
             allocated = max(self.points.n_slots, 2 * self.slots, 16)
             self.place_of_slot = <int32_t *> self.resize(self.place_of_slot, self.slots, allocated, 4)
             self.slots = allocated
         return 0
 
-    cdef void observe(self, const Sample *x) noexcept:
-        """A sample that is learned counts for the mean distances; all is prepared, and the scaler has learned its
-        places."""
+    cdef int observe(self, const Sample *x) except -1:
+        """A sample that is learned counts for the mean distances; the scaler has learned its places."""
         cdef const int32_t *places = x.places
         cdef const double *values = x.scaled
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, allocated
         cdef double difference
         cdef int32_t place
+        if x.size > self.previous_allocated:
+            allocated = max(x.size, 2 * self.previous_allocated, 8)
+            self.previous_places = <int32_t *> self.resize(self.previous_places, self.previous_size, allocated, 4)
+            self.previous_allocated = allocated
         if self.samples >= 2.0 * MEMORY:
             self.samples *= 0.5
             for i in range(self.scaler.size):
@@ -237,6 +235,7 @@ cdef class Distances(Owner):
             self.previous[places[i]] = values[i]
             self.previous_places[i] = places[i]
         self.previous_size = x.size
+        return 0
 
     cdef double to_previous(self, const Sample *x) noexcept:
         """‖x-x'‖², where x' was learned last, with all weights 1."""
@@ -369,7 +368,6 @@ cdef class Distances(Owner):
     def state(self):
         """All of it by name; what ``restore`` takes."""
         cdef Py_ssize_t i, m, size = self.scaler.size
-        self.reserve_places(size)  # of a step that failed
 
         def column(values):
             return np.array(values, dtype=np.float64)
@@ -425,7 +423,7 @@ cdef class Distances(Owner):
         for i in range(previous.size):
             self.previous_places[i] = previous[i]
         self.samples, self.learned = state["samples"], state["learned"]
-        self.prepare(0)
+        self.reserve_slots()
         for i in range(self.points.n_slots):
             if self.points.features[i].key != NULL:
                 self.place_of_slot[i] = self.scaler.index.get(<object> self.points.features[i].key, -1)

@@ -29,13 +29,12 @@ cdef class Expert(Table):
 
     # A sample
     cdef int ask(self, const Sample *x, double *p) except -1
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1
     # Room
     cdef int reserve_points(self) except -1
     cdef int reserve_places(self, Py_ssize_t places) except -1
-    cdef int reserve_class(self) except -1
     # Changes
-    cdef void add_class(self) noexcept
+    cdef int add_class(self) except -1
     cdef void rescale(self, double ratio, double shift) noexcept
     cdef void forget(self, list places) noexcept
     cdef void tune(self) noexcept
@@ -43,7 +42,7 @@ cdef class Expert(Table):
     cdef bint holds(self, Py_ssize_t i) noexcept
     cdef bint is_full(self) noexcept
     cdef Py_ssize_t evict(self, const double *among) noexcept
-    cdef void hold(self, Py_ssize_t i) noexcept
+    cdef int hold(self, Py_ssize_t i) except -1
     cdef void stored(self, double target) noexcept
     cdef void dropped(self, Py_ssize_t i) noexcept
     # What there is

@@ -4,9 +4,6 @@ A new expert is a class with ``ask``, ``learn`` and ``names`` in a file of its o
 experts.  What it learns is in arrays that it declares (store/table.pyx): that makes room for points, features and
 classes, forgets them, and saves, checks, permutes and merges what is learned.
 
-A step of the mixture is prepared, then committed: ``reserve_...`` may raise and change no prediction; ``noexcept``
-methods may not raise and have all the room that they need.
-
 An expert learns from a sample as it is today, from the ``p`` that ``ask`` has just written.  The mixture grades it by
 what it said when it was asked, ``said``, which is the same unless the label is ``late``.
 """
@@ -21,7 +18,7 @@ cdef class Expert(Table):
         """Write the predictions for a sample: of each row the probabilities of every class, or one number."""
         return 0
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """Learn the sample that ``ask`` saw last; whether the expert wants it as a point."""
         return False
 
@@ -32,19 +29,16 @@ cdef class Expert(Table):
         return self.reserve() if self.per_point is not None and self.per_point.is_full() else 0
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
-        """Room for features at this many places, and for anything else that a sample may add."""
+        """Room for features at this many places."""
         return self.reserve() if self.per_feature is not None and self.per_feature.is_full() else 0
-
-    cdef int reserve_class(self) except -1:
-        """Room for one more class."""
-        return self.grow(self.per_class, self.per_class.after()) if self.per_class is not None else 0
 
     # Changes ----------------------------------------------------------------------------------------------------------
 
-    cdef void add_class(self) noexcept:
-        """One more class, for which there is room.  With the third, a function of two becomes one for each class."""
+    cdef int add_class(self) except -1:
+        """One more class.  With the third, a function of two becomes one for each class."""
         if self.per_class is not None:
             self.append_class(self.per_class)
+        return 0
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         """The unit of the target changes: y becomes ratio · y + shift."""
@@ -72,8 +66,9 @@ cdef class Expert(Table):
         """Give up the point with the lowest removal cost; which it was, -1: the sample itself."""
         return -1
 
-    cdef void hold(self, Py_ssize_t i) noexcept:
+    cdef int hold(self, Py_ssize_t i) except -1:
         """The sample that it wanted has become point i."""
+        return 0
 
     cdef void stored(self, double target) noexcept:
         """There is a new last point, with this target, which the expert does not hold."""

@@ -38,18 +38,6 @@ cdef struct Tree:
     double weight               # in the mean
 
 
-cdef struct Room:
-    # Memory for other numbers of features or classes, prepared; votes NULL: none.
-    Py_ssize_t places, n_classes, width, group, m, size, most, n
-    int32_t most_leaves
-    float *blocks
-    int32_t *unowned
-    float *x
-    float *dense
-    double *votes
-    float **counts              # [n_trees], NULL if the number of classes stays
-
-
 cdef class Forest(Expert):
     cdef readonly int n_trees
     cdef readonly Py_ssize_t one_in         # candidates of a leaf are one of so many features, if all fit
@@ -73,7 +61,6 @@ cdef class Forest(Expert):
     cdef int32_t *unowned                   # a stack of blocks
     cdef Py_ssize_t n_unowned
     cdef Py_ssize_t share                   # blocks that a tree may have
-    cdef Room next
     # a target's units: scale * inner + offset
     cdef double scale, offset
     # scratch: the last sample
@@ -101,9 +88,7 @@ cdef class Forest(Expert):
     cdef int32_t leaves_that_fit(self, Py_ssize_t width) noexcept
     cdef tuple layout(self, Py_ssize_t places, Py_ssize_t n_classes)
     cdef object body_of(self, Py_ssize_t b)
-    cdef int prepare(self, Py_ssize_t places, Py_ssize_t n_classes) except -1
-    cdef void abandon(self) noexcept nogil
-    cdef void adopt(self) noexcept nogil
+    cdef int lay_out(self, Py_ssize_t places, Py_ssize_t n_classes) except -1
     cdef int reserve_leaves(self, Tree *tree) except -1
     cdef int reserve_blocks(self) except -1
     cdef uint64_t draw(self) noexcept nogil

@@ -145,10 +145,8 @@ cdef class Forest(Expert):
         self.trees = <Tree *> self.resize(NULL, 0, n_trees, sizeof(Tree))
         self.at = <int32_t *> self.resize(NULL, 0, 4 * n_trees, 4)
         self.by_counts, self.by_bayes, self.voted = self.at + n_trees, self.at + 2 * n_trees, self.at + 3 * n_trees
-        self.next.counts = <float **> self.resize(NULL, 0, n_trees, sizeof(float *))
         self.scale = 1.0
-        self.prepare(0, 1 if regression else 2)
-        self.adopt()
+        self.lay_out(0, 1 if regression else 2)
         for t in range(n_trees):
             self.reserve_leaves(&self.trees[t])
             self.begin(t)
@@ -158,22 +156,17 @@ cdef class Forest(Expert):
 
     cdef int reserve_places(self, Py_ssize_t places) except -1:
         cdef int t
-        self.abandon()
         for t in range(self.n_trees):
             if self.trees[t].n_leaves == self.trees[t].room:
                 self.reserve_leaves(&self.trees[t])
         if places > self.places:
-            self.prepare(max(places, self.places + self.places // 4), self.n_classes)
+            self.lay_out(max(places, self.places + self.places // 4), self.n_classes)
         elif self.n_unowned < self.n_trees and self.n_blocks < self.most_blocks:
             self.reserve_blocks()
         return 0
 
-    cdef int reserve_class(self) except -1:
-        self.abandon()
-        return self.prepare(self.places, self.n_classes + 1)
-
-    cdef void add_class(self) noexcept:
-        self.adopt()
+    cdef int add_class(self) except -1:
+        return self.lay_out(self.places, self.n_classes + 1)
 
     cdef int reserve_leaves(self, Tree *tree) except -1:
         """Room for half as many leaves more, within the bound."""
@@ -217,79 +210,45 @@ cdef class Forest(Expert):
         size = (head + each * m + 15) // 16 * 16
         return group, m, size, (min(LEARNING, bytes // (4 * size * self.n_trees)) * self.n_trees)
 
-    cdef int prepare(self, Py_ssize_t places, Py_ssize_t n_classes) except -1:
-        """Memory for more features or classes, which ``adopt`` moves into."""
-        cdef Room *new = &self.next
-        cdef Py_ssize_t n, owned, width = 2 if self.regression else n_classes
-        cdef int t
-        new.group, new.m, new.size, new.most = self.layout(places, n_classes)
-        new.places, new.n_classes, new.width = places, n_classes, width
-        new.most_leaves = self.leaves_that_fit(width)
-        n = min(self.n_blocks, new.most)
-        owned = min(n, self.n_blocks - self.n_unowned) if new.group == self.group else 0
-        if n - owned < self.n_trees:
-            n = min(max(self.n_trees, 2 * n), new.most)
-        new.n = n
-        try:
-            new.blocks = <float *> self.resize(NULL, 0, n * new.size, 4)
-            new.unowned = <int32_t *> self.resize(NULL, 0, n, 4)
-            new.x = <float *> self.resize(NULL, 0, 3 * new.m, 4)
-            new.dense = <float *> self.resize(NULL, 0, 4 * places, 4)
-            new.votes = <double *> self.resize(NULL, 0, (self.n_trees + 1) * n_classes, 8)
-            if width != self.width:
-                for t in range(self.n_trees):
-                    room = min(self.trees[t].room, new.most_leaves)
-                    new.counts[t] = <float *> self.resize(NULL, 0, room * width, 4)
-        except BaseException:
-            self.abandon()
-            raise
-        return 0
-
-    cdef void abandon(self) noexcept nogil:
-        """What was prepared is not needed after all."""
-        cdef int t
-        if self.next.votes == NULL and self.next.blocks == NULL:
-            return
-        self.release(self.next.blocks)
-        self.release(self.next.unowned)
-        self.release(self.next.x)
-        self.release(self.next.dense)
-        self.release(self.next.votes)
-        self.next.blocks = self.next.x = self.next.dense = NULL
-        self.next.unowned, self.next.votes = NULL, NULL
-        for t in range(self.n_trees):
-            self.release(self.next.counts[t])
-            self.next.counts[t] = NULL
-
-    cdef void adopt(self) noexcept nogil:
-        """Move into what was prepared; blocks keep what they have, unless fewer features of all are candidates now."""
-        cdef Room *new = &self.next
-        cdef Py_ssize_t before = self.m, m = new.m, b, c, t, leaf, k
-        cdef Py_ssize_t head = sizeof(Block) // 4 + (
-            0 if self.regression else (new.n_classes + LANES - 1) // LANES * LANES
-        )
+    cdef int lay_out(self, Py_ssize_t places, Py_ssize_t n_classes) except -1:
+        """Memory for this many features and classes; blocks keep what they have, unless fewer features of all are
+        candidates now."""
+        cdef Py_ssize_t group, m, size, most, n, owned, before = self.m, b, c, t, leaf, k
+        cdef Py_ssize_t width = 2 if self.regression else n_classes
+        cdef Py_ssize_t head = sizeof(Block) // 4 + (0 if self.regression else (n_classes + LANES - 1) // LANES * LANES)
         cdef int32_t next_block = 0
+        cdef float *blocks
         cdef float *block
+        cdef float *dense
+        cdef float *counts
         cdef Block *old
-        cdef bint kept = new.group == self.group and m > 0
+        cdef bint kept
+        group, m, size, most = self.layout(places, n_classes)
+        kept = group == self.group and m > 0
+        n = min(self.n_blocks, most)
+        owned = min(n, self.n_blocks - self.n_unowned) if group == self.group else 0
+        if n - owned < self.n_trees:
+            n = min(max(self.n_trees, 2 * n), most)
+        if width != self.width:
+            self.most_leaves = self.leaves_that_fit(width)
+            for t in range(self.n_trees):
+                if self.trees[t].n_leaves > self.most_leaves:
+                    self.begin(<int> t)
+                self.trees[t].room = min(self.trees[t].room, self.most_leaves)
+                counts = <float *> self.resize(NULL, 0, self.trees[t].room * width, 4)
+                for leaf in range(self.trees[t].n_leaves):
+                    memcpy(counts + leaf * width, self.trees[t].counts + leaf * self.width, self.width * 4)
+                self.release(self.trees[t].counts)
+                self.trees[t].counts = counts
         for t in range(self.n_trees):
-            if new.counts[t] == NULL:
-                continue
-            if self.trees[t].n_leaves > new.most_leaves:
-                self.begin(<int> t)
-            self.trees[t].room = min(self.trees[t].room, new.most_leaves)
-            for leaf in range(self.trees[t].n_leaves):
-                memcpy(new.counts[t] + leaf * new.width, self.trees[t].counts + leaf * self.width, self.width * 4)
-            self.release(self.trees[t].counts)
-            self.trees[t].counts, new.counts[t] = new.counts[t], NULL
-        for t in range(self.n_trees):
-            while self.trees[t].n_blocks > (new.most // self.n_trees if kept else 0):
+            while self.trees[t].n_blocks > (most // self.n_trees if kept else 0):
                 self.close_least(<int> t)
+        blocks = <float *> self.resize(NULL, 0, n * size, 4)
         for b in range(self.n_blocks):
             old = self.block_at(b)
             if old.tree < 0:
                 continue
-            block = new.blocks + next_block * new.size
+            block = blocks + next_block * size
             self.trees[old.tree].leaves[old.leaf].block = next_block
             next_block += 1
             memcpy(block, old, sizeof(Block))
@@ -304,32 +263,31 @@ cdef class Forest(Expert):
                 memcpy(
                     block + head + (3 + BINS * c) * m, self.body(old) + (3 + BINS * c) * self.m, BINS * self.m * 4
                 )
-        self.n_unowned = 0
-        for b in range(new.n - 1, next_block - 1, -1):
-            (<Block *> (new.blocks + b * new.size)).tree = -1
-            new.unowned[self.n_unowned] = <int32_t> b
-            self.n_unowned += 1
-        if self.places:
-            memcpy(new.dense + 2 * new.places, self.low, min(self.places, new.places) * 4)
-            memcpy(new.dense + 3 * new.places, self.high, min(self.places, new.places) * 4)
         self.release(self.blocks)
+        self.blocks = blocks
         self.release(self.unowned)
-        self.release(self.x)
+        self.unowned = <int32_t *> self.resize(NULL, 0, n, 4)
+        self.n_unowned = 0
+        for b in range(n - 1, next_block - 1, -1):
+            (<Block *> (blocks + b * size)).tree = -1
+            self.unowned[self.n_unowned] = <int32_t> b
+            self.n_unowned += 1
+        dense = <float *> self.resize(NULL, 0, 4 * places, 4)
+        if self.places:
+            memcpy(dense + 2 * places, self.low, min(self.places, places) * 4)
+            memcpy(dense + 3 * places, self.high, min(self.places, places) * 4)
         self.release(self.dense)
+        self.dense, self.present, self.n_present = dense, <int32_t *> (dense + places), 0
+        self.low, self.high = dense + 2 * places, dense + 3 * places
+        self.release(self.x)
+        self.x = <float *> self.resize(NULL, 0, 3 * m, 4)
+        self.chosen, self.bins = <int32_t *> (self.x + m), <int32_t *> (self.x + 2 * m)
         self.release(self.votes)
-        self.blocks, self.unowned, self.votes = new.blocks, new.unowned, new.votes
-        self.joint = new.votes + self.n_trees * new.n_classes
-        self.x = new.x
-        self.chosen, self.bins = <int32_t *> (new.x + m), <int32_t *> (new.x + 2 * m)
-        self.dense, self.present = new.dense, <int32_t *> (new.dense + new.places)
-        self.low, self.high = new.dense + 2 * new.places, new.dense + 3 * new.places
-        self.n_present = 0
-        self.n_blocks, self.most_blocks, self.block_floats = new.n, new.most, new.size
-        self.share = new.most // self.n_trees
-        self.places, self.n_classes, self.width, self.group, self.m = new.places, new.n_classes, new.width, new.group, m
-        self.most_leaves = new.most_leaves
-        new.blocks = new.x = new.dense = NULL
-        new.unowned, new.votes = NULL, NULL
+        self.votes = <double *> self.resize(NULL, 0, (self.n_trees + 1) * n_classes, 8)
+        self.joint = self.votes + self.n_trees * n_classes
+        self.n_blocks, self.most_blocks, self.block_floats = n, most, size
+        self.share = most // self.n_trees
+        self.places, self.n_classes, self.width, self.group, self.m = places, n_classes, width, group, m
         for b in range(next_block):
             old = self.block_at(b)
             for k in range(before, m):
@@ -337,6 +295,7 @@ cdef class Forest(Expert):
                 self.body(old)[m + k], self.body(old)[2 * m + k] = -FARTHEST_BIN, 2.0 * FARTHEST_BIN / BINS
             self.choose_candidates(old)
         self.fresh = False
+        return 0
 
     # Blocks -----------------------------------------------------------------------------------------------------------
 
@@ -559,7 +518,7 @@ cdef class Forest(Expert):
         self.vote(x.places, x.scaled, x.size, p)
         return 0
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         self.take_sample(x.places, x.scaled, x.size, y.target, y.counts)
         return False
 
@@ -594,8 +553,6 @@ cdef class Forest(Expert):
         cdef uint32_t u
         cdef Py_ssize_t i
         cdef float value
-        if self.next.votes != NULL:
-            self.adopt()
         if not (self.fresh and self.complete):
             self.place_values(places, values, size)
         if not self.fresh:
@@ -999,7 +956,6 @@ cdef class Forest(Expert):
     def act(self, action, one=None, other=None):
         """What the mixture calls without Python: ``add_class``, ``forget`` and ``rescale``."""
         if action == "add_class":
-            self.reserve_class()
             self.add_class()
         elif action == "forget":
             self.forget([int(place) for place in one])
@@ -1144,9 +1100,7 @@ cdef class Forest(Expert):
         for t in range(self.n_trees):
             self.trees[t].n_leaves = self.trees[t].n_blocks = 0
         self.n_blocks = self.n_unowned = 0
-        self.abandon()
-        self.prepare(places, n_classes)
-        self.adopt()
+        self.lay_out(places, n_classes)
         self.unowned = <int32_t *> self.resize(self.unowned, 0, owned, 4)
         self.blocks = <float *> self.resize(self.blocks, 0, owned * self.block_floats, 4)
         self.n_blocks, self.n_unowned = owned, 0

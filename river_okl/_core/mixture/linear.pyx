@@ -75,7 +75,7 @@ cdef class LinearModels(Expert):
             p += max(2, columns)
         return 0
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """A step down the slope of the log loss, for every model."""
         cdef Py_ssize_t i, j, o, c = <Py_ssize_t> y.target
         cdef Py_ssize_t columns = self.per_class.n, room = self.per_class.room, linear = LINEARS * room

@@ -72,7 +72,7 @@ cdef class Logistic(Expert):
             softmax(p, shrink, columns, p)
         return 0
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         cdef Py_ssize_t i, j, o, c = <Py_ssize_t> y.target, columns = self.per_class.n, n = self.covariance.n
         cdef Py_ssize_t first = 1 if columns == 1 else 0    # the class of the first column
         cdef const double *p = y.p + self.first * max(2, columns)
@@ -118,7 +118,6 @@ cdef class Logistic(Expert):
         assert not Expert.state(self)["coef"][:, len(covariance):].any()
 
     def state(self):
-        self.reserve_places(self.scaler.size)  # of a step that failed
         return Expert.state(self) | {"covariance": self.covariance.state()}
 
     def restore(self, dict state):

@@ -61,7 +61,6 @@ cdef class Mixture(Reader):
     cdef int recall(self) except -1
     cdef void answered(self) noexcept
     cdef int step(self, Sample *x, double target, double w) except -1
-    cdef void commit(self, Sample *x, double target, double w) noexcept
     cdef double relative(self, double w) noexcept
     cdef double standardise(self, double target) noexcept
     cdef void judge(self, Outcome *y) noexcept
@@ -71,13 +70,13 @@ cdef class Mixture(Reader):
     cdef void begin_then(self) noexcept
     cdef bint skips(self, Expert expert) noexcept
     cdef void hide(self, Expert expert) noexcept
-    cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept
-    cdef void drop_unheld(self, Py_ssize_t i) noexcept
+    cdef int learn_experts(self, const Sample *x, Outcome *y) except -1
+    cdef int drop_unheld(self, Py_ssize_t i) except -1
     # Room
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
     cdef void number_predictions(self) noexcept
     # Now and then
-    cdef void update(self) noexcept
+    cdef int update(self) except -1
     # What there is
     cdef bint held(self, Py_ssize_t i) noexcept
     cdef bint supported(self, Py_ssize_t i) noexcept

@@ -145,13 +145,6 @@ cdef class Mixture(Reader):
             (<Expert> expert).reserve_places(self.scaler.size)
         return 0
 
-    cdef int reserve_step(self, const Sample *x) except -1:
-        if self.processes.n > 1:
-            self.processes.reserve_slopes(x.size)
-        if self.seen + 1 >= self.next_update:
-            self.processes.reserve_grams()
-        return 0
-
     # A sample ---------------------------------------------------------------------------------------------------------
 
     cdef int leave(self) except -1:
@@ -181,18 +174,18 @@ cdef class Mixture(Reader):
         self.evaluate(self.keyed(sample))
         self.recall()
         self.fresh = False
-        self.step(&self.samples[self.last], target, w)
+        try:
+            self.step(&self.samples[self.last], target, w)
+        except BaseException:
+            self.lock.fail()
+            raise
 
     cdef int step(self, Sample *x, double target, double w) except -1:
-        """Prepare, commit, tidy: see reader.pyx."""
-        self.prepare(x, w > 0.0)
-        self.commit(x, target, w)
-        return self.tidy()
-
-    cdef void commit(self, Sample *x, double target, double w) noexcept:
-        """The step itself."""
+        """Read, judge, learn, forget."""
         cdef Outcome y
         self.observe(x)
+        if w > 0.0:
+            self.expect(x)
         self.seen += 1
         y.target = self.standardise(target)
         y.late, y.said, y.discount = 0, self.p, DISCOUNT
@@ -210,6 +203,7 @@ cdef class Mixture(Reader):
             self.learn_experts(x, &y)
         if self.seen >= self.next_update:
             self.update()
+        return self.tidy()
 
     cdef void forget(self, list gone) noexcept:
         Reader.forget(self, gone)
@@ -296,7 +290,6 @@ cdef class Mixture(Reader):
         if self.seen and self.pending.most:
             identity = self.identity()
             if self.pending.find_asked(identity, self.seen) < 0:
-                self.pending.reserve()
                 self.conclude()
                 self.unit(&mean, &deviation)
                 self.pending.add(identity, self.seen, self.p, mean, deviation)
@@ -378,7 +371,7 @@ cdef class Mixture(Reader):
         memcpy(self.log_then, self.log_weight, self.n_weighted * 8)
         self.then_is_known = True
 
-    cdef void learn_experts(self, const Sample *x, Outcome *y) noexcept:
+    cdef int learn_experts(self, const Sample *x, Outcome *y) except -1:
         """Every expert learns; the sample becomes a point if one of them wants it."""
         cdef Py_ssize_t evicted, last
         cdef bint joining = False
@@ -393,7 +386,7 @@ cdef class Mixture(Reader):
                     self.drop_unheld(evicted)
             joining = joining or (<Expert> expert).joins
         if not joining:
-            return
+            return 0
         self.points.write(x, x.scaled, self.distances.own[0])
         self.distances.stored(x)
         last = self.points.n - 1
@@ -401,19 +394,21 @@ cdef class Mixture(Reader):
             (<Expert> expert).stored(y.target)
             if (<Expert> expert).joins:
                 (<Expert> expert).hold(last)
+        return 0
 
-    cdef void drop_unheld(self, Py_ssize_t i) noexcept:
+    cdef int drop_unheld(self, Py_ssize_t i) except -1:
         """Point i is dropped unless an expert holds it."""
         if self.held(i):
-            return
+            return 0
         self.points.drop(i)
         self.distances.dropped(i)
         for expert in self.holders:
             (<Expert> expert).dropped(i)
+        return 0
 
     # Now and then -----------------------------------------------------------------------------------------------------
 
-    cdef void update(self) noexcept:
+    cdef int update(self) except -1:
         """Bandwidths follow the stream, feature weights the slopes, kernels the mixture weights."""
         cdef Py_ssize_t i, to, of
         self.processes.fill_grams(self.processes.before)
@@ -445,6 +440,7 @@ cdef class Mixture(Reader):
         self.distances.square_points()
         self.processes.exchange()
         self.processes.free_grams()
+        return 0
 
     # What there is ----------------------------------------------------------------------------------------------------
 

@@ -17,8 +17,6 @@ cdef class Neighbours(Expert):
     cdef readonly Py_ssize_t n
     cdef int32_t *latest                    # [most] a ring of their positions, ...
     cdef Py_ssize_t start                   # which begins here
-    cdef int32_t *next_latest               # [next_most] a larger ring, until the class is there that brings it
-    cdef Py_ssize_t next_most
     cdef int32_t *place                     # [point] in the ring, or -1
     cdef double *target                     # [point] the number of its class, or a standardised one
     cdef double *chance                     # [NEAREST + 1] that a class with so many of the nearest is the right one
@@ -28,8 +26,7 @@ cdef class Neighbours(Expert):
     cdef Py_ssize_t nearest[NEAREST]
     cdef Py_ssize_t found
 
-    cdef int reserve_latest(self, Py_ssize_t more) except -1
-    cdef void add_latest(self) noexcept
+    cdef int widen(self, Py_ssize_t more) except -1
     cdef int keep(self, Py_ssize_t most) except -1
     cdef void search(self) noexcept
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept

@@ -58,7 +58,7 @@ cdef class Neighbours(Expert):
         self.keep(most)
 
     cdef int keep(self, Py_ssize_t most) except -1:
-        """From now on so many of the latest samples, none of which are there yet."""
+        """Empty the ring and give it ``most`` places."""
         cdef Py_ssize_t i
         self.latest = <int32_t *> self.resize(self.latest, 0, most, 4)
         self.most = most
@@ -67,29 +67,26 @@ cdef class Neighbours(Expert):
             self.place[i] = -1
         return 0
 
-    cdef int reserve_latest(self, Py_ssize_t more) except -1:
-        """Room for so many more of the latest samples."""
-        self.next_most = self.most + more
-        self.next_latest = <int32_t *> self.resize(self.next_latest, 0, self.next_most, 4)
-        return 0
-
-    cdef void add_latest(self) noexcept:
-        """From now on as many as there is room for; those that are there stay, in their order."""
+    cdef int widen(self, Py_ssize_t more) except -1:
+        """Give the ring ``more`` places; the samples in it stay, in their order."""
         cdef Py_ssize_t i
+        cdef int32_t *latest = <int32_t *> self.resize(NULL, 0, self.most + more, 4)
         for i in range(self.n):
-            self.next_latest[i] = self.latest[(self.start + i) % self.most]
-            self.place[self.next_latest[i]] = <int32_t> i
+            latest[i] = self.latest[(self.start + i) % self.most]
+            self.place[latest[i]] = <int32_t> i
         self.release(self.latest)
-        self.latest, self.next_latest = self.next_latest, NULL
-        self.most, self.start = self.next_most, 0
+        self.latest, self.start = latest, 0
+        self.most += more
+        return 0
 
     cpdef int reserve(self) except -1:
         if self.points.capacity > self.per_point.room:
             self.lows = self.doubles(self.lows, 0, (self.points.capacity + SEGMENT - 1) // SEGMENT * LANES)
         return Expert.reserve(self)
 
-    cdef void add_class(self) noexcept:
+    cdef int add_class(self) except -1:
         self.n_classes += 1
+        return 0
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
@@ -142,7 +139,7 @@ cdef class Neighbours(Expert):
             total += self.target[self.nearest[i]]
         return total / (others + 1)
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """What votes are worth; what neighbours say of the features, if the mixture was not confident of its
         prediction."""
         cdef Py_ssize_t o, v
@@ -213,10 +210,11 @@ cdef class Neighbours(Expert):
         self.n -= 1
         return i
 
-    cdef void hold(self, Py_ssize_t i) noexcept:
+    cdef int hold(self, Py_ssize_t i) except -1:
         cdef Py_ssize_t place = (self.start + self.n) % self.most
         self.latest[place], self.place[i] = <int32_t> i, <int32_t> place
         self.n += 1
+        return 0
 
     cdef void stored(self, double target) noexcept:
         self.target[self.points.n - 1] = target

@@ -25,15 +25,11 @@ cdef class Pending(Owner):
     cdef Py_ssize_t start               # of the rings:
     cdef Asked *asked                   # [capacity]
     cdef float *numbers                 # [capacity, length]
-    # longer ones, until the class is there that they are for
-    cdef Asked *wider_asked
-    cdef float *wider
-    cdef Py_ssize_t wider_length
 
     cdef Py_ssize_t limit(self, Py_ssize_t length) noexcept
     cdef Asked *at(self, Py_ssize_t i) noexcept
-    cdef int reserve(self) except -1
-    cdef void add(self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation) noexcept
+    cdef int grow(self) except -1
+    cdef int add(self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation) except -1
     cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept
     cdef Py_ssize_t find(self, uint64_t identity, int64_t before) noexcept
     cdef Py_ssize_t find_taken(self, uint64_t identity) noexcept
@@ -42,5 +38,4 @@ cdef class Pending(Owner):
     cdef void take(self, Py_ssize_t i) noexcept
     cdef void expire(self, int64_t seen) noexcept
     cdef void clear(self, Py_ssize_t length) noexcept
-    cdef int reserve_wider(self, Py_ssize_t length) except -1
-    cdef void widen(self, Py_ssize_t rows, Py_ssize_t columns) noexcept
+    cdef int widen(self, Py_ssize_t rows, Py_ssize_t columns) except -1

@@ -64,7 +64,7 @@ cdef class Pending(Owner):
 
     # Opinions come and go ---------------------------------------------------------------------------------------------
 
-    cdef int reserve(self) except -1:
+    cdef int grow(self) except -1:
         """Room for one more sample, unless it replaces the oldest."""
         cdef Py_ssize_t i, j, capacity = min(self.limit(self.length), max(LEAST_CAPACITY, 2 * self.capacity))
         cdef Asked *asked
@@ -72,11 +72,7 @@ cdef class Pending(Owner):
         if self.n < self.capacity or self.capacity >= capacity:
             return 0
         asked = <Asked *> self.resize(NULL, 0, capacity, sizeof(Asked))
-        try:
-            numbers = <float *> self.resize(NULL, 0, capacity * self.length, sizeof(float))
-        except BaseException:
-            self.release(asked)
-            raise
+        numbers = <float *> self.resize(NULL, 0, capacity * self.length, sizeof(float))
         for i in range(self.n):
             j = (self.start + i) % self.capacity
             asked[i] = self.asked[j]
@@ -86,13 +82,14 @@ cdef class Pending(Owner):
         self.asked, self.numbers, self.capacity, self.start = asked, numbers, capacity, 0
         return 0
 
-    cdef void add(
+    cdef int add(
         self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation
-    ) noexcept:
-        """The opinions of one more sample, for which there is room."""
+    ) except -1:
+        """The opinions of one more sample."""
         cdef Py_ssize_t j
         cdef Asked *asked
         cdef float *out
+        self.grow()
         if self.n == self.capacity:
             self.drop(1)
         asked = self.at(self.n)
@@ -103,6 +100,7 @@ cdef class Pending(Owner):
             out[j] = <float> fmin(fmax(numbers[j], -LARGEST_OPINION), LARGEST_OPINION)
         self.n += 1
         self.waiting += 1
+        return 0
 
     cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept:
         """The sample of this content asked after so many were learned, if those are the last, or -1."""
@@ -173,29 +171,24 @@ cdef class Pending(Owner):
 
     # Classes come -----------------------------------------------------------------------------------------------------
 
-    cdef int reserve_wider(self, Py_ssize_t length) except -1:
-        """Room for what is there at this length."""
-        cdef Py_ssize_t capacity = min(self.capacity, self.limit(length))
-        self.release(self.wider_asked)
-        self.release(self.wider)
-        self.wider_asked, self.wider = NULL, NULL
-        self.wider_length = length
-        if capacity:
-            self.wider_asked = <Asked *> self.resize(NULL, 0, capacity, sizeof(Asked))
-            self.wider = <float *> self.resize(NULL, 0, capacity * length, sizeof(float))
-        return 0
-
-    cdef void widen(self, Py_ssize_t rows, Py_ssize_t columns) noexcept:
-        """So many first rows of every vector get one column more, of which nobody has said anything."""
-        cdef Py_ssize_t i, r, length = self.wider_length, capacity = min(self.capacity, self.limit(length))
+    cdef int widen(self, Py_ssize_t rows, Py_ssize_t columns) except -1:
+        """Insert a zero column into the first ``rows`` rows, of ``columns``, of each vector."""
+        cdef Py_ssize_t i, r, length = self.length + rows, capacity = min(self.capacity, self.limit(length))
         cdef const float *before
         cdef float *after
+        cdef Asked *asked
+        cdef float *numbers
+        if capacity == 0:
+            self.clear(length)
+            return 0
+        asked = <Asked *> self.resize(NULL, 0, capacity, sizeof(Asked))
+        numbers = <float *> self.resize(NULL, 0, capacity * length, sizeof(float))
         if self.n > capacity:
             self.drop(self.n - capacity)
         for i in range(self.n):
-            self.wider_asked[i] = self.at(i)[0]
+            asked[i] = self.at(i)[0]
             before = self.numbers + (self.at(i) - self.asked) * self.length
-            after = self.wider + i * length
+            after = numbers + i * length
             for r in range(rows):
                 memcpy(after + r * (columns + 1), before + r * columns, columns * sizeof(float))
                 after[r * (columns + 1) + columns] = 0.0
@@ -204,9 +197,9 @@ cdef class Pending(Owner):
             )
         self.release(self.asked)
         self.release(self.numbers)
-        self.asked, self.numbers = self.wider_asked, self.wider
-        self.wider_asked, self.wider = NULL, NULL
+        self.asked, self.numbers = asked, numbers
         self.capacity, self.start, self.length = capacity, 0, length
+        return 0
 
     # What is saved ----------------------------------------------------------------------------------------------------
 
@@ -255,7 +248,7 @@ cdef class Pending(Owner):
         self.clear(self.length)
         cdef const float[:, ::1] view = np.ascontiguousarray(said)
         for i in range(n):
-            self.reserve()
+            self.grow()
             asked = self.at(i)
             asked.identity, asked.seen = <uint64_t> <int64_t> identities[i], when[i]
             asked.taken, asked.mean, asked.deviation = taken[i], units[i, 0], units[i, 1]

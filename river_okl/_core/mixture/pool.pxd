@@ -30,7 +30,7 @@ cdef class Pool(Expert):
     cdef double *score                  # [column]; once it is learned, the coefficients that x would have
 
     cdef int reserve_lists(self, Py_ssize_t more) except -1
-    cdef void list_score(self, Py_ssize_t i) noexcept
+    cdef int list_score(self, Py_ssize_t i) except -1
     cdef void gather(self, Py_ssize_t i, double *out) noexcept
     cdef void take_over(self, Py_ssize_t i) noexcept
     cdef void add_listed(self) noexcept

@@ -79,31 +79,20 @@ cdef class Pool(Expert):
         self.which, self.amount, self.used, self.room = which, amount, used, room
         return 0
 
-    cdef int reserve_class(self) except -1:
-        cdef Py_ssize_t columns = self.per_class.after()
-        Expert.reserve_class(self)
-        if columns <= MANY:
-            return 0
-        if self.square == NULL:
-            self.derive(<size_t> &self.start, (self.per_point,), dtype=np.intp)
-            self.derive(<size_t> &self.count, (self.per_point,), dtype=np.intp)
-            self.derive(<size_t> &self.square, (self.per_point,))
-        return self.reserve_lists((self.n + 1) * columns if self.coef != NULL else columns)
-
-    cdef int reserve_points(self) except -1:
-        Expert.reserve_points(self)
-        return self.reserve_lists(self.per_class.n) if self.coef == NULL else 0
-
-    cdef void add_class(self) noexcept:
+    cdef int add_class(self) except -1:
         """The function of two classes becomes one for each of them, of the same norm together."""
         cdef Py_ssize_t i
         Expert.add_class(self)
         if self.per_class.n <= MANY or self.coef == NULL:
-            return
+            return 0
+        self.derive(<size_t> &self.start, (self.per_point,), dtype=np.intp)
+        self.derive(<size_t> &self.count, (self.per_point,), dtype=np.intp)
+        self.derive(<size_t> &self.square, (self.per_point,))
         for i in range(self.points.n):
             self.gather(i, self.score)
             self.list_score(i)
         self.discard(<size_t> &self.coef)
+        return 0
 
     cdef void gather(self, Py_ssize_t i, double *out) noexcept:
         """The coefficients of a point."""
@@ -147,7 +136,7 @@ cdef class Pool(Expert):
             for k in range(self.start[i], self.start[i] + self.count[i]):
                 self.score[self.which[k]] += self.row[i] * self.amount[k]
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """A step of PA-I; ``score`` becomes the coefficients of the sample, if it is to join the pool."""
         cdef Py_ssize_t o, rival = 0, c = <Py_ssize_t> y.target, columns = self.per_class.n
         cdef double *score = self.score
@@ -212,19 +201,20 @@ cdef class Pool(Expert):
         self.count[i] = 0
         self.square[i] = 0.0
 
-    cdef void hold(self, Py_ssize_t i) noexcept:
+    cdef int hold(self, Py_ssize_t i) except -1:
         cdef Py_ssize_t o
         self.absent[i] = 0.0
         self.n += 1
         if self.coef == NULL:
-            self.list_score(i)
-            return
+            return self.list_score(i)
         for o in range(self.per_class.n):
             self.coef[o * self.per_point.room + i] = self.score[o]
+        return 0
 
-    cdef void list_score(self, Py_ssize_t i) noexcept:
-        """The non-zero numbers of ``score`` become the list of point i.  Requires ``reserve_lists``."""
+    cdef int list_score(self, Py_ssize_t i) except -1:
+        """The non-zero numbers of ``score`` become the list of point i."""
         cdef Py_ssize_t o
+        self.reserve_lists(self.per_class.n)
         self.square[i], self.start[i] = 0.0, self.used
         for o in range(self.per_class.n):
             if self.score[o] != 0.0:
@@ -233,6 +223,7 @@ cdef class Pool(Expert):
                 self.amount[self.used] = self.score[o]
                 self.used += 1
         self.count[i] = self.used - self.start[i]
+        return 0
 
     cdef void tune(self) noexcept:
         self.kernel.tune(self.distances.mean_distance(metric) / SCALE, self.distances.mean_square(metric))
@@ -294,13 +285,12 @@ cdef class Pool(Expert):
         check_positions(positions, self.points.n, self.most)
         checked_numbers("the coefficients of a pool", coef, (self.per_class.n, positions.size))
         checked_numbers("the bandwidth of a pool", means, (2,), 0.0, LARGEST_SUM)
+        self.reserve_points()
         for i in range(positions.size):
             at = positions[i]
-            self.reserve_points()
             for o in range(self.per_class.n):
                 self.score[o] = coef[o, i]
             self.hold(at)
-        self.reserve_points()
         self.kernel.tune(means[0], means[1])
         self.calibration.restore(state["calibration"])
 

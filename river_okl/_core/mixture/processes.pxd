@@ -49,7 +49,6 @@ cdef class Processes(Expert):
     cdef double *along_features         # [most + 1, along_allocated] of many columns
     cdef Py_ssize_t along_allocated
     cdef double *together               # [BLOCK, most + 1] means of some of the columns
-    cdef list next_posteriors           # of more than two classes, until they are there
     # while kernels change: Gram matrices before and after, and dot products under every metric
     cdef double *before[KERNELS]
     cdef double *after[KERNELS]
@@ -67,7 +66,7 @@ cdef class Processes(Expert):
         double *scale, double *density
     ) noexcept
     cdef int reserve_slopes(self, Py_ssize_t size) except -1
-    cdef void learn_slopes(self, const Sample *x, const double *weight) noexcept
+    cdef int learn_slopes(self, const Sample *x, const double *weight) except -1
     cdef void add_slopes(
         self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
     ) noexcept
@@ -79,8 +78,8 @@ cdef class Processes(Expert):
     cdef int reserve_dictionary(self, Py_ssize_t n) except -1
     cdef int reserve_grams(self) except -1
     cdef void free_grams(self) noexcept
-    cdef void fill_grams(self, double **grams) noexcept
+    cdef int fill_grams(self, double **grams) except -1
     cdef bint move(self, const double *share, Py_ssize_t *to, Py_ssize_t *of) noexcept
-    cdef void exchange(self) noexcept
+    cdef int exchange(self) except -1
     # What there is
     cdef double norm2(self, const double *weight) noexcept

@@ -113,7 +113,6 @@ cdef class Processes(Expert):
         room = min(room, (self.most + 8) // 8 * 8)
         for basis in self.bases:
             if (<Basis> basis).capacity < room:
-                self.free_grams()  # what a step left that could not be prepared
                 (<Basis> basis).reserve(room)
         for posterior in self.posteriors:
             if (<Posterior> posterior).learned.capacity < room:
@@ -127,29 +126,24 @@ cdef class Processes(Expert):
             (<Posterior> posterior).reserve_columns(columns)
         return 0
 
-    cdef int reserve_class(self) except -1:
-        """The posteriors of three classes are made here, beside those of two."""
+    cdef int add_class(self) except -1:
+        """The posteriors of two classes become those of three; then each class adds a column."""
         cdef Py_ssize_t e
-        if self.task != "binary":
-            return self.reserve_columns(self.columns + 1)
+        if self.columns > 1:
+            self.reserve_columns(self.columns + 1)
+            self.columns += 1
+            for posterior in self.posteriors:
+                (<Posterior> posterior).columns = self.columns
+            return 0
         self.steps = self.doubles(self.steps, 0, 3)
-        self.reserve_grams()
         self.fill_grams(self.before)
-        self.next_posteriors = self.new_posteriors("multiclass", 3)
+        posteriors = self.new_posteriors("multiclass", 3)
         for e in range(PROCESSES):
-            (<Posterior> self.next_posteriors[e]).to_multiclass(self.posteriors[e], self.before[e // POSTERIORS])
+            (<Posterior> posteriors[e]).to_multiclass(self.posteriors[e], self.before[e // POSTERIORS])
         self.free_grams()
+        self.set_posteriors("multiclass", posteriors)
+        self.columns = 3
         return 0
-
-    cdef void add_class(self) noexcept:
-        if self.columns == 1:
-            self.set_posteriors("multiclass", self.next_posteriors)
-            self.next_posteriors = None
-            self.columns = 3
-            return
-        self.columns += 1
-        for posterior in self.posteriors:
-            (<Posterior> posterior).columns = self.columns
 
     # A sample ---------------------------------------------------------------------------------------------------------
 
@@ -265,7 +259,7 @@ cdef class Processes(Expert):
             self.along_allocated = 2 * size
         return 0
 
-    cdef void learn_slopes(self, const Sample *x, const double *weight) noexcept:
+    cdef int learn_slopes(self, const Sample *x, const double *weight) except -1:
         """The squared slope of the mixture's mean at x along each feature that x has, by differences of the kernel
         row."""
         cdef Py_ssize_t i, j, o, r, n = self.n, room = (self.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
@@ -277,7 +271,9 @@ cdef class Processes(Expert):
         cdef double *by_own = self.work + room
         cdef double *means = self.work + 2 * room
         cdef const int32_t *places = x.places
-        cdef double *slope = self.slope
+        cdef double *slope
+        self.reserve_slopes(x.size)
+        slope = self.slope
         if x.size:
             memset(slope, 0, self.columns * x.size * 8)
         for i in range(KERNELS):
@@ -319,6 +315,7 @@ cdef class Processes(Expert):
                 self.distances.add_slope(places[j], slope[o * x.size + j])
         for j in range(x.size):
             self.distances.slope_counts[places[j]] += 1.0
+        return 0
 
     cdef void add_slopes(
         self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
@@ -388,7 +385,7 @@ cdef class Processes(Expert):
                     a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
         return (a + b) + (c + d)
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
         cdef Py_ssize_t i, e, c = 0 if self.regression else <Py_ssize_t> y.target
         cdef Posterior posterior
@@ -471,11 +468,12 @@ cdef class Processes(Expert):
                 best = r
         return best
 
-    cdef void hold(self, Py_ssize_t i) noexcept:
+    cdef int hold(self, Py_ssize_t i) except -1:
         cdef Py_ssize_t r
         for r in range(self.n):
             if self.position[r] < 0:
                 self.position[r], self.member[i] = <int32_t> i, <int32_t> r
+        return 0
 
     cdef void stored(self, double target) noexcept:
         self.member[self.points.n - 1] = -1
@@ -512,8 +510,8 @@ cdef class Processes(Expert):
             self.release(self.products[i])
             self.products[i] = NULL
 
-    cdef void fill_grams(self, double **grams) noexcept:
-        """K of the dictionary under every kernel, jitter included: its lower triangle.  Requires ``reserve_grams``."""
+    cdef int fill_grams(self, double **grams) except -1:
+        """K of the dictionary under every kernel, jitter included: its lower triangle."""
         cdef Py_ssize_t i, j, r, s, n = self.n, ld = (<Basis> self.bases[0]).capacity, count, place
         cdef const Feature *feature
         cdef CompiledKernel kernel
@@ -523,6 +521,7 @@ cdef class Processes(Expert):
         cdef double *dots
         cdef double *z = self.work
         cdef int32_t *who = <int32_t *> self.alpha
+        self.reserve_grams()
         for m in range(METRICS):
             memset(self.products[m], 0, ld * ld * 8)
         for j in range(self.points.n_slots):
@@ -567,11 +566,11 @@ cdef class Processes(Expert):
                     grams[i] + r * ld
                 )
                 grams[i][r * ld + r] = kernel.self_similarity(dots[r * ld + r]) * (1.0 + self.jitter)
+        return 0
 
     def grams(self):
         """K of the dictionary under every kernel."""
         cdef Py_ssize_t i, r, s, ld = (<Basis> self.bases[0]).capacity
-        self.reserve_grams()
         self.fill_grams(self.after)
         found = [
             np.array(
@@ -636,7 +635,7 @@ cdef class Processes(Expert):
                 self.distances.mean_distance(m) / self.scale[i], self.distances.mean_square(m)
             )
 
-    cdef void exchange(self) noexcept:
+    cdef int exchange(self) except -1:
         """Kernels have changed since ``before`` was filled with their Gram matrices; the posteriors at the points stay.
 
         In regression, confidence shrinks with the similarity of old and new kernel: evidence gathered under another
@@ -647,7 +646,7 @@ cdef class Processes(Expert):
         cdef Posterior posterior
         cdef double keep
         if self.n == 0:
-            return
+            return 0
         self.fill_grams(self.after)
         for i in range(KERNELS):
             keep = (
@@ -659,6 +658,7 @@ cdef class Processes(Expert):
                 posterior.exchange(self.before[i], self.after[i])
                 posterior.discount(keep)
             (<Basis> self.bases[i]).rebuild(self.after[i])
+        return 0
 
     # What there is ----------------------------------------------------------------------------------------------------
 

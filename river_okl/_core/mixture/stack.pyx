@@ -56,11 +56,11 @@ cdef class Stack(Expert):
         for i in range(self.room):
             self.covariance[i * self.room + i] = 1.0
 
-    cdef void add_class(self) noexcept:
+    cdef int add_class(self) except -1:
         """With the third class it restarts, as a function of probabilities instead of log-odds."""
         if self.per_class.n == 2:
             self.restart(self.of_many)
-        Expert.add_class(self)
+        return Expert.add_class(self)
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         """The probabilities of every class follow those of the other experts."""
@@ -71,7 +71,7 @@ cdef class Stack(Expert):
             self.ask_many(p, self.weight)
         return 0
 
-    cdef bint learn(self, const Sample *x, const Outcome *y) noexcept:
+    cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         cdef Py_ssize_t i, c = <Py_ssize_t> y.target
         cdef const double *own = y.p + self.first * self.per_class.n
         if self.per_class.n == 2:

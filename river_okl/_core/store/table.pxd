@@ -63,4 +63,4 @@ cdef class Table(Owner):
     cpdef int grow(self, Axis axis, Py_ssize_t n) except -1
     cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept
     cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept
-    cpdef void append_class(self, Classes axis) noexcept
+    cpdef int append_class(self, Classes axis) except -1

@@ -218,38 +218,27 @@ cdef class Table(Owner):
         return 0
 
     cpdef int grow(self, Axis axis, Py_ssize_t n) except -1:
-        """Room for n along an axis, in every array that has it.  If this raises, nothing has changed."""
+        """Room for n along an axis, in every array that has it."""
         cdef Py_ssize_t i, j, before, after, row, old = axis.room
         cdef Py_ssize_t room = max(n, axis.least, old + old * axis.eighths // 8)
         cdef Array array
-        cdef char **new
+        cdef char *new
         cdef char *cells
         if n <= old:
             return 0
-        new = <char **> self.resize(NULL, 0, self.n_declared, sizeof(char *))
-        try:
-            for j in range(self.n_declared):
-                array = <Array> self.declared[j]
-                if self.around(array, axis, &before, &after):
-                    new[j] = <char *> self.resize(NULL, 0, before * room * after, array.item)
-        except BaseException:
-            for j in range(self.n_declared):
-                self.release(new[j])
-            self.release(new)
-            raise
         for j in range(self.n_declared):
             array = <Array> self.declared[j]
             if not self.around(array, axis, &before, &after):
                 continue
             row = after * array.item  # bytes of what there is of each item
             cells = <char *> self.pointer(array)[0]
+            new = <char *> self.resize(NULL, 0, before * room * after, array.item)
             for i in range(before):
-                memcpy(new[j] + i * room * row, cells + i * old * row, old * row)
+                memcpy(new + i * room * row, cells + i * old * row, old * row)
                 if not array.zero:
-                    array.clear(new[j] + (i * room + old) * row, (room - old) * after)
+                    array.clear(new + (i * room + old) * row, (room - old) * after)
             self.release(cells)
-            self.pointer(array)[0] = new[j]
-        self.release(new)
+            self.pointer(array)[0] = new
         axis.room = room
         return 0
 
@@ -281,11 +270,12 @@ cdef class Table(Owner):
                     memcpy(cells + i * row, cells + last * row, row)
         self.reset(axis, last)
 
-    cpdef void append_class(self, Classes axis) noexcept:
-        """One more class, for which there is room; see ``Classes``."""
+    cpdef int append_class(self, Classes axis) except -1:
+        """One more class; see ``Classes``."""
         cdef Py_ssize_t i, j, k, before, after
         cdef Array array
         cdef double *cells
+        self.grow(axis, axis.after())
         for k in range(self.n_declared if axis.split and axis.n == 1 else 0):
             array = <Array> self.declared[k]
             if array.scratch or not self.around(array, axis, &before, &after):
@@ -296,6 +286,7 @@ cdef class Table(Owner):
                     cells[after + j] = axis.split * cells[j]
                     cells[j] = -cells[after + j]
         axis.n = axis.after()
+        return 0
 
     # What is saved ----------------------------------------------------------------------------------------------------
 
