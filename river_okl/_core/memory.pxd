@@ -31,9 +31,6 @@ cdef class Owner:
 
     cdef void *resize(self, void *old, size_t n, size_t capacity, size_t size) except NULL
     cdef double *doubles(self, double *old, size_t n, size_t capacity) except NULL
-    cdef double *table(
-        self, double *old, size_t rows, size_t columns, size_t more_rows, size_t more_columns
-    ) except NULL
     cdef void release(self, void *buffer) noexcept nogil
 
 

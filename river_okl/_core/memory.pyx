@@ -46,17 +46,6 @@ cdef class Owner:
         """``resize`` of doubles."""
         return <double *> self.resize(old, n, capacity, sizeof(double))
 
-    cdef double *table(
-        self, double *old, size_t rows, size_t columns, size_t more_rows, size_t more_columns
-    ) except NULL:
-        """``resize`` of a table of doubles that gets more rows, columns or both."""
-        cdef double *new = self.doubles(NULL, 0, more_rows * more_columns)
-        cdef size_t i
-        for i in range(rows):
-            memcpy(new + i * more_columns, old + i * columns, columns * sizeof(double))
-        self.release(old)
-        return new
-
     cdef void release(self, void *buffer) noexcept nogil:
         """Free a buffer (or NULL) before the object is freed."""
         cdef Block *block

@@ -1,7 +1,7 @@
 """Mixtures trained in parallel (``OKLClassifier``, ``OKLRegressor``): each expert merges by a rule of its own.
 
-    scaler, target, distances   as if counted along one stream (statistics.py), like the moments of sample weights;
-                                feature weights are averaged
+    scaler, target, distances   averaged by the samples that each has learned since the start, like the moments of
+                                sample weights; counts and the evidence of neighbours add up
     kernels                     the three with the highest weights; a mixture that lacks one continues from its best,
                                 as it does if a kernel moves
     processes                   evidence adds up over one dictionary (gaussian.py), chosen from all of theirs
@@ -15,7 +15,7 @@
     pending                     is dropped: the merged mixture has said nothing yet
 
 An expert's arrays merge by the words that they are declared with, and by ``merged`` of the expert; an older expert by
-the method of ``Merging`` that has its name: from ``Mixture.state`` of all to a state for ``Mixture.restore``, which
+its rule in ``RULES``: from ``Mixture.state`` of all to a state for ``Mixture.restore``, which
 checks it.  Points are rows of one space with the points of all mixtures, equal ones once; features are its columns,
 those of the merged mixture first.
 """
@@ -57,7 +57,7 @@ from river_okl.merging.gaussian import (
 )
 from river_okl.merging.shards import Shards, average, not_from_start
 from river_okl.merging.spaces import Space, joined
-from river_okl.merging.statistics import Moments, followed
+from river_okl.merging.statistics import Moments, followed, pooled
 from river_okl.predictive import PredictiveClassifier
 
 MODELS = OKL
@@ -66,7 +66,6 @@ Arrays = NDArray[np.float64]
 Rows = NDArray[np.int64]
 State = dict[str, Any]
 
-MEMORY = 10_000  # of a scaler, a metric, a target and the sample weights, as in _core/scaler.pyx and mixture.pyx
 SCALER = {"first": np.int64, "last": np.int64, "count": np.int64, "centred": np.bool_, "numbers": np.float64}
 METRICS = 3  # the unweighted one, and the learned ones
 LEAF, GONE = -1, -2  # nodes of a forest that have these instead of the feature of a split
@@ -121,7 +120,7 @@ class Mixed:
         self.mixture_weights: Arrays = weights / weights.sum()
         self.target = _moments(self.state["target"]) if "target" in self.state else Moments()
         count, mean, square = self.state["weights"].tolist()
-        self.sample_weights = Moments(count, mean, max(0.0, square - mean**2), MEMORY)
+        self.sample_weights = Moments(count, mean, max(0.0, square - mean**2))
         self.seen = int(self.state["counts"][0])
         self.n_processes = len(self.processes["posteriors"])
 
@@ -188,7 +187,7 @@ class Merging:
             each.settle(own, at)
         self.space = Space(X, self.first.f.terms, 1.0 + self.first.f.processes.jitter)
         self.weights = self.merged_weights(len(at))
-        self.target = self.start.target.after(self.streams(lambda each: each.target))
+        self.target = self.moments(lambda each: each.target)
         self.kernels = self.merged_kernels()
 
     def take(self, shards: Shards, apart: Callable[[Any], Any]) -> None:
@@ -244,8 +243,8 @@ class Merging:
         """All shards, and how much their evidence counts."""
         return [(float(e), each) for e, each in zip(self.evidence, self.all, strict=True)]
 
-    def streams(self, of: Callable[[Mixed], Moments]) -> list[tuple[float, Moments]]:
-        return [(e, of(each)) for e, each in self.ends]
+    def moments(self, of: Callable[[Mixed], Moments]) -> Moments:
+        return pooled(of(self.start), [(e, of(each)) for e, each in self.ends])
 
     def points(self, rows: Rows) -> list[dict[Hashable, float]]:
         """These points, as the models store them."""
@@ -289,29 +288,25 @@ class Merging:
         before, ends = self.start.feature(name), [each.feature(name) for _, each in self.movers]
         if before is not None and not any(end is not None and end["first"] == before["first"] for end in ends):
             before = None  # dropped by all, and new again
-        span, streams, gap = 0.0, [], math.inf
-        votes = total = 0.0
-        start = Moments(memory=MEMORY) if before is None else _moments(before["numbers"])
-        count = 0 if before is None else before["count"]
+        start, count = (Moments(), 0) if before is None else (_moments(before["numbers"]), before["count"])
         evidence = [float(e) for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
+        learned = present = votes = gap = 0.0
+        streams = []
         for e, (_, each), end in zip(evidence, self.movers, ends, strict=True):
-            new = each.seen - self.start.seen
+            new = e * (each.seen - self.start.seen)
+            learned += new
             if end is None:
-                span += e * new
                 continue
             known = before is not None and end["first"] == before["first"]
-            span += e * (new if known else each.seen + 1 - end["first"])
-            streams.append((e, _moments(end["numbers"])))
+            present += new * end["count"] / (each.seen + 1 - end["first"])
             count += e * (end["count"] - (before["count"] if before is not None and known else 0))
-            gap = min(gap, each.seen - end["last"])
-            votes += e * new * end["centred"]
-            total += e * new
-        span += 0.0 if before is None else self.start.seen + 1 - before["first"]
+            votes += new * (end["centred"] - 0.5)
+            gap = min(gap or math.inf, each.seen - end["last"])
+            streams.append((e, _moments(end["numbers"])))
         count = max(1, round(count))
-        first = min(max(1, round(self.seen + 1 - span)), self.seen + 1 - count)
-        last = max(min(self.seen, round(self.seen - gap)), first + count - 1)
-        centred = 2.0 * votes >= total if total or before is None else before["centred"]
-        return first, last, count, centred, _numbers(start.after(streams))
+        first = self.seen + 1 - max(count, round(count * learned / present) if present else 0)
+        last = max(self.seen - int(gap), first + count - 1)
+        return max(1, first), last, count, votes >= 0.0, _numbers(pooled(start, streams))
 
     def words(self) -> Rows:
         """Hashes of the words that were seen once, at most as many as one mixture keeps."""
@@ -329,41 +324,32 @@ class Merging:
         return found
 
     def distances(self, rows: Rows) -> State:
-        """Sums over the stream: the start as in the shard that halved it most, plus what each shard has added."""
-        before = self.start.state["distances"]
-        kept = [_halvings(before["samples"], each.seen - self.start.seen) for _, each in self.ends]
-        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
-        parts = [*self.ends, (of_start, self.start)]
-        sums: Any = sum(factor * self.known(each, "sums")[:, :2] for factor, each in parts)
-        samples = float(sum(factor * each.state["distances"]["samples"] for factor, each in parts))
-        pairs = sum(factor * max(0.0, each.state["distances"]["samples"] - 1.0) for factor, each in parts)
-        sums[:, 0] *= max(0.0, samples - 1.0) / pairs if pairs > 0.0 else 0.0
-        while samples >= 2.0 * MEMORY:
-            samples *= 0.5
-            sums *= 0.5
-        updates = self.start.state["counts"][2]  # slopes restart when feature weights are learned
-        going_on = [e for e, each in self.ends if each.state["counts"][2] == updates]
-        parts = [*self.ends, (float(bool(going_on)) - sum(going_on), self.start)]
-        slopes = sum(factor * self.known(each, "slopes") for factor, each in parts)
-        kept = [0.5 ** (each.state["counts"][2] - updates) for _, each in self.ends]  # evidence is halved there
-        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
-        evidence: Any = sum(
-            factor * self.known(each, "evidence") for factor, each in (*self.ends, (of_start, self.start))
-        )
-        evidence[:, 1] = np.maximum(evidence[:, 1], 0.0)
+        """Averages over the shards."""
         first = self.first.state["distances"]
         column = dict(zip(self.first.places.tolist(), self.first.columns.tolist(), strict=True))
+        sums: Arrays = self.mean(lambda each: self.known(each, "sums")[:, :2])
         X = self.space.X[rows]
         return {
             "weights": self.weights[: len(self.names), 1:].copy(),
-            "slopes": np.maximum(slopes, 0.0),
-            "evidence": evidence,
-            "sums": np.concatenate([np.maximum(sums, 0.0), self.known(self.first, "sums")[:, 2:]], axis=1),
+            "slopes": self.mean(lambda each: self.known(each, "slopes")),
+            "evidence": self.relevance(),
+            "sums": np.concatenate([sums, self.known(self.first, "sums")[:, 2:]], axis=1),
             "previous": np.array([column[p] for p in first["previous"].tolist() if p in column], dtype=np.int32),
             "square": np.ascontiguousarray(((X * X) @ self.weights).T),
-            "samples": samples,
+            "samples": float(self.mean(lambda each: each.state["distances"]["samples"])),
             "learned": any(each.state["distances"]["learned"] for each in self.all),
         }
+
+    def relevance(self) -> Arrays:
+        """The evidence of neighbours for each feature adds up: averaged, it was too weak on many clusters."""
+        updates = self.start.state["counts"][2]
+        kept = [0.5 ** (each.state["counts"][2] - updates) for _, each in self.ends]  # it is halved there
+        of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
+        found: Arrays = of_start * self.known(self.start, "evidence")
+        for e, each in self.ends:
+            found += e * self.known(each, "evidence")
+        found[:, 1] = np.maximum(found[:, 1], 0.0)
+        return found
 
     def known(self, each: Mixed, name: str) -> Arrays:
         """The sums of a mixture's distances for each feature, 0 if it does not know the feature."""
@@ -395,9 +381,9 @@ class Merging:
         chosen = sorted(support, key=lambda kind: (-support[kind], kind))[: len(self.first.kernels)]
         slots = [kernel.kind if kernel.kind in chosen else None for kernel in self.first.kernels]
         rest = [kind for kind in chosen if kind not in slots]
-        return [self.pooled(kind or rest.pop(0)) for kind in slots]
+        return [self.pooled_kernel(kind or rest.pop(0)) for kind in slots]
 
-    def pooled(self, kind: tuple[float, int]) -> KernelChoice:
+    def pooled_kernel(self, kind: tuple[float, int]) -> KernelChoice:
         """A kernel with the average of its owners' means."""
         owners = [(share, kernel) for share, each in self.movers for kernel in each.kernels if kernel.kind == kind]
         mass = sum(share for share, _ in owners)
@@ -415,7 +401,7 @@ class Merging:
 
     def sample_weights(self) -> Arrays:
         """The moments of the sample weights."""
-        mean = self.start.sample_weights.after(self.streams(lambda each: each.sample_weights))
+        mean = self.moments(lambda each: each.sample_weights)
         return np.array([mean.count, mean.mean, mean.variance + mean.mean**2])
 
     def log_weights(self) -> Arrays:
@@ -553,8 +539,7 @@ class Merging:
     def difference(self, new: Any) -> State:
         """Trees on differences like other trees; the last target is that of the shard with the most samples."""
         _, last = max((each.seen, self.last_target(each)) for _, each in self.movers)  # of equals the larger one
-        change = self.changes(self.start).after(self.streams(self.changes))
-        return self.forest(new) | {"last": last, "change": _numbers(change)}
+        return self.forest(new) | {"last": last, "change": _numbers(self.moments(self.changes))}
 
     def last_target(self, each: Mixed) -> float:
         """Its last target, in units of the merged mixture."""
@@ -595,7 +580,7 @@ class Merging:
     def changes(self, each: Mixed) -> Moments:
         """The statistics of the differences between its successive targets."""
         moments, (ratio, _) = _moments(each.state["difference"]["change"]), self.units(each)
-        return Moments(moments.count, ratio * moments.mean, ratio**2 * moments.variance, MEMORY)
+        return Moments(moments.count, ratio * moments.mean, ratio**2 * moments.variance)
 
     def moved(self, each: Mixed, name: str, shape: State) -> State:
         """A forest whose features have their positions in the merged mixture, of as many features as ``shape`` has."""
@@ -604,8 +589,6 @@ class Merging:
         forest = dict(each.state[name])
         same = len(forest["low"]) == len(shape["low"]) and (to == np.arange(len(to))).all()
         return forest if same else relocated(forest, to, shape)
-
-    random_forest = forest
 
     # Linear models with a covariance -------------------------------------------------------------------------------
 
@@ -681,12 +664,10 @@ class Merging:
         shares = self.mean(lambda each: each.state["late_shares"])
         return {"log_then": np.zeros(0), "late_shares": shares, "change": state["change"]}
 
-    def then_combiner(self, new: Any) -> State:
-        """Likewise."""
+    def restarted(self, new: Any) -> State:
+        """What the merged experts would have said when samples were asked is not known."""
         state: State = new.state()
         return state
-
-    then_vote = then_combiner
 
     # Together ---------------------------------------------------------------------------------------------------------
 
@@ -703,8 +684,8 @@ class Merging:
         experts: State = {"processes": processes}
         for expert in f.experts:
             if expert.name not in experts:
-                rule = getattr(self, expert.name, None)
-                experts[expert.name] = rule(expert) if rule else expert.merged(self)
+                rule = RULES.get(expert.name)
+                experts[expert.name] = rule(self, expert) if rule else expert.merged(self)
         if self.task == "regression":
             experts["target"] = _numbers(self.target)
         experts |= self.late(f)
@@ -728,6 +709,16 @@ class Merging:
 
 
 WORDS = {"mean": Merging.averaged}  # of declarations in ``_core/store/table.pyx``
+RULES: dict[str, Callable[[Merging, Any], State]] = {  # of experts that don't merge by their declarations
+    **dict.fromkeys(("forest", "random_forest"), Merging.forest),
+    "difference": Merging.difference,
+    "logistic": Merging.logistic,
+    "combiner": Merging.combiner,
+    "then_combiner": Merging.restarted,
+    "vote": Merging.vote,
+    "then_vote": Merging.restarted,
+    "intervals": Merging.intervals,
+}
 
 
 def weighted(regressions: list[tuple[float, Arrays, Arrays]]) -> tuple[Arrays, Arrays]:
@@ -801,7 +792,7 @@ def relocated(forest: State, to: NDArray[np.int32], shape: State) -> State:
 def _moments(numbers: Any) -> Moments:
     """The moments in the values that ``NUMBERS`` names."""
     known, mean, variance, *_ = numbers
-    return Moments(known, mean, variance, MEMORY)
+    return Moments(known, mean, variance)
 
 
 def _numbers(moments: Moments) -> tuple[float, ...]:
@@ -812,15 +803,6 @@ def _numbers(moments: Moments) -> tuple[float, ...]:
 
 def _deviation(target: Moments) -> float:
     return math.sqrt(target.variance) or 1.0
-
-
-def _halvings(samples: float, steps: int) -> float:
-    """The share of sums over these samples left after ``steps`` more: sums are halved at 2 MEMORY samples."""
-    kept = 1.0
-    while samples + steps > 2.0 * MEMORY:
-        steps -= math.ceil(2.0 * MEMORY - samples)
-        samples, kept = MEMORY, 0.5 * kept
-    return kept
 
 
 def merged(shards: Shards) -> Any:

@@ -1,9 +1,8 @@
-"""Statistics along a stream, pooled over several streams: means and variances, bandwidths, calibration."""
+"""Statistics of several streams, averaged: means and variances, bandwidths, calibration."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,48 +12,28 @@ from river_okl.merging.shards import Shards, not_from_start
 
 @dataclasses.dataclass
 class Moments:
-    """Count, mean and variance of values; after ``memory`` of them older ones are forgotten exponentially."""
+    """Count, mean and variance of values."""
 
     count: float = 0.0
     mean: float = 0.0
     variance: float = 0.0
-    memory: float = math.inf
 
-    def kept(self, k: float) -> float:
-        """The weight that these values still have in the mean after k more."""
-        if k <= 0.0:
-            return 1.0
-        if self.count <= 0.0:
-            return 0.0
-        exact = min(self.count + k, self.memory)
-        share = min(self.count, self.memory) / exact
-        beyond = self.count + k - max(self.count, self.memory)
-        return share * (1.0 - 1.0 / self.memory) ** beyond if beyond > 0.0 else share
 
-    def after(self, streams: list[tuple[float, Moments]]) -> Moments:
-        """These moments continued by several streams, given their final moments, with a weight for each."""
-        total = mean = square = 0.0
-        centre = self.mean if self.count > 0.0 or not streams else streams[0][1].mean  # squares are taken from here
-        for weight, end in streams:
-            k = end.count - self.count
-            if k < 0.0:  # forgotten meanwhile, and restarted
-                k, kept = end.count, 0.0
-            else:
-                kept = self.kept(k)
-            if k <= 0.0 or weight <= 0.0:
-                continue
-            shift = end.mean - centre
-            of_new = shift / (1.0 - kept)  # the mean of the new values, from that of the old ones
-            square_of_new = (end.variance + shift * shift - kept * self.variance) / (1.0 - kept)
-            total += weight * k
-            mean += weight * k * of_new
-            square += weight * k * square_of_new
-        if total <= 0.0:
-            return self
-        mean, square, kept = mean / total, square / total, self.kept(total)
-        shift = (1.0 - kept) * mean
-        variance = kept * self.variance + (1.0 - kept) * square - shift * shift
-        return Moments(self.count + total, centre + shift, max(0.0, variance), self.memory)
+def pooled(start: Moments, ends: list[tuple[float, Moments]]) -> Moments:
+    """Moments of several streams, averaged by how many values each has had since the start, times its weight.
+
+    The start counts as part of every stream.  Counts add up.
+    """
+    new = [
+        (weight * (end.count - start.count if end.count >= start.count else end.count), end)  # less: it has restarted
+        for weight, end in ends
+    ]
+    total = sum(mass for mass, _ in new)
+    if total <= 0.0:
+        return start
+    mean = sum(mass * end.mean for mass, end in new) / total
+    variance = sum(mass * (end.variance + (end.mean - mean) ** 2) for mass, end in new) / total
+    return Moments(start.count + total, mean, variance)
 
 
 COUNTED = ("seen", "sum_squares", "sum_distances")  # in the state of a kernel: never less than before

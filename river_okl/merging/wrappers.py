@@ -6,6 +6,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from river import compose, feature_extraction, preprocessing, stats
 from river.preprocessing.impute import Constant
 
@@ -82,8 +84,20 @@ def _moments_of(var: stats.Var) -> Moments:
 
 
 def _joined(shards: Shards, of: Callable[[Any], Moments]) -> Moments:
-    ends = [of(model) for model in shards.models]
-    return of(shards.start).after(list(zip(shards.evidence.tolist(), ends, strict=True)))
+    """Those of one stream: counts and sums of the start, plus what each shard has added.  River forgets nothing."""
+    centre = of(shards.models[0]).mean  # squares are taken from here
+
+    def sums(model: Any) -> NDArray[np.float64]:
+        each = of(model)
+        off = each.mean - centre
+        return each.count * np.array([1.0, off, each.variance + off * off])
+
+    first = sums(shards.start)
+    added = sum(e * (sums(model) - first) for e, model in zip(shards.evidence, shards.models, strict=True))
+    count, off, square = (first + added).tolist()
+    if count <= 0.0:
+        return Moments()
+    return Moments(count, centre + off / count, max(0.0, square / count - (off / count) ** 2))
 
 
 def _scaler(shards: Shards) -> preprocessing.StandardScaler:

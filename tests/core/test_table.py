@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from river_okl._core.store.table import Axis, Classes, Table
+from river_okl._core.store.table import Axis, Classes, Loose
 
 
 class Model:
@@ -30,21 +30,20 @@ class Model:
     }
 
     def __init__(self, split=0.0):
-        self.table = Table()
+        self.table = Loose()
         self.classes = Classes(1 if split else 2, split)
         self.axes = {"p": Axis("point"), "f": Axis("feature", least=8, eighths=8), "c": self.classes}
         self.pointers, self.arrays = {}, {}
-        for name, (axes, dtype, default) in self.ARRAYS.items():
+        for i, (name, (axes, dtype, default)) in enumerate(self.ARRAYS.items()):
             if split and (axes, dtype) != ("f3c", "f8"):
                 axes = axes.replace("c", "2")
-            self.pointers[name] = pointer = ctypes.c_void_p()
+            self.pointers[name] = pointer = ctypes.c_void_p.from_address(self.table.address(i))
             given = tuple(self.axes[axis] if axis in self.axes else int(axis) for axis in axes)
             self.table.declare(ctypes.addressof(pointer), name, given, dtype=dtype, default=default, low=-1e6, high=1e6)
             self.arrays[name] = np.full(
                 [len(axis) if isinstance(axis, Axis) else axis for axis in given], default, dtype
             )
-        self.score = ctypes.c_void_p()
-        self.table.scratch(ctypes.addressof(self.score), (3, self.classes))
+        self.table.scratch(self.table.address(len(self.ARRAYS)), (3, self.classes))
 
     def along(self, axis):
         """The arrays that have an axis, and where in them it is."""
@@ -240,3 +239,18 @@ def test_a_discarded_array_is_gone():
     assert model.pointers["fixed"].value is None
     del model.arrays["fixed"]
     model.check()
+
+
+def test_a_pointer_belongs_to_its_object():
+    table, other = Loose(), Loose()
+    for address in (other.address(0), table.address(0) + 8 * 16):
+        with pytest.raises(ValueError, match="no attribute of this object"):
+            table.declare(address, "lost", (3,))
+
+
+def test_what_is_split_consists_of_doubles():
+    table = Loose()
+    with pytest.raises(ValueError, match="consists of doubles, not of f4"):
+        table.declare(table.address(0), "single", (Classes(1, 0.5),), dtype="f4")
+    table.scratch(table.address(1), (Classes(1, 0.5),), dtype="f4")
+    table.declare(table.address(2), "numbers", (Classes(2),), dtype="i8")

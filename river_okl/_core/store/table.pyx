@@ -136,6 +136,11 @@ cdef class Table(Owner):
         cdef Array array
         if len(axes) > MOST_AXES:
             raise ValueError(f"{name} has {len(axes)} axes")
+        if not 0 <= offset <= type(self).__basicsize__ - <Py_ssize_t> sizeof(void *):
+            raise ValueError(f"the pointer to {name} is no attribute of this object")
+        splits = any([isinstance(axis, Classes) and (<Classes> axis).split != 0.0 for axis in axes])
+        if splits and not scratch and np.dtype(dtype) != np.float64:
+            raise ValueError(f"{name} has an axis that splits a function, which consists of doubles, not of {dtype}")
         self.axes += [axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes]
         numbers = tuple([-1 - self.axes.index(axis) if isinstance(axis, Axis) else axis for axis in axes])
         key = offset, name, numbers, dtype, default, low, high, merge, scratch
@@ -358,3 +363,13 @@ cdef class Table(Owner):
             unused[tuple([slice(n) for n in self.cells(array).shape])] = False
             default = np.frombuffer(array.blank[:array.item], array.dtype)
             assert (cells[unused] == default).all(), array.name
+
+
+cdef class Loose(Table):
+    """A table without a use for its arrays: the tests look at them."""
+
+    cdef void *arrays_[16]
+
+    def address(self, Py_ssize_t i):
+        """Of the pointer to array i."""
+        return <size_t> &self.arrays_[i]
