@@ -96,11 +96,3 @@ def test_coefficients_are_clipped(sampling):
         largest = max(largest, max(abs(c) for _, c in model.support_vectors))
     assert largest == pytest.approx(0.3)
     assert largest <= 0.3 * (1.0 + 1e-12)
-
-
-@pytest.mark.parametrize("sampling", ["uniform", "magnitude"])
-def test_near_duplicates_stay_finite(sampling):
-    model = BOGDClassifier(budget=20, sampling=sampling, max_coef=1.0, seed=1)
-    for i, y in enumerate(np.random.default_rng(1).random(2000) < 0.5):
-        model.learn_one({"a": 1.0 + 1e-9 * i, "b": 2.0}, bool(y))
-        assert abs(model.decision_function_one({"a": 1.0, "b": 2.0})) <= 20.0

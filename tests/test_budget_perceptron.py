@@ -52,11 +52,3 @@ def test_below_the_budget_it_is_the_perceptron():
         model.learn_one(x, y)
         perceptron.learn_one(x, y)
     assert model.support_vectors == perceptron.support_vectors
-
-
-def test_near_duplicates_stay_finite():
-    model = BudgetPerceptronClassifier(budget=20, tolerance=0.5)
-    rng = np.random.default_rng(1)
-    for i in range(2000):
-        model.learn_one({"a": 1.0 + 1e-9 * i, "b": 2.0}, bool(rng.random() < 0.5))
-        assert abs(model.decision_function_one({"a": 1.0, "b": 2.0})) <= 20.0

@@ -282,17 +282,6 @@ def test_features_are_recomputed_while_gamma_changes():
     np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-6)
 
 
-@pytest.mark.parametrize("cls", [NOGDClassifier, NOGDRegressor])
-@pytest.mark.parametrize("gamma", [None, 1e-8])
-def test_near_duplicates_stay_finite(cls, gamma):
-    model = cls(kernels.RBF(gamma=gamma), budget=20, rank=20)
-    rng = np.random.default_rng(1)
-    for i in range(2000):
-        model.learn_one({"a": 1.0 + 1e-9 * i, "b": 2.0}, 1.0 if rng.random() < 0.5 else -1.0)
-        assert abs(model._decision({"a": 1.0, "b": 2.0})) < 10.0
-    assert all(abs(c) < 1e6 for _, c in model.support_vectors)
-
-
 def test_a_rank_above_the_budget_is_rejected():
     with pytest.raises(ValueError, match="rank"):
         NOGDClassifier(budget=10, rank=11)

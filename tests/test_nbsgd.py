@@ -276,18 +276,3 @@ def test_maintenance_becomes_rare():
 
 
 # Ill-conditioned ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("maintenance", ["removal", "projection", "approximate", "merging"])
-@pytest.mark.parametrize("cls", [NBSGDClassifier, NBSGDRegressor])
-@pytest.mark.parametrize("gamma", [None, 1e-6])
-def test_near_duplicates_stay_finite(cls, maintenance, gamma):
-    model = cls(kernels.RBF(gamma=gamma), l2=0.01, budget=15, beta=1e9, maintenance=maintenance, seed=1)
-    rng = random.Random(1)
-    for i in range(2000):
-        x = {"a": 1.0 + 1e-9 * rng.gauss(0, 1), "b": 2.0 + 1e-7 * (i % 3)}
-        model.learn_one(x, rng.choice((-1.0, 1.0)))
-        assert abs(model._decision(x)) <= 201.0  # the first step is 2/λ at most
-    assert model.n_support_vectors == 15
-    assert all(abs(c) < 1e5 for _, c in model.support_vectors)
-    assert math.isfinite(model.norm)

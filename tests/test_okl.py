@@ -587,7 +587,7 @@ def test_only_the_ratio_of_weights_matters_to_a_regression():
 
 def test_heavier_samples_move_predictions_more():
     rng, shares = np.random.default_rng(4), []
-    while len(shares) < 1000:
+    while len(shares) < 250:
         slope, bend, noise = rng.normal(size=3), rng.normal(size=3), rng.uniform(0.05, 1.0)
 
         def sample(slope=slope, bend=bend, noise=noise):

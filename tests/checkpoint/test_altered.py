@@ -65,6 +65,21 @@ def test_every_array_of_an_expansion_is_checked(part, name):
     assert checked > 10
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_arrays_of_a_model_are_finite(value):
+    model = learned(river_okl.NOGDClassifier)
+    model._basis[0, 0] = value
+    with pytest.raises(CheckpointError, match="not finite"):
+        checkpoint.loads(checkpoint.dumps(model))
+
+
+def test_no_attribute_is_missing():
+    document, arrays = pieces(checkpoint.dumps(learned(river_okl.AVPClassifier)))
+    del document["model"]["object"]["state"]["_mistakes"]
+    with pytest.raises(CheckpointError, match="attributes"):
+        checkpoint.loads(assembled(document, arrays))
+
+
 ODD_NUMBERS = [2**31 - 1, 2**31, 2**62, 2**63, 10**30, -(10**30), 1e308, 5e-324, -1.0, 0.0, 0.5, 1.0, 2.0]
 ODD_TEXTS = ["", "a", "nearest", "river_okl.RBPClassifier", [], {}, [[]]]
 ODD_VALUES = [

@@ -285,6 +285,7 @@ cdef class Expansion(Function):
             raise
 
     cdef int append(self, double c, Py_ssize_t output) except -1:
+        """``add``, for which there is room."""
         cdef Py_ssize_t n = self.points.n
         self.fold(c)
         if self.gram_ is not None:
@@ -362,6 +363,7 @@ cdef class Expansion(Function):
             raise
 
     cdef int drop(self, Py_ssize_t i) except -1:
+        """``remove`` a position that is there."""
         cdef Py_ssize_t last = self.points.n - 1
         self.norms.dropping(i)
         self.points.drop(i)

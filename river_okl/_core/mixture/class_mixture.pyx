@@ -123,6 +123,7 @@ cdef class ClassMixture(Mixture):
             raise
 
     cdef int widen(self) except -1:
+        """One class more, everywhere."""
         cdef Py_ssize_t e
         cdef double largest
         cdef Py_ssize_t budget = self.budget, beside = budget - self.processes.most
