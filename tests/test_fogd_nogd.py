@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from river import optim
 
-from river_okl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor, OGDClassifier, kernels
+from river_okl import FOGDClassifier, FOGDRegressor, NOGDClassifier, NOGDRegressor, OGDClassifier, checkpoint, kernels
 from river_okl._core.function.frequencies import frequencies
 from tests import reference, streams
 
@@ -185,6 +185,14 @@ def test_a_loaded_model_continues_bit_for_bit():
         model.learn_one(x, y)
         other.learn_one(x, y)
         assert (model._f.columns == other._f.columns).all()
+
+
+def test_a_checkpoint_keeps_features_of_no_seed():
+    model = FOGDClassifier()
+    model.learn_stream(streams.dense("classification", n=30))
+    other = checkpoint.loads(checkpoint.dumps(model))
+    for x, _ in streams.dense("classification", n=40)[30:]:
+        assert other.decision_function_one(x) == model.decision_function_one(x) != 0.0
 
 
 def test_the_data_driven_gamma_is_used():

@@ -597,3 +597,36 @@ def test_a_loss_may_fork():
     if os.getpid() != parent:
         exit_with(lambda: model.learn_stream(stream))
     assert fate_of(children[0]) == FREE
+
+
+class Nested(str):
+    """A feature name that calls the model in the middle of its step, and then lets another thread try."""
+
+    __slots__ = ("act",)
+
+    def __hash__(self):
+        if getattr(self, "act", None):
+            act, self.act = self.act, None
+            act()
+        return str.__hash__(self)
+
+
+def test_a_rejected_call_does_not_release_the_lock_of_the_step_that_it_came_from():
+    model = river_okl.RBPClassifier(budget=4, seed=1)
+    model.learn_one({"a": 1.0}, True)
+    name, waited = Nested("b"), []
+
+    def act():
+        with pytest.raises(RuntimeError, match="in the middle of a call"):
+            model.predict_one({"a": 1.0})
+        other = threading.Thread(target=model.predict_one, args=({"a": 1.0},))
+        other.start()
+        other.join(0.1)
+        waited.append((other, other.is_alive()))
+
+    x = {name: 1.0}
+    name.act = act
+    model.learn_one(x, False)
+    ((other, was_waiting),) = waited
+    other.join(60)
+    assert was_waiting and not other.is_alive()
