@@ -1,0 +1,155 @@
+"""Faults that the tests must notice: each is seeded in a copy of the checkout, which is built and tested.
+
+    python -m tests.faults                  # all faults, two at a time: an hour
+    python -m tests.faults pool stack       # those whose name or file contains one of these
+    python -m tests.faults --check          # only whether the text of each fault is still there, once
+
+A fault is a few lines of a file and what replaces them; faults are in one file per group of folders, with the tests
+that are tried first, after those marked fast.  ``killed_by.json`` has the first test that fails, and how many digests
+of ``tests.frozen`` differ.  This test stays; of the others nothing is known.  A fault whose text is gone has to be
+written anew for the code that took its place, unless that was deleted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+RESULTS = HERE / "killed_by.json"
+JOBS = 2
+LONGEST = 900  # seconds of one run of tests
+ENOUGH = 1  # tests that fail: those that are listed stay
+SLOW = (  # tests that a fault is not tried on
+    "tests/checkpoint/test_altered.py",
+    "tests/test_benchmarks.py",
+    "tests/test_datasets.py",
+    "tests/test_distributed.py",
+    "tests/test_docs.py",
+    "tests/test_figures.py",
+    "tests/test_hostile.py",
+    "tests/test_interrupts.py",
+    "tests/test_outputs.py",
+    "tests/test_packaging.py",
+    "tests/test_papers.py",
+    "tests/test_threads.py",
+)
+
+Fault = dict[str, Any]
+
+
+def faults(parts: list[str]) -> list[Fault]:
+    found = []
+    for path in sorted(HERE.glob("*.toml")):
+        group = tomllib.loads(path.read_text(encoding="utf-8"))
+        found += [fault | {"tests": group.get("tests", [])} for fault in group["fault"]]
+    return [each for each in found if not parts or any(p in each["name"] or p in each["file"] for p in parts)]
+
+
+def misplaced(fault: Fault) -> str:
+    text = (ROOT / fault["file"]).read_text(encoding="utf-8") if (ROOT / fault["file"]).exists() else ""
+    count = text.count(fault["old"])
+    return "" if count == 1 else f"{fault['name']}: its text is {count} times in {fault['file']}"
+
+
+def copy_of_checkout(folder: Path) -> Path:
+    """With what is built, so that only what a fault changes is built anew."""
+    ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "results", "__pycache__")
+    return Path(shutil.copytree(ROOT, folder, ignore=ignored))
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        timeout=LONGEST,
+    )  # fmt: skip
+
+
+def killers(folder: Path, first: list[str]) -> list[str] | str:
+    """The tests that fail, by file and name, and the digests."""
+    found: list[str] = []
+    frozen = run(folder, "-m", "tests.frozen")
+    if frozen.returncode:
+        found.append("frozen: " + (frozen.stdout.splitlines() or ["raises"])[-1])
+    options = ["-p", "no:cacheprovider", "-rfE", "--tb=no", f"--maxfail={ENOUGH}"]
+    others = [f"--ignore={path}" for path in (*SLOW, *first)]
+    for selection in (["-m", "fast", "tests"], ["-m", "not fast", *first], ["-m", "not fast", *others, "tests"]):
+        try:
+            done = run(folder, "-m", "pytest", *options, *selection)
+        except subprocess.TimeoutExpired:
+            return "the tests do not end"
+        if done.returncode < 0:
+            return f"signal {-done.returncode}"
+        tests = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.M)
+        if tests:
+            return [*found, *dict.fromkeys(tests)]
+    return found
+
+
+def tried(fault: Fault, folder: Path) -> list[str] | str:
+    path = folder / fault["file"]
+    text = path.read_text(encoding="utf-8")
+    module = path.with_suffix("").relative_to(folder)
+    built = [*path.parent.glob(f"{path.stem}.*.so"), *folder.glob(f"build/*/{'.'.join(module.parts)}.sha256")]
+    kept = {each: each.read_bytes() for each in built}
+    path.write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
+    try:
+        if not fault["file"].endswith(".py"):
+            done = run(folder, "setup.py", "-q", "build_ext", "--inplace")
+            if done.returncode:
+                return "does not compile"
+        return killers(folder, fault["tests"])
+    finally:
+        path.write_text(text, encoding="utf-8")
+        for each, content in kept.items():
+            each.unlink(missing_ok=True)  # the old one may still be mapped
+            each.write_bytes(content)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", help="parts of the names or files of faults")
+    parser.add_argument("--check", action="store_true", help="only look whether their text is there")
+    options = parser.parse_args()
+    chosen = faults(options.parts)
+    wrong = [message for fault in chosen if (message := misplaced(fault))]
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    if options.check:
+        return len(wrong) > 0
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(JOBS) as pool:
+        folders: SimpleQueue[Path] = SimpleQueue()
+        for job in range(JOBS):
+            folders.put(copy_of_checkout(Path(scratch, str(job))))
+
+        def in_some_folder(fault: Fault) -> list[str] | str:
+            folder = folders.get()
+            try:
+                return tried(fault, folder)
+            finally:
+                folders.put(folder)
+
+        placed = [fault for fault in chosen if not misplaced(fault)]
+        for fault, found in zip(placed, pool.map(in_some_folder, placed), strict=True):
+            count = len(found) if isinstance(found, list) else found
+            print(f"{fault['name']}: {count or 'SURVIVES'}", flush=True)
+            results[fault["name"]] = found
+            RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
