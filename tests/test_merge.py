@@ -494,6 +494,30 @@ def test_mixtures_without_a_shared_dictionary_improve_on_the_start(name):
 
 
 @pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
+def test_copies_that_have_learned_nothing_keep_their_features(name):
+    cls = CLASSES[name]
+    start = cls()
+    start.learn_stream(streams.sparse(task(cls), 150))
+    found = river_okl.merge([copy.deepcopy(start) for _ in range(2)], start=start)._f.state()["scaler"]
+    expected = start._f.state()["scaler"]
+    order = [found["names"].index(name) for name in expected["names"]]
+    for column in ("first", "last", "count", "centred"):
+        assert found[column][order].tolist() == expected[column].tolist(), column
+
+
+def test_a_feature_is_as_recent_as_in_the_shard_that_has_seen_it_last():
+    stream = streams.dense("classification", 200)
+    models = [river_okl.OKLClassifier() for _ in range(2)]
+    models[0].learn_stream(stream[:100])
+    models[1].learn_stream(
+        [({"x1": x["x1"], "x2": x["x2"]} if t > 50 else x, y) for t, (x, y) in enumerate(stream[100:])]
+    )
+    for order in (models, models[::-1]):
+        scaler = river_okl.merge(order)._f.state()["scaler"]
+        assert scaler["last"].tolist() == [200] * 4
+
+
+@pytest.mark.parametrize("name", ["OKLClassifier", "OKLRegressor"])
 def test_a_merged_mixture_has_counted_all_samples(name):
     cls = CLASSES[name]
     stream = streams.dense(task(cls), 1500)

@@ -599,16 +599,25 @@ def test_a_loss_may_fork():
     assert fate_of(children[0]) == FREE
 
 
-class Nested(str):
-    """A feature name that calls the model in the middle of its step, and then lets another thread try."""
+class Nested:
+    """A feature name that acts the n-th time that it is hashed."""
 
-    __slots__ = ("act",)
+    def __init__(self, name):
+        self.name, self.act, self.left = name, None, 1
 
     def __hash__(self):
-        if getattr(self, "act", None):
-            act, self.act = self.act, None
-            act()
-        return str.__hash__(self)
+        if self.act:
+            self.left -= 1
+            if self.left == 0:
+                act, self.act = self.act, None
+                act()
+        return hash(self.name)
+
+    def __eq__(self, other):
+        return isinstance(other, Nested) and self.name == other.name
+
+    def __repr__(self):
+        return self.name
 
 
 def test_a_rejected_call_does_not_release_the_lock_of_the_step_that_it_came_from():
@@ -630,3 +639,38 @@ def test_a_rejected_call_does_not_release_the_lock_of_the_step_that_it_came_from
     ((other, was_waiting),) = waited
     other.join(60)
     assert was_waiting and not other.is_alive()
+
+
+def test_threads_that_wait_for_a_step_that_fails_are_told_so():
+    """Wherever a name raises: if the model is incomplete then, no thread waits for it for ever."""
+    incomplete = 0
+    for at in range(1, 5):
+        model, names = river_okl.OKLClassifier(budget=20), [Nested(name) for name in "abc"]
+        for t in range(12):
+            model.learn_one({names[0]: t % 3, names[1]: 1.0 - t % 2}, t % 2 == 0)
+        told, threads = [], []
+
+        def ask(model=model, told=told):
+            try:
+                told.append(model.predict_one({"a": 1.0}))
+            except RuntimeError as error:
+                told.append(str(error))
+
+        def act(threads=threads, ask=ask):
+            threads += [threading.Thread(target=ask, daemon=True) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+                thread.join(0.05)
+            raise ZeroDivisionError
+
+        x = {names[0]: 1.0, names[2]: 2.0}
+        names[2].left, names[2].act = at, act
+        with contextlib.suppress(ZeroDivisionError):
+            model.learn_one(x, True)
+        for thread in threads:
+            thread.join(60)
+        assert len(told) == 3
+        if model._f.lock.incomplete:
+            incomplete += 1
+            assert all("incomplete" in each for each in told)
+    assert incomplete >= 2

@@ -19,5 +19,6 @@ cdef class Lock:
     cdef int wait(self, unsigned long me) except -1
     cdef bint take(self, unsigned long me) noexcept
     cdef int settle_forks(self) except -1
+    cdef int check(self) except -1
     cdef void fail(self) noexcept
     cdef void wake(self) noexcept

@@ -144,6 +144,9 @@ cdef class Lock:
                         return self.wait(me)
                     continue
                 self.woken = False
+                if self.incomplete and self.waiting > 1:
+                    self.wake()
+                self.check()
                 if self.owner == 0:
                     self.reserved = False
                     self.take(me)
@@ -170,6 +173,10 @@ cdef class Lock:
             self.waiting, self.barged, self.woken, self.reserved = 0, 0, False, False
             if self.owner and self.generation != forks and self.owner != survivor:
                 self.owner = GONE
+        return self.check()
+
+    cdef int check(self) except -1:
+        """Raise if nobody will ever release the lock."""
         if self.incomplete:
             raise RuntimeError(
                 "this model is incomplete: an error interrupted it in the middle of a step; load it from a checkpoint"
@@ -181,8 +188,10 @@ cdef class Lock:
         return 0
 
     cdef void fail(self) noexcept:
-        """A step has failed in the middle: nobody acquires the lock any more."""
+        """A step has failed in the middle: nobody acquires the lock any more, and those that wait are told so."""
         self.owner, self.incomplete = GONE, True
+        if self.waiting and not self.woken and self.forks == forks:
+            self.wake()
 
     cdef void wake(self) noexcept:
         """Wake one waiting thread."""

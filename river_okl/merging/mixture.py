@@ -290,22 +290,21 @@ class Merging:
             before = None  # dropped by all, and new again
         start, count = (Moments(), 0) if before is None else (_moments(before["numbers"]), before["count"])
         evidence = [float(e) for e, share in zip(self.evidence, self.shares, strict=True) if share > 0.0]
-        learned = present = votes = gap = 0.0
-        streams = []
-        for e, (_, each), end in zip(evidence, self.movers, ends, strict=True):
-            new = e * (each.seen - self.start.seen)
-            learned += new
+        learned = [e * (each.seen - self.start.seen) for e, (_, each) in zip(evidence, self.movers, strict=True)]
+        learned = learned if any(learned) else evidence
+        present, votes, gap, streams = 0.0, 0.0, self.seen, []
+        for e, new, (_, each), end in zip(evidence, learned, self.movers, ends, strict=True):
             if end is None:
                 continue
             known = before is not None and end["first"] == before["first"]
             present += new * end["count"] / (each.seen + 1 - end["first"])
             count += e * (end["count"] - (before["count"] if before is not None and known else 0))
             votes += new * (end["centred"] - 0.5)
-            gap = min(gap or math.inf, each.seen - end["last"])
+            gap = min(gap, each.seen - end["last"])
             streams.append((e, _moments(end["numbers"])))
         count = max(1, round(count))
-        first = self.seen + 1 - max(count, round(count * learned / present) if present else 0)
-        last = max(self.seen - int(gap), first + count - 1)
+        first = self.seen + 1 - max(count, round(count * sum(learned) / present))
+        last = max(self.seen - gap, first + count - 1)
         return max(1, first), last, count, votes >= 0.0, _numbers(pooled(start, streams))
 
     def words(self) -> Rows:
@@ -381,9 +380,9 @@ class Merging:
         chosen = sorted(support, key=lambda kind: (-support[kind], kind))[: len(self.first.kernels)]
         slots = [kernel.kind if kernel.kind in chosen else None for kernel in self.first.kernels]
         rest = [kind for kind in chosen if kind not in slots]
-        return [self.pooled_kernel(kind or rest.pop(0)) for kind in slots]
+        return [self.kernel_of_kind(kind or rest.pop(0)) for kind in slots]
 
-    def pooled_kernel(self, kind: tuple[float, int]) -> KernelChoice:
+    def kernel_of_kind(self, kind: tuple[float, int]) -> KernelChoice:
         """A kernel with the average of its owners' means."""
         owners = [(share, kernel) for share, each in self.movers for kernel in each.kernels if kernel.kind == kind]
         mass = sum(share for share, _ in owners)
