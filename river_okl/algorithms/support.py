@@ -27,7 +27,6 @@ from river_okl.model import KernelModel
 
 DEPENDENT = 1e-12  # of κ(x, x), or of the product of two: smaller ALD residuals and determinants are rounding
 CUT_OFF = 1e-12  # of the largest eigenvalue of a Gram matrix: smaller ones are rounding
-LARGEST_FEATURE = 1e20  # bound on z(x), relative to ‖κ(x, ·)‖: eigenvalues below 1e-12 are cut off
 TIE = 1e-9  # relative: values closer than this are tied, and age decides
 RIDGE = 1e-8  # of the Gram matrix's diagonal: makes clipped solutions unique
 NEGLIGIBLE = 1e-9  # of the largest coefficient: smaller conjugate gradient steps end the iteration

@@ -233,7 +233,7 @@ cdef class Pending(Owner):
         }
 
     def restore(self, dict state, int64_t seen):
-        """Resume from a state, whose vectors the mixture has checked; ``seen`` samples have been learned."""
+        """Resume from a state, after checking every number; ``seen`` samples have been learned."""
         cdef Py_ssize_t i, j, n = len(state["identities"])
         cdef Asked *asked
         if n > self.limit(self.length):
