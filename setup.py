@@ -27,11 +27,11 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-g0", "-fno-math-errno", "-Wno
 LEVELS = {
     "-O3": {
         "calibration", "class_mixture", "detector", "difference", "distances", "forest", "linear", "mixture",
-        "neighbours", "pool", "posterior", "process", "processes", "reader", "simd", "stack", "table", "vote",
+        "neighbours", "pool", "posterior", "process", "processes", "reader", "simd", "slopes", "stack", "table", "vote",
     },
     "-O1": {
-        SHARED, "choice", "expert", "fourier", "gram", "kernel", "lock", "memory",
-        "protocol", "target_mixture", "words",
+        SHARED, "choice", "compiled", "expert", "fourier", "gram", "lock", "memory", "protocol", "target_mixture",
+        "words",
     },
 }  # fmt: skip
 # Bounds checks stay on: the hot loops are C on pointers, so they would gain nothing from turning them off.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from river import base, optim
 
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 from river_okl.kernels import RBF, Kernel
 
 LARGEST_WEIGHT = 1e10

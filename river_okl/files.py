@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from river_okl import datasets
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 from river_okl.checks import UsageError
 from river_okl.tables.cells import NUMBERS, STRINGS, Cells
 from river_okl.tables.columns import (

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 
-from river_okl._core.sample import Frame, advice, missing, number, reject, shown
+from river_okl._core.store.advice import advice, reject
+from river_okl._core.store.sample import Frame, missing, number, shown
 from river_okl.checks import kind_of
 
 CATEGORIES = (nw.Categorical, nw.Enum)

@@ -19,7 +19,7 @@ from typing import Any
 from river import base
 
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.kernel import FACTOR_KINDS, MOST_FACTORS, MOST_TERMS, CompiledKernel
+from river_okl._core.kernel.compiled import FACTOR_KINDS, MOST_FACTORS, MOST_TERMS, CompiledKernel
 
 __all__ = ["RBF", "Kernel", "Laplacian", "Linear", "Polynomial", "Product", "Sum"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from river_okl._core.function.protocol import set_labels
-from river_okl._core.sample import plain, shown
+from river_okl._core.store.sample import plain, shown
 from river_okl.checks import kind_of
 
 MOST_LABELS = 10_000  # each costs a column of coefficients and time per sample

@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 from river_okl.checks import check_key, check_whole
 
 __all__ = ["LateLabels"]

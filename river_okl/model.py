@@ -46,7 +46,7 @@ from river_okl import kernels
 from river_okl._core.calibration import Calibration, sigmoid
 from river_okl._core.function.expansion import Expansion
 from river_okl._core.function.protocol import learn_labels, learn_targets, observe_label, set_labels
-from river_okl._core.sample import Frame, plain
+from river_okl._core.store.sample import Frame, plain
 from river_okl.checks import (
     LARGEST_TARGET,
     LARGEST_WEIGHT,

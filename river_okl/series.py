@@ -16,7 +16,7 @@ import numpy as np
 from river import base
 
 from river_okl._core.lock import Lock
-from river_okl._core.sample import canonical, is_gap, number, shown
+from river_okl._core.store.sample import canonical, is_gap, number, shown
 from river_okl.checks import check_flag, check_target, check_whole
 from river_okl.frames import frame_of, targets_of
 

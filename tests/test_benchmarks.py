@@ -40,12 +40,12 @@ from river_okl import AhpatronClassifier, BPAClassifier, OKLClassifier
 
 def test_the_digest_of_a_class_covers_its_file_and_imports(tmp_path, monkeypatch):
     package = tmp_path / "river_okl"
-    (package / "_core").mkdir(parents=True)
+    (package / "_core/store").mkdir(parents=True)
     files = {
-        "a.py": "from river_okl import checks\nfrom river_okl._core.points import Points",
+        "a.py": "from river_okl import checks\nfrom river_okl._core.store.points import Points",
         "checks.py": "LEAST = 0",
         "other.py": "",
-        "_core/points.pyx": "",
+        "_core/store/points.pyx": "",
         "_core/rows.h": "",
     }
     for name, text in files.items():

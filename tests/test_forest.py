@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from river_okl._core.mixture.forest import Forest
+from river_okl._core.trees.forest import Forest
 from tests.reference import forest as reference
 
 

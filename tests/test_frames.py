@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import river_okl
-from river_okl._core.sample import number
+from river_okl._core.store.sample import number
 from tests import streams
 from tests.discovery import snapshot
 

@@ -16,7 +16,7 @@ import pytest
 import river_okl
 from river_okl import kernels
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.kernel import CompiledKernel
+from river_okl._core.kernel.compiled import CompiledKernel
 
 ALL = [
     kernels.RBF(),

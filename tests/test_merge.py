@@ -16,7 +16,7 @@ from river.datasets import synth
 
 import river_okl
 from river_okl import distributed, kernels
-from river_okl._core.kernel import CompiledKernel
+from river_okl._core.kernel.compiled import CompiledKernel
 from river_okl.merging import expansions
 from river_okl.merging.spaces import Space
 from river_okl.merging.statistics import Moments, pooled

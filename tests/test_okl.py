@@ -774,7 +774,7 @@ def test_the_memory_usage_includes_every_expert():
     f, n, d = model._f, len(model._f.points), len(model._f.scaler.statistics())
     least = {
         "pool": 8 * 3 * n,
-        "neighbours": 8 * 2 * n,
+        "neighbours": 12 * n,
         "linear": 8 * 3 * d,
         "logistic": 8 * (d + 1) ** 2,
         "bayes": 2 * 8 * 3 * d,

@@ -14,8 +14,8 @@ import pytest
 
 import river_okl
 from river_okl import checkpoint
-from river_okl._core.sample import stored
-from river_okl._core.words import MOST_WORDS, named
+from river_okl._core.store.sample import stored
+from river_okl._core.store.words import MOST_WORDS, named
 from tests import streams
 from tests.discovery import CLASSES, knowledge, of_trees, small, task
 

@@ -19,7 +19,7 @@ from river import base
 from benchmarks import runner, timing
 from benchmarks.speed.samples import dense, expansion, names, sparse
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.sample import Frame
+from river_okl._core.store.sample import Frame
 
 
 class InNumPy:

@@ -18,7 +18,7 @@ import river_okl
 from benchmarks import runner, timing
 from benchmarks.speed.core import InNumPy, each, matrix
 from benchmarks.speed.samples import Sample, Stream, dense, filled, labelled, names, size
-from river_okl._core.sample import Frame
+from river_okl._core.store.sample import Frame
 
 
 class SGDOnFeatures(base.Classifier):

@@ -8,7 +8,7 @@ and three streams.
 
 from libc.math cimport INFINITY, exp, fmax, fmin, sqrt
 
-from river_okl._core.sample cimport LARGEST_COUNT, LARGEST_SELF
+from river_okl._core.store.sample cimport LARGEST_COUNT, LARGEST_SELF
 
 cdef double MEMORY = 0.995      # of the fit: about 200 samples
 cdef double SIZE_MEMORY = 0.95  # of m²

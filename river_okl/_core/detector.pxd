@@ -1,9 +1,9 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from river_okl._core.mixture.distances cimport Dictionary
+from river_okl._core.kernel.distances cimport Dictionary
 from river_okl._core.reader cimport Reader
 from river_okl._core.residuals cimport Residuals
-from river_okl._core.sample cimport Sample
+from river_okl._core.store.sample cimport Sample
 from river_okl._core.window cimport Window
 
 cdef enum:

@@ -35,16 +35,16 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from river_okl._core.memory cimport array_of, fill
 from river_okl._core.residuals cimport Residuals
-from river_okl._core.sample cimport LARGEST_COUNT, Sample
 from river_okl._core.simd cimport loops
 from river_okl._core.splitmix cimport next_random, scrambled
+from river_okl._core.store.memory cimport array_of, fill
+from river_okl._core.store.sample cimport LARGEST_COUNT, Sample
 from river_okl._core.window cimport RANKED, Window
 
 from river_okl._core.invariants import assert_close
 from river_okl._core.states import LARGEST_NUMBER, checked_array, checked_float, checked_whole
-from river_okl._core.words import named
+from river_okl._core.store.words import named
 
 BUDGET = 2048                       # points
 LATEST, LATEST_SCORES = MOST_NUMBERS, MOST_SCORES
@@ -253,7 +253,7 @@ cdef class Detector(Reader):
             self.ranked += 1
             self.typical += (self.own_radius - self.typical) / fmin(self.ranked, RECENT)
             if self.window.n > levels_kept(self.ranked):
-                self.window.forget()
+                self.window.drop(1)
         if joins:
             if victim >= 0:
                 self.drop(victim)

@@ -2,7 +2,7 @@
 from libc.math cimport fmax, fmin
 from libc.string cimport memset
 
-from river_okl._core.sample cimport Sample
+from river_okl._core.store.sample cimport Sample
 
 cdef extern from *:
     """

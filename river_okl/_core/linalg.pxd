@@ -4,8 +4,8 @@ Matrices are row-major with leading dimension ld; of symmetric matrices and tria
 is read and written.
 """
 
-from river_okl._core.memory cimport Owner
 from river_okl._core.simd cimport linalg
+from river_okl._core.store.memory cimport Owner
 
 
 cdef inline void solve(const double *l, Py_ssize_t ld, Py_ssize_t n, double *b) noexcept nogil:

@@ -8,8 +8,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from river_okl._core.memory cimport Owner
 from river_okl._core.simd cimport linalg
+from river_okl._core.store.memory cimport Owner
 
 
 cdef int check_length(Py_ssize_t length, Py_ssize_t n) except -1:

@@ -1,12 +1,12 @@
 from libc.stdint cimport uint64_t
 
+from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.lock cimport Lock
-from river_okl._core.memory cimport Owner
-from river_okl._core.mixture.distances cimport Distances
-from river_okl._core.points cimport Points
-from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
-from river_okl._core.words cimport Words
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.points cimport Points
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.words cimport Words
 
 
 cdef class Reader(Owner):

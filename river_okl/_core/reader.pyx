@@ -13,7 +13,8 @@ from libc.string cimport memcmp
 
 import numpy as np
 
-from river_okl._core.sample cimport Given, free_sample, given_of, reserve_sample, same_name
+from river_okl._core.store.encoder cimport encode
+from river_okl._core.store.sample cimport Given, free_sample, given_of, reserve_sample, same_name
 
 from river_okl._core.states import checked_numbers
 
@@ -64,7 +65,7 @@ cdef class Reader(Owner):
         cdef Py_ssize_t size
         if isinstance(sample, Given):  # the last sample, which is not read once more
             return 0 if self.fresh and self.memo else self.evaluate_encoded(before)
-        self.points.encode(sample, x)
+        encode(self.points, sample, x)
         size = x.size
         if (
             self.fresh

@@ -2,9 +2,9 @@ from libc.stdint cimport int64_t
 
 from river_okl._core.inputs cimport INPUTS
 from river_okl._core.linalg cimport Triangle
-from river_okl._core.memory cimport Owner
-from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Scaler
 
 
 cdef class Residuals(Owner):

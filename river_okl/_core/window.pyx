@@ -15,6 +15,8 @@ from libc.string cimport memmove
 
 import numpy as np
 
+from river_okl._core.store.ring cimport Ring
+
 from river_okl._core.states import checked_numbers
 
 cdef Py_ssize_t LEAST_TAIL = 10
@@ -23,7 +25,7 @@ cdef double SLACK = 0.5             # of a level
 
 
 @cython.final
-cdef class Window(Owner):
+cdef class Window(Ring):
     """The latest numbers.
 
     Parameters
@@ -35,22 +37,12 @@ cdef class Window(Owner):
     """
 
     def __init__(self, Py_ssize_t most, double share):
-        self.most, self.share = most, share
+        Ring.__init__(self, most, sizeof(double))
+        self.share = share
 
-    cdef int grow(self) except -1:
-        """Room for one more."""
-        cdef Py_ssize_t i, room
-        cdef double *latest
-        if self.n < self.room or self.room == self.most:
-            return 0
-        room = min(max(16, 2 * self.room), self.most)
-        latest = self.doubles(NULL, 0, room)
+    cdef int reserve(self, Py_ssize_t room) except -1:
         self.ordered = self.doubles(self.ordered, self.n, room)
-        for i in range(self.n):
-            latest[i] = self.latest[(self.start + i) % self.room]
-        self.release(self.latest)
-        self.latest, self.room, self.start = latest, room, 0
-        return 0
+        return Ring.reserve(self, room)
 
     cdef Py_ssize_t below(self, double value, bint equal) noexcept nogil:
         """How many are smaller, or with ``equal`` at most as large."""
@@ -83,41 +75,41 @@ cdef class Window(Owner):
         return fmin(level, log(10.0) + SLACK + (value - high) / (high - low) * log(5.0))
 
     cdef int add(self, double value) except -1:
-        """Remember a number; if there is no room for more, the oldest one goes."""
+        """Remember a number; the oldest one goes if there are as many as allowed."""
         cdef Py_ssize_t i
-        self.grow()
-        if self.n == self.room:
-            self.forget()
+        cdef double *new
+        if self.n == self.limit:
+            self.drop(1)
         i = self.below(value, True)
-        memmove(self.ordered + i + 1, self.ordered + i, (self.n - i) * 8)
-        self.ordered[i] = value
-        self.latest[(self.start + self.n) % self.room] = value
-        self.n += 1
+        new = <double *> self.append()
+        memmove(self.ordered + i + 1, self.ordered + i, (self.n - 1 - i) * 8)
+        self.ordered[i] = new[0] = value
         return 0
 
-    cdef void forget(self) noexcept nogil:
-        """The oldest number goes."""
-        cdef Py_ssize_t i = self.below(self.latest[self.start], False)
-        self.n -= 1
-        memmove(self.ordered + i, self.ordered + i + 1, (self.n - i) * 8)
-        self.start = (self.start + 1) % self.room
+    cdef void drop(self, Py_ssize_t count) noexcept:
+        cdef Py_ssize_t i
+        while count > 0:
+            i = self.below((<double *> self.at(0))[0], False)
+            Ring.drop(self, 1)
+            memmove(self.ordered + i, self.ordered + i + 1, (self.n - i) * 8)
+            count -= 1
 
     def state(self):
         """The numbers in the order of arrival."""
         cdef Py_ssize_t i
-        return np.array([self.latest[(self.start + i) % self.room] for i in range(self.n)], dtype=np.float64)
+        return np.array([(<double *> self.at(i))[0] for i in range(self.n)], dtype=np.float64)
 
     def restore(self, numbers):
         """Resume from a state, after checking every number."""
         cdef double value
-        if not isinstance(numbers, np.ndarray) or numbers.ndim != 1 or numbers.size > self.most:
+        if not isinstance(numbers, np.ndarray) or numbers.ndim != 1 or numbers.size > self.limit:
             raise ValueError("the latest scores do not match")
         for value in checked_numbers("the latest scores", numbers, numbers.shape):
             self.add(value)
 
     def _check(self):
         cdef Py_ssize_t i
-        assert self.n <= self.room <= self.most
+        Ring._check(self)
         assert np.array_equal(np.sort(self.state()), [self.ordered[i] for i in range(self.n)])
 
 

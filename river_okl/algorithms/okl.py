@@ -14,7 +14,7 @@ from river import utils
 from river_okl._core.mixture.class_mixture import LARGEST_BUDGET, ClassMixture
 from river_okl._core.mixture.pending import LARGEST_PENDING, Keyed
 from river_okl._core.mixture.target_mixture import TargetMixture
-from river_okl._core.words import named
+from river_okl._core.store.words import named
 from river_okl.checks import Budget, PerClass, check_dictionary, check_flag, check_whole
 from river_okl.kernels import RBF, Kernel, Linear
 from river_okl.model import locked

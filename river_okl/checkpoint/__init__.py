@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from river import base
 
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 from river_okl.checkpoint import models, wrappers
 from river_okl.checkpoint.file import (
     VERSION,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checks import kind_of
 
@@ -97,7 +97,7 @@ class Writer:
     def name(self, name: Any, where: str) -> Any:
         """A feature name or a label."""
         if type(name) is tuple:
-            gap = len(name) == 3 and name[0] == "=" and name[2] is None  # its key, as _core/words.pyx makes it
+            gap = len(name) == 3 and name[0] == "=" and name[2] is None  # its key, as _core/store/words.pyx makes it
             return {"tuple": [*(self.name(part, where) for part in name[: 2 if gap else None]), *([None] * gap)]}
         if is_name(name):
             return self(name, where)

@@ -32,7 +32,7 @@ from river import (
 )
 from river.preprocessing.impute import Constant
 
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 from river_okl.checkpoint.file import CheckpointError
 from river_okl.checkpoint.values import Reader, Writer, is_name, require
 from river_okl.checks import kind_of

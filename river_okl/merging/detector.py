@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from river_okl._core.detector import LATEST, LATEST_SCORES, levels_kept
 from river_okl._core.reader import FARTHEST_SINGLE
 from river_okl._core.residuals import LEAST, MEMORY, MOST_INPUTS, RIDGE
-from river_okl._core.sample import is_word
+from river_okl._core.store.sample import is_word
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.merging.gaussian import inverse, packed, stored
 from river_okl.merging.mixture import METRICS, Merging, Mixed, State

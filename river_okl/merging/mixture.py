@@ -37,9 +37,9 @@ from river_okl._core.mixture.logistic import MOST_INPUTS, PRIOR, PRIOR_OF_WORD
 from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
 from river_okl._core.mixture.vote import LARGEST_LOSS, LARGEST_SIZE, LEAST_SIZE
-from river_okl._core.sample import is_word, shown
-from river_okl._core.scaler import NUMBERS
-from river_okl._core.words import MOST_WORDS
+from river_okl._core.store.running import NUMBERS
+from river_okl._core.store.sample import is_word, shown
+from river_okl._core.store.words import MOST_WORDS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
 from river_okl.merging.gaussian import (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from river import base, compose
 
 from river_okl._core.mixture.mixture import Mixture
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 from river_okl.algorithms.detector import OKLDetector
 from river_okl.algorithms.novelty import KernelOneClassSVM
 from river_okl.algorithms.tvm import TVMClassifier

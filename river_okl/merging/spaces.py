@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from river_okl._core.gaussian.process import DIAGONAL
-from river_okl._core.kernel import CompiledKernel
+from river_okl._core.kernel.compiled import CompiledKernel
 
 Arrays = NDArray[np.float64]
 

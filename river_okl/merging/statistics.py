@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from river_okl._core.kernel import BANDWIDTH_SAMPLES
+from river_okl._core.kernel.compiled import BANDWIDTH_SAMPLES
 from river_okl.merging.shards import Shards, not_from_start
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 from river_okl.series import parsed
 
 NUMBERS, STRINGS = "numbers", "strings"

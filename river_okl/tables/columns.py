@@ -11,7 +11,7 @@ import re
 import shlex
 from typing import Any
 
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 from river_okl.checks import UsageError
 from river_okl.labels import MOST_LABELS as MOST_CLASSES
 from river_okl.tables.cells import DATES, DAY_FIRST, MONTH_FIRST, NUMBERS, STRINGS, Cells, read_date

@@ -7,7 +7,7 @@ from typing import Any
 
 from river import base, preprocessing
 
-from river_okl._core.sample import is_gap, number
+from river_okl._core.store.sample import is_gap, number
 from river_okl.checks import check_flag
 from river_okl.series import Dates, is_date
 from river_okl.tables.schema import Schema

@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from river_okl._core.sample import is_gap, shown
+from river_okl._core.store.sample import is_gap, shown
 from river_okl.series import is_date
 from river_okl.tables.cells import KINDS, NUMBERS, STRINGS, Cells
 from river_okl.tables.columns import BINARY, MULTICLASS, REGRESSION

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.sample import Frame
+from river_okl._core.store.sample import Frame
 from tests.core.expansions import KERNELS, OPTIONS, RBF, act, comparable, expand, filled, point, state_of
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from river_okl import kernels
 from river_okl._core.function.expansion import Expansion
-from river_okl._core.sample import Frame
 from river_okl._core.simd import SIMD_VARIANTS
+from river_okl._core.store.sample import Frame
 from tests.core.expansions import DEFINITIONS, KERNELS, RBF, distance2, dot, expand, filled, point, run_python, state_of
 
 

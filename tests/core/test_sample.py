@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from river_okl._core.sample import Frame
+from river_okl._core.store.sample import Frame
 from tests.core.expansions import expand, filled, state_of
 
 

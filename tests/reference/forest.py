@@ -1,4 +1,4 @@
-"""A reference implementation of _core/mixture/forest.pyx in plain Python: nodes are objects, statistics dicts.
+"""A reference implementation of _core/trees/forest.pyx in plain Python: nodes are objects, statistics dicts.
 
 Written from Domingos and Hulten 2000, Gomes et al. 2017 (online bagging with Poisson(6)) and Ikonomovska et al. 2011,
 with the bounds stated at the head of forest.pyx. Single precision is reproduced operation by operation; logarithms are

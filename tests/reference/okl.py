@@ -15,7 +15,7 @@ import math
 import numpy as np
 from scipy import special
 
-from river_okl._core.mixture.forest import Forest
+from river_okl._core.trees.forest import Forest
 
 POWERS = (0.0, 0.5, 1.0)
 EARLY = (2, 3, 5, 8, 12, 20, 35, 60, 100, 150)

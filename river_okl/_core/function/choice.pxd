@@ -1,8 +1,8 @@
 """For the expansion, which checks the preconditions."""
 
 from river_okl._core.function.coefficients cimport Coefficients
-from river_okl._core.points cimport Points
-from river_okl._core.rows cimport Rows
+from river_okl._core.kernel.rows cimport Rows
+from river_okl._core.store.points cimport Points
 
 
 cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept

@@ -7,10 +7,10 @@ that agree to 1e-9, go to the oldest, so that the choice is the same on any mach
 from libc.math cimport INFINITY, fabs
 
 from river_okl._core.function.coefficients cimport Coefficients
+from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.loops cimport SLACK, merged
-from river_okl._core.points cimport Points
-from river_okl._core.rows cimport Rows
 from river_okl._core.simd cimport merging
+from river_okl._core.store.points cimport Points
 
 
 cdef Py_ssize_t oldest_of_least(Points points, const double *values, Py_ssize_t n, double scale) noexcept:

@@ -4,8 +4,8 @@ from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
 from river_okl._core.function.protocol cimport Function
 from river_okl._core.function.values cimport Norms, Sums
-from river_okl._core.points cimport Points
-from river_okl._core.rows cimport Rows
+from river_okl._core.kernel.rows cimport Rows
+from river_okl._core.store.points cimport Points
 
 
 @cython.final
@@ -47,7 +47,6 @@ cdef class Expansion(Function):
     cpdef double project(self) except? -1.0
     cpdef int absorb(self, double c, Py_ssize_t output=*) except -1
     cpdef double value_of(self, Py_ssize_t i) except? -1.0
-    cpdef double coefficient(self, Py_ssize_t i) except? -1.0
     cpdef double similarity(self, Py_ssize_t i) except? -1.0
     cpdef Py_ssize_t smallest(self) except -1
     cpdef Py_ssize_t replaceable(self, double dependent) except -1

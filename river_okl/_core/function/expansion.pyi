@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from river_okl._core.function.protocol import Function, Sample
-from river_okl._core.kernel import Term
-from river_okl._core.sample import Frame
+from river_okl._core.kernel.compiled import Term
+from river_okl._core.store.sample import Frame
 
 class Expansion(Function):
     @property
@@ -101,7 +101,6 @@ class Expansion(Function):
     @property
     def values(self) -> NDArray[np.float64]: ...
     def value_of(self, i: int) -> float: ...
-    def coefficient(self, i: int) -> float: ...
     def similarity(self, i: int) -> float: ...
     # Choosing one
     def smallest(self) -> int: ...

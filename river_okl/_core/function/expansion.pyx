@@ -28,14 +28,14 @@ from river_okl._core.function.choice cimport oldest_of_least, partner, replaceab
 from river_okl._core.function.coefficients cimport Coefficients
 from river_okl._core.function.gram cimport Gram
 from river_okl._core.function.protocol cimport Function
-from river_okl._core.kernel cimport CompiledKernel
-from river_okl._core.memory cimport array_of
 from river_okl._core.function.values cimport Norms, Sums
-from river_okl._core.points cimport MOST_POINTS, Points
+from river_okl._core.kernel.compiled cimport CompiledKernel
+from river_okl._core.kernel.rows cimport Rows, Tile
 from river_okl._core.loops cimport TILE
-from river_okl._core.rows cimport Rows, Tile
-from river_okl._core.sample cimport Frame, Sample, take_row
 from river_okl._core.simd cimport loops
+from river_okl._core.store.memory cimport array_of
+from river_okl._core.store.points cimport MOST_POINTS, Points
+from river_okl._core.store.sample cimport Frame, Sample, take_row
 
 from river_okl._core.states import checked_whole
 
@@ -532,12 +532,6 @@ cdef class Expansion(Function):
         self.points.check_position(i)
         self.rows.compute_of(i, self.rows.other)
         return self.alpha.scale * loops.inner(self.rows.other, self.alpha.coef[0], self.points.padded())
-
-    cpdef double coefficient(self, Py_ssize_t i) except? -1.0:
-        """α_i of output 0."""
-        self.points.check_position(i)
-        self.alpha.reject_classes()
-        return self.alpha.scale * self.alpha.coef[0][i]
 
     cpdef double similarity(self, Py_ssize_t i) except? -1.0:
         """κ(z_i, x) of the last sample x."""

@@ -13,13 +13,13 @@ from libc.math cimport fabs, sqrt
 from libc.stdlib cimport qsort
 
 from river_okl._core.function.protocol cimport Function
-from river_okl._core.kernel cimport CompiledKernel
+from river_okl._core.kernel.compiled cimport CompiledKernel
+from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.loops cimport FARTHEST
-from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport Points
-from river_okl._core.rows cimport Rows
-from river_okl._core.sample cimport Frame, Sample, same_name
 from river_okl._core.simd cimport fourier, linalg
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.points cimport Points
+from river_okl._core.store.sample cimport Frame, Sample, same_name
 
 from river_okl._core.function.frequencies import frequencies
 from river_okl._core.states import checked_numbers, checked_whole

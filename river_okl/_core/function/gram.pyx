@@ -21,8 +21,8 @@ from libc.math cimport fabs
 from libc.string cimport memcpy
 
 from river_okl._core.linalg cimport Triangle
-from river_okl._core.memory cimport Owner
 from river_okl._core.simd cimport linalg
+from river_okl._core.store.memory cimport Owner
 
 import numpy as np
 

@@ -1,5 +1,5 @@
+from river_okl._core.kernel.rows cimport Rows
 from river_okl._core.lock cimport Lock
-from river_okl._core.rows cimport Rows
 
 
 cdef class Function:

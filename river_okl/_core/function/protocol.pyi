@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from river_okl._core.calibration import Calibration
-from river_okl._core.kernel import CompiledKernel
+from river_okl._core.kernel.compiled import CompiledKernel
+from river_okl._core.kernel.rows import Rows
 from river_okl._core.lock import Lock
-from river_okl._core.rows import Rows
-from river_okl._core.sample import Frame, Given
+from river_okl._core.store.sample import Frame, Given
 
 Sample = dict[Any, Any] | Frame | Given
 Step = Callable[[Any, float, float, float], None]

@@ -10,9 +10,9 @@ Input is checked beforehand; if a row is rejected nevertheless, for its κ(x, x)
 
 from river_okl._core.calibration cimport Calibration
 from river_okl._core.lock cimport Lock
-from river_okl._core.sample cimport Frame
+from river_okl._core.store.sample cimport Frame
 
-from river_okl._core.sample import shown
+from river_okl._core.store.sample import shown
 
 
 cdef class Function:

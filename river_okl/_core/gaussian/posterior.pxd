@@ -1,5 +1,5 @@
 from river_okl._core.linalg cimport Triangle
-from river_okl._core.memory cimport Owner
+from river_okl._core.store.memory cimport Owner
 
 cdef double JITTER
 

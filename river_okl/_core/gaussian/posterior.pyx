@@ -32,8 +32,8 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.linalg cimport Triangle
-from river_okl._core.memory cimport Owner, array_of, fill
 from river_okl._core.simd cimport linalg
+from river_okl._core.store.memory cimport Owner, array_of, fill
 
 from river_okl._core.states import LARGEST_MEAN, checked_numbers
 

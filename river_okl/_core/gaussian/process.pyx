@@ -11,13 +11,13 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport softmax
-from river_okl._core.kernel cimport CompiledKernel
-from river_okl._core.lock cimport Lock
-from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport Points
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, gaussians, normal, probit
-from river_okl._core.rows cimport Rows
-from river_okl._core.sample cimport Sample
+from river_okl._core.kernel.compiled cimport CompiledKernel
+from river_okl._core.kernel.rows cimport Rows
+from river_okl._core.lock cimport Lock
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.points cimport Points
+from river_okl._core.store.sample cimport Sample
 
 from river_okl._core.states import LARGEST_COUNT, checked_float, checked_whole
 

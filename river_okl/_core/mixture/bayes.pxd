@@ -1,5 +1,5 @@
 from river_okl._core.mixture.expert cimport Expert
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.store.scaler cimport Scaler
 
 
 cdef class Bayes(Expert):

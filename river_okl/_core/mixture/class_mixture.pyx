@@ -20,12 +20,13 @@ from libc.string cimport memcpy
 
 from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.mixture.forest cimport Forest
 from river_okl._core.mixture.logistic cimport Logistic
 from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture, newcomer
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
-from river_okl._core.sample cimport Sample
+from river_okl._core.mixture.slopes cimport Slopes
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.trees.forest cimport Forest
 
 import numpy as np
 
@@ -70,6 +71,7 @@ cdef class ClassMixture(Mixture):
         self.early, self.growth, self.n_classes = 200, 2, 2
         self.each = each
         self.processes = Processes(self.distances, terms, dictionary, "binary")
+        self.slopes = Slopes(self.processes)
         self.pool = Pool(self.distances, terms, beside - latest)
         self.linear = LinearModels(self.scaler)
         self.logistic = Logistic(self.scaler)
@@ -83,7 +85,7 @@ cdef class ClassMixture(Mixture):
         self.reserve_predictions(2)
         self.stack.weight = self.weight
         self.number_predictions()
-        self.pending.clear(self.n_said)
+        self.pending.begin(self.n_said)
         self.change = Change(DEVIATIONS, LEAST_RISE)
         self.forget_then()
         self.n_weighted = self.rows
@@ -140,14 +142,14 @@ cdef class ClassMixture(Mixture):
             self.pool.most += more - latest
             self.neighbours.widen(latest)
         if self.n_classes > 3:
-            self.pending.widen(self.rows + SHARES, self.n_classes - 1)
+            self.pending = self.pending.widened(self.rows + SHARES, self.n_classes - 1)
             self.number_predictions()
         else:  # naive Bayes begins to predict, and the stack restarts
             largest = self.log_weight[0]
             for e in range(1, self.stack.first):
                 largest = fmax(largest, self.log_weight[e])
             self.number_predictions()
-            self.pending.clear(self.n_said)
+            self.pending.begin(self.n_said)
             self.forget_then()
             self.n_weighted = self.rows
             self.log_weight[self.bayes.first] = self.log_weight[self.stack.first] = largest - newcomer

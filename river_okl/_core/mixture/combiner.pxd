@@ -1,9 +1,9 @@
-from river_okl._core.memory cimport Owner
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport PROCESSES, Processes
-from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Scaler
 
 cdef enum:
     LINEAR_INPUTS = 64              # a constant, and the first features that the scaler counts

@@ -1,5 +1,5 @@
-from river_okl._core.mixture.forest cimport Forest
-from river_okl._core.scaler cimport Running
+from river_okl._core.store.running cimport Running
+from river_okl._core.trees.forest cimport Forest
 
 
 cdef class Difference(Forest):

@@ -9,9 +9,9 @@ The statistics of the differences are their own, so that an outlier, which is tw
 from libc.math cimport fmax, fmin
 
 from river_okl._core.mixture.expert cimport Outcome
-from river_okl._core.mixture.forest cimport Forest
-from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport clipped, running_from, running_state, scale_by, take_in
+from river_okl._core.store.running cimport clipped, running_from, running_state, scale_by, take_in
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.trees.forest cimport Forest
 
 cdef double LARGEST = 1e9       # of a target in units of the mixture
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from river_okl._core.sample cimport Sample
+from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis, Classes, Table
 
 

@@ -1,6 +1,6 @@
 from river_okl._core.mixture.expert cimport Expert
-from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Scaler
 
 cdef enum:
     LINEARS = 2

@@ -11,8 +11,8 @@ from libc.string cimport memcpy, memset
 
 from river_okl._core.calibration cimport sigmoid, softmax
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Scaler
 from river_okl._core.store.table cimport Classes
 
 cdef double RATE = 0.03

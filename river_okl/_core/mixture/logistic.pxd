@@ -1,8 +1,8 @@
 from river_okl._core.inputs cimport INPUTS
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert
-from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Scaler
 
 
 cdef class Logistic(Expert):

@@ -18,9 +18,9 @@ from river_okl._core.calibration cimport sigmoid, softmax
 from river_okl._core.inputs cimport bounded, inputs_of
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
 from river_okl._core.simd cimport linalg
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Scaler
 from river_okl._core.store.table cimport Classes
 
 from river_okl._core.states import checked_numbers

@@ -5,8 +5,9 @@ from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.pending cimport Pending
 from river_okl._core.mixture.processes cimport KERNELS, PROCESSES, Processes
+from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.reader cimport Reader
-from river_okl._core.sample cimport Sample
+from river_okl._core.store.sample cimport Sample
 
 cdef double DISCOUNT, newcomer
 
@@ -14,6 +15,7 @@ cdef double DISCOUNT, newcomer
 cdef class Mixture(Reader):
     cdef readonly tuple terms
     cdef readonly Processes processes
+    cdef Slopes slopes
     cdef readonly Neighbours neighbours
     cdef readonly Pending pending
     cdef readonly tuple experts             # in the order of their predictions

@@ -15,7 +15,7 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     difference.pyx     for a target: the last one, and trees on the difference to it
     vote.pyx           for a target: the last word, by absolute errors
     intervals.pyx      for a target: prediction intervals
-    distances.pyx      feature-weighted distances, the weights learned from the slopes of the predictions
+    slopes.pyx         the slopes of the predictions along the features, from which their weights are learned
     pending.pyx        what was said of samples whose labels have not come yet
     change.pyx         whether what was said is of another concept
 
@@ -42,14 +42,14 @@ from libc.string cimport memcpy
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
-from river_okl._core.kernel cimport CompiledKernel
+from river_okl._core.kernel.compiled cimport CompiledKernel
+from river_okl._core.kernel.distances cimport Dictionary
 from river_okl._core.loops cimport METRICS
-from river_okl._core.mixture.distances cimport Dictionary
 from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
-from river_okl._core.sample cimport Given, is_word
 from river_okl._core.splitmix cimport next_random
-from river_okl._core.words cimport hash_of_name, hash_of_word
+from river_okl._core.store.sample cimport Given, is_word
+from river_okl._core.store.words cimport hash_of_name, hash_of_word
 
 from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.processes import NEWCOMER
@@ -190,10 +190,10 @@ cdef class Mixture(Reader):
         y.target = self.standardise(target)
         y.late, y.said, y.discount = 0, self.p, DISCOUNT
         if self.found >= 0:
-            y.late = self.seen - self.pending.at(self.found).seen
+            y.late = self.seen - self.pending.asked(self.found).seen
             y.discount = fmax(DISCOUNT, 1.0 - 1.0 / (y.late + 1.0))
             self.pending.read(self.found, self.said)
-            self.convert(self.said, self.pending.at(self.found).mean, self.pending.at(self.found).deviation)
+            self.convert(self.said, self.pending.asked(self.found).mean, self.pending.asked(self.found).deviation)
             y.said = self.said
         self.answered()
         if w > 0.0:
@@ -375,6 +375,7 @@ cdef class Mixture(Reader):
         """Every expert learns; the sample becomes a point if one of them wants it."""
         cdef Py_ssize_t evicted, last
         cdef bint joining = False
+        self.slopes.learn(x, y)
         for expert in self.experts:
             (<Expert> expert).joins = not self.skips(expert) and (<Expert> expert).learn(x, y)
         for expert in self.holders:

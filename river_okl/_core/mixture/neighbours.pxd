@@ -1,9 +1,10 @@
 from libc.stdint cimport int32_t
 
-from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert
-from river_okl._core.points cimport Points
-from river_okl._core.sample cimport Sample
+from river_okl._core.store.points cimport Points
+from river_okl._core.store.ring cimport Ring
+from river_okl._core.store.sample cimport Sample
 
 cdef enum:
     NEAREST = 4
@@ -14,9 +15,7 @@ cdef class Neighbours(Expert):
     cdef readonly Distances distances
     cdef readonly Py_ssize_t n_classes      # 1: a target
     cdef readonly Py_ssize_t most           # of the latest samples, which are points
-    cdef readonly Py_ssize_t n
-    cdef int32_t *latest                    # [most] a ring of their positions, ...
-    cdef Py_ssize_t start                   # which begins here
+    cdef Ring latest                        # their positions
     cdef int32_t *place                     # [point] in the ring, or -1
     cdef double *target                     # [point] the number of its class, or a standardised one
     cdef double *chance                     # [NEAREST + 1] that a class with so many of the nearest is the right one
@@ -28,6 +27,7 @@ cdef class Neighbours(Expert):
 
     cdef int widen(self, Py_ssize_t more) except -1
     cdef int keep(self, Py_ssize_t most) except -1
+    cdef int32_t latest_at(self, Py_ssize_t i) noexcept
     cdef void search(self) noexcept
     cdef Py_ssize_t votes(self, Py_ssize_t o) noexcept
     cdef double mean(self) noexcept

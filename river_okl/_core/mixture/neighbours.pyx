@@ -19,14 +19,15 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.loops cimport SEGMENT
-from river_okl._core.mixture.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.points cimport LANES, Feature, value_at
-from river_okl._core.sample cimport LARGEST, Sample
 from river_okl._core.simd cimport loops
+from river_okl._core.store.points cimport LANES, Feature, value_at
+from river_okl._core.store.ring cimport Ring
+from river_okl._core.store.sample cimport LARGEST, Sample
 
-from river_okl._core.mixture.distances import POWERS
+from river_okl._core.kernel.distances import POWERS
 from river_okl._core.states import check_positions
 
 cdef double MEMORY = 1000.0         # samples
@@ -58,26 +59,25 @@ cdef class Neighbours(Expert):
         self.keep(most)
 
     cdef int keep(self, Py_ssize_t most) except -1:
-        """Empty the ring and give it ``most`` places."""
+        """Forget the latest samples; from now on there are at most n."""
         cdef Py_ssize_t i
-        self.latest = <int32_t *> self.resize(self.latest, 0, most, 4)
-        self.most = most
-        self.start = self.n = 0
+        self.most, self.latest = most, Ring(most, sizeof(int32_t))
         for i in range(self.per_point.room):
             self.place[i] = -1
-        return 0
+        return self.latest.reserve(most)
 
     cdef int widen(self, Py_ssize_t more) except -1:
-        """Give the ring ``more`` places; the samples in it stay, in their order."""
+        """Keep n more of the latest samples; those that there are stay, in their order."""
         cdef Py_ssize_t i
-        cdef int32_t *latest = <int32_t *> self.resize(NULL, 0, self.most + more, 4)
-        for i in range(self.n):
-            latest[i] = self.latest[(self.start + i) % self.most]
-            self.place[latest[i]] = <int32_t> i
-        self.release(self.latest)
-        self.latest, self.start = latest, 0
-        self.most += more
+        self.most = self.latest.limit = self.most + more
+        self.latest.reserve(self.most)
+        for i in range(self.latest.n):
+            self.place[self.latest_at(i)] = <int32_t> i
         return 0
+
+    cdef int32_t latest_at(self, Py_ssize_t i) noexcept:
+        """The position of the i-th of the latest samples."""
+        return (<int32_t *> self.latest.at(i))[0]
 
     cpdef int reserve(self) except -1:
         if self.points.capacity > self.per_point.room:
@@ -200,20 +200,18 @@ cdef class Neighbours(Expert):
         return self.place[i] >= 0
 
     cdef bint is_full(self) noexcept:
-        return self.n >= self.most
+        return self.latest.n >= self.most
 
     cdef Py_ssize_t evict(self, const double *among) noexcept:
         """The first of the latest samples."""
-        cdef Py_ssize_t i = self.latest[self.start]
+        cdef Py_ssize_t i = self.latest_at(0)
         self.place[i] = -1
-        self.start = (self.start + 1) % self.most
-        self.n -= 1
+        self.latest.drop(1)
         return i
 
     cdef int hold(self, Py_ssize_t i) except -1:
-        cdef Py_ssize_t place = (self.start + self.n) % self.most
-        self.latest[place], self.place[i] = <int32_t> i, <int32_t> place
-        self.n += 1
+        cdef int32_t *position = <int32_t *> self.latest.append()
+        position[0], self.place[i] = <int32_t> i, <int32_t> (position - <int32_t *> self.latest.records)
         return 0
 
     cdef void stored(self, double target) noexcept:
@@ -223,7 +221,7 @@ cdef class Neighbours(Expert):
     cdef void dropped(self, Py_ssize_t i) noexcept:
         Expert.dropped(self, i)
         if self.place[i] >= 0:
-            self.latest[self.place[i]] = <int32_t> i
+            (<int32_t *> self.latest.records)[self.place[i]] = <int32_t> i
 
     # What there is ----------------------------------------------------------------------------------------------------
 
@@ -237,16 +235,15 @@ cdef class Neighbours(Expert):
     def positions(self):
         """Of the latest samples, as they came."""
         cdef Py_ssize_t i
-        return [self.latest[(self.start + i) % self.most] for i in range(self.n)]
+        return [self.latest_at(i) for i in range(self.latest.n)]
 
     def _check(self):
         cdef Py_ssize_t i
         Expert._check(self)
-        assert self.n <= self.most
-        assert (
-            {*self.positions} == {i for i in range(self.points.n) if self.holds(i)} and len({*self.positions}) == self.n
-        )
-        assert all([self.latest[self.place[i]] == i for i in self.positions])
+        self.latest._check()
+        held = {i for i in range(self.points.n) if self.holds(i)}
+        assert {*self.positions} == held and len(held) == self.latest.n
+        assert all([(<int32_t *> self.latest.records)[self.place[i]] == i for i in self.positions])
 
     def state(self):
         return Expert.state(self) | {"most": self.most, "latest": np.array(self.positions, dtype=np.int32)}

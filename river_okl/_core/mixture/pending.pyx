@@ -21,11 +21,10 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from river_okl._core.memory cimport Owner
+from river_okl._core.store.ring cimport Ring
 
 from river_okl._core.states import LARGEST_COUNT, checked_array, checked_flag
 
-cdef Py_ssize_t LEAST_CAPACITY = 8
 cdef Py_ssize_t BYTES = 4096            # of a sample's opinions, on average, if there are as many as allowed
 cdef double LARGEST_OPINION = 1e30      # its square fits in single precision, too
 
@@ -44,69 +43,43 @@ cdef class Keyed:
         self.sample, self.key = sample, key
 
 
-cdef class Pending(Owner):
+cdef class Pending(Ring):
     """Opinions of ``length`` numbers of at most ``most`` samples."""
 
     def __init__(self, Py_ssize_t most, Py_ssize_t length):
-        self.most, self.length = most, length
-        self.late = True  # until the first label shows it
+        self.most, self.late = most, True  # until the first label shows it
+        self.begin(length)
 
     def __len__(self):
         return self.n
 
-    cdef Py_ssize_t limit(self, Py_ssize_t length) noexcept:
-        """How many vectors of this length there may be."""
-        return min(self.most, max(self.most * BYTES // (4 * length), 1))
-
-    cdef Asked *at(self, Py_ssize_t i) noexcept:
-        """The i-th of those that are there, the oldest first."""
-        return self.asked + (self.start + i) % self.capacity
+    cdef void begin(self, Py_ssize_t length) noexcept:
+        """Drop all, and their room; from now on opinions have this length."""
+        self.clear()
+        self.waiting, self.length = 0, length
+        self.item = (sizeof(Asked) + length * sizeof(float) + 7) // 8 * 8
+        self.limit = min(self.most, max(self.most * BYTES // (4 * max(length, 1)), 1))
 
     # Opinions come and go ---------------------------------------------------------------------------------------------
-
-    cdef int grow(self) except -1:
-        """Room for one more sample, unless it replaces the oldest."""
-        cdef Py_ssize_t i, j, capacity = min(self.limit(self.length), max(LEAST_CAPACITY, 2 * self.capacity))
-        cdef Asked *asked
-        cdef float *numbers
-        if self.n < self.capacity or self.capacity >= capacity:
-            return 0
-        asked = <Asked *> self.resize(NULL, 0, capacity, sizeof(Asked))
-        numbers = <float *> self.resize(NULL, 0, capacity * self.length, sizeof(float))
-        for i in range(self.n):
-            j = (self.start + i) % self.capacity
-            asked[i] = self.asked[j]
-            memcpy(numbers + i * self.length, self.numbers + j * self.length, self.length * sizeof(float))
-        self.release(self.asked)
-        self.release(self.numbers)
-        self.asked, self.numbers, self.capacity, self.start = asked, numbers, capacity, 0
-        return 0
 
     cdef int add(
         self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation
     ) except -1:
         """The opinions of one more sample."""
         cdef Py_ssize_t j
-        cdef Asked *asked
         cdef float *out
-        self.grow()
-        if self.n == self.capacity:
-            self.drop(1)
-        asked = self.at(self.n)
-        asked.identity, asked.seen, asked.taken = identity, seen, False
-        asked.mean, asked.deviation = mean, deviation
-        out = self.numbers + (asked - self.asked) * self.length
+        (<Asked *> self.append())[0] = Asked(identity, seen, mean, deviation, False)
+        out = self.opinions(self.n - 1)
         for j in range(self.length):
             out[j] = <float> fmin(fmax(numbers[j], -LARGEST_OPINION), LARGEST_OPINION)
-        self.n += 1
         self.waiting += 1
         return 0
 
     cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept:
         """The sample of this content asked after so many were learned, if those are the last, or -1."""
         cdef Py_ssize_t i = self.n - 1
-        while i >= 0 and self.at(i).seen == seen:
-            if self.at(i).identity == identity:
+        while i >= 0 and self.asked(i).seen == seen:
+            if self.asked(i).identity == identity:
                 return i
             i -= 1
         return -1
@@ -116,7 +89,7 @@ cdef class Pending(Owner):
         cdef Py_ssize_t i
         cdef const Asked *asked
         for i in range(self.n):
-            asked = self.at(i)
+            asked = self.asked(i)
             if asked.seen >= before:
                 break
             if asked.identity == identity and not asked.taken:
@@ -127,90 +100,69 @@ cdef class Pending(Owner):
         """The last sample of this content, whose label has come, or -1."""
         cdef Py_ssize_t i
         for i in range(self.n - 1, -1, -1):
-            if self.at(i).identity == identity and self.at(i).taken:
+            if self.asked(i).identity == identity and self.asked(i).taken:
                 return i
         return -1
 
     cdef void read(self, Py_ssize_t i, double *out) noexcept:
         """The opinions of sample i."""
         cdef Py_ssize_t j
-        cdef const float *numbers = self.numbers + (self.at(i) - self.asked) * self.length
+        cdef const float *numbers = self.opinions(i)
         for j in range(self.length):
             out[j] = numbers[j]
 
     cdef void drop(self, Py_ssize_t count) noexcept:
-        """The first ones are gone."""
         cdef Py_ssize_t i
         for i in range(count):
-            self.waiting -= not self.at(i).taken
-        self.start = (self.start + count) % self.capacity
-        self.n -= count
+            self.waiting -= not self.asked(i).taken
+        Ring.drop(self, count)
 
     cdef void take(self, Py_ssize_t i) noexcept:
         """The label of sample i has come; those before it that are of older steps and have theirs are not needed."""
-        cdef int64_t seen = self.at(i).seen
-        self.waiting -= not self.at(i).taken
-        self.at(i).taken = True
-        while self.n and self.at(0).taken and (self.at(0).seen < seen or self.waiting == 0):
+        cdef int64_t seen = self.asked(i).seen
+        self.waiting -= not self.asked(i).taken
+        self.asked(i).taken = True
+        while self.n and self.asked(0).taken and (self.asked(0).seen < seen or self.waiting == 0):
             self.drop(1)
 
     cdef void expire(self, int64_t seen) noexcept:
         """After so many steps some labels are not expected any more."""
-        while self.n and self.at(0).seen < seen - self.most:
+        while self.n and self.asked(0).seen < seen - self.most:
             self.drop(1)
-        if self.n == 0 and self.capacity > LEAST_CAPACITY:
-            self.clear(self.length)
-
-    cdef void clear(self, Py_ssize_t length) noexcept:
-        """Drop all, and their room; from now on opinions have this length."""
-        self.release(self.asked)
-        self.release(self.numbers)
-        self.asked, self.numbers = NULL, NULL
-        self.n = self.waiting = self.capacity = self.start = 0
-        self.length = length
+        if self.n == 0:
+            self.clear()
 
     # Classes come -----------------------------------------------------------------------------------------------------
 
-    cdef int widen(self, Py_ssize_t rows, Py_ssize_t columns) except -1:
-        """Insert a zero column into the first ``rows`` rows, of ``columns``, of each vector."""
-        cdef Py_ssize_t i, r, length = self.length + rows, capacity = min(self.capacity, self.limit(length))
+    cdef Pending widened(self, Py_ssize_t rows, Py_ssize_t columns):
+        """The same with a zero column more in the first ``rows`` rows, of ``columns``, of each vector."""
+        cdef Py_ssize_t i, r
         cdef const float *before
         cdef float *after
-        cdef Asked *asked
-        cdef float *numbers
-        if capacity == 0:
-            self.clear(length)
-            return 0
-        asked = <Asked *> self.resize(NULL, 0, capacity, sizeof(Asked))
-        numbers = <float *> self.resize(NULL, 0, capacity * length, sizeof(float))
-        if self.n > capacity:
-            self.drop(self.n - capacity)
+        cdef Pending wider = Pending(self.most, self.length + rows)
+        wider.late = self.late
         for i in range(self.n):
-            asked[i] = self.at(i)[0]
-            before = self.numbers + (self.at(i) - self.asked) * self.length
-            after = numbers + i * length
+            (<Asked *> wider.append())[0] = self.asked(i)[0]
+            wider.waiting += not self.asked(i).taken
+            before, after = self.opinions(i), wider.opinions(wider.n - 1)
             for r in range(rows):
                 memcpy(after + r * (columns + 1), before + r * columns, columns * sizeof(float))
                 after[r * (columns + 1) + columns] = 0.0
             memcpy(
                 after + rows * (columns + 1), before + rows * columns, (self.length - rows * columns) * sizeof(float)
             )
-        self.release(self.asked)
-        self.release(self.numbers)
-        self.asked, self.numbers = asked, numbers
-        self.capacity, self.start, self.length = capacity, 0, length
-        return 0
+        return wider
 
     # What is saved ----------------------------------------------------------------------------------------------------
 
     def _check(self):
         """Assert the invariants."""
         cdef Py_ssize_t i
-        assert self.n <= self.capacity <= self.limit(self.length)
-        seen = [self.at(i).seen for i in range(self.n)]
-        assert self.waiting == sum([not self.at(i).taken for i in range(self.n)])
+        Ring._check(self)
+        seen = [self.asked(i).seen for i in range(self.n)]
+        assert self.waiting == sum([not self.asked(i).taken for i in range(self.n)])
         assert seen == sorted(seen), "in the order in which they were asked"
-        waiting = [(self.at(i).identity, self.at(i).seen) for i in range(self.n) if not self.at(i).taken]
+        waiting = [(self.asked(i).identity, self.asked(i).seen) for i in range(self.n) if not self.asked(i).taken]
         assert len({*waiting}) == len(waiting), "no step has the same opinion twice"
 
     def state(self):
@@ -220,13 +172,13 @@ cdef class Pending(Owner):
         units = np.empty((n, 2))
         cdef float[:, ::1] view = said
         for i in range(n):
-            units[i] = self.at(i).mean, self.at(i).deviation
+            units[i] = self.asked(i).mean, self.asked(i).deviation
             for j in range(length):
-                view[i, j] = self.numbers[(self.at(i) - self.asked) * length + j]
+                view[i, j] = self.opinions(i)[j]
         return {
-            "identities": np.array([self.at(i).identity for i in range(n)], dtype=np.uint64).view(np.int64),
-            "seen": np.array([self.at(i).seen for i in range(n)], dtype=np.int64),
-            "taken": np.array([self.at(i).taken for i in range(n)], dtype=np.bool_),
+            "identities": np.array([self.asked(i).identity for i in range(n)], dtype=np.uint64).view(np.int64),
+            "seen": np.array([self.asked(i).seen for i in range(n)], dtype=np.int64),
+            "taken": np.array([self.asked(i).taken for i in range(n)], dtype=np.bool_),
             "units": units,
             "said": said,
             "late": bool(self.late),
@@ -235,9 +187,8 @@ cdef class Pending(Owner):
     def restore(self, dict state, int64_t seen):
         """Resume from a state, after checking every number; ``seen`` samples have been learned."""
         cdef Py_ssize_t i, j, n = len(state["identities"])
-        cdef Asked *asked
-        if n > self.limit(self.length):
-            raise ValueError(f"opinions of {n} samples, of which there are at most {self.limit(self.length)}")
+        if n > self.limit:
+            raise ValueError(f"opinions of {n} samples, of which there are at most {self.limit}")
         identities = checked_array(state, "identities", np.int64, n)
         when = checked_array(state, "seen", np.int64, n, 0, min(seen, LARGEST_COUNT))
         taken = checked_array(state, "taken", np.bool_, n)
@@ -245,14 +196,12 @@ cdef class Pending(Owner):
         largest = LARGEST_OPINION * 1.01
         said = checked_array(state, "said", np.float32, (n, self.length), -largest, largest)
         self.late = checked_flag("late", state["late"])
-        self.clear(self.length)
+        self.begin(self.length)
         cdef const float[:, ::1] view = np.ascontiguousarray(said)
         for i in range(n):
-            self.grow()
-            asked = self.at(i)
-            asked.identity, asked.seen = <uint64_t> <int64_t> identities[i], when[i]
-            asked.taken, asked.mean, asked.deviation = taken[i], units[i, 0], units[i, 1]
+            (<Asked *> self.append())[0] = Asked(
+                <uint64_t> <int64_t> identities[i], when[i], units[i, 0], units[i, 1], taken[i]
+            )
             for j in range(self.length):
-                self.numbers[i * self.length + j] = view[i, j]
-            self.n += 1
-            self.waiting += not asked.taken
+                self.opinions(i)[j] = view[i, j]
+            self.waiting += not taken[i]

@@ -1,10 +1,10 @@
 from libc.stdint cimport int32_t
 
 from river_okl._core.calibration cimport Calibration
-from river_okl._core.kernel cimport CompiledKernel
-from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.kernel.compiled cimport CompiledKernel
+from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.points cimport Points
+from river_okl._core.store.points cimport Points
 
 
 cdef class Pool(Expert):

@@ -13,14 +13,14 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport Calibration, sigmoid, softmax
-from river_okl._core.kernel cimport CompiledKernel
-from river_okl._core.mixture.distances cimport Distances
+from river_okl._core.kernel.compiled cimport CompiledKernel
+from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.sample cimport LARGEST_SUM, Sample
 from river_okl._core.simd cimport loops
+from river_okl._core.store.sample cimport LARGEST_SUM, Sample
 from river_okl._core.store.table cimport Classes
 
-from river_okl._core.mixture.distances import POWERS
+from river_okl._core.kernel.distances import POWERS
 from river_okl._core.states import check_positions, checked_numbers
 
 cdef double INFLUENCE = 1e-16       # smaller changes of a margin of 1 are lost in rounding

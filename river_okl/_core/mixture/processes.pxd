@@ -1,16 +1,15 @@
 from libc.stdint cimport int32_t, int64_t
 
+from river_okl._core.kernel.distances cimport Dictionary, Distances
 from river_okl._core.loops cimport METRICS
-from river_okl._core.mixture.distances cimport Dictionary, Distances
 from river_okl._core.mixture.expert cimport Expert
-from river_okl._core.points cimport Points
-from river_okl._core.sample cimport Sample
+from river_okl._core.store.points cimport Points
+from river_okl._core.store.sample cimport Sample
 
 cdef enum:
     KERNELS = 3
     POSTERIORS = 2
     PROCESSES = 6                       # KERNELS · POSTERIORS
-    BLOCK = 64                          # columns whose slopes are found at once, if there are many
 
 
 cdef class Processes(Expert):
@@ -44,11 +43,6 @@ cdef class Processes(Expert):
     cdef double *steps                  # [columns] c of a process
     cdef double *alpha
     cdef double *work
-    cdef double *slope                  # [slopes_allocated]
-    cdef Py_ssize_t slopes_allocated
-    cdef double *along_features         # [most + 1, along_allocated] of many columns
-    cdef Py_ssize_t along_allocated
-    cdef double *together               # [BLOCK, most + 1] means of some of the columns
     # while kernels change: Gram matrices before and after, and dot products under every metric
     cdef double *before[KERNELS]
     cdef double *after[KERNELS]
@@ -65,12 +59,6 @@ cdef class Processes(Expert):
         self, double target, const double *weight, const double *mean, const double *variance, int64_t seen,
         double *scale, double *density
     ) noexcept
-    cdef int reserve_slopes(self, Py_ssize_t size) except -1
-    cdef int learn_slopes(self, const Sample *x, const double *weight) except -1
-    cdef void add_slopes(
-        self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
-    ) noexcept
-    cdef double along(self, int32_t slot) noexcept
     # Points come and go
     cdef Py_ssize_t remove(self, Py_ssize_t r) noexcept
     cdef Py_ssize_t least(self, const double *weight) noexcept

@@ -18,22 +18,19 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from river_okl._core.calibration cimport fit_inverse_temperature, softmax
-from river_okl._core.kernel cimport CompiledKernel
-from river_okl._core.loops cimport METRICS
-from river_okl._core.mixture.distances cimport Dictionary, Distances
-from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.points cimport Feature, value_at
 from river_okl._core.gaussian.posterior cimport JITTER, Basis, Posterior, gaussian, gaussians, normal, probit
-from river_okl._core.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
+from river_okl._core.kernel.compiled cimport CompiledKernel
+from river_okl._core.kernel.distances cimport Dictionary, Distances
+from river_okl._core.loops cimport METRICS
+from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.simd cimport linalg, loops
+from river_okl._core.store.points cimport Feature, value_at
+from river_okl._core.store.sample cimport LARGEST_SELF, LARGEST_SUM, Sample
 
 from river_okl._core.states import check_positions, checked_numbers
 
-cdef double NEGLIGIBLE = 1e-3       # weight of a kernel whose slopes are not worth their time
-cdef int SLOPE_EVERY = 8            # samples, of which one gives slopes
-cdef int64_t SLOPES_AT_FIRST = 2000  # samples of a regression, each of which does: short streams need them all
 cdef double FLOOR = 1e-3            # of the weight of a process in the removal costs
-cdef Py_ssize_t MANY = 64           # columns: of more, slopes begin with the features, and removal costs are those ...
+cdef Py_ssize_t MANY = 64           # columns: of more, removal costs are those ...
 cdef double LEAST_SHARE = 0.1       # ... of the processes with at least this weight: each costs O(columns · points²)
 cdef double LEAST_SCALE = 0.005, LARGEST_SCALE = 100.0
 cdef double RESIDUAL_RATIO = 4.0    # times as large as expected are the squared residuals of a kernel that is too wide
@@ -248,143 +245,6 @@ cdef class Processes(Expert):
             scale[e] = fmax(scale[e], 1e-4)
         return surprise
 
-    cdef int reserve_slopes(self, Py_ssize_t size) except -1:
-        """Room for the slopes along so many features."""
-        if self.columns * size > self.slopes_allocated:
-            self.slope = self.doubles(self.slope, 0, max(8, 2 * self.columns * size))
-            self.slopes_allocated = max(8, 2 * self.columns * size)
-        if self.columns > MANY and size > self.along_allocated:
-            self.together = self.doubles(self.together, 0, BLOCK * (self.most + 1))
-            self.along_features = self.doubles(self.along_features, 0, 2 * (self.most + 1) * size)
-            self.along_allocated = 2 * size
-        return 0
-
-    cdef int learn_slopes(self, const Sample *x, const double *weight) except -1:
-        """The squared slope of the mixture's mean at x along each feature that x has, by differences of the kernel
-        row."""
-        cdef Py_ssize_t i, j, o, r, n = self.n, room = (self.most + 8) // 8 * 8, padded = (n + 7) // 8 * 8
-        cdef int b, m
-        cdef CompiledKernel kernel
-        cdef Posterior posterior
-        cdef double step, own, of_point, of_own
-        cdef double *by_dot = self.work
-        cdef double *by_own = self.work + room
-        cdef double *means = self.work + 2 * room
-        cdef const int32_t *places = x.places
-        cdef double *slope
-        self.reserve_slopes(x.size)
-        slope = self.slope
-        if x.size:
-            memset(slope, 0, self.columns * x.size * 8)
-        for i in range(KERNELS):
-            if weight[i * POSTERIORS] + weight[i * POSTERIORS + 1] < NEGLIGIBLE:
-                continue
-            kernel, m = self.kernels[i], self.metric[i]
-            own = self.distances.own[m]
-            step = 1e-6 * fmax(self.distances.mean_square(m), 1e-12)
-            # κ as a function of x · z and of ‖x‖²: the distance depends on both
-            for r in range(n):
-                self.dots[m][r] -= step
-            loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], own, padded, by_dot)
-            for r in range(n):
-                self.dots[m][r] += step
-                by_dot[r] = (self.k[i][r] - by_dot[r]) / step
-            loops.kernel_row(&kernel.program, self.dots[m], False, self.squares[m], own + step, padded, by_own)
-            for r in range(n):
-                by_own[r] = (by_own[r] - self.k[i][r]) / step
-            if self.columns > MANY:
-                self.add_slopes(i, x, weight, by_dot, by_own)
-                continue
-            for o in range(self.columns):
-                memset(means, 0, n * 8)
-                for b in range(POSTERIORS):
-                    posterior = self.posteriors[i * POSTERIORS + b]
-                    posterior.settle()
-                    for r in range(n):
-                        means[r] += weight[i * POSTERIORS + b] * posterior.means[o * posterior.learned.capacity + r]
-                (<Basis> self.bases[i]).solve(means, self.alpha)
-                of_own = 0.0
-                for r in range(n):
-                    of_own += 2.0 * self.alpha[r] * by_own[r]
-                    self.alpha[r] *= by_dot[r]
-                for j in range(x.size):
-                    of_point = self.along(x.slots[j])
-                    slope[o * x.size + j] += self.distances.weights[m][places[j]] * (of_own * x.scaled[j] + of_point)
-        for o in range(self.columns):
-            for j in range(x.size):
-                self.distances.add_slope(places[j], slope[o * x.size + j])
-        for j in range(x.size):
-            self.distances.slope_counts[places[j]] += 1.0
-        return 0
-
-    cdef void add_slopes(
-        self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
-    ) noexcept:
-        """The slopes of kernel i, times K⁻¹ from the other side: of each feature once instead of each column."""
-        cdef Py_ssize_t j, o, r, b, columns, first, n = self.n, size = x.size, ld = (<Basis> self.bases[0]).capacity
-        cdef int m = self.metric[i]
-        cdef double scale
-        cdef const double *means
-        cdef double *row = self.alpha
-        cdef double *solved = self.work + 2 * ((self.most + 8) // 8 * 8)
-        cdef double *along = self.along_features
-        cdef double *together = self.together
-        cdef const Feature *feature
-        cdef Posterior posterior
-        for j in range(size):
-            scale = self.distances.weights[m][x.places[j]]
-            for r in range(n):
-                row[r] = 2.0 * scale * x.scaled[j] * by_own[r]
-            if x.slots[j] >= 0:
-                feature = &self.points.features[x.slots[j]]
-                if feature.dense != NULL:
-                    for r in range(n):
-                        row[r] += scale * by_dot[r] * value_at(feature.dense, self.position[r], self.points.single)
-                else:
-                    for r in range(feature.count):
-                        b = self.member[feature.owners[r]]
-                        if b >= 0:
-                            row[b] += scale * by_dot[b] * feature.amounts[r]
-            (<Basis> self.bases[i]).solve(row, solved)
-            for r in range(n):
-                along[r * size + j] = solved[r]
-        for b in range(POSTERIORS):
-            posterior = self.posteriors[i * POSTERIORS + b]
-            posterior.settle()
-        for first in range(0, self.columns, BLOCK):
-            columns = min(BLOCK, self.columns - first)
-            memset(together, 0, columns * n * 8)
-            for b in range(POSTERIORS):
-                means = (<Posterior> self.posteriors[i * POSTERIORS + b]).means + first * ld
-                scale = weight[i * POSTERIORS + b]
-                for o in range(columns):
-                    for r in range(n):
-                        together[o * n + r] += scale * means[o * ld + r]
-            linalg.add_product(together, n, 1, columns, along, size, size, n, False, self.slope + first * size, size)
-
-    cdef double along(self, int32_t slot) noexcept:
-        """Σ_r alpha[r] z_rj over the dictionary; four sums, as each addition waits for the one before."""
-        cdef const Feature *feature
-        cdef Py_ssize_t r, fours = self.n // 4 * 4
-        cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-        cdef bint single = self.points.single
-        if slot < 0:
-            return 0.0
-        feature = &self.points.features[slot]
-        if feature.dense != NULL:
-            for r in range(0, fours, 4):
-                a += self.alpha[r] * value_at(feature.dense, self.position[r], single)
-                b += self.alpha[r + 1] * value_at(feature.dense, self.position[r + 1], single)
-                c += self.alpha[r + 2] * value_at(feature.dense, self.position[r + 2], single)
-                d += self.alpha[r + 3] * value_at(feature.dense, self.position[r + 3], single)
-            for r in range(fours, self.n):
-                a += self.alpha[r] * value_at(feature.dense, self.position[r], single)
-        else:
-            for r in range(feature.count):
-                if self.member[feature.owners[r]] >= 0:
-                    a += self.alpha[self.member[feature.owners[r]]] * feature.amounts[r]
-        return (a + b) + (c + d)
-
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """Every process learns; the sample joins the dictionary, which may have one too many then, if it is novel."""
         cdef Py_ssize_t i, e, c = 0 if self.regression else <Py_ssize_t> y.target
@@ -398,8 +258,6 @@ cdef class Processes(Expert):
                     (<Posterior> self.posteriors[e]).mean, p + e * self.columns, self.columns, c,
                     LEAST_TEMPERATURE, MOST_TEMPERATURE, &self.inverse_temperature[e], &self.curvature[e]
                 )
-        if self.n > 1 and (y.seen % SLOPE_EVERY == 0 or (self.regression and y.seen < SLOPES_AT_FIRST)):
-            self.learn_slopes(x, y.among)
         for i in range(KERNELS):
             novel = novel or (<Basis> self.bases[i]).novelty() > self.novel
         if self.n >= self.most and y.confident:

@@ -15,14 +15,15 @@ from river_okl._core.mixture.change cimport Change
 from river_okl._core.mixture.combiner cimport ESTIMATES, Combiner
 from river_okl._core.mixture.difference cimport Difference
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.mixture.forest cimport Forest
 from river_okl._core.mixture.intervals cimport CAUSES, COVERAGES, Intervals
 from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
-from river_okl._core.sample cimport Sample
+from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.mixture.vote cimport OPINIONS, VOTERS, Vote
-from river_okl._core.scaler cimport Running, running_from, running_state, standing, take_in
+from river_okl._core.store.running cimport Running, running_from, running_state, standing, take_in
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.trees.forest cimport Forest
 
 import numpy as np
 
@@ -89,6 +90,7 @@ cdef class TargetMixture(Mixture):
         )
         self.early, self.growth, self.n_classes = 60, 4, 1
         self.processes = Processes(self.distances, terms, dictionary, "regression")
+        self.slopes = Slopes(self.processes)
         self.neighbours = Neighbours(self.distances, budget - dictionary, 1)
         self.forest = Forest(TREES, regression=True, bytes=TREES * BYTES_OF_A_TREE)
         self.difference = Difference(
@@ -108,7 +110,7 @@ cdef class TargetMixture(Mixture):
         self.holders = (self.processes, self.neighbours)
         self.reserve_predictions(1)
         self.number_predictions()
-        self.pending.clear(self.n_said)
+        self.pending.begin(self.n_said)
         self.n_weighted = PROCESSES
         self.update_weights()
 

@@ -1,1 +1,1 @@
-"""Where arrays are kept: declared once, then grown, moved, saved and merged by their declaration."""
+"""What a model keeps: points, features and samples, and the arrays that belong to them."""

@@ -1,7 +1,7 @@
 cimport cython
 from cpython.object cimport PyObject
 
-from river_okl._core.memory cimport Owner
+from river_okl._core.store.memory cimport Owner
 
 
 cdef enum:

@@ -1,6 +1,6 @@
 cimport cython
 from river_okl._core.loops cimport Factor, Program, Term
-from river_okl._core.sample cimport Sample
+from river_okl._core.store.sample cimport Sample
 
 
 @cython.final

@@ -1,11 +1,11 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from river_okl._core.kernel cimport CompiledKernel
+from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.loops cimport TILE
-from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport Points
-from river_okl._core.sample cimport Frame, Given, Sample
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.points cimport Points
+from river_okl._core.store.sample cimport Frame, Given, Sample
 
 
 cdef struct Tile:

@@ -1,4 +1,4 @@
-"""Input: checks of feature values, encoded samples, and rows of a dataframe as samples without dicts."""
+"""Encoded samples, checks of feature values, and rows of a dataframe as samples without dicts."""
 
 from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
@@ -9,7 +9,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t
 from libc.string cimport memcmp
 
-from river_okl._core.memory cimport aligned_resize, okl_free
+from river_okl._core.store.memory cimport aligned_resize, okl_free
 
 import sys
 from hashlib import blake2b
@@ -35,79 +35,6 @@ def shown(value):
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-# The classes that take strings and gaps.
-TAKES_IT = "; OKLClassifier and OKLRegressor take it as it is"
-TAKES_GAPS = ", which OKLClassifier and OKLRegressor take"
-
-
-def reject(key, value, bint in_frame=False):
-    """Raise the error for an invalid feature value, with advice; code is between backquotes."""
-    name, text = shown(key), shown(value)
-    todo = advice(name, value, in_frame)
-    if not is_number(value):
-        raise TypeError(f"feature {name} is {text}, a {type(value).__name__}: kernels need numbers; {todo}")
-    if is_gap(value):
-        if not in_frame:
-            todo += " (MinMaxScaler makes NaN of features it has not learned, StandardScaler does not)"
-        raise ValueError(f"feature {name} is {text}: kernels need finite numbers; {todo}")
-    raise ValueError(f"feature {name} is {text}: kernels need finite numbers of at most {LARGEST:g}; {todo}")
-
-
-def advice(name, value, bint in_frame):
-    """What to do about a value of this feature that is a gap, not a number, or too large."""
-    if is_gap(value):
-        if in_frame:
-            filled = "`X.fillna(X.mean())` in pandas, `X.fill_nan(None).fill_null(strategy='mean')` in polars"
-            return f"fill the gaps: {filled}{TAKES_IT}"
-        test = "v is not None" if value is None else "v == v" if is_number(value) else f"k != {name}"
-        return (
-            f"leave it out, `{{k: v for k, v in x.items() if {test}}}`, or "
-            f"{'' if value is None else 'make it None and '}impute it, "
-            f"`preprocessing.StatImputer(({name}, stats.Mean())) | model`, before any scaler{TAKES_IT}"
-        )
-    kind = getattr(getattr(value, "dtype", None), "kind", "-")
-    if isinstance(value, str):
-        if in_frame and is_numeral(value):
-            return f"convert it: `X[{name}].astype(float)` in pandas, `X[{name}].cast(float)` in polars"
-        if in_frame:
-            encoded = f"`pandas.get_dummies(X, columns=[{name}])`, or `X.to_dummies({name})` in polars"
-            return f"encode it: {encoded}{TAKES_IT}"
-        if is_numeral(value):
-            return "convert it: `float(value)`"
-        return (
-            "encode strings, `(compose.SelectType(str) | preprocessing.OneHotEncoder()) + "
-            f"(compose.SelectType(int, float) | preprocessing.StandardScaler()) | model`, or "
-            f"leave it out, `compose.Discard({name}) | model`{TAKES_IT}"
-        )
-    if hasattr(value, "toordinal") or kind == "M":
-        return (
-            "encode dates, `river_okl.Dates(categories=False) | model`; OKLClassifier and OKLRegressor also take its "
-            "categories, `river_okl.Dates() | model`"
-        )
-    if hasattr(value, "total_seconds"):
-        return f"convert it: `X[{name}].dt.total_seconds()`" if in_frame else "convert it: `value.total_seconds()`"
-    if kind == "m":
-        return "convert it: `value.astype(float)`"
-    if isinstance(value, complex) or kind == "c":
-        return "make a feature of each part: `{'real': value.real, 'imag': value.imag}`"
-    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
-        return "make a feature of each item: `dict(enumerate(value))`"
-    if is_number(value):
-        if not is_infinite(value):
-            return "divide it by a constant, or take its logarithm"
-        if in_frame:
-            column = f"polars.col({name}).replace([math.inf, -math.inf], None)"
-            gaps = f"`X.replace([math.inf, -math.inf], math.nan)` in pandas, `X.with_columns({column})` in polars"
-            return f"replace it with the largest value that can occur, or with a gap, {gaps}{TAKES_GAPS}"
-        left_out = "`{k: v for k, v in x.items() if v not in (math.inf, -math.inf)}`"
-        gaps = "`{k: None if v in (math.inf, -math.inf) else v for k, v in x.items()}`"
-        return (
-            f"leave it out, {left_out}, replace it with the largest value that can occur, or make it a gap, "
-            f"{gaps}{TAKES_GAPS}"
-        )
-    return "drop the column" if in_frame else f"leave it out: `compose.Discard({name}) | model`"
-
-
 def is_gap(value):
     """Whether a value is None, NaN, NaT or NA."""
     try:
@@ -116,20 +43,11 @@ def is_gap(value):
         return type(value).__name__ in ("NAType", "Decimal")
 
 
-def is_infinite(value):
-    """Whether a number is infinite (and not an integer too large for a double)."""
-    try:
-        return float(value) in (float("inf"), -float("inf"))
-    except (TypeError, ValueError, OverflowError):
-        return False
+cdef object rejected(key, value, bint in_frame=False):
+    """Raise the error for an invalid feature value."""
+    from river_okl._core.store.advice import reject  # which imports this module
 
-
-def is_numeral(text):
-    """Whether ``float`` parses it as a number in range."""
-    try:
-        return fabs(float(text)) <= LARGEST
-    except ValueError:
-        return False
+    reject(key, value, in_frame)
 
 
 cpdef double number(object key, object value) except? -1.0:
@@ -138,14 +56,14 @@ cpdef double number(object key, object value) except? -1.0:
     if PyFloat_CheckExact(value):
         v = PyFloat_AS_DOUBLE(value)
     elif not isinstance(value, (float, int)) and not is_number(value):
-        reject(key, value)
+        rejected(key, value)
     else:
         try:
             v = float(value)
         except (TypeError, ValueError, OverflowError):
-            reject(key, value)
+            rejected(key, value)
     if not fabs(v) <= LARGEST:
-        reject(key, value)
+        rejected(key, value)
     return v
 
 
@@ -268,7 +186,7 @@ cdef bint same_sample(const Sample *a, const Sample *b) noexcept nogil:
     return True
 
 
-cdef bint is_number(object value) except -1:
+cpdef bint is_number(object value) except -1:
     """Whether a value is a real number: ``float`` also accepts strings, bytes, NumPy's times and complex numbers."""
     if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         return False
@@ -294,7 +212,7 @@ cdef class Frame:
             raise ValueError(f"feature {shown(twice)} occurs twice")
         for i in range(size):
             if not fabs(numbers[i]) <= LARGEST:
-                reject(names[i % matrix.shape[1]], numbers[i], True)
+                rejected(names[i % matrix.shape[1]], numbers[i], True)
         self.names = tuple([stored(name) for name in names])
         self.matrix = matrix
 

@@ -12,9 +12,9 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
-from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport canonical, is_word
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.store.memory cimport aligned_resize, okl_free
+from river_okl._core.store.sample cimport canonical, is_word
+from river_okl._core.store.scaler cimport Scaler
 
 cdef extern from "Python.h":
     void *PyUnicode_DATA(object text)

@@ -5,16 +5,16 @@ from libc.math cimport fmin, sqrt
 from libc.string cimport memcpy
 
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, Factor
-from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM, Sample
 from river_okl._core.simd cimport loops
+from river_okl._core.store.memory cimport aligned_resize, okl_free
+from river_okl._core.store.sample cimport LARGEST, LARGEST_COUNT, LARGEST_SUM, Sample
 
 import math
 
 import numpy as np
 
-from river_okl._core.sample import plain
 from river_okl._core.states import checked_flag, checked_float, checked_whole
+from river_okl._core.store.sample import plain
 
 cdef enum:
     LANES = 8               # doubles in the widest vector

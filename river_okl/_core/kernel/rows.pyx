@@ -24,18 +24,19 @@ import math
 
 import numpy as np
 
-from river_okl._core.kernel cimport CompiledKernel
+from river_okl._core.kernel.compiled cimport CompiledKernel
 from river_okl._core.loops cimport DOT_POWER, EXP_DISTANCE, EXP_SQUARED_DISTANCE, TILE
-from river_okl._core.memory cimport Owner, array_of
-from river_okl._core.points cimport LANES, Feature, Points, find, scatter
-from river_okl._core.sample cimport (
+from river_okl._core.simd cimport linalg, loops
+from river_okl._core.store.encoder cimport encode
+from river_okl._core.store.memory cimport Owner, array_of
+from river_okl._core.store.points cimport LANES, Feature, Points, find, scatter
+from river_okl._core.store.sample cimport (
     LARGEST_SELF, Frame, Given, Sample, free_sample, given_of, same_sample, size_of_sample, take_row
 )
-from river_okl._core.simd cimport linalg, loops
 
 from river_okl._core.invariants import assert_close
-from river_okl._core.sample import shown
 from river_okl._core.states import checked_numbers
+from river_okl._core.store.sample import shown
 
 cdef enum:
     NOGIL_ABOVE = 200000    # multiply-adds, about 50 µs: longer calls release the GIL
@@ -96,7 +97,7 @@ cdef class Rows(Owner):
         cdef double similarity
         if isinstance(sample, Given) and (<Given> sample).owner is self:
             return self.look_again()
-        self.points.encode(sample, x)
+        encode(self.points, sample, x)
         similarity = self.similarity_of(x)
         if self.has_sample and self.fresh and self.memo and same_sample(x, &self.samples[self.last]):
             return False
@@ -311,7 +312,7 @@ cdef class Rows(Owner):
         self.has_sample = False
         if rows:
             frame.row = 0
-            self.points.encode(frame, &self.samples[1 - self.last])
+            encode(self.points, frame, &self.samples[1 - self.last])
             self.points.refresh_slots(&self.samples[1 - self.last])
         x[0] = self.samples[1 - self.last]
         self.reserve_items(x.size)

@@ -21,11 +21,11 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
-from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport LANES, Feature, Points, value_at
-from river_okl._core.sample cimport LARGEST, LARGEST_SUM, Sample
-from river_okl._core.scaler cimport Scaler
 from river_okl._core.simd cimport loops
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.points cimport LANES, Feature, Points, value_at
+from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM, Sample
+from river_okl._core.store.scaler cimport Scaler
 
 from river_okl._core.states import checked_numbers
 

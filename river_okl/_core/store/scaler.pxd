@@ -1,28 +1,9 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
-from river_okl._core.sample cimport Sample
+from river_okl._core.store.running cimport Running
+from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis
-
-
-cdef struct Running:
-    # Running mean and variance; old numbers are forgotten slowly, or at once if the unit has changed.
-    int64_t count
-    double mean, variance
-    int64_t block               # numbers since the last check of the unit, and their statistics:
-    double block_mean, block_square
-    int64_t run                 # of outliers: their number, and AGREEING - 1 for each that agrees with the one before
-    double outlier              # the last one
-
-
-cdef double standing(const Running *numbers, double value) noexcept nogil
-cdef double clipped(const Running *numbers, double value) noexcept nogil
-cdef bint take_in(Running *numbers, double value) noexcept nogil
-cdef void scale_by(Running *numbers, double ratio) noexcept nogil
-cdef tuple numbers_of(const Running *numbers)
-cdef tuple running_state(const Running *numbers)
-cdef Running running_from(state, str what) except *
-cdef Running running(numbers) except *
 
 
 cdef struct Feature:

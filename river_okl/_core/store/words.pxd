@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.store.scaler cimport Scaler
 
 
 cdef class Words:

@@ -5,14 +5,8 @@ samples is divided by the root mean square of the values seen and never centred,
 0/1 feature stays 0/1.  The statistics include the current sample, as ``StandardScaler.learn_one`` followed by
 ``transform_one`` would; ``predict_one`` includes it, too, but stores nothing.
 
-Stored for each feature: the mean and variance of the values seen, exponential averages after ``MEMORY`` values, and how
-often it was present.  If ``BLOCK`` values together vary by less than ``UNIT`` of the standard deviation, but do vary,
-the unit has changed to a larger one: the statistics restart from these values.  They also restart if the ``FIRST``
-values after the initial ``KNOWN`` vary by less than ``FIRST_UNIT`` of the deviation: outliers among the initial values
-go undetected.  A value more than ``OUTLYING`` standard deviations from the mean counts as one at that distance and is
-scaled to it, so that a sensor's 9999 does no harm.  The third of three such values that agree (each is closer to the
-one before than ``NEAR`` of its distance from the mean), or the ``RUN``-th in a row, shows that the level has changed:
-from then on they count as they are.
+Stored for each feature: the mean and variance of the values seen (running.pyx), and how often it was present.  An
+outlier is scaled to the largest distance from the mean that counts.
 
 A feature is centred as long as at least ``KEPT`` of the samples since its first have it.  If it is absent from a
 sample, it has the scaled value of 0, at most ``FARTHEST`` standard deviations from the mean: in sparse files an absent
@@ -28,31 +22,22 @@ unreferenced ones are dropped, the longest unseen first.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.math cimport copysign, fabs, fmax, fmin, isfinite, sqrt
+from libc.math cimport fmax, fmin, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 import numpy as np
 
-from river_okl._core.memory cimport aligned_resize, okl_free
-from river_okl._core.sample cimport LARGEST, LARGEST_COUNT, Sample, is_word
+from river_okl._core.store.memory cimport aligned_resize, okl_free
+from river_okl._core.store.running cimport MEMORY, OUTLYING, counted, numbers_of, running, take_in
+from river_okl._core.store.sample cimport LARGEST_COUNT, Sample, is_word
 
-from river_okl._core.sample import plain, shown
+from river_okl._core.store.running import NUMBERS
+from river_okl._core.store.sample import plain, shown
 
 cdef extern from "Python.h":
     void Py_CLEAR(PyObject *thing)
 
-cdef int64_t MEMORY = 10000
-cdef int64_t BLOCK = 500
-cdef double ROUNDED = 1.0 + 1e-9     # running means of values at a bound may be rounded beyond it
-cdef double UNIT = 1e-2
-cdef int64_t FIRST = 25
-cdef double FIRST_UNIT = 0.1
-cdef double OUTLYING = 5.0
-cdef int64_t KNOWN = 8              # before this many values none is an outlier
-cdef int64_t RUN = 10
-cdef int64_t AGREEING = 5            # outliers that one counts for if it agrees with the one before
-cdef double NEAR = 0.25
 cdef double KEPT = 0.9, GAINED = 0.95
 cdef int64_t GAINED_AFTER = 30
 cdef double FARTHEST = 3.0
@@ -61,132 +46,6 @@ cdef Py_ssize_t SPARE = 40
 cdef double INDICATOR = 1.0
 
 COLUMNS = ("place", "first", "last", "count", "centred")
-NUMBERS = ("known", "mean", "variance", "block", "block_mean", "block_square", "run", "outlier")
-
-
-cdef double held(double delta, int64_t count, double variance) noexcept nogil:
-    """A deviation from the mean, clipped if the value is an outlier."""
-    if count < KNOWN or variance == 0.0 or delta * delta <= OUTLYING * OUTLYING * variance:
-        return delta
-    return copysign(OUTLYING * sqrt(variance), delta)
-
-
-cdef int64_t run_with(const Running *numbers, double value) noexcept nogil:
-    """The run of outliers once this value is counted."""
-    cdef double delta = value - numbers.mean
-    if held(delta, numbers.count, numbers.variance) == delta:
-        return 0
-    if numbers.run > 0 and fabs(value - numbers.outlier) <= NEAR * fabs(delta):
-        return numbers.run + AGREEING
-    return numbers.run + 1
-
-
-cdef double counted(const Running *numbers, double value) noexcept nogil:
-    """The deviation from the mean with which a value is counted."""
-    cdef double delta = value - numbers.mean
-    return delta if run_with(numbers, value) >= RUN else held(delta, numbers.count, numbers.variance)
-
-
-cdef double standing(const Running *numbers, double value) noexcept nogil:
-    """A counted value, in standard deviations from the mean."""
-    cdef double found = (
-        (value - numbers.mean) / sqrt(numbers.variance) if numbers.variance > 0.0 else value - numbers.mean
-    )
-    cdef double most = LARGEST if numbers.run >= RUN else OUTLYING  # unbounded for a standard deviation of 1e-150
-    return fmin(fmax(found, -most), most)
-
-
-cdef double clipped(const Running *numbers, double value) noexcept nogil:
-    """A counted value, or the closest one that is no outlier."""
-    return value if numbers.run >= RUN else numbers.mean + held(
-        value - numbers.mean, numbers.count, numbers.variance
-    )
-
-
-cdef bint take_in(Running *numbers, double value) noexcept nogil:
-    """Count a value; returns whether the statistics have restarted."""
-    cdef bint again = False
-    cdef double gain, share, delta
-    cdef int64_t run = run_with(numbers, value)
-    delta = counted(numbers, value)
-    numbers.run = run
-    numbers.outlier = value if run else 0.0
-    numbers.count += 1
-    gain = 1.0 / <double> min(numbers.count, MEMORY)
-    numbers.mean += delta * gain
-    numbers.variance = (1.0 - gain) * (numbers.variance + delta * delta * gain)
-    if numbers.count <= KNOWN:
-        return False
-    delta = held(value - numbers.block_mean, numbers.block, numbers.block_square / fmax(1.0, <double> numbers.block))
-    numbers.block += 1
-    share = 1.0 / <double> numbers.block
-    numbers.block_mean += delta * share
-    numbers.block_square += delta * delta * (1.0 - share)
-    if numbers.block == BLOCK:
-        again = 0.0 < numbers.block_square < UNIT * UNIT * BLOCK * numbers.variance
-    elif numbers.block == FIRST and numbers.count == KNOWN + FIRST:
-        again = 0.0 < numbers.block_square < FIRST_UNIT * FIRST_UNIT * FIRST * numbers.variance
-    if again:
-        numbers.count, numbers.mean, numbers.variance = (
-            numbers.block, numbers.block_mean, numbers.block_square / <double> numbers.block
-        )
-    if again or numbers.block == BLOCK:
-        numbers.block, numbers.block_mean, numbers.block_square = 0, 0.0, 0.0
-    return again
-
-
-cdef void scale_by(Running *numbers, double ratio) noexcept nogil:
-    """The unit has changed: values become ratio · value."""
-    numbers.mean = bounded(ratio * numbers.mean)
-    numbers.block_mean = bounded(ratio * numbers.block_mean)
-    numbers.outlier = bounded(ratio * numbers.outlier)
-    numbers.variance = bounded(ratio * ratio * numbers.variance)
-    numbers.block_square = bounded(ratio * ratio * numbers.block_square)
-
-
-cdef inline double bounded(double value) noexcept nogil:
-    return fmin(fmax(value, -LARGEST), LARGEST)
-
-
-cdef tuple numbers_of(const Running *numbers):
-    """In the order of ``NUMBERS``, for ``running``."""
-    return (
-        numbers.count, numbers.mean, numbers.variance, numbers.block, numbers.block_mean, numbers.block_square,
-        numbers.run, numbers.outlier
-    )
-
-
-cdef tuple running_state(const Running *numbers):
-    """What ``running_from`` takes."""
-    return tuple([float(number) for number in numbers_of(numbers)])
-
-
-cdef Running running_from(state, str what) except *:
-    """From a state of its own, after checking every number; ``what`` they are the statistics of."""
-    if len(state) != len(NUMBERS) or not all([type(number) is float and isfinite(number) for number in state]):
-        raise ValueError(f"{what} out of range")
-    return running(state)
-
-
-cdef Running running(numbers) except *:
-    """From a state, after checking every number."""
-    cdef Running made
-    known, mean, variance, block, block_mean, block_square, run, outlier = numbers
-    if not (
-        0.0 <= known <= LARGEST_COUNT
-        and 0.0 <= block < BLOCK
-        and 0.0 <= run <= LARGEST_COUNT
-        and abs(mean) <= LARGEST * ROUNDED
-        and abs(block_mean) <= LARGEST * ROUNDED
-        and abs(outlier) <= LARGEST
-        and 0.0 <= variance <= LARGEST * LARGEST * ROUNDED
-        and 0.0 <= block_square <= BLOCK * LARGEST * LARGEST * ROUNDED
-    ):
-        raise ValueError("the statistics of a scaler are out of range")
-    made.count, made.mean, made.variance = <int64_t> known, mean, variance
-    made.block, made.block_mean, made.block_square = <int64_t> block, block_mean, block_square
-    made.run, made.outlier = <int64_t> run, outlier
-    return made
 
 
 cdef class Scaler:

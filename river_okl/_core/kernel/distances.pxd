@@ -1,10 +1,10 @@
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.loops cimport METRICS
-from river_okl._core.memory cimport Owner
-from river_okl._core.points cimport Feature, Points
-from river_okl._core.sample cimport Sample
-from river_okl._core.scaler cimport Scaler
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.points cimport Feature, Points
+from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.scaler cimport Scaler
 
 
 cdef struct Dictionary:

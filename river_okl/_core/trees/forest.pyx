@@ -36,8 +36,8 @@ import math
 import numpy as np
 
 from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.sample cimport Sample
 from river_okl._core.splitmix cimport next_random, scrambled
+from river_okl._core.store.sample cimport Sample
 
 cdef extern from "forest.h":
     enum: LANES

@@ -2,10 +2,10 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
-from river_okl._core.memory cimport Owner
-from river_okl._core.sample cimport Frame, Sample
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.table cimport Axis
-from river_okl._core.words cimport Words
+from river_okl._core.store.words cimport Words
 
 cdef enum:
     LANES = 8                   # doubles in the widest vector: capacities are multiples of it
@@ -60,15 +60,7 @@ cdef class Points(Owner):
     cdef Py_ssize_t turn            # number of samples that were checked
     cdef Py_ssize_t version         # number of changes of the vocabulary
 
-    # Samples
-    cdef int encode(self, object sample, Sample *x) except -1
-    cdef int start(self, Sample *x, Py_ssize_t size) except -1
-    cdef int encode_row(self, Frame frame, Sample *x) except -1
-    cdef bint encode_numbers(self, dict sample, Sample *x) except -1
-    cdef int encode_items(self, tuple items, Sample *x) except -1
-    cdef int encode_given(self, const Sample *given, Sample *x) except -1
-    cdef int check_name(self, object name) except -1
-    cdef Py_ssize_t encode_word(self, object name, object word, Py_ssize_t i, Sample *x) except -1
+    # Names
     cdef int look_up(self, Sample *x, Py_ssize_t i, object key) except -1
     cdef int check_distinct(self, const Sample *x) except -1
     cdef int32_t slot_of(self, object key) except -2

@@ -1,0 +1,24 @@
+from libc.stdint cimport int32_t
+
+from river_okl._core.mixture.expert cimport Outcome
+from river_okl._core.mixture.processes cimport Processes
+from river_okl._core.store.memory cimport Owner
+from river_okl._core.store.sample cimport Sample
+
+
+cdef class Slopes(Owner):
+    cdef Processes processes
+    # scratch: the last sample
+    cdef double *slope                  # [slopes_allocated]
+    cdef Py_ssize_t slopes_allocated
+    cdef double *along_features         # [most + 1, along_allocated] of many columns
+    cdef Py_ssize_t along_allocated
+    cdef double *together               # [BLOCK, most + 1] means of some of the columns
+
+    cdef int learn(self, const Sample *x, const Outcome *y) except -1
+    cdef int reserve(self, Py_ssize_t size) except -1
+    cdef int measure(self, const Sample *x, const double *weight) except -1
+    cdef void add_by_features(
+        self, Py_ssize_t i, const Sample *x, const double *weight, const double *by_dot, const double *by_own
+    ) noexcept
+    cdef double along(self, int32_t slot) noexcept

@@ -1,0 +1,188 @@
+"""From a dict of features, a frame's row or another model's sample to an encoded sample: where users' code may run.
+
+A value's ``__float__`` and a name's ``__hash__`` or ``__eq__`` are Python code of the user's, which may do anything.
+Nothing of a model has changed when they run.
+"""
+
+from cpython.bool cimport PyBool_Check
+from cpython.dict cimport PyDict_Next
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject
+from libc.math cimport INFINITY, NAN, fabs
+
+import numpy as np
+
+from river_okl._core.store.points cimport Points
+from river_okl._core.store.sample cimport (
+    LARGEST, Frame, Given, Sample, is_long, is_word, items_of, missing, number, reserve_sample, same_name, stored
+)
+
+from river_okl._core.store.sample import shown
+
+cdef extern from "Python.h":
+    PyObject *PyTuple_GET_ITEM(object items, Py_ssize_t i)  # borrowed
+    long long PyLong_AsLongLongAndOverflow(object whole, int *overflow)
+    str PyUnicode_FromObject(object text)  # not a subclass
+    bint is_string "PyUnicode_CheckExact"(PyObject *thing)
+    bint Py_IS_TYPE(object thing, type kind)
+
+cdef type FLOAT64 = np.float64  # a float with methods of NumPy's: its number is read like that of any float
+
+
+cdef int encode(Points points, object sample, Sample *x) except -1:
+    """x is the items of a dict, of a Frame's current row or of a Given, with today's slots; if this raises, x is
+    of no use.
+
+    x may have been another sample of these points before: streams repeat their keys in order, so mostly its slots
+    are right.  A dict is read at one moment: a value's ``__float__``, a name's ``__hash__`` or another thread may
+    change it whenever Python code runs.
+    """
+    if points.words is not None:
+        points.words.begin()
+    if isinstance(sample, Frame):
+        return encode_row(points, <Frame> sample, x)
+    if isinstance(sample, dict):
+        if not encode_numbers(points, <dict> sample, x):
+            encode_items(points, items_of(<dict> sample), x)
+        return 0
+    if isinstance(sample, Given):
+        return encode_given(points, (<Given> sample).x, x)
+    hint = "; give dict(x)" if hasattr(sample, "keys") else ""
+    if hasattr(sample, "columns"):
+        hint = "; methods named ..._many take frames"
+    kind = type(sample).__name__
+    raise TypeError(f"a sample is a dict of features, not {shown(sample)} of type {kind}{hint}")
+
+
+cdef int start(Points points, Sample *x, Py_ssize_t size) except -1:
+    """x becomes an empty sample with room for this many items."""
+    points.refresh_slots(x)
+    x.size = 0
+    x.square = 0.0
+    return reserve_sample(x, size)
+
+
+cdef bint encode_numbers(Points points, dict sample, Sample *x) except -1:
+    """The usual dict, of numbers under known names or strings.  Returns False as soon as an item may run Python
+    code: until then none has, so that names and values are borrowed from the dict."""
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef Py_ssize_t position = 0, i = 0, size
+    cdef int too_large
+    cdef double v, square = 0.0
+    start(points, x, len(sample))
+    size = len(sample)  # as it is after that
+    if size > x.allocated:
+        return False
+    while i < size and PyDict_Next(sample, &position, &key, &value):
+        if PyFloat_CheckExact(<object> value) or Py_IS_TYPE(<object> value, FLOAT64):
+            v = PyFloat_AS_DOUBLE(<object> value)
+            if not fabs(v) <= LARGEST:
+                return False
+        elif PyLong_CheckExact(<object> value) or PyBool_Check(<object> value):
+            v = <double> PyLong_AsLongLongAndOverflow(<object> value, &too_large)
+            if too_large:
+                return False
+        else:
+            return False
+        if not same_name(x.keys[i], key):
+            if not (points.strings and is_string(key) and (x.keys[i] == NULL or is_string(x.keys[i]))):
+                return False
+            if is_long(<object> key):
+                return False
+            points.look_up(x, i, <object> key)
+        x.numbers[i] = v
+        square += v * v
+        i += 1
+    x.size = i
+    x.square = square
+    return True
+
+
+cdef int encode_items(Points points, tuple items, Sample *x) except -1:
+    """Any names and values, which the tuple owns."""
+    cdef PyObject *name
+    cdef PyObject *value
+    cdef Py_ssize_t i = 0, j, size = len(items) // 2
+    cdef double v, square = 0.0
+    start(points, x, size if points.words is None else 2 * size)
+    for j in range(size):
+        name = PyTuple_GET_ITEM(items, 2 * j)
+        value = PyTuple_GET_ITEM(items, 2 * j + 1)
+        if not same_name(x.keys[i], name) and is_long(<object> name):
+            short = stored(<object> name)
+            name = <PyObject *> short
+        if PyFloat_CheckExact(<object> value) and fabs(PyFloat_AS_DOUBLE(<object> value)) <= LARGEST:
+            v = PyFloat_AS_DOUBLE(<object> value)
+        elif points.words is not None and isinstance(<object> value, str):
+            i = encode_word(points, <object> name, stored(PyUnicode_FromObject(str(<object> value))), i, x)
+            continue
+        elif points.words is not None and missing(<object> value):
+            i = encode_word(points, <object> name, None, i, x)
+            continue
+        else:
+            v = number(<object> name, <object> value)
+        if not same_name(x.keys[i], name):
+            check_name(points, <object> name)
+            points.look_up(x, i, <object> name)
+        x.numbers[i] = v
+        square += v * v
+        i += 1
+    x.size = i
+    x.square = square
+    return 0
+
+
+cdef Py_ssize_t encode_word(Points points, object name, object word, Py_ssize_t i, Sample *x) except -1:
+    """How many items x has with a string, or None for a gap, under this name: infinity for its indicator if that is
+    a feature, and NaN if numbers are known by this name (scaler.pyx)."""
+    check_name(points, name)
+    if points.words.knows(name):
+        if not same_name(x.keys[i], <PyObject *> name):
+            points.look_up(x, i, name)
+        x.numbers[i] = NAN
+        i += 1
+    key = points.words.find(name, word)
+    if key is not None:
+        if x.keys[i] != <PyObject *> key:
+            points.look_up(x, i, key)
+        x.numbers[i] = INFINITY
+        i += 1
+    return i
+
+
+cdef int check_name(Points points, object name) except -1:
+    """A feature of numbers may not have the key of a word: one sample might have both."""
+    if points.words is not None and is_word(name):
+        raise ValueError(f"feature {shown(name)} is named like a string value; give it another name")
+    return 0
+
+
+cdef int encode_row(Points points, Frame frame, Sample *x) except -1:
+    cdef Py_ssize_t i, size = len(frame.names)
+    cdef const double *numbers = &frame.matrix[frame.row, 0] if size else NULL
+    cdef double square = 0.0
+    start(points, x, size)
+    for i in range(size):
+        if not same_name(x.keys[i], PyTuple_GET_ITEM(frame.names, i)):
+            check_name(points, frame.names[i])
+            points.look_up(x, i, frame.names[i])
+        x.numbers[i] = numbers[i]
+        square += numbers[i] * numbers[i]
+    x.size = size
+    x.square = square
+    return 0
+
+
+cdef int encode_given(Points points, const Sample *given, Sample *x) except -1:
+    """A sample that other points have encoded."""
+    cdef Py_ssize_t i
+    start(points, x, given.size)
+    for i in range(given.size):
+        if not same_name(x.keys[i], given.keys[i]):
+            points.look_up(x, i, <object> given.keys[i])
+        x.numbers[i] = given.numbers[i]
+    x.size = given.size
+    x.square = given.square
+    return 0

@@ -1,0 +1,48 @@
+"""The latest records of one size: they go in the order in which they came."""
+
+from libc.string cimport memcpy
+
+from river_okl._core.store.memory cimport Owner
+
+cdef Py_ssize_t LEAST_ROOM = 8
+
+
+cdef class Ring(Owner):
+    """At most ``limit`` records of ``item`` bytes; room for them is made as they come."""
+
+    def __init__(self, Py_ssize_t limit, Py_ssize_t item):
+        self.limit, self.item = limit, item
+
+    cdef int reserve(self, Py_ssize_t room) except -1:
+        """Make room for n records, and begin with the oldest one."""
+        cdef Py_ssize_t i
+        cdef char *records = <char *> self.resize(NULL, 0, room, self.item)
+        for i in range(self.n):
+            memcpy(records + i * self.item, self.at(i), self.item)
+        self.release(self.records)
+        self.records, self.room, self.start = records, room, 0
+        return 0
+
+    cdef void *append(self) except NULL:
+        """Add a record and return it, to be written; the oldest one goes if there are ``limit``."""
+        if self.n == self.room and self.room < self.limit:
+            self.reserve(min(self.limit, max(LEAST_ROOM, 2 * self.room)))
+        elif self.n == self.room:
+            self.drop(1)
+        self.n += 1
+        return self.at(self.n - 1)
+
+    cdef void drop(self, Py_ssize_t count) noexcept:
+        """The oldest ones go."""
+        self.start = (self.start + count) % self.room
+        self.n -= count
+
+    cdef void clear(self) noexcept:
+        """All go, and their room."""
+        self.release(self.records)
+        self.records = NULL
+        self.n = self.room = self.start = 0
+
+    def _check(self):
+        """Assert the invariants."""
+        assert 0 <= self.n <= self.room <= self.limit

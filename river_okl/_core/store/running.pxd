@@ -1,0 +1,61 @@
+from libc.math cimport copysign, fabs, sqrt
+from libc.stdint cimport int64_t
+
+cdef extern from *:
+    """
+    #define OKL_MEMORY 10000    /* values that averages are over */
+    #define OKL_OUTLYING 5.0    /* standard deviations */
+    #define OKL_KNOWN 8         /* before this many values none is an outlier */
+    #define OKL_RUN 10
+    #define OKL_AGREEING 5      /* outliers that one counts for if it agrees with the one before */
+    #define OKL_NEAR 0.25
+    """
+    const int64_t MEMORY "OKL_MEMORY"
+    const double OUTLYING "OKL_OUTLYING"
+    const int64_t KNOWN "OKL_KNOWN"
+    const int64_t RUN "OKL_RUN"
+    const int64_t AGREEING "OKL_AGREEING"
+    const double NEAR "OKL_NEAR"
+
+
+cdef struct Running:
+    # Running mean and variance; old numbers are forgotten slowly, or at once if the unit has changed.
+    int64_t count
+    double mean, variance
+    int64_t block               # numbers since the last check of the unit, and their statistics:
+    double block_mean, block_square
+    int64_t run                 # of outliers: their number, and AGREEING - 1 for each that agrees with the one before
+    double outlier              # the last one
+
+
+cdef inline double held(double delta, int64_t count, double variance) noexcept nogil:
+    """A deviation from the mean, clipped if the value is an outlier."""
+    if count < KNOWN or variance == 0.0 or delta * delta <= OUTLYING * OUTLYING * variance:
+        return delta
+    return copysign(OUTLYING * sqrt(variance), delta)
+
+
+cdef inline int64_t run_with(const Running *numbers, double value) noexcept nogil:
+    """The run of outliers once this value is counted."""
+    cdef double delta = value - numbers.mean
+    if held(delta, numbers.count, numbers.variance) == delta:
+        return 0
+    if numbers.run > 0 and fabs(value - numbers.outlier) <= NEAR * fabs(delta):
+        return numbers.run + AGREEING
+    return numbers.run + 1
+
+
+cdef inline double counted(const Running *numbers, double value) noexcept nogil:
+    """The deviation from the mean with which a value is counted."""
+    cdef double delta = value - numbers.mean
+    return delta if run_with(numbers, value) >= RUN else held(delta, numbers.count, numbers.variance)
+
+
+cdef double standing(const Running *numbers, double value) noexcept nogil
+cdef double clipped(const Running *numbers, double value) noexcept nogil
+cdef bint take_in(Running *numbers, double value) noexcept nogil
+cdef void scale_by(Running *numbers, double ratio) noexcept nogil
+cdef tuple numbers_of(const Running *numbers)
+cdef tuple running_state(const Running *numbers)
+cdef Running running_from(state, str what) except *
+cdef Running running(numbers) except *

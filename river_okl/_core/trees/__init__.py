@@ -1,0 +1,1 @@
+"""Hoeffding trees, and forests of them."""
