@@ -635,7 +635,10 @@ def test_an_extreme_weight_leaves_the_model_finite(w):
     [
         (("n_classes",), 1),
         (("n_classes",), 2**20),
-        (("counts",), (-1, 2, 0)),
+        (("seen",), -1),
+        (("seen",), 2.0),
+        (("updates",), 2**31),
+        (("then_is_known",), 2),
         (("target",), (math.nan,) * 8),
         (("log_weights", 0), 1.0),
         (("log_weights", 0), math.nan),
@@ -673,8 +676,9 @@ def test_an_extreme_weight_leaves_the_model_finite(w):
         (("neighbours", "chances", 0), 0.0),
         (("neighbours", "chances", 4), 1.5),
         (("neighbours", "counts", 0), -1.0),
-        (("distances", "evidence", 0, 0), math.inf),
-        (("distances", "evidence", 0, 1), -1.0),
+        (("distances", "evidence", 0), math.inf),
+        (("distances", "evidence_squares", 0), -1.0),
+        (("distances", "previous_places", 0), 10_000),
         (("linear", "coef"), np.zeros((0, 3, 1))),
         (("linear", "bias", 0, 0), math.nan),
         (("logistic", "coef", 0, 0), math.nan),
@@ -696,11 +700,16 @@ def test_an_extreme_weight_leaves_the_model_finite(w):
         (("combiner", "log_weights", 0), 1.0),
         (("combiner", "residuals"), np.ones(2)),
         (("combiner", "residuals", 0), 0.0),
+        (("vote", "losses", 0), -1.0),
+        (("vote", "regression", "coef", 0), math.inf),
+        (("intervals", "size"), 0.0),
+        (("intervals", "seen"), -1),
+        (("change", "variance"), -1.0),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else "",
 )
 def test_every_number_of_a_state_is_checked(path, value):
-    regression = path[0] in ("combiner", "target")
+    regression = path[0] in ("combiner", "target", "vote", "intervals")
     model = river_okl.OKLRegressor(budget=12) if regression else river_okl.OKLClassifier(budget=12)
     for t, (x, y) in enumerate(streams.dense(streams.CLASSIFICATION, n=60)):
         model.learn_one(x, t % 3 if path[0] == "bayes" else y)
@@ -765,6 +774,18 @@ def test_permuted_classes_give_the_same_mixture(order):
         f.learn(x, c, 1.0)
         other.learn(x, order.index(c), 1.0)
     other._check()
+
+
+def test_mean_distances_forget():
+    """After 20,000 samples the sums of squares and their number count half; the mean stays."""
+    model, rng = river_okl.OKLRegressor(budget=8), random.Random(1)
+    for _ in range(20_010):
+        x = {"a": rng.gauss(0.0, 1.0), "b": rng.gauss(0.0, 1.0)}
+        model.learn_one(x, x["a"])
+    state = model._f.state()["distances"]
+    assert 10_000 < state["samples"] < 10_100
+    assert state["squares"] / state["samples"] == pytest.approx([1.0, 1.0], rel=0.05)
+    assert state["differences"] / (state["samples"] - 1.0) == pytest.approx([2.0, 2.0], rel=0.05)
 
 
 def test_the_memory_usage_includes_every_expert():

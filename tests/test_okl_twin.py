@@ -72,11 +72,11 @@ def follow_the_weights(model, twin):
     """Compare metrics (the model's slopes are one-sided differences), then give the model's to the reference."""
     state = model._f.state()
     place = dict(zip(state["scaler"]["names"], state["scaler"]["place"], strict=True))
-    learned = state["distances"]["weights"]
     for m in (1, 2):
+        learned = state["distances"][f"weights_{m}"]
         for name, expected in twin.weights[m].items():
-            assert learned[place[name], m - 1] == pytest.approx(expected, rel=1e-4)
-            twin.weights[m][name] = learned[place[name], m - 1]
+            assert learned[place[name]] == pytest.approx(expected, rel=1e-4)
+            twin.weights[m][name] = learned[place[name]]
 
 
 def follow_the_trees(model, twin):

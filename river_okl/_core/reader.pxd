@@ -2,14 +2,14 @@ from libc.stdint cimport uint64_t
 
 from river_okl._core.kernel.distances cimport Distances
 from river_okl._core.lock cimport Lock
-from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.points cimport Points
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.table cimport Table
 from river_okl._core.store.words cimport Words
 
 
-cdef class Reader(Owner):
+cdef class Reader(Table):
     cdef readonly Lock lock                 # of the model: the core takes none
     cdef readonly Points points
     cdef readonly Scaler scaler

@@ -15,6 +15,7 @@ import numpy as np
 
 from river_okl._core.store.encoder cimport encode
 from river_okl._core.store.sample cimport Given, free_sample, given_of, reserve_sample, same_name
+from river_okl._core.store.table cimport Table
 
 from river_okl._core.states import checked_numbers
 
@@ -22,7 +23,7 @@ FARTHEST_SINGLE = 1e6           # standard deviations: the square fits in single
 cdef double farthest = FARTHEST_SINGLE
 
 
-cdef class Reader(Owner):
+cdef class Reader(Table):
     """Points, scaler and distances, and the last sample.
 
     Parameters
@@ -51,7 +52,7 @@ cdef class Reader(Owner):
 
     def __sizeof__(self):
         # River's meter adds the parts itself
-        return Owner.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
+        return Table.__sizeof__(self) + (self.samples[0].allocated + self.samples[1].allocated) * 20
 
     def __setstate__(self, state):
         self.restore(state)
@@ -163,11 +164,11 @@ cdef class Reader(Owner):
 
     cdef int reserve_points(self) except -1:
         """Room for as many points as ``points`` have room for."""
-        return self.distances.reserve_points()
+        return self.distances.reserve()
 
     cdef int reserve_places(self) except -1:
         """Room for as many features as the scaler counts."""
-        return self.distances.reserve_places(self.scaler.size)
+        return self.distances.reserve()
 
     cdef int tidy(self) except -1:
         """The last part of a step: drop features that are no longer needed."""

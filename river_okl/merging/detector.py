@@ -48,7 +48,7 @@ class Scored(Mixed):
         self.names = {name: i for i, name in enumerate(scaler["names"])}
         self.places = scaler["place"]
         self.seen, self.ranked = int(scaler["seen"]), self.state["ranked"]
-        self.state["counts"] = (self.seen, 0, 0)  # weights of features are never learned
+        self.state["updates"] = 0  # weights of features are never learned
         self.points: list[dict[Hashable, float]] = [self.f.points.point(i) for i in range(len(self.f))]
 
 

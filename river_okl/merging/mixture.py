@@ -8,16 +8,11 @@
     forest, random_forest,      one tree each from the shards in turn, those with the lowest errors first: trees that
     difference                  grew apart have no average, but their predictions do; the last target is that of the
                                 shard with the most samples
-    logistic                    coefficients weighted by their precision
-    combiner                    likewise; its stack restarts
-    vote                        averages of losses; its regression restarts
-    intervals                   averages; the coefficients of the scale weighted by their precision
     pending                     is dropped: the merged mixture has said nothing yet
 
-An expert's arrays merge by the words that they are declared with, and by ``merged`` of the expert; an older expert by
-its rule in ``RULES``: from ``Mixture.state`` of all to a state for ``Mixture.restore``, which
-checks it.  Points are rows of one space with the points of all mixtures, equal ones once; features are its columns,
-those of the merged mixture first.
+An expert's arrays merge by the words that they are declared with, the rest of it by its ``merged``; trees by a rule in
+``RULES``.  The result is a state for ``Mixture.restore``, which checks it.  Points are rows of one space with the
+points of all mixtures, equal ones once; features are its columns, those of the merged mixture first.
 """
 
 from __future__ import annotations
@@ -30,15 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_okl._core.mixture.combiner import LEAST_RESIDUAL, LINEAR, STACK
-from river_okl._core.mixture.intervals import LARGEST_SIZE as LARGEST_ERROR
-from river_okl._core.mixture.intervals import LEAST_SIZE as SMALLEST_ERROR
-from river_okl._core.mixture.logistic import MOST_INPUTS, PRIOR, PRIOR_OF_WORD
 from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.processes import LEAST_KEPT, NEWCOMER, POSTERIORS_OF, alike
-from river_okl._core.mixture.vote import LARGEST_LOSS, LARGEST_SIZE, LEAST_SIZE
 from river_okl._core.store.running import NUMBERS
-from river_okl._core.store.sample import is_word, shown
+from river_okl._core.store.sample import shown
 from river_okl._core.store.words import MOST_WORDS
 from river_okl.algorithms.okl import OKL
 from river_okl.labels import Labels
@@ -121,7 +111,7 @@ class Mixed:
         self.target = _moments(self.state["target"]) if "target" in self.state else Moments()
         count, mean, square = self.state["weights"].tolist()
         self.sample_weights = Moments(count, mean, max(0.0, square - mean**2))
-        self.seen = int(self.state["counts"][0])
+        self.seen: int = self.state["seen"]
         self.n_processes = len(self.processes["posteriors"])
 
     def in_order(self) -> list[Hashable]:
@@ -155,7 +145,8 @@ class Mixed:
         self.rows = rows
         self.columns = np.array([at[name] for name in self.names], dtype=np.int64)
         self.weights = np.ones((len(at), METRICS))
-        self.weights[self.columns, 1:] = self.state["distances"]["weights"][self.places]
+        for m in range(1, METRICS):
+            self.weights[self.columns, m] = self.state["distances"][f"weights_{m}"][self.places]
 
     def counted(self) -> list[tuple[int, int]]:
         """For every feature, the sample that had it first and how many samples had it."""
@@ -225,18 +216,27 @@ class Merging:
         return average([share for share, _ in self.movers], found)
 
     def each(self, expert: Any, name: str) -> Arrays:
-        """An array of an expert in every shard, its features at their positions in the merged mixture."""
-        (axes,) = (axes for array, axes, _ in expert.arrays() if array == name)
+        """An array of an expert in every shard, its features at their positions in the merged mixture, in its units."""
+        ((array, axes),) = ((array, axes) for array, axes in expert.arrays() if array.name == name)
         kinds = [getattr(axis, "name", None) for axis in axes]
         found = [each.state[expert.name][name] for _, each in self.movers]
         if "feature" in kinds:
             at = kinds.index("feature")
             found = [self.along(at, each, own) for (_, each), own in zip(self.movers, found, strict=True)]
+        if array.power:
+            ratios = [self.units(each)[0] for _, each in self.movers]
+            found = [ratio**array.power * own for ratio, own in zip(ratios, found, strict=True)]
         return np.stack(found)
 
     def arrays(self, expert: Any) -> State:
-        """What the arrays of an expert become that are declared to merge by a word."""
-        return {name: WORDS[word](self, self.each(expert, name)) for name, _, word in expert.arrays() if word}
+        """What the arrays and numbers of an expert become that are declared to merge by a word."""
+        merged: State = {}
+        for array, axes in expert.arrays():
+            if array.merge:
+                found = WORDS[array.merge](self, self.each(expert, array.name))
+                found = np.clip(found, array.low, array.high) if array.power else found
+                merged[array.name] = found if axes else found.item()
+        return merged
 
     @property
     def ends(self) -> list[tuple[float, Mixed]]:
@@ -326,29 +326,34 @@ class Merging:
         """Averages over the shards."""
         first = self.first.state["distances"]
         column = dict(zip(self.first.places.tolist(), self.first.columns.tolist(), strict=True))
-        sums: Arrays = self.mean(lambda each: self.known(each, "sums")[:, :2])
         X = self.space.X[rows]
+        squares = ((X * X) @ self.weights).T
+        means = ("slopes", "slope_counts", "differences", "squares")
         return {
-            "weights": self.weights[: len(self.names), 1:].copy(),
-            "slopes": self.mean(lambda each: self.known(each, "slopes")),
-            "evidence": self.relevance(),
-            "sums": np.concatenate([sums, self.known(self.first, "sums")[:, 2:]], axis=1),
-            "previous": np.array([column[p] for p in first["previous"].tolist() if p in column], dtype=np.int32),
-            "square": np.ascontiguousarray(((X * X) @ self.weights).T),
+            **{name: self.averaged([self.known(each, name) for _, each in self.movers]) for name in means},
+            **{f"weights_{m}": self.weights[: len(self.names), m].copy() for m in range(1, METRICS)},
+            **{f"square_{m}": squares[m].copy() for m in range(METRICS)},
+            **self.relevance(),
+            "previous": self.known(self.first, "previous"),
+            "previous_places": np.array(
+                [column[p] for p in first["previous_places"].tolist() if p in column], dtype=np.int32
+            ),
             "samples": float(self.mean(lambda each: each.state["distances"]["samples"])),
-            "learned": any(each.state["distances"]["learned"] for each in self.all),
+            "learned": max(each.state["distances"]["learned"] for each in self.all),
         }
 
-    def relevance(self) -> Arrays:
+    def relevance(self) -> State:
         """The evidence of neighbours for each feature adds up: averaged, it was too weak on many clusters."""
-        updates = self.start.state["counts"][2]
-        kept = [0.5 ** (each.state["counts"][2] - updates) for _, each in self.ends]  # it is halved there
+        updates = self.start.state["updates"]
+        kept = [0.5 ** (each.state["updates"] - updates) for _, each in self.ends]  # it is halved there
         of_start = min(kept) - sum(e * k for (e, _), k in zip(self.ends, kept, strict=True))
-        found: Arrays = of_start * self.known(self.start, "evidence")
-        for e, each in self.ends:
-            found += e * self.known(each, "evidence")
-        found[:, 1] = np.maximum(found[:, 1], 0.0)
-        return found
+        found = {}
+        for name in "evidence", "evidence_squares":
+            total: Arrays = of_start * self.known(self.start, name)
+            for e, each in self.ends:
+                total += e * self.known(each, name)
+            found[name] = total
+        return found | {"evidence_squares": np.maximum(found["evidence_squares"], 0.0)}
 
     def known(self, each: Mixed, name: str) -> Arrays:
         """The sums of a mixture's distances for each feature, 0 if it does not know the feature."""
@@ -545,37 +550,6 @@ class Merging:
         (ratio, shift), last = self.units(each), float(each.state["difference"]["last"])
         return min(max(ratio * last + shift, -LARGEST_TARGET), LARGEST_TARGET)
 
-    def vote(self, new: Any) -> State:
-        """Averages of what the opinions missed; the regression of what is left to correct restarts, like the stack."""
-        regressions = [each.state["vote"]["regression"] for _, each in self.movers]
-        return {
-            "regression": regressions[0] if len(regressions) == 1 else new.state()["regression"],
-            "sizes": np.clip(self.of_vote("sizes"), LEAST_SIZE, LARGEST_SIZE),
-            "losses": np.clip(self.of_vote("losses"), 0.0, LARGEST_LOSS),
-        }
-
-    def intervals(self, new: Any) -> State:
-        """Averages of the factors and the sizes; the model of the scale by its precision, like a linear regression."""
-        sizes: Arrays = self.mean(lambda each: self.units(each)[0] * each.state["intervals"]["sizes"])
-        least = np.array([SMALLEST_ERROR, SMALLEST_ERROR, 0.0, 0.0])
-        n = len(self.first.state["intervals"]["scale"]["coef"])
-        found = []
-        for share, each in self.movers:
-            scale = each.state["intervals"]["scale"]
-            found.append((share, scale["coef"], unpacked(scale["covariance"], n)))
-        coef, covariance = weighted(found)
-        return {
-            "scale": {"coef": coef, "covariance": packed(covariance)},
-            "sizes": np.clip(sizes, least, LARGEST_ERROR),
-            "log_factors": self.mean(lambda each: each.state["intervals"]["log_factors"]),
-            "counts": np.array([sum(each.state["intervals"]["counts"][0] for _, each in self.movers), 0]),
-        }
-
-    def of_vote(self, name: str) -> Arrays:
-        """The average of errors, in units of the merged mixture."""
-        found: Arrays = self.mean(lambda each: self.units(each)[0] * each.state["vote"][name])
-        return found
-
     def changes(self, each: Mixed) -> Moments:
         """The statistics of the differences between its successive targets."""
         moments, (ratio, _) = _moments(each.state["difference"]["change"]), self.units(each)
@@ -589,27 +563,18 @@ class Merging:
         same = len(forest["low"]) == len(shape["low"]) and (to == np.arange(len(to))).all()
         return forest if same else relocated(forest, to, shape)
 
-    # Linear models with a covariance -------------------------------------------------------------------------------
+    def late(self, new: Any) -> State:
+        """What late labels have shown of the experts of one shard is not true of the merged ones; the shares are."""
+        state: State = new.state()
+        names = "log_then", "then_is_known", "change"
+        if self.task == "regression":
+            return {name: state[name] for name in (*names, "then_residuals", "late_losses")}
+        if len(self.movers) == 1:
+            return {name: self.first.state[name] for name in (*names, "late_shares")}
+        shares = self.mean(lambda each: each.state["late_shares"])
+        return {name: state[name] for name in names} | {"late_shares": shares}
 
-    def logistic(self, new: Any) -> State:
-        """A coefficient without evidence has its prior."""
-        n = min(1 + len(self.names), MOST_INPUTS)
-        prior = np.array([PRIOR_OF_WORD, *(PRIOR_OF_WORD if is_word(name) else PRIOR for name in self.names)])[:n]
-        found = []
-        for share, each in self.movers:
-            state = each.state["logistic"]
-            rows = math.isqrt(2 * len(state["covariance"]))
-            to, of = self.inputs(each, n, rows)
-            coef, covariance = np.zeros((n, len(state["coef"]))), np.diag(prior)
-            coef[to] = state["coef"].T[of]
-            covariance[np.ix_(to, to)] = unpacked(state["covariance"], rows)[np.ix_(of, of)]
-            unknown = np.flatnonzero(covariance.diagonal() == 0.0)
-            covariance[unknown, unknown] = prior[unknown]
-            found.append((share, coef, covariance))
-        coef, covariance = weighted(found)
-        room = np.zeros((coef.shape[1], MOST_INPUTS))
-        room[:, :n] = coef.T
-        return {"coef": room, "covariance": packed(covariance)}
+    # Regressions with a covariance ------------------------------------------------------------------------------------
 
     def inputs(self, each: Mixed, n: int, rows: int) -> tuple[Rows, Rows]:
         """The constant, and the features that are inputs of a regression here, with n inputs, and in a shard, with
@@ -617,56 +582,16 @@ class Merging:
         here = (each.columns < n - 1) & (each.places < rows - 1)
         return np.append(0, 1 + each.columns[here]), np.append(0, 1 + each.places[here])
 
-    # Estimates of a target --------------------------------------------------------------------------------------------
+    def unpacked(self, triangle: Arrays, n: int) -> Arrays:
+        """A symmetric matrix from the lower triangle in a state."""
+        return unpacked(triangle, n)
 
-    def combiner(self, new: Any) -> State:
-        """The linear regression, coefficients weighted by their precision."""
-        coef, covariance = weighted([(share, *self.regression(each)) for share, each in self.movers])
-        weights: Arrays = self.mean(lambda each: each.state["combiner"]["log_weights"])
-        return {
-            "linear": {"coef": coef, "covariance": packed(covariance)},
-            "stack": self.stacked(),
-            "log_weights": weights - weights.max(),
-            "residuals": np.maximum(
-                self.mean(lambda each: self.units(each)[0] ** 2 * each.state["combiner"]["residuals"]), LEAST_RESIDUAL
-            ),
-        }
-
-    def regression(self, each: Mixed) -> tuple[Arrays, Arrays]:
-        """The coefficients of its linear regression and their covariance, in the inputs and units of the merged one."""
-        state, (prior, _), (ratio, shift) = each.state["combiner"]["linear"], LINEAR, self.units(each)
-        n = len(state["coef"])
-        to, of = self.inputs(each, n, n)
-        coef, covariance = np.zeros(n), prior * np.eye(n)
-        coef[to] = ratio * state["coef"][of]
-        coef[0] += shift
-        covariance[np.ix_(to, to)] = unpacked(state["covariance"], n)[np.ix_(of, of)]
-        return coef, covariance
-
-    def stacked(self) -> State:
-        """The errors of the merged processes are not those it has learned: it restarts as the mixture's mean."""
-        if len(self.movers) == 1:
-            own: State = self.first.state["combiner"]["stack"]
-            return own
-        weights = np.exp(self.log_weights())
-        n = len(self.first.state["combiner"]["stack"]["coef"])
-        coef = np.append(weights / weights.sum(), np.zeros(n - len(weights)))
-        return {"coef": coef, "covariance": packed(STACK[0] * np.eye(n))}
-
-    def late(self, new: Any) -> State:
-        """What late labels have shown of the experts of one shard is not true of the merged ones; the shares are."""
-        state: State = new.state()
-        if self.task == "regression":
-            return {name: state[name] for name in ("log_then", "then_residuals", "late_losses", "change")}
-        if len(self.movers) == 1:
-            return {name: self.first.state[name] for name in ("log_then", "late_shares", "change")}
-        shares = self.mean(lambda each: each.state["late_shares"])
-        return {"log_then": np.zeros(0), "late_shares": shares, "change": state["change"]}
-
-    def restarted(self, new: Any) -> State:
-        """What the merged experts would have said when samples were asked is not known."""
-        state: State = new.state()
-        return state
+    def by_precision(self, regressions: list[tuple[float, Arrays, Arrays]]) -> State:
+        """The coefficients of linear regressions, given with their shares and covariances, by their precision."""
+        precisions = [share * inverse(covariance) for share, _, covariance in regressions]
+        information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
+        covariance = inverse(np.sum(precisions, axis=0))
+        return {"coef": covariance @ information, "covariance": packed(covariance)}
 
     # Together ---------------------------------------------------------------------------------------------------------
 
@@ -698,34 +623,21 @@ class Merging:
             "log_weights": self.log_weights(),
             "weights": self.sample_weights(),
             "shares": self.mean(lambda each: each.state["shares"][self.sources(each)]),
-            "counts": (
-                self.seen,
-                self.seen + min(max(1, each.state["counts"][1] - each.seen) for _, each in self.movers),
-                max(each.state["counts"][2] for each in self.all),
-            ),
+            "seen": self.seen,
+            "next_update": self.seen + min(max(1, each.state["next_update"] - each.seen) for _, each in self.movers),
+            "updates": max(each.state["updates"] for each in self.all),
             "pending": without_opinions(self.first.state["pending"]),
         }
 
 
-WORDS = {"mean": Merging.averaged}  # of declarations in ``_core/store/table.pyx``
+WORDS: dict[str, Callable[[Merging, Arrays], Any]] = {  # of declarations in ``_core/store/table.pyx``
+    "mean": Merging.averaged,
+    "sum": lambda _, found: found.sum(axis=0),
+}
 RULES: dict[str, Callable[[Merging, Any], State]] = {  # of experts that don't merge by their declarations
     **dict.fromkeys(("forest", "random_forest"), Merging.forest),
     "difference": Merging.difference,
-    "logistic": Merging.logistic,
-    "combiner": Merging.combiner,
-    "then_combiner": Merging.restarted,
-    "vote": Merging.vote,
-    "then_vote": Merging.restarted,
-    "intervals": Merging.intervals,
 }
-
-
-def weighted(regressions: list[tuple[float, Arrays, Arrays]]) -> tuple[Arrays, Arrays]:
-    """The coefficients of linear regressions, given with their shares and covariances, by their precision."""
-    precisions = [share * inverse(covariance) for share, _, covariance in regressions]
-    information = sum(precision @ coef for precision, (_, coef, _) in zip(precisions, regressions, strict=True))
-    covariance = inverse(np.sum(precisions, axis=0))
-    return covariance @ information, covariance
 
 
 def assembled(forests: list[State]) -> State:

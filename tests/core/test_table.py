@@ -47,7 +47,7 @@ class Model:
 
     def along(self, axis):
         """The arrays that have an axis, and where in them it is."""
-        return [(name, axes.index(axis)) for name, axes, _ in self.table.arrays() if axis in axes]
+        return [(array.name, axes.index(axis)) for array, axes in self.table.arrays() if axis in axes]
 
     def lengthen(self, axis, n):
         for name, k in self.along(axis):
@@ -58,7 +58,7 @@ class Model:
 
     def write(self, name, at, value):
         """Through the pointer, as the owner's loops do."""
-        axes = {array: axes for array, axes, _ in self.table.arrays()}[name]
+        axes = {array.name: axes for array, axes in self.table.arrays()}[name]
         room = [axis.room if isinstance(axis, Axis) else axis for axis in axes]
         kind = {"f8": ctypes.c_double, "f4": ctypes.c_float, "i8": ctypes.c_int64, "i4": ctypes.c_int32}[
             self.ARRAYS[name][1]
@@ -254,3 +254,61 @@ def test_what_is_split_consists_of_doubles():
         table.declare(table.address(0), "single", (Classes(1, 0.5),), dtype="f4")
     table.scratch(table.address(1), (Classes(1, 0.5),), dtype="f4")
     table.declare(table.address(2), "numbers", (Classes(2),), dtype="i8")
+
+
+def with_parts():
+    """A table with numbers, what is in units of a target, a triangle, and a table of its own."""
+    table = Loose()
+    table.declare(table.address(0), "seen", (), dtype="i8", default=3, low=0, high=9)
+    table.declare(table.address(1), "error", (), default=2.0, low=0.5, high=10.0, power=1)
+    table.declare(table.address(2), "squares", (2,), default=3.0, low=0.5, high=40.0, power=2)
+    part = table.contain("part", Loose())
+    part.declare(part.address(0), "matrix", (3, 3), default=1.0, triangle=True)
+    return table
+
+
+def test_numbers_triangles_and_parts_are_saved():
+    table = with_parts()
+    state = table.state()
+    assert (state["seen"], type(state["seen"])) == (3, int) and (state["error"], type(state["error"])) == (2.0, float)
+    assert state["part"]["matrix"].tolist() == [1.0] * 6
+    state |= {"seen": 5, "error": 0.5, "part": {"matrix": np.arange(6.0)}}
+    table.restore(state)
+    table._check()
+    found = table.state()
+    assert (found["seen"], found["error"]) == (5, 0.5) and found["part"]["matrix"].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"seen": value} for value in (10, 5.0, True)),
+        *({"error": value} for value in (0.0, 1, float("nan"))),
+        *({"part": {"matrix": value}} for value in (np.ones(9), np.full(6, np.inf))),
+    ],
+)
+def test_wrong_numbers_and_parts_are_rejected(wrong):
+    table = with_parts()
+    with pytest.raises(ValueError):
+        table.restore(table.state() | wrong)
+
+
+def test_what_is_in_the_unit_of_a_target_follows_it_within_its_bounds():
+    table = with_parts()
+    table.change_unit(3.0)
+    assert (table.state()["error"], table.state()["squares"].tolist()) == (6.0, [27.0, 27.0])
+    table.change_unit(2.0)
+    assert (table.state()["error"], table.state()["squares"].tolist()) == (10.0, [40.0, 40.0])
+    table.change_unit(1e-3)
+    assert (table.state()["error"], table.state()["squares"].tolist()) == (0.5, [0.5, 0.5])
+    assert table.state()["seen"] == 3
+
+
+def test_a_table_becomes_another_one():
+    one, other = with_parts(), with_parts()
+    other.restore(other.state() | {"seen": 7, "squares": np.array([1.0, 2.0]), "part": {"matrix": np.arange(6.0)}})
+    one.copy(other)
+    for table in one, other:
+        state = table.state()
+        assert (state["seen"], state["squares"].tolist()) == (7, [1.0, 2.0])
+        assert state["part"]["matrix"].tolist() == [0, 1, 2, 3, 4, 5]

@@ -1,10 +1,10 @@
 from libc.stdint cimport int32_t, int64_t
 
 from river_okl._core.loops cimport METRICS
-from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.points cimport Feature, Points
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.table cimport Axis, Table
 
 
 cdef struct Dictionary:
@@ -15,32 +15,29 @@ cdef struct Dictionary:
     double *dots[METRICS]   # [n]
 
 
-cdef class Distances(Owner):
+cdef class Distances(Table):
     cdef readonly Points points
     cdef readonly Scaler scaler
     cdef int first                  # metrics before it measure only the dictionary
-    # of features, by their place in the scaler
-    cdef Py_ssize_t places          # allocated
-    cdef double *weights[METRICS]   # w_j²
-    cdef double *slopes             # Σ (∂f/∂x_j)² since the weights were learned last
-    cdef double *slope_counts
-    cdef double *evidence           # Σ s_j of neighbours.pyx, halved when the weights are learned
-    cdef double *evidence_squares   # Σ s_j²
-    cdef double *differences        # Σ (x_j - x'_j)² of consecutive samples
-    cdef double *squares            # Σ x_j²
-    cdef double *previous           # the last sample learned
-    cdef readonly bint learned      # whether the weights have left 1
+    cdef Axis per_feature, per_point
+    cdef double *weights[METRICS]   # [feature] w_j²
+    cdef double *slopes             # [feature] Σ (∂f/∂x_j)² since the weights were learned last
+    cdef double *slope_counts       # [feature]
+    cdef double *evidence           # [feature] Σ s_j of neighbours.pyx, halved when the weights are learned
+    cdef double *evidence_squares   # [feature] Σ s_j²
+    cdef double *differences        # [feature] Σ (x_j - x'_j)² of consecutive samples
+    cdef double *squares            # [feature] Σ x_j²
+    cdef double *previous           # [feature] the last sample learned
+    cdef bint learned               # whether the weights have left 1
     cdef double samples             # that the sums are of
+    cdef double *square[METRICS]    # [point] ‖z_i‖²
     cdef int32_t *previous_places
     cdef Py_ssize_t previous_size, previous_allocated
     # of the points' features, by their slot
     cdef Py_ssize_t slots           # allocated
     cdef int32_t *place_of_slot     # of the feature in the scaler; -1: it never learned it
-    # of points
-    cdef Py_ssize_t capacity
-    cdef double *square[METRICS]    # ‖z_i‖²
     # scratch: the sample measured last
-    cdef double *dots[METRICS]      # x · z_i, from the metric ``first`` on
+    cdef double *dots[METRICS]      # [point] x · z_i, from the metric ``first`` on
     cdef double own[METRICS]        # ‖x‖²
     cdef const void **pointers      # dense rows, of doubles or of floats
     cdef double *numbers
@@ -51,8 +48,6 @@ cdef class Distances(Owner):
     cdef Py_ssize_t n_ranked
     cdef Py_ssize_t items_allocated
 
-    cdef int reserve_places(self, Py_ssize_t size) except -1
-    cdef int reserve_points(self) except -1
     cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1
     cdef void rank_dense(self, Py_ssize_t n) noexcept
     cdef void scatter(self, const Feature *feature, const double *v, Dictionary *dictionary) noexcept

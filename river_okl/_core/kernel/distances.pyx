@@ -22,12 +22,12 @@ from libc.string cimport memcmp, memcpy, memset
 import numpy as np
 
 from river_okl._core.simd cimport loops
-from river_okl._core.store.memory cimport Owner
 from river_okl._core.store.points cimport LANES, Feature, Points, value_at
 from river_okl._core.store.sample cimport LARGEST, LARGEST_SUM, Sample
 from river_okl._core.store.scaler cimport Scaler
+from river_okl._core.store.table cimport Table
 
-from river_okl._core.states import checked_numbers
+from river_okl._core.states import check_positions
 
 cdef double LEAST = 3e-3
 cdef double SIGNIFICANT = 3.0       # deviations of Σ s_j from 0
@@ -41,47 +41,36 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
     return (one > other) - (one < other)
 
 
-cdef class Distances(Owner):
+cdef class Distances(Table):
     """Weighted distances to points whose features a scaler counts; under metrics before ``first`` only to those of the
     dictionary."""
 
     def __init__(self, Points points, Scaler scaler, *, int first):
+        cdef int m
         self.points = points
         self.first = first
         self.scaler = scaler
-
-    cdef int reserve_places(self, Py_ssize_t size) except -1:
-        """Room for the features that the scaler counts."""
-        cdef Py_ssize_t i, places
-        cdef int m
-        if size <= self.places:
-            return 0
-        places = max(8, size, 2 * self.places)
+        self.per_feature, self.per_point = scaler.axis(), points.axis()
+        of_feature, of_point = (self.per_feature,), (self.per_point,)
+        of_sum = {"low": 0.0, "high": LARGEST_SUM}
         for m in range(METRICS):
-            self.weights[m] = self.doubles(self.weights[m], self.places, places)
-            for i in range(self.places, places):
-                self.weights[m][i] = 1.0
-        self.slopes = self.doubles(self.slopes, self.places, places)
-        self.slope_counts = self.doubles(self.slope_counts, self.places, places)
-        self.evidence = self.doubles(self.evidence, self.places, places)
-        self.evidence_squares = self.doubles(self.evidence_squares, self.places, places)
-        self.differences = self.doubles(self.differences, self.places, places)
-        self.squares = self.doubles(self.squares, self.places, places)
-        self.previous = self.doubles(self.previous, self.places, places)
-        self.places = places
-        return 0
-
-    cdef int reserve_points(self) except -1:
-        """As many as the points have room for."""
-        cdef Py_ssize_t capacity = self.points.capacity
-        cdef int m
-        if capacity > self.capacity:
-            for m in range(METRICS):
-                self.square[m] = self.doubles(self.square[m], self.capacity, capacity)
-                if m >= self.first:
-                    self.dots[m] = self.doubles(self.dots[m], self.capacity, capacity)
-            self.capacity = capacity
-        return 0
+            self.declare(<size_t> &self.square[m], f"square_{m}", of_point, **of_sum)
+            if m >= first:
+                self.scratch(<size_t> &self.dots[m], of_point)
+        self.derive(<size_t> &self.weights[0], of_feature, default=1.0)
+        for m in range(1, METRICS):
+            self.declare(
+                <size_t> &self.weights[m], f"weights_{m}", of_feature, default=1.0, low=LEAST * (1.0 - 1e-9), high=1e10
+            )
+        self.declare(<size_t> &self.slopes, "slopes", of_feature, **of_sum)
+        self.declare(<size_t> &self.slope_counts, "slope_counts", of_feature, **of_sum)
+        self.declare(<size_t> &self.evidence, "evidence", of_feature, low=-LARGEST_SUM, high=LARGEST_SUM)
+        self.declare(<size_t> &self.evidence_squares, "evidence_squares", of_feature, **of_sum)
+        self.declare(<size_t> &self.differences, "differences", of_feature, **of_sum)
+        self.declare(<size_t> &self.squares, "squares", of_feature, **of_sum)
+        self.declare(<size_t> &self.previous, "previous", of_feature, low=-LARGEST, high=LARGEST)
+        self.declare(<size_t> &self.samples, "samples", (), low=0.0, high=3.0 * MEMORY)
+        self.declare(<size_t> &self.learned, "learned", (), dtype="i4", low=0, high=1)
 
     cdef int measure(self, const Sample *x, Dictionary *dictionary) except -1:
         """x · z_i for all points, and ‖x‖², of an encoded sample that has these values at the scaler's places.
@@ -247,7 +236,7 @@ cdef class Distances(Owner):
             total += z * z
         for i in range(x.size):
             place = x.places[i]
-            z = self.previous[place] if 0 <= place < self.places else 0.0
+            z = self.previous[place] if 0 <= place < self.per_feature.room else 0.0
             total += (x.scaled[i] - z) * (x.scaled[i] - z) - z * z
         return fmax(total, 0.0)
 
@@ -321,8 +310,7 @@ cdef class Distances(Owner):
         cdef double w, z
         cdef int m
         for m in range(METRICS):
-            if self.capacity:
-                memset(self.square[m], 0, self.capacity * 8)
+            memset(self.square[m], 0, self.per_point.room * 8)
         for j in range(points.n_slots):
             feature = &points.features[j]
             if feature.key == NULL:
@@ -341,13 +329,8 @@ cdef class Distances(Owner):
     cdef void forget(self, list places) noexcept:
         """The scaler has forgotten the features of these places."""
         cdef Py_ssize_t place, i, kept = 0
-        cdef int m
         for place in places:
-            for m in range(METRICS):
-                self.weights[m][place] = 1.0
-            self.slopes[place] = self.slope_counts[place] = 0.0
-            self.evidence[place] = self.evidence_squares[place] = 0.0
-            self.differences[place] = self.squares[place] = self.previous[place] = 0.0
+            self.reset(self.per_feature, place)
         for i in range(self.previous_size):
             if self.scaler.features[self.previous_places[i]].key != NULL:
                 self.previous_places[kept] = self.previous_places[i]
@@ -361,74 +344,27 @@ cdef class Distances(Owner):
         found = {}
         for name, at in self.scaler.index.items():
             place = at
-            found[name] = sum(mixed[m] * self.weights[m][place] for m in range(METRICS)) if place < self.places else 1.0
+            known = place < self.per_feature.room
+            found[name] = sum(mixed[m] * self.weights[m][place] for m in range(METRICS)) if known else 1.0
         mean = sum(found.values()) / max(1, len(found))
         return {name: weight / mean for name, weight in found.items()}
 
     def state(self):
-        """All of it by name; what ``restore`` takes."""
-        cdef Py_ssize_t i, m, size = self.scaler.size
-
-        def column(values):
-            return np.array(values, dtype=np.float64)
-        return {
-            "weights": column([[self.weights[1][i], self.weights[2][i]] for i in range(size)]).reshape(size, 2),
-            "slopes": column([[self.slopes[i], self.slope_counts[i]] for i in range(size)]).reshape(size, 2),
-            "evidence": column([[self.evidence[i], self.evidence_squares[i]] for i in range(size)]).reshape(size, 2),
-            "sums": column(
-                [[self.differences[i], self.squares[i], self.previous[i]] for i in range(size)]
-            ).reshape(size, 3),
-            "previous": np.array([self.previous_places[i] for i in range(self.previous_size)], dtype=np.int32),
-            "square": column(
-                [[self.square[m][i] for i in range(self.points.n)] for m in range(METRICS)]
-            ).reshape(METRICS, self.points.n),
-            "samples": self.samples,
-            "learned": bool(self.learned),
-        }
+        cdef Py_ssize_t i
+        places = [self.previous_places[i] for i in range(self.previous_size)]
+        return Table.state(self) | {"previous_places": np.array(places, dtype=np.int32)}
 
     def restore(self, dict state):
         """Go on from a state; the scaler and the points have theirs."""
-        cdef Py_ssize_t i, m, size = self.scaler.size
-        square = state["square"]
-        weights, slopes, evidence = state["weights"], state["slopes"], state["evidence"]
-        sums, previous = state["sums"], state["previous"]
-        if square.shape != (METRICS, self.points.n) or evidence.shape != (size, 2) or sums.shape != (size, 3):
-            raise ValueError("the sums of a metric do not match its points and features")
-        checked_numbers(
-            "the weights of a metric", weights, (size, 2), LEAST * (1.0 - 1e-9), max(1, size) * (1.0 + 1e-9)
-        )
-        checked_numbers("the slopes of a metric", slopes, (size, 2), 0.0, LARGEST_SUM)
-        for low, columns in (0.0, evidence[:, 1]), (-LARGEST_SUM, evidence[:, 0]), (0.0, sums[:, 0]), (0.0, sums[:, 1]):
-            checked_numbers("the sums of a metric", columns, (size,), low, LARGEST_SUM)
-        checked_numbers("the previous sample of a metric", sums[:, 2], (size,), -LARGEST, LARGEST)
-        if (
-            previous.ndim != 1 or np.unique(previous).size != previous.size
-            or (previous.size and not 0 <= previous.min() <= previous.max() < size)
-        ):
-            raise ValueError("the previous sample of a metric does not match its features")
-        if (
-            type(state["samples"]) is not float or not 0.0 <= state["samples"] <= 3.0 * MEMORY
-            or type(state["learned"]) is not bool
-        ):
-            raise ValueError(f"a metric of {state['samples']!r} samples")
-        self.reserve_places(size)
-        for i in range(size):
-            self.weights[1][i], self.weights[2][i] = weights[i]
-            self.slopes[i], self.slope_counts[i] = slopes[i]
-            self.evidence[i], self.evidence_squares[i] = evidence[i]
-            self.differences[i], self.squares[i], self.previous[i] = sums[i]
-        self.previous_places = <int32_t *> self.resize(self.previous_places, 0, max(8, previous.size), 4)
-        self.previous_allocated = max(8, previous.size)
-        self.previous_size = previous.size
-        for i in range(previous.size):
-            self.previous_places[i] = previous[i]
-        self.samples, self.learned = state["samples"], state["learned"]
+        cdef Py_ssize_t i
+        places = state["previous_places"]
+        check_positions(places, self.scaler.size, self.scaler.size)
+        Table.restore(self, state)
+        self.previous_size = self.previous_allocated = places.size
+        self.previous_places = <int32_t *> self.resize(self.previous_places, 0, places.size, 4)
+        for i in range(places.size):
+            self.previous_places[i] = places[i]
         self.reserve_slots()
         for i in range(self.points.n_slots):
             if self.points.features[i].key != NULL:
                 self.place_of_slot[i] = self.scaler.index.get(<object> self.points.features[i].key, -1)
-        self.reserve_points()
-        checked_numbers("the squares of a metric", square, (METRICS, self.points.n), 0.0, LARGEST_SUM)
-        for m in range(METRICS):
-            for i in range(self.points.n):
-                self.square[m][i] = square[m, i]

@@ -131,9 +131,9 @@ cdef class Bayes(Expert):
     def names(self):
         return ["bayes"] if self.rows else []
 
-    def restore(self, dict state):
-        Expert.restore(self, state)
+    cpdef int restored(self) except -1:
         self.derive_all()
+        return 0
 
     def merged(self, merging):
         """As if counted along one stream of the average length."""

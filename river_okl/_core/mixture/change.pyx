@@ -7,17 +7,17 @@ way: until these have come, or f is below that again.  Where labels come in burs
 
 from libc.math cimport fmax, fmin, sqrt
 
-import numpy as np
+from river_okl._core.store.table cimport Table
 
-from river_okl._core.states import LARGEST_COUNT, checked_array, checked_numbers
+from river_okl._core.states import LARGEST_COUNT
 
 LARGEST = 1e20                      # of an average of losses, and of their variance
-cdef double largest = LARGEST, largest_loss = 1e9
+cdef double largest_loss = 1e9
 cdef double FAST = 50.0, SLOW = 3000.0
 cdef int64_t UNKNOWN = 100          # samples, of which losses are high as little is known; twice as many: no change
 
 
-cdef class Change:
+cdef class Change(Table):
     """A detector for changes between question and label.
 
     Parameters
@@ -30,6 +30,13 @@ cdef class Change:
 
     def __init__(self, double deviations, double least):
         self.deviations, self.least = deviations, least
+        loss = {"low": 0.0, "high": LARGEST}
+        self.declare(<size_t> &self.fast, "fast", (), power=1, **loss)
+        self.declare(<size_t> &self.mean, "mean", (), power=1, **loss)
+        self.declare(<size_t> &self.variance, "variance", (), power=2, **loss)
+        self.declare(<size_t> &self.bar, "bar", (), power=1, **loss)
+        self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT)
+        self.declare(<size_t> &self.left, "left", (), dtype="i8", low=0, high=LARGEST_COUNT)
 
     cdef void restart(self) noexcept:
         """Nothing is known."""
@@ -53,22 +60,3 @@ cdef class Change:
         off, rate = self.fast - self.mean, fmax(1.0 / SLOW, 1.0 / (self.seen - UNKNOWN + 1.0))
         self.mean += rate * off
         self.variance += rate * (off * (self.fast - self.mean) - self.variance)
-
-    cdef void rescale(self, double ratio) noexcept:
-        """The unit of the losses changes."""
-        self.fast, self.mean = fmin(ratio * self.fast, largest), fmin(ratio * self.mean, largest)
-        self.bar, self.variance = fmin(ratio * self.bar, largest), fmin(ratio * ratio * self.variance, largest)
-
-    def state(self):
-        """All of it by name; what ``restore`` takes."""
-        return {
-            "losses": np.array([self.fast, self.mean, self.variance, self.bar]),
-            "counts": np.array([self.seen, self.left], dtype=np.int64),
-        }
-
-    def restore(self, dict state):
-        """Resume from a state, after checking every number."""
-        losses = checked_numbers("the losses of late labels", state["losses"], (4,), 0.0, LARGEST)
-        counts = checked_array(state, "counts", np.int64, 2, 0, LARGEST_COUNT)
-        self.fast, self.mean, self.variance, self.bar = losses
-        self.seen, self.left = counts

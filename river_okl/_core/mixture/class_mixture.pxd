@@ -18,7 +18,7 @@ cdef class ClassMixture(Mixture):
     cdef readonly Stack stack
     cdef readonly tuple forests
     cdef readonly Py_ssize_t each           # points that each class from the third on brings
-    cdef double[SHARES] shares              # in the answer: of Σ v_e p_e, Σ w_e p_e, and the frequencies
+    cdef double *shares                     # [SHARES] in the answer: of Σ v_e p_e, Σ w_e p_e, and the frequencies
     # scratch: the last sample.  The three, [n_classes] each, follow the predictions of the experts
     cdef double *of_then                    # Σ v_e p_e
     cdef double *mixed                      # Σ w_e p_e

@@ -28,10 +28,7 @@ from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.trees.forest cimport Forest
 
-import numpy as np
-
 from river_okl._core.mixture.pool import METRIC as POOL_METRIC
-from river_okl._core.states import checked_numbers
 
 LARGEST_BUDGET = 10_000_000         # points
 SINGLE_PRECISION = True             # of scaled features; the tests compare in double precision, too
@@ -81,14 +78,16 @@ cdef class ClassMixture(Mixture):
         others = self.processes, self.pool, self.linear, self.logistic, self.neighbours, *self.forests, self.bayes
         self.stack = Stack(others)
         self.experts = *others, self.stack
+        self.contain_experts()
         self.holders = (self.pool, self.processes, self.neighbours)
         self.reserve_predictions(2)
         self.stack.weight = self.weight
         self.number_predictions()
         self.pending.begin(self.n_said)
-        self.change = Change(DEVIATIONS, LEAST_RISE)
+        self.change = self.contain("change", Change(DEVIATIONS, LEAST_RISE))
+        self.declare(<size_t> &self.shares, "late_shares", (SHARES,), low=0.0, high=1.0)
         self.forget_then()
-        self.n_weighted = self.rows
+        self.per_prediction.n = self.rows
         for forest in self.forests:
             self.log_weight[(<Forest> forest).first] = -newcomer
         self.update_weights()
@@ -151,7 +150,7 @@ cdef class ClassMixture(Mixture):
             self.number_predictions()
             self.pending.begin(self.n_said)
             self.forget_then()
-            self.n_weighted = self.rows
+            self.per_prediction.n = self.rows
             self.log_weight[self.bayes.first] = self.log_weight[self.stack.first] = largest - newcomer
             if self.silenced:
                 self.silence(*self.silenced)
@@ -285,12 +284,7 @@ cdef class ClassMixture(Mixture):
         self.pool.most = self.budget - self.processes.most - latest
         return Mixture.divide(self, latest)
 
-    def state(self):
-        cdef Py_ssize_t i
-        return Mixture.state(self) | {"late_shares": np.array([self.shares[i] for i in range(SHARES)])}
-
     def restore(self, dict state):
-        cdef Py_ssize_t i
         classes = state["n_classes"]
         if type(classes) is not int or not 2 <= classes <= 2**20:
             raise ValueError(f"a mixture of {classes!r} classes")
@@ -301,9 +295,6 @@ cdef class ClassMixture(Mixture):
             raise ValueError("the forests of a mixture do not match its classes")
         while self.n_classes < classes:
             self.add_class()
-        shares = checked_numbers("shares in an answer", state["late_shares"], (SHARES,), 0.0, 1.0)
-        for i in range(SHARES):
-            self.shares[i] = shares[i]
         Mixture.restore(self, state)
 
 

@@ -7,21 +7,17 @@ variance changes from sample to sample, would win by it even if their means were
 """
 
 from libc.math cimport exp, fmax, fmin, log, sqrt
-from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from river_okl._core.calibration cimport weights_of_logs
 from river_okl._core.gaussian.posterior cimport Posterior
 from river_okl._core.inputs cimport bounded, inputs_of
-from river_okl._core.linalg cimport packed, unpack
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.memory cimport Owner
 
 from river_okl._core.mixture.processes import NEWCOMER
-from river_okl._core.states import LARGEST_MEAN, checked_numbers
 
 LINEAR = 0.1, 1e-6              # prior variance of a regression's coefficients, and its growth a sample
 STACK = 0.03, 1e-4
@@ -31,122 +27,52 @@ cdef double DISCOUNT = 0.99     # of running residuals
 cdef double OUTLYING = 5.0      # standard deviations by which one sample moves a running residual
 
 
-cdef class Ridge(Owner):
-    """Bayesian linear regression, by recursive least squares: coefficients of at most ``most`` inputs and their
-    covariance.
-
-    That starts as ``prior`` and grows by ``drift`` a step while it is smaller, so that learning never stops.
-    """
-
-    def __init__(self, Py_ssize_t most, double prior, double drift):
-        cdef Py_ssize_t i
-        self.room = (most + 7) // 8 * 8
-        self.prior, self.drift = prior, drift
-        self.coef = self.doubles(NULL, 0, self.room)
-        self.inputs = self.doubles(NULL, 0, self.room)
-        self.h = self.doubles(NULL, 0, self.room)
-        self.covariance = self.doubles(NULL, 0, self.room * self.room)
-        for i in range(self.room):
-            self.reset(i)
-
-    cdef void reset(self, Py_ssize_t i) noexcept:
-        """The coefficient of input i has its prior again."""
-        cdef Py_ssize_t j
-        self.coef[i] = 0.0
-        memset(self.covariance + i * self.room, 0, i * 8)
-        for j in range(i + 1, self.room):
-            self.covariance[j * self.room + i] = 0.0
-        self.covariance[i * self.room + i] = self.prior
-
-    cdef void ask(self, Py_ssize_t n) noexcept:
-        """The prediction from the first n inputs."""
-        self.n = n
-        linalg.symmetric_times(self.covariance, self.room, n, 1.0, self.inputs, 0.0, self.h)
-        self.mean = linalg.dot(self.coef, self.inputs, n)
-
-    cdef void learn(self, double residual, double noise) noexcept:
-        """A step, given the residual of the last prediction and the variance of the noise."""
-        cdef double gain = 1.0 / (noise + fmax(0.0, linalg.dot(self.h, self.inputs, self.n)))
-        cdef Py_ssize_t i
-        for i in range(self.n):
-            self.coef[i] += gain * residual * self.h[i]
-        linalg.rank_one(self.covariance, self.room, self.n, -gain, self.h)
-        for i in range(self.n):
-            if self.covariance[i * self.room + i] < self.prior:
-                self.covariance[i * self.room + i] += self.drift
-
-    cdef void copy(self, Ridge other) noexcept:
-        """It becomes another one, of the same size, the last sample included."""
-        self.n, self.mean = other.n, other.mean
-        memcpy(self.inputs, other.inputs, self.room * 8)
-        memcpy(self.h, other.h, self.room * 8)
-        memcpy(self.coef, other.coef, self.room * 8)
-        memcpy(self.covariance, other.covariance, self.room * self.room * 8)
-
-    def _check(self):
-        """The invariants, by brute force."""
-        cdef Py_ssize_t i, j
-        covariance = np.array(
-            [[self.covariance[max(i, j) * self.room + min(i, j)] for j in range(self.room)] for i in range(self.room)]
-        )
-        variances = np.linalg.eigvalsh(covariance)
-        assert variances[0] > -1e-12, "a covariance is positive"
-        assert covariance.diagonal().max() <= self.prior + self.drift, "a variance is at most what it was at first"
-
-    def state(self):
-        """All of it by name; what ``restore`` takes."""
-        cdef Py_ssize_t i
-        return {
-            "coef": np.array([self.coef[i] for i in range(self.room)]),
-            "covariance": packed(self.covariance, self.room, self.room)
-        }
-
-    def restore(self, dict state):
-        """Restore a state. Every number is checked: the state may come from an untrusted file."""
-        cdef Py_ssize_t i
-        coef = checked_numbers(
-            "the coefficients of a linear regression", state["coef"], (self.room,), -LARGEST_MEAN, LARGEST_MEAN
-        )
-        size = self.room * (self.room + 1) // 2
-        checked_numbers("the covariance of a linear regression", state["covariance"], (size,))
-        unpack(state["covariance"], self.covariance, self.room, self.room)
-        for i in range(self.room):
-            self.coef[i] = coef[i]
-
-
 cdef class Combiner(Expert):
     """The estimates and their weights, for a target in units of its deviation."""
 
-    def __init__(self, Scaler scaler, Processes processes, Neighbours neighbours, str name="combiner"):
+    def __init__(
+        self, Scaler scaler, Processes processes, Neighbours neighbours, tuple others, str name="combiner"
+    ):
         cdef Py_ssize_t i
         self.name, self.rows = name, 2
         self.scaler = scaler
         self.processes = processes
         self.neighbours = neighbours
-        self.linear = Ridge(LINEAR_INPUTS, *LINEAR)
-        self.stack = Ridge(STACK_INPUTS, *STACK)
+        self.n_others = sum([expert.rows for expert in others])
+        self.linear = self.contain("linear", Ridge(LINEAR_INPUTS, *LINEAR))
+        self.stack = self.contain("stack", Ridge(PROCESSES + 2 + self.n_others, *STACK))
         for i in range(PROCESSES):
             self.stack.coef[i] = 1.0 / PROCESSES
-        for i in range(ESTIMATES):
-            self.residual[i] = 1.0
-            self.log_weight[i] = 0.0 if i == 0 else -NEWCOMER
+        self.declare(<size_t> &self.log_weight, "log_weights", (ESTIMATES,), default=-NEWCOMER, high=0.0)
+        self.declare(
+            <size_t> &self.residual, "residuals", (ESTIMATES,), default=1.0, low=LEAST_RESIDUAL, merge="mean", power=2
+        )
+        self.derive(<size_t> &self.weight, (ESTIMATES,))
+        self.log_weight[0] = 0.0
+        self.restored()
+
+    cpdef int restored(self) except -1:
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
+        return 0
 
     cdef int ask(self, const Sample *x, double *p) except -1:
         """The linear estimate, and the stack's of all predictions before its own."""
-        cdef Py_ssize_t i
-        cdef double *inputs = self.stack.inputs
-        cdef const double *said = p - self.first
         inputs_of(x, LINEAR_INPUTS, self.linear.inputs)
         self.linear.ask(min(self.scaler.size + 1, LINEAR_INPUTS))
-        for i in range(PROCESSES):
-            inputs[i] = bounded(said[i])
-        inputs[PROCESSES] = bounded(self.linear.mean)
-        inputs[PROCESSES + 1] = 1.0
-        inputs[PROCESSES + 2], inputs[PROCESSES + 3] = bounded(said[PROCESSES]), bounded(said[PROCESSES + 1])
-        self.stack.ask(STACK_INPUTS)
+        self.fill(p - self.first, self.linear.mean)
         p[0], p[1] = self.linear.mean, self.stack.mean
         return 0
+
+    cdef void fill(self, const double *said, double linear) noexcept:
+        """The stack's inputs, and its estimate: the processes' means, the linear one, a constant, and the others'."""
+        cdef Py_ssize_t i
+        cdef double *inputs = self.stack.inputs
+        for i in range(PROCESSES):
+            inputs[i] = bounded(said[i])
+        inputs[PROCESSES], inputs[PROCESSES + 1] = bounded(linear), 1.0
+        for i in range(self.n_others):
+            inputs[PROCESSES + 2 + i] = bounded(said[PROCESSES + i])
+        self.stack.ask(PROCESSES + 2 + self.n_others)
 
     cdef void mix(self, double *mean, double *variance) noexcept:
         """Turn mean and variance of the processes into those of the three estimates."""
@@ -193,23 +119,10 @@ cdef class Combiner(Expert):
             if self.silent[i]:
                 self.log_weight[i] = -1e6
         if y.late:
-            for i in range(PROCESSES):
-                self.stack.inputs[i] = bounded(y.said[i])
-            self.stack.inputs[PROCESSES] = bounded(estimates[1])
-            self.stack.inputs[PROCESSES + 2] = bounded(y.said[PROCESSES])
-            self.stack.inputs[PROCESSES + 3] = bounded(y.said[PROCESSES + 1])
-            self.stack.ask(STACK_INPUTS)
+            self.fill(y.said, estimates[1])
         self.linear.learn(y.target - self.linear.mean, fmax(self.residual[1], 0.01) / y.w)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / y.counts)
         weights_of_logs(self.log_weight, ESTIMATES, self.weight)
-
-    cdef void copy(self, Combiner other) noexcept:
-        """It becomes another one, the last sample included."""
-        self.linear.copy(other.linear)
-        self.stack.copy(other.stack)
-        memcpy(self.log_weight, other.log_weight, sizeof(self.log_weight))
-        memcpy(self.weight, other.weight, sizeof(self.weight))
-        memcpy(self.residual, other.residual, sizeof(self.residual))
 
     cdef bint learn(self, const Sample *x, const Outcome *y) except -1:
         """The stack learns the part of a weight beyond 1 from predictions of experts that have learned it already."""
@@ -220,29 +133,30 @@ cdef class Combiner(Expert):
             self.stack.inputs[i] = bounded((<Posterior> self.processes.posteriors[i]).mean[0])
         self.stack.inputs[PROCESSES] = bounded(linalg.dot(self.linear.coef, self.linear.inputs, self.linear.n))
         self.stack.inputs[PROCESSES + 2] = bounded(self.neighbours.mean_with(y.target)) if self.neighbours.most else 0.0
-        self.stack.ask(STACK_INPUTS)
+        self.stack.ask(PROCESSES + 2 + self.n_others)
         self.stack.learn(y.target - self.stack.mean, fmax(self.residual[2], 0.003) / (y.w - 1.0))
         return False
 
     cdef void rescale(self, double ratio, double shift) noexcept:
         cdef Py_ssize_t i
-        cdef double of_means = self.stack.coef[PROCESSES + 2] + self.stack.coef[PROCESSES + 3]
-        for i in range(self.linear.room):
+        cdef double of_means = 0.0
+        for i in range(self.linear.size):
             self.linear.coef[i] *= ratio
         self.linear.coef[0] += shift
         self.linear.mean = ratio * self.linear.mean + shift
+        for i in range(PROCESSES + 2, PROCESSES + 2 + self.n_others):
+            of_means += self.stack.coef[i]
         for i in range(PROCESSES + 1):
             of_means += self.stack.coef[i]
         self.stack.coef[PROCESSES + 1] = ratio * self.stack.coef[PROCESSES + 1] + shift * (1.0 - of_means)
         self.stack.mean = ratio * self.stack.mean + shift
-        for i in range(ESTIMATES):
-            self.residual[i] = fmax(ratio * ratio * self.residual[i], least_residual)
+        self.change_unit(ratio)
 
     cdef void forget(self, list places) noexcept:
         cdef Py_ssize_t place
         for place in places:
             if place < LINEAR_INPUTS - 1:
-                self.linear.reset(1 + place)
+                self.linear.restart(1 + place)
 
     def names(self):
         return ["linear", "stack"]
@@ -251,26 +165,35 @@ cdef class Combiner(Expert):
         """For ``benchmarks.ablation``: these estimates have no weight from now on."""
         self.silent[1], self.silent[2] = "linear" in parts, "stack" in parts
 
-    def _check(self):
-        self.linear._check()
-        self.stack._check()
-
-    def state(self):
-        cdef Py_ssize_t i
-        return {
-            "linear": self.linear.state(),
-            "stack": self.stack.state(),
-            "log_weights": np.array([self.log_weight[i] for i in range(ESTIMATES)]),
-            "residuals": np.array([self.residual[i] for i in range(ESTIMATES)]),
+    def merged(self, merging):
+        """Both regressions by their precision; the stack restarts."""
+        if self.rows == 0:  # what the merged experts would have said when samples were asked is not known
+            return self.state()
+        weights = merging.mean(lambda each: each.state[self.name]["log_weights"])
+        return Expert.merged(self, merging) | {
+            "linear": self.merged_linear(merging),
+            "stack": self.merged_stack(merging),
+            "log_weights": weights - weights.max(),
         }
 
-    def restore(self, dict state):
-        cdef Py_ssize_t i
-        weights, residuals = state["log_weights"], state["residuals"]
-        checked_numbers("the weights of the estimates", weights, (ESTIMATES,), high=0.0)
-        checked_numbers("the residuals of the estimates", residuals, (ESTIMATES,), LEAST_RESIDUAL)
-        self.linear.restore(state["linear"])
-        self.stack.restore(state["stack"])
-        for i in range(ESTIMATES):
-            self.log_weight[i], self.residual[i] = weights[i], residuals[i]
-        weights_of_logs(self.log_weight, ESTIMATES, self.weight)
+    def merged_linear(self, merging):
+        """Coefficients weighted by their precision, in the inputs and units of the merged mixture."""
+        found = []
+        for share, each in merging.movers:
+            ratio, shift = merging.units(each)
+            state, n = each.state[self.name]["linear"], self.linear.size
+            to, of = merging.inputs(each, n, n)
+            coef, covariance = np.zeros(n), self.linear.prior * np.eye(n)
+            coef[to] = ratio * state["coef"][of]
+            coef[0] += shift
+            covariance[np.ix_(to, to)] = merging.unpacked(state["covariance"], n)[np.ix_(of, of)]
+            found.append((share, coef, covariance))
+        return merging.by_precision(found)
+
+    def merged_stack(self, merging):
+        """The errors of the merged processes are not those it has learned: it restarts as the mixture's mean."""
+        if len(merging.movers) == 1:
+            return merging.first.state[self.name]["stack"]
+        weights = np.exp(merging.log_weights())
+        coef = np.append(weights / weights.sum(), np.zeros(self.stack.size - len(weights)))
+        return self.stack.state() | {"coef": coef}

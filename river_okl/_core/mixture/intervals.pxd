@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 
-from river_okl._core.mixture.combiner cimport Ridge
 from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.ridge cimport Ridge
 
 cdef enum:
     COVERAGES = 5
@@ -12,7 +12,7 @@ cdef class Intervals(Expert):
     cdef Ridge scale
     cdef double size, recent            # running absolute errors, over about 100 predictions and about 5
     cdef double change, mean_change     # the size of the last change of the target, and the running one
-    cdef double log_factor[COVERAGES]   # of half widths in units of the scale
+    cdef double *log_factor             # [COVERAGES] of half widths in units of the scale
     cdef int64_t seen, run              # targets since the last restart; the last ones whose errors were outliers
 
     cdef void issue(self, double deviation, double *issued) noexcept

@@ -15,12 +15,10 @@ errors are of another size, and everything restarts.
 from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
 from libc.stdint cimport int64_t
 
-import numpy as np
-
-from river_okl._core.mixture.combiner cimport Ridge
 from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.ridge cimport Ridge
 
-from river_okl._core.states import LARGEST_COUNT, checked_array, checked_numbers
+from river_okl._core.states import LARGEST_COUNT
 
 KNOTS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # their half widths for a normal distribution
@@ -48,15 +46,24 @@ cdef class Intervals(Expert):
 
     def __init__(self):
         self.name = "intervals"
-        self.scale = Ridge(CAUSES, *SCALE)
-        self.mean_change = 1.0
+        self.scale = self.contain("scale", Ridge(CAUSES, *SCALE))
+        error = {"high": LARGEST_SIZE, "merge": "mean", "power": 1}
+        self.declare(<size_t> &self.size, "size", (), low=LEAST_SIZE, **error)
+        self.declare(<size_t> &self.recent, "recent", (), low=0.0, **error)
+        self.declare(<size_t> &self.change, "change", (), low=0.0, **error)
+        self.declare(<size_t> &self.mean_change, "mean_change", (), default=1.0, low=LEAST_SIZE, **error)
+        self.declare(
+            <size_t> &self.log_factor, "log_factors", (COVERAGES,), low=-LARGEST_LOG, high=LARGEST_LOG, merge="mean"
+        )
+        self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, high=LARGEST_COUNT, merge="sum")
+        self.declare(<size_t> &self.run, "run", (), dtype="i8", low=0, high=LARGEST_COUNT)
         self.restart(1.0)
 
     cdef void restart(self, double size) noexcept:
         """Nothing is known but the size of an error."""
         cdef Py_ssize_t i
         for i in range(CAUSES):
-            self.scale.reset(i)
+            self.scale.restart(i)
         self.scale.coef[1] = 1.0
         self.size = self.recent = fmin(fmax(size, least_size), largest_size)
         for i in range(COVERAGES):
@@ -114,33 +121,12 @@ cdef class Intervals(Expert):
         self.mean_change = fmax(self.mean_change + rate * (self.change - self.mean_change), least_size)
 
     cdef void rescale(self, double ratio, double shift) noexcept:
-        self.size = fmin(fmax(ratio * self.size, least_size), largest_size)
-        self.mean_change = fmin(fmax(ratio * self.mean_change, least_size), largest_size)
-        self.recent = fmin(ratio * self.recent, largest_size)
-        self.change = fmin(ratio * self.change, largest_size)
+        self.change_unit(ratio)
 
-    def _check(self):
-        self.scale._check()
-
-    def state(self):
-        cdef Py_ssize_t i
-        return {
-            "scale": self.scale.state(),
-            "sizes": np.array([self.size, self.mean_change, self.recent, self.change]),
-            "log_factors": np.array([self.log_factor[i] for i in range(COVERAGES)]),
-            "counts": np.array([self.seen, self.run], dtype=np.int64),
-        }
-
-    def restore(self, dict state):
-        cdef Py_ssize_t i
-        sizes, factors = state["sizes"], state["log_factors"]
-        checked_numbers("the sizes of errors", sizes, (4,), 0.0, LARGEST_SIZE)
-        if sizes[:2].min() < LEAST_SIZE:
-            raise ValueError("the size of errors is out of range")
-        checked_numbers("the factors of intervals", factors, (COVERAGES,), -LARGEST_LOG, LARGEST_LOG)
-        counts = checked_array(state, "counts", np.int64, 2, 0, LARGEST_COUNT)
-        self.scale.restore(state["scale"])
-        self.seen, self.run = counts
-        self.size, self.mean_change, self.recent, self.change = sizes
-        for i in range(COVERAGES):
-            self.log_factor[i] = factors[i]
+    def merged(self, merging):
+        """The model of the scale by its precision, like a linear regression."""
+        found = []
+        for share, each in merging.movers:
+            scale = each.state[self.name]["scale"]
+            found.append((share, scale["coef"], merging.unpacked(scale["covariance"], self.scale.size)))
+        return Expert.merged(self, merging) | {"scale": merging.by_precision(found), "run": 0}

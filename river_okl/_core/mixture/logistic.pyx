@@ -12,6 +12,8 @@ is learned from a few samples, and features without influence stay at 0.  Concep
 from libc.math cimport M_PI, fmax, sqrt
 from libc.string cimport memset
 
+from math import isqrt
+
 import numpy as np
 
 from river_okl._core.calibration cimport sigmoid, softmax
@@ -19,7 +21,7 @@ from river_okl._core.inputs cimport bounded, inputs_of
 from river_okl._core.linalg cimport Triangle
 from river_okl._core.mixture.expert cimport Expert, Outcome
 from river_okl._core.simd cimport linalg
-from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.sample cimport Sample, is_word
 from river_okl._core.store.scaler cimport Scaler
 from river_okl._core.store.table cimport Classes
 
@@ -27,7 +29,6 @@ from river_okl._core.states import checked_numbers
 
 # Chosen on the benchmarks' streams, the first 3,000 samples also with twenty features of noise, and on the invoices.
 PRIOR, PRIOR_OF_WORD = 0.1, 10.0    # variance of a coefficient: of a number; of a string, and of the constant
-MOST_INPUTS = INPUTS
 cdef double prior = PRIOR, prior_of_word = PRIOR_OF_WORD
 cdef double LEAST_CURVATURE = 1e-3
 cdef double RESOLVED = 0.01         # w v below which S stays as it is: the step is one product with it
@@ -126,3 +127,24 @@ cdef class Logistic(Expert):
         n = self.covariance.n
         triangle = checked_numbers("the covariance of a logistic regression", state["covariance"], (n * (n + 1) // 2,))
         self.covariance.restore(triangle, n)
+
+    def merged(self, merging):
+        """By the precision of the coefficients; one without evidence has its prior."""
+        n = min(1 + len(merging.names), INPUTS)
+        of_feature = [PRIOR_OF_WORD if is_word(name) else PRIOR for name in merging.names]
+        priors = np.array([PRIOR_OF_WORD, *of_feature])[:n]
+        found = []
+        for share, each in merging.movers:
+            state = each.state[self.name]
+            rows = isqrt(2 * len(state["covariance"]))
+            to, of = merging.inputs(each, n, rows)
+            coef, covariance = np.zeros((n, len(state["coef"]))), np.diag(priors)
+            coef[to] = state["coef"].T[of]
+            covariance[np.ix_(to, to)] = merging.unpacked(state["covariance"], rows)[np.ix_(of, of)]
+            unknown = np.flatnonzero(covariance.diagonal() == 0.0)
+            covariance[unknown, unknown] = priors[unknown]
+            found.append((share, coef, covariance))
+        regression = merging.by_precision(found)
+        room = np.zeros((len(regression["coef"][0]), INPUTS))
+        room[:, :n] = regression["coef"].T
+        return regression | {"coef": room}

@@ -8,6 +8,7 @@ from river_okl._core.mixture.processes cimport KERNELS, PROCESSES, Processes
 from river_okl._core.mixture.slopes cimport Slopes
 from river_okl._core.reader cimport Reader
 from river_okl._core.store.sample cimport Sample
+from river_okl._core.store.table cimport Axis
 
 cdef double DISCOUNT, newcomer
 
@@ -23,17 +24,17 @@ cdef class Mixture(Reader):
     cdef readonly Py_ssize_t n_classes      # 1: a target
     cdef Py_ssize_t rows                    # predictions
     cdef Py_ssize_t n_said                  # numbers that the mixture is judged by: predictions, own
-    cdef Py_ssize_t n_weighted              # how many of them, the first ones, have mixture weights
-    cdef double *log_weight                 # [n_weighted]
+    cdef Axis per_prediction                # those that have mixture weights, the first ones
+    cdef double *log_weight                 # [prediction]
     cdef double *weight
     # the same by what was said when the samples were asked, once a label has come late
     cdef bint then_is_known
-    cdef double *log_then                   # [n_weighted]
+    cdef double *log_then                   # [prediction]
     cdef double *then
     cdef Change change                      # whether what was said is of another concept
     cdef double among[PROCESSES]            # weights of the processes among themselves
-    cdef double share[KERNELS]              # of those, since kernels moved last
-    cdef double[3] weights                  # of the samples: their number, mean and mean square
+    cdef double *share                      # [KERNELS] of those, since kernels moved last
+    cdef double *weights                    # [3] of the samples: their number, mean and mean square
     cdef readonly int64_t seen
     cdef int64_t next_update
     cdef int updates
@@ -76,6 +77,7 @@ cdef class Mixture(Reader):
     cdef int drop_unheld(self, Py_ssize_t i) except -1
     # Room
     cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1
+    cdef int contain_experts(self) except -1
     cdef void number_predictions(self) noexcept
     # Now and then
     cdef int update(self) except -1

@@ -13,6 +13,7 @@ All experts work on one set of points, and on one encoding, scaling and pass of 
     stack.pyx          a logistic regression on the predictions of all others
     combiner.pyx       for a target: linear regressions on the features, and on the predictions of all others
     difference.pyx     for a target: the last one, and trees on the difference to it
+    ridge.pyx          for a target: linear regression, which the combiner, the vote and the intervals use
     vote.pyx           for a target: the last word, by absolute errors
     intervals.pyx      for a target: prediction intervals
     slopes.pyx         the slopes of the predictions along the features, from which their weights are learned
@@ -49,11 +50,12 @@ from river_okl._core.mixture.pending cimport Keyed
 from river_okl._core.mixture.processes cimport POSTERIORS
 from river_okl._core.splitmix cimport next_random
 from river_okl._core.store.sample cimport Given, is_word
+from river_okl._core.store.table cimport Axis, Table
 from river_okl._core.store.words cimport hash_of_name, hash_of_word
 
 from river_okl._core.mixture.pending import without_opinions
 from river_okl._core.mixture.processes import NEWCOMER
-from river_okl._core.states import LARGEST_COUNT, checked_numbers
+from river_okl._core.states import LARGEST_COUNT
 
 cdef double WEIGHT_MEMORY = 10_000.0    # samples over which the moments of the weights are averaged
 # products of a relative weight neither vanish nor overflow
@@ -100,7 +102,19 @@ cdef class Mixture(Reader):
         self.silenced = ()
         self.terms = terms
         self.pending = Pending(pending, 0)
-        self.next_update = EARLY[0]
+        self.per_prediction = Axis("prediction")
+        count = {"dtype": "i8", "low": 0, "high": LARGEST_COUNT}
+        self.declare(<size_t> &self.log_weight, "log_weights", (self.per_prediction,), high=0.0)
+        self.declare(<size_t> &self.log_then, "log_then", (self.per_prediction,), high=0.0)
+        self.declare(<size_t> &self.then_is_known, "then_is_known", (), dtype="i4", low=0, high=1)
+        self.derive(<size_t> &self.weight, (self.per_prediction,))
+        self.derive(<size_t> &self.then, (self.per_prediction,))
+        self.declare(<size_t> &self.share, "shares", (KERNELS,), low=0.0)
+        self.declare(<size_t> &self.weights, "weights", (3,), low=0.0)
+        self.declare(<size_t> &self.n_classes, "n_classes", (), **count)
+        self.declare(<size_t> &self.seen, "seen", (), **count)
+        self.declare(<size_t> &self.next_update, "next_update", (), default=EARLY[0], **count)
+        self.declare(<size_t> &self.updates, "updates", (), dtype="i4", low=0, high=2**30)
 
     def __reduce__(self):
         options = type(self), self.terms, self.budget, self.processes.most, self.scaler.active, self.pending.most
@@ -112,13 +126,16 @@ cdef class Mixture(Reader):
         self.p = self.doubles(self.p, 0, rows * n_classes + self.own(n_classes))
         self.release(self.said)
         self.said = NULL
-        if self.log_weight == NULL:
-            self.log_weight = self.doubles(NULL, 0, rows)
-            self.weight = self.doubles(NULL, 0, rows)
-            self.log_then = self.doubles(NULL, 0, rows)
-            self.then = self.doubles(NULL, 0, rows)
+        if self.silent == NULL:
             self.silent = <bint *> self.resize(NULL, 0, rows, sizeof(bint))
+        self.grow(self.per_prediction, rows)
         self.fresh = False
+        return 0
+
+    cdef int contain_experts(self) except -1:
+        """They are saved, checked and permuted with the mixture."""
+        for expert in self.experts:
+            self.contain(expert.name, expert)
         return 0
 
     cdef void number_predictions(self) noexcept:
@@ -357,9 +374,9 @@ cdef class Mixture(Reader):
     cdef void weigh(self, double *log_weight, double *weight) noexcept:
         cdef Py_ssize_t e
         if self.silenced:
-            for e in range(self.n_weighted):
+            for e in range(self.per_prediction.n):
                 log_weight[e] = NO_WEIGHT if self.silent[e] else log_weight[e]
-        weights_of_logs(log_weight, self.n_weighted, weight)
+        weights_of_logs(log_weight, self.per_prediction.n, weight)
 
     cdef void moved(self, Py_ssize_t to, Py_ssize_t of) noexcept:
         """Prediction ``to`` is that of another kernel now, and starts as a newcomer beside ``of``."""
@@ -368,7 +385,7 @@ cdef class Mixture(Reader):
 
     cdef void begin_then(self) noexcept:
         """The first label has come late: so far both judgements are the same."""
-        memcpy(self.log_then, self.log_weight, self.n_weighted * 8)
+        memcpy(self.log_then, self.log_weight, self.per_prediction.n * 8)
         self.then_is_known = True
 
     cdef int learn_experts(self, const Sample *x, Outcome *y) except -1:
@@ -569,68 +586,34 @@ cdef class Mixture(Reader):
         for m in range(METRICS):
             for i in range(n):
                 self.distances.square[m][i] = before[m][i]
-        for expert in self.experts:
-            expert._check()
         Reader._check(self)
+        Table._check(self)
         self.pending._check()
         assert self.pending.length == self.n_said
 
     def state(self):
         """What ``restore`` takes, by name."""
-        cdef Py_ssize_t i, e
-        found = Reader.state(self)
         self.leave()
-        return {
-            **found,
-            **{expert.name: expert.state() for expert in self.experts},
-            "n_classes": self.n_classes,
-            "log_weights": np.array([self.log_weight[e] for e in range(self.n_weighted)]),
-            "log_then": np.array([self.log_then[e] for e in range(self.n_weighted if self.then_is_known else 0)]),
-            "change": self.change.state(),
-            "shares": np.array([self.share[i] for i in range(KERNELS)]),
-            "weights": np.array([self.weights[0], self.weights[1], self.weights[2]]),
-            "counts": (self.seen, self.next_update, self.updates),
-            "pending": self.pending.state(),
-        }
+        return Reader.state(self) | Table.state(self) | {"pending": self.pending.state()}
 
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
-        cdef Py_ssize_t i, e, n_then
-        seen, next_update, updates = state["counts"]
-        if (
-            not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in (seen, next_update))
-            or type(updates) is not int
-            or not 0 <= updates < 2**30
-        ):
-            raise ValueError("the counts of a mixture are out of range")
-        of_samples = checked_numbers("the moments of the sample weights", state["weights"], (3,), 0.0)
-        weights, shares, latest = state["log_weights"], state["shares"], state["neighbours"]["most"]
-        checked_numbers("the weights of a mixture", weights, (self.n_weighted,), high=0.0)
-        n_then = self.n_weighted if len(state["log_then"]) else 0
-        log_then = checked_numbers("the weights of late judgement", state["log_then"], (n_then,), high=0.0)
-        checked_numbers("the shares of kernels", shares, (KERNELS,), 0.0)
+        cdef Py_ssize_t i
+        latest = state["neighbours"]["most"]
         if type(latest) is not int or not 0 <= latest <= self.budget - self.processes.most:
             raise ValueError(f"a mixture with {latest!r} latest samples")
         Reader.restore(self, state)
         self.divide(latest)
-        for expert in self.experts:
-            expert.restore(state[expert.name])
+        Table.restore(self, state)
         for i in range(self.points.n):
             if not self.held(i):
                 raise ValueError("an unreferenced point")
-        for e in range(self.n_weighted):
-            self.log_weight[e] = weights[e]
-        self.change.restore(state["change"])
-        self.then_is_known = n_then > 0
-        for e in range(n_then):
-            self.log_then[e] = log_then[e]
-        for i in range(KERNELS):
-            self.share[i] = shares[i]
-        self.weights[0], self.weights[1], self.weights[2] = of_samples
-        self.seen, self.next_update, self.updates = seen, next_update, updates
-        self.pending.restore(state["pending"], seen)
-        self.update_weights()
+        self.pending.restore(state["pending"], self.seen)
         self.fresh = self.asked = False
+
+    cpdef int restored(self) except -1:
+        self.update_weights()
+        return 0
 
     cdef int divide(self, Py_ssize_t latest) except -1:
         """Reserve ``latest`` of the points outside the dictionary for the latest samples."""
@@ -640,8 +623,7 @@ cdef class Mixture(Reader):
         """A mixture like this one, without what it said, in which class c is what class order[c] was."""
         make, options, state = self.__reduce__()
         made = make(*options)
-        experts = {expert.name: expert.permuted(state[expert.name], order) for expert in self.experts}
-        made.restore(state | experts | {"pending": without_opinions(state["pending"])})
+        made.restore(Table.permuted(self, state, order) | {"pending": without_opinions(state["pending"])})
         return made
 
 

@@ -4,7 +4,7 @@ from river_okl._core.store.ring cimport Ring
 
 
 cdef struct Asked:
-    # The head of a record: the opinions, ``length`` floats, follow.
+    # The head of a record: the opinions, ``length`` floats, follow its last member.
     uint64_t identity           # of the sample's content, or its key
     int64_t seen                # samples learned when it was asked
     double mean, deviation      # the unit of the opinions
@@ -26,7 +26,7 @@ cdef class Pending(Ring):
         return <Asked *> self.at(i)
 
     cdef inline float *opinions(self, Py_ssize_t i) noexcept nogil:
-        return <float *> (self.asked(i) + 1)
+        return <float *> (&self.asked(i).taken + 1)
 
     cdef int add(self, uint64_t identity, int64_t seen, const double *numbers, double mean, double deviation) except -1
     cdef Py_ssize_t find_asked(self, uint64_t identity, int64_t seen) noexcept

@@ -57,7 +57,7 @@ cdef class Pending(Ring):
         """Drop all, and their room; from now on opinions have this length."""
         self.clear()
         self.waiting, self.length = 0, length
-        self.item = (sizeof(Asked) + length * sizeof(float) + 7) // 8 * 8
+        self.item = max(sizeof(Asked), (4 * sizeof(double) + sizeof(bint) + length * sizeof(float) + 7) // 8 * 8)
         self.limit = min(self.most, max(self.most * BYTES // (4 * max(length, 1)), 1))
 
     # Opinions come and go ---------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from river_okl._core.mixture.mixture cimport DISCOUNT, Mixture
 from river_okl._core.mixture.neighbours cimport Neighbours
 from river_okl._core.mixture.processes cimport POSTERIORS, PROCESSES, Processes
 from river_okl._core.mixture.slopes cimport Slopes
-from river_okl._core.mixture.vote cimport OPINIONS, VOTERS, Vote
+from river_okl._core.mixture.vote cimport Vote
 from river_okl._core.store.running cimport Running, running_from, running_state, standing, take_in
 from river_okl._core.store.sample cimport Sample
 from river_okl._core.trees.forest cimport Forest
@@ -29,7 +29,6 @@ import numpy as np
 
 from river_okl._core.mixture.intervals import KNOTS, NORMAL
 from river_okl._core.mixture.neighbours import METRIC as NEIGHBOURS_METRIC
-from river_okl._core.states import checked_numbers
 
 cdef int TREES = 5
 cdef int TREES_OF_DIFFERENCES = 3
@@ -46,10 +45,9 @@ cdef double SHARPNESS = 8.0             # of the shares of both judgements, as o
 cdef double OUTLYING = 30.0             # running errors: one sample adds no more to a loss
 cdef double DEVIATIONS = 5.0, LEAST_RISE = 0.02    # of an absolute error that shows a change
 LARGEST_LOSS = 1e12
-cdef double largest_loss = LARGEST_LOSS
 
-cdef enum:                              # what the mixture makes of the predictions, which precede it:
-    MIXED = OPINIONS + 1                # the mean of the processes and the combiner's regressions, ...
+cdef enum:                              # what the mixture makes of the predictions, after which these numbers stand:
+    MIXED                               # the mean of the processes and the combiner's regressions, ...
     OF_PROCESSES                        # ... that of the processes alone, ...
     VOTED                               # ... and that of the vote
     # the same by the judgement of what was said: the combiner's two predictions, the correction, ...
@@ -61,7 +59,7 @@ cdef enum:                              # what the mixture makes of the predicti
     SCALE
     HALVES = SCALE + 1 + CAUSES         # half widths of intervals
     VARIANCES = HALVES + COVERAGES      # of the processes, noise included
-    SAID = VARIANCES + PROCESSES
+    OWN = VARIANCES + PROCESSES
 
 
 cdef class TargetMixture(Mixture):
@@ -78,8 +76,8 @@ cdef class TargetMixture(Mixture):
     # by what was said, once a target has come late:
     cdef Combiner then_combiner
     cdef Vote then_vote
-    cdef double then_residual[PROCESSES]
-    cdef double[2] losses                   # of today's judgement and of this one, when they were asked
+    cdef double *then_residual              # [PROCESSES]
+    cdef double *losses                     # [2] of today's judgement and of this one, when they were asked
     # scratch: the predictions of the last sample, and what this judgement makes of them
     cdef double *q
 
@@ -96,73 +94,76 @@ cdef class TargetMixture(Mixture):
         self.difference = Difference(
             TREES_OF_DIFFERENCES, regression=True, bytes=TREES_OF_DIFFERENCES * BYTES_OF_A_TREE, seed=2
         )
-        self.combiner = Combiner(self.scaler, self.processes, self.neighbours)
-        self.vote = Vote(PROCESSES + 1, PROCESSES + 2)
-        self.intervals = Intervals()
-        self.then_combiner = Combiner(self.scaler, self.processes, self.neighbours, "then_combiner")
-        self.then_vote = Vote(PROCESSES + 1, PROCESSES + 2, "then_vote")
-        self.then_combiner.rows = self.then_vote.rows = 0
-        self.change = Change(DEVIATIONS, LEAST_RISE)
-        self.experts = (
-            self.processes, self.neighbours, self.forest, self.difference, self.combiner, self.vote, self.intervals,
-            self.then_combiner, self.then_vote
-        )
-        self.holders = (self.processes, self.neighbours)
-        self.reserve_predictions(1)
+        others = self.neighbours, self.forest
+        self.combiner = Combiner(self.scaler, self.processes, self.neighbours, others)
+        self.then_combiner = Combiner(self.scaler, self.processes, self.neighbours, others, "then_combiner")
+        self.experts = self.processes, *others, self.difference, self.combiner
         self.number_predictions()
-        self.pending.begin(self.n_said)
-        self.n_weighted = PROCESSES
-        self.update_weights()
-
-    cdef int reserve_predictions(self, Py_ssize_t n_classes) except -1:
-        Mixture.reserve_predictions(self, n_classes)
-        self.q = self.doubles(self.q, 0, (len(self.experts) + SAID) * n_classes)
-        return 0
-
-    cdef void number_predictions(self) noexcept:
-        Mixture.number_predictions(self)
+        voters = self.difference.first, self.forest.first, self.difference.first + 1
+        self.vote = Vote(self.rows, voters)
+        self.then_vote = Vote(self.rows, voters, "then_vote")
+        self.then_combiner.rows = self.then_vote.rows = 0
+        self.intervals = Intervals()
+        self.experts += self.vote, self.intervals, self.then_combiner, self.then_vote
+        self.contain_experts()
+        self.holders = (self.processes, self.neighbours)
+        self.number_predictions()
         self.then_combiner.first = self.combiner.first
+        self.reserve_predictions(1)
+        self.q = self.doubles(NULL, 0, self.n_said)
+        self.pending.begin(self.n_said)
+        self.per_prediction.n = PROCESSES
+        self.change = self.contain("change", Change(DEVIATIONS, LEAST_RISE))
+        self.declare(<size_t> &self.then_residual, "then_residuals", (PROCESSES,), default=1.0, low=1e-4)
+        self.declare(<size_t> &self.losses, "late_losses", (2,), low=0.0, high=LARGEST_LOSS, power=1)
+        self.update_weights()
 
     cdef int ask(self, const Sample *x) except -1:
         cdef Py_ssize_t e
         cdef double variance = 0.0, other = 0.0, share
+        cdef double *own = self.p + self.rows
         Mixture.ask(self, x)
         for e in range(PROCESSES):
-            self.p[VARIANCES + e] = (
+            own[VARIANCES + e] = (
                 (<Posterior> self.processes.posteriors[e]).variance + self.processes.noise[e % POSTERIORS]
             )
         self.combine(self.combiner, self.vote, self.weight, self.processes.residual, self.p, &variance)
-        self.p[ANSWER] = self.p[VOTED]
+        own[ANSWER] = own[VOTED]
         if self.then_is_known:
             self.ask_then(x, &other)
             share = self.share_of_today()
-            self.p[ANSWER] = share * self.p[VOTED] + (1.0 - share) * self.p[THEN_VOTED]
+            own[ANSWER] = share * own[VOTED] + (1.0 - share) * own[THEN_VOTED]
             variance = share * variance + (1.0 - share) * other
-        self.intervals.issue(sqrt(variance), self.p + ANSWER)
+        self.intervals.issue(sqrt(variance), own + ANSWER)
         return 0
 
     cdef void combine(
         self, Combiner combiner, Vote vote, const double *weight, const double *residual, double *p, double *variance
     ) noexcept:
         """What a judgement makes of all predictions, those of its combiner included."""
-        self.processes.predict(weight, residual, p + OF_PROCESSES, variance)
-        p[MIXED] = p[OF_PROCESSES]
-        combiner.mix(p + MIXED, variance)
+        cdef double *own = p + self.rows
+        self.processes.predict(weight, residual, own + OF_PROCESSES, variance)
+        own[MIXED] = own[OF_PROCESSES]
+        combiner.mix(own + MIXED, variance)
         vote.correct(p)
-        p[VOTED] = vote.mean(p)
+        own[VOTED] = vote.mean(p)
 
     cdef void ask_then(self, const Sample *x, double *variance) noexcept:
         """By the judgement of what was said."""
         memcpy(self.q, self.p, self.n_said * 8)
         self.then_combiner.ask(x, self.q + self.combiner.first)
         self.combine(self.then_combiner, self.then_vote, self.then, self.then_residual, self.q, variance)
-        memcpy(self.p + THEN, self.q + self.combiner.first, 3 * 8)  # of the combiner and, behind it, the vote
-        memcpy(self.p + THEN_MIXED, self.q + MIXED, 3 * 8)
+        self.note_then(self.q)
+
+    cdef void note_then(self, const double *of) noexcept:
+        """What the judgement of what was said makes of these predictions."""
+        cdef double *own = self.p + self.rows
+        memcpy(own + THEN, of + self.combiner.first, 3 * 8)  # of the combiner and, behind it, the vote
+        memcpy(own + THEN_MIXED, of + self.rows + MIXED, 3 * 8)
 
     cdef void conclude(self) noexcept:
         if not self.then_is_known:
-            memcpy(self.p + THEN, self.p + self.combiner.first, 3 * 8)
-            memcpy(self.p + THEN_MIXED, self.p + MIXED, 3 * 8)
+            self.note_then(self.p)
 
     cdef double share_of_today(self) noexcept:
         """Of the judgement by what is said today in the answer."""
@@ -172,7 +173,7 @@ cdef class TargetMixture(Mixture):
         return 1.0 / (1.0 + exp(SHARPNESS * fmin(fmax((self.losses[0] - self.losses[1]) / least, -50.0), 50.0)))
 
     cdef Py_ssize_t own(self, Py_ssize_t n_classes) noexcept:
-        return SAID - OPINIONS - 1
+        return OWN
 
     cdef void unit(self, double *mean, double *deviation) noexcept:
         mean[0], deviation[0] = self.target.mean, self.deviation()
@@ -181,17 +182,18 @@ cdef class TargetMixture(Mixture):
         cdef double ratio = deviation / self.deviation()
         cdef Py_ssize_t i
         self.rescale_said(said, ratio, (mean - self.target.mean) / self.deviation())
-        for i in range(VARIANCES, SAID):
+        for i in range(self.rows + VARIANCES, self.rows + OWN):
             said[i] = fmax(ratio * ratio * said[i], LEAST_VARIANCE)
 
     cdef void rescale_said(self, double *said, double ratio, double shift) noexcept:
         """All but the variances of the processes, whose priors have no unit."""
         cdef Py_ssize_t i
-        for i in range(ANSWER + 1):
+        cdef double *own = said + self.rows
+        for i in range(self.rows + ANSWER + 1):
             said[i] = ratio * said[i] + shift
-        said[SCALE] = fmax(ratio * said[SCALE], LEAST_WIDTH)
+        own[SCALE] = fmax(ratio * own[SCALE], LEAST_WIDTH)
         for i in range(HALVES, HALVES + COVERAGES):
-            said[i] *= ratio
+            own[i] *= ratio
 
     cdef double deviation(self) noexcept:
         """Standard deviation of the targets."""
@@ -199,11 +201,12 @@ cdef class TargetMixture(Mixture):
 
     def predict(self, sample):
         """Mean of the target, and the standard deviation of the normal distribution with its 90 % interval."""
+        cdef const double *own = self.p + self.rows
         self.evaluate(self.keyed(sample))
         self.asked = True
         return (
-            self.target.mean + self.deviation() * self.p[ANSWER],
-            self.deviation() * self.p[HALVES + AS_NORMAL] / normal[AS_NORMAL],
+            self.target.mean + self.deviation() * own[ANSWER],
+            self.deviation() * own[HALVES + AS_NORMAL] / normal[AS_NORMAL],
         )
 
     def interval(self, sample, double z):
@@ -213,20 +216,20 @@ cdef class TargetMixture(Mixture):
         """
         cdef Py_ssize_t i = 0
         cdef double left = 0.0, half = 0.0
+        cdef const double *own = self.p + self.rows
         self.evaluate(self.keyed(sample))
         self.asked = True
         while i < COVERAGES - 1 and z > normal[i]:
-            left, half = normal[i], self.p[HALVES + i]
+            left, half = normal[i], own[HALVES + i]
             i += 1
         if z > normal[i]:  # beyond the last one in proportion
             left = half = 0.0
-        half += (z - left) * (self.p[HALVES + i] - half) / (normal[i] - left)
-        return self.target.mean + self.deviation() * self.p[ANSWER], self.deviation() * half
+        half += (z - left) * (own[HALVES + i] - half) / (normal[i] - left)
+        return self.target.mean + self.deviation() * own[ANSWER], self.deviation() * half
 
     cdef double standardise(self, double target) noexcept:
         """The target in units that include it, into which the experts follow."""
         cdef double mean = self.target.mean, deviation = self.deviation(), ratio, shift
-        cdef int i
         cdef bint again = take_in(&self.target, target)
         if self.seen > 2:
             ratio = fmin(deviation / self.deviation(), LARGEST_RATIO)
@@ -237,9 +240,8 @@ cdef class TargetMixture(Mixture):
                 for expert in self.experts:
                     (<Expert> expert).rescale(ratio, shift)
                 self.rescale_said(self.p, ratio, shift)
-                self.change.rescale(ratio)
-                for i in range(2):
-                    self.losses[i] = fmin(ratio * self.losses[i], largest_loss)
+                self.change.change_unit(ratio)
+                self.change_unit(ratio)
         self.exact = fmin(fmax((target - self.target.mean) / self.deviation(), -LARGEST_EXACT), LARGEST_EXACT)
         return standing(&self.target, target)
 
@@ -258,9 +260,9 @@ cdef class TargetMixture(Mixture):
         if self.then_is_known:
             self.judge_then(y, most)
         if self.change.left:  # what was said is of another concept
-            self.intervals.judge(&today, self.p + ANSWER, y.exact - self.difference.last)
+            self.intervals.judge(&today, self.p + self.rows + ANSWER, y.exact - self.difference.last)
         else:
-            self.intervals.judge(y, y.said + ANSWER, y.exact - self.difference.last)
+            self.intervals.judge(y, y.said + self.rows + ANSWER, y.exact - self.difference.last)
         y.confident = self.judge_by(
             &today, self.combiner, self.vote, self.weight, self.processes.residual, self.log_weight, 1.0, most
         ) <= 1.0
@@ -275,10 +277,10 @@ cdef class TargetMixture(Mixture):
         cdef const double *said = y.said
         cdef double[ESTIMATES] estimates
         cdef double surprise
-        estimates[0] = said[OF_PROCESSES]
+        estimates[0] = said[self.rows + OF_PROCESSES]
         estimates[1], estimates[2] = said[combiner.first], said[combiner.first + 1]
         surprise = self.processes.judge(
-            y.target, weight, said, said + VARIANCES, self.seen, residual, self.density
+            y.target, weight, said, said + self.rows + VARIANCES, self.seen, residual, self.density
         )
         vote.judge(y, most)
         combiner.judge(y, estimates, most)
@@ -290,21 +292,22 @@ cdef class TargetMixture(Mixture):
         Mixture.begin_then(self)
         self.then_combiner.copy(self.combiner)
         self.then_vote.copy(self.vote)
-        memcpy(self.then_residual, self.processes.residual, sizeof(self.then_residual))
+        memcpy(self.then_residual, self.processes.residual, PROCESSES * 8)
 
     cdef void judge_then(self, const Outcome *y, double most) noexcept:
         """The judgement of what was said; after a change it says nothing, and nothing is learned from it."""
-        cdef double bound = OUTLYING * self.vote.size[OPINIONS]
+        cdef double bound = OUTLYING * self.vote.running_error()
+        cdef const double *own = y.said + self.rows
         cdef Outcome then = y[0]
         if y.late:
-            self.change.take(fmin(fabs(y.exact - y.said[ANSWER]), bound), y.late)
+            self.change.take(fmin(fabs(y.exact - own[ANSWER]), bound), y.late)
         if self.change.left:
             return
-        self.losses[0] = y.discount * self.losses[0] + y.counts * fmin(fabs(y.exact - y.said[VOTED]), bound)
-        self.losses[1] = y.discount * self.losses[1] + y.counts * fmin(fabs(y.exact - y.said[THEN_VOTED]), bound)
+        self.losses[0] = y.discount * self.losses[0] + y.counts * fmin(fabs(y.exact - own[VOTED]), bound)
+        self.losses[1] = y.discount * self.losses[1] + y.counts * fmin(fabs(y.exact - own[THEN_VOTED]), bound)
         memcpy(self.q, y.said, self.n_said * 8)
-        memcpy(self.q + self.combiner.first, y.said + THEN, 3 * 8)
-        memcpy(self.q + MIXED, y.said + THEN_MIXED, 3 * 8)
+        memcpy(self.q + self.combiner.first, own + THEN, 3 * 8)
+        memcpy(self.q + self.rows + MIXED, own + THEN_MIXED, 3 * 8)
         then.said, then.late = self.q, 1
         self.judge_by(
             &then, self.then_combiner, self.then_vote, self.then, self.then_residual, self.log_then,
@@ -319,19 +322,21 @@ cdef class TargetMixture(Mixture):
     def expert_weights(self):
         """(name, weight) of every estimate in the next prediction."""
         cdef double share = self.share_of_today()
-        names = self.processes.names()
-        others = self.vote.names() + self.difference.names()[:1] + self.forest.names() + self.difference.names()[1:]
+        cdef Py_ssize_t i
+        said = [name for expert in self.experts if expert.rows for name in expert.names()]
+        voters = [said[self.vote.row[i]] for i in range(1, self.vote.voters)]
+        names = self.processes.names() + self.combiner.names() + voters
         weights = self.weights_of(self.combiner, self.vote, self.weight)
         if share < 1.0:
             then = self.weights_of(self.then_combiner, self.then_vote, self.then)
             weights = [share * one + (1.0 - share) * other for one, other in zip(weights, then)]
-        return [*zip(names + self.combiner.names() + others, weights)]
+        return [*zip(names, weights)]
 
     cdef list weights_of(self, Combiner combiner, Vote vote, const double *weight):
         cdef Py_ssize_t e
         weights = [vote.weight[0] * combiner.weight[0] * weight[e] for e in range(PROCESSES)]
         weights += [vote.weight[0] * combiner.weight[1], vote.weight[0] * combiner.weight[2]]
-        return weights + [vote.weight[e] for e in range(1, VOTERS)]
+        return weights + [vote.weight[e] for e in range(1, vote.voters)]
 
     def silence(self, *parts):
         """The combiner's linear regression and its stack can be silent, too."""
@@ -364,24 +369,11 @@ cdef class TargetMixture(Mixture):
         return out * self.deviation()
 
     def state(self):
-        cdef Py_ssize_t e
-        cdef Py_ssize_t n = PROCESSES if self.then_is_known else 0
-        return Mixture.state(self) | {
-            "target": running_state(&self.target),
-            "then_residuals": np.array([self.then_residual[e] for e in range(n)]),
-            "late_losses": np.array([self.losses[0], self.losses[1]]),
-        }
+        return Mixture.state(self) | {"target": running_state(&self.target)}
 
     def restore(self, dict state):
-        cdef Py_ssize_t e, n
         if state["n_classes"] != 1:
             raise ValueError(f"a regression of {state['n_classes']!r} classes")
         target = running_from(state["target"], "the target's scale is")
-        n = PROCESSES if len(state["log_then"]) else 0
-        residuals = checked_numbers("the residuals of late judgement", state["then_residuals"], (n,), 1e-4)
-        losses = checked_numbers("the losses of late judgement", state["late_losses"], (2,), 0.0, LARGEST_LOSS)
-        for e in range(n):
-            self.then_residual[e] = residuals[e]
-        self.losses[0], self.losses[1] = losses
         Mixture.restore(self, state)
         self.target = target

@@ -1,26 +1,23 @@
-from river_okl._core.mixture.combiner cimport Ridge
-from river_okl._core.mixture.expert cimport Expert, Outcome
-from river_okl._core.mixture.processes cimport PROCESSES
+from libc.stdint cimport int64_t
 
-cdef enum:
-    # of the processes, the nearest points, the forest, the last target, the trees on differences, the linear and the
-    # stacked regression
-    OPINIONS = PROCESSES + 6
-    VOTERS = 5
+from river_okl._core.mixture.expert cimport Expert, Outcome
+from river_okl._core.mixture.ridge cimport Ridge
 
 
 cdef class Vote(Expert):
     cdef Ridge regression
-    cdef double size[OPINIONS + 1]      # running absolute errors of the opinions and of the correction
-    cdef double loss[VOTERS]            # discounted sums of absolute errors
-    cdef double weight[VOTERS]
-    cdef Py_ssize_t row[VOTERS]         # of their opinions among the mixture's predictions
-    cdef bint silent[OPINIONS + 1]      # for benchmarks.ablation
+    cdef Py_ssize_t n                   # opinions: the mixture's predictions before its own
+    cdef Py_ssize_t voters
+    cdef double *size                   # [n + 1] running absolute errors of the opinions and of the correction
+    cdef double *loss                   # [voters] discounted sums of absolute errors
+    cdef double *weight                 # [voters]
+    cdef int64_t *row                   # [voters] of what they say among the mixture's numbers
+    cdef bint *silent                   # [n + 1] for benchmarks.ablation
 
     cdef void fill(self, const double *said) noexcept
     cdef void correct(self, double *said) noexcept
     cdef double mean(self, const double *said) noexcept
     cdef void judge(self, const Outcome *y, double most) noexcept
     cdef void weigh(self) noexcept
-    cdef void copy(self, Vote other) noexcept
+    cdef double running_error(self) noexcept
     cdef void explain_processes(self, const double *of_mixture, const double *of_stack, double *out) noexcept

@@ -39,8 +39,9 @@ cdef class Array:
     cdef readonly object dtype
     cdef readonly double low, high
     cdef readonly str merge
-    cdef bint scratch
-    cdef Py_ssize_t offset          # of the pointer to its buffer, in its owner
+    cdef readonly int power         # of the target's unit that its values are in
+    cdef bint triangle, scratch
+    cdef Py_ssize_t offset          # of the pointer to its buffer, in its owner; of a number, of itself
     cdef Py_ssize_t item            # bytes
     cdef char blank[8]              # of a new cell
     cdef bint zero                  # it is 0
@@ -49,18 +50,25 @@ cdef class Array:
 
 
 cdef class Table(Owner):
-    cdef list axes
+    cdef tuple axes
     cdef PyObject **declared        # [n_declared] arrays
     cdef Py_ssize_t n_declared
+    cdef dict parts                 # tables of its own, by name; None: it has none
 
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept
     cdef bint around(self, Array array, Axis axis, Py_ssize_t *before, Py_ssize_t *after) noexcept
     cdef void **pointer(self, Array array) noexcept
+    cdef char *start(self, Array array) noexcept
     cdef object buffer(self, Array array)
     cdef object cells(self, Array array)
+    cdef object saved(self, Array array)
+    cdef int check_saved(self, Array array, dict state) except -1
     cpdef void discard(self, size_t address) noexcept
     cpdef int reserve(self) except -1
     cpdef int grow(self, Axis axis, Py_ssize_t n) except -1
     cpdef void reset(self, Axis axis, Py_ssize_t i) noexcept
     cpdef void swap_remove(self, Axis axis, Py_ssize_t i) noexcept
     cpdef int append_class(self, Classes axis) except -1
+    cpdef void change_unit(self, double ratio) noexcept
+    cpdef void copy(self, Table other) noexcept
+    cpdef int restored(self) except -1

@@ -3,11 +3,14 @@
 An object with arrays is a ``Table``.  It declares each of them where it is made, and works on their pointers:
 
     self.declare(<size_t> &self.counts, "counts", (self.per_class,), low=0.0, merge="mean")
+    self.declare(<size_t> &self.seen, "seen", (), dtype="i8", low=0, merge="sum")
     self.derive(<size_t> &self.log_counts, (self.per_class,))
     self.scratch(<size_t> &self.score, (self.per_class,))
+    self.regression = self.contain("regression", Ridge(...))
 
 A declared array is saved, checked and merged under its name; a derived one is computed from those, and a scratch one
-holds what concerns the last sample.  All of them grow with their axes.
+holds what concerns the last sample.  All of them grow with their axes.  Without axes it is a number, the attribute
+itself.  A table may contain others, which are saved as parts of its state.
 
 An axis is what an array has one of each of: points, features (by their places in the scaler), classes, or a fixed
 number of something.  Cell [i, j, k] of an array is number (i · room_j + j) · room_k + k of its buffer, so that a loop
@@ -17,6 +20,7 @@ takes the room of an axis from the axis.  Cells beyond the length of an axis hav
 from cpython.buffer cimport PyBUF_WRITE
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.object cimport PyObject
+from libc.math cimport fmax, fmin
 from libc.string cimport memcpy
 
 import numpy as np
@@ -80,9 +84,11 @@ cdef class Array:
     """A declaration: see ``Table.declare``."""
 
     def __init__(
-        self, Py_ssize_t offset, str name, tuple axes, dtype, default, double low, double high, str merge, bint scratch
+        self, Py_ssize_t offset, str name, tuple axes, dtype, default, double low, double high, str merge, int power,
+        bint triangle, bint scratch
     ):
-        self.offset, self.name, self.scratch, self.n_axes = offset, name, scratch, len(axes)
+        self.offset, self.name, self.n_axes = offset, name, len(axes)
+        self.power, self.triangle, self.scratch = power, triangle, scratch
         for k, axis in enumerate(axes):
             self.axes[k] = axis
         self.dtype, self.low, self.high, self.merge = np.dtype(dtype), low, high, merge
@@ -92,7 +98,7 @@ cdef class Array:
         self.zero = not any(value)
 
     cdef void clear(self, char *cells, Py_ssize_t n) noexcept:
-        """The default value in so many cells."""
+        """The default value in n cells."""
         cdef Py_ssize_t i
         for i in range(n):
             memcpy(cells + i * self.item, self.blank, self.item)
@@ -105,24 +111,24 @@ cdef class Table(Owner):
     """An object with declared arrays."""
 
     def __cinit__(self):
-        self.axes = []
+        self.axes = ()
 
     # What there is ----------------------------------------------------------------------------------------------------
 
     def declare(
         self, size_t address, str name, tuple axes, *, dtype="f8", default=0.0, low=-LARGEST_NUMBER,
-        high=LARGEST_NUMBER, merge=None, scratch=False
+        high=LARGEST_NUMBER, merge=None, int power=0, triangle=False, scratch=False
     ):
-        """An array of the state.
+        """An array of the state, or a number.
 
         Parameters
         ----------
         address
-            Of the pointer, an attribute of this object.
+            Of the pointer, an attribute of this object; of a number, of the attribute that it is.
         name
             In the state.
         axes
-            An ``Axis``, or a fixed number, for each dimension.
+            An ``Axis``, or a fixed number, for each dimension; none: a number.
         dtype
             Of a cell, at most eight bytes.
         default
@@ -131,19 +137,24 @@ cdef class Table(Owner):
             Between which ``restore`` demands all values.
         merge
             How it merges, a word of ``river_okl.merging.mixture``; None: as ``merged`` of this object says.
+        power
+            Of the target's unit: 1 for errors, 2 for squared ones.
+        triangle
+            Whether it is a symmetric matrix of fixed size, of which only the lower triangle is used, and saved.
         """
         cdef Py_ssize_t size, after, offset = <Py_ssize_t> address - <Py_ssize_t> <size_t> <PyObject *> self
         cdef Array array
         if len(axes) > MOST_AXES:
             raise ValueError(f"{name} has {len(axes)} axes")
-        if not 0 <= offset <= type(self).__basicsize__ - <Py_ssize_t> sizeof(void *):
-            raise ValueError(f"the pointer to {name} is no attribute of this object")
+        size = sizeof(void *) if axes else np.dtype(dtype).itemsize
+        if not 0 <= offset <= type(self).__basicsize__ - <Py_ssize_t> size:
+            raise ValueError(f"{name} is no attribute of this object")
         splits = any([isinstance(axis, Classes) and (<Classes> axis).split != 0.0 for axis in axes])
         if splits and not scratch and np.dtype(dtype) != np.float64:
             raise ValueError(f"{name} has an axis that splits a function, which consists of doubles, not of {dtype}")
-        self.axes += [axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes]
+        self.axes += tuple([axis for axis in axes if isinstance(axis, Axis) and axis not in self.axes])
         numbers = tuple([-1 - self.axes.index(axis) if isinstance(axis, Axis) else axis for axis in axes])
-        key = offset, name, numbers, dtype, default, low, high, merge, scratch
+        key = offset, name, numbers, dtype, default, low, high, merge, power, triangle, scratch
         if key not in shared:
             shared[key] = Array(*key)
         array = shared[key]
@@ -151,8 +162,9 @@ cdef class Table(Owner):
             self.declared, self.n_declared, self.n_declared + 1, sizeof(PyObject *)
         )
         self.around(array, None, &size, &after)
-        self.pointer(array)[0] = self.resize(NULL, 0, size, array.item)
-        array.clear(<char *> self.pointer(array)[0], size)
+        if axes:
+            self.pointer(array)[0] = self.resize(NULL, 0, size, array.item)
+        array.clear(self.start(array), size)
         self.declared[self.n_declared] = <PyObject *> array
         self.n_declared += 1
 
@@ -163,6 +175,13 @@ cdef class Table(Owner):
     def scratch(self, size_t address, tuple axes, *, dtype="f8"):
         """An array whose values are of the last sample: they do not follow what happens to the items of an axis."""
         self.declare(address, None, axes, dtype=dtype, scratch=True)
+
+    def contain(self, str name, part):
+        """A table of its own, which is part of the state; returns it."""
+        if self.parts is None:
+            self.parts = {}
+        self.parts[name] = part
+        return part
 
     cpdef void discard(self, size_t address) noexcept:
         """An array is no longer needed; its pointer becomes NULL."""
@@ -179,6 +198,10 @@ cdef class Table(Owner):
     cdef void **pointer(self, Array array) noexcept:
         """The attribute that points to its buffer."""
         return <void **> (<char *> <PyObject *> self + array.offset)
+
+    cdef char *start(self, Array array) noexcept:
+        """Its first cell."""
+        return <char *> self.pointer(array) if array.n_axes == 0 else <char *> self.pointer(array)[0]
 
     cdef Py_ssize_t room(self, Py_ssize_t axis) noexcept:
         """Of an axis of an array."""
@@ -199,7 +222,7 @@ cdef class Table(Owner):
         return found
 
     def arrays(self):
-        """Of the state: (name, axes, how it merges)."""
+        """Those of the state, with their axes."""
         cdef Py_ssize_t k
         cdef Array array
         found = []
@@ -208,7 +231,7 @@ cdef class Table(Owner):
             numbers = [array.axes[k] for k in range(array.n_axes)]
             axes = tuple([number if number >= 0 else self.axes[-1 - number] for number in numbers])
             if array.name is not None:
-                found.append((array.name, axes, array.merge))
+                found.append((array, axes))
         return found
 
     # Room -------------------------------------------------------------------------------------------------------------
@@ -293,6 +316,33 @@ cdef class Table(Owner):
         axis.n = axis.after()
         return 0
 
+    cpdef void change_unit(self, double ratio) noexcept:
+        """A target y becomes ratio · y; what is in its unit stays within its bounds."""
+        cdef Py_ssize_t i, j, size, after
+        cdef Array array
+        cdef double *cells
+        cdef double factor
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            if array.power == 0:
+                continue
+            factor, cells = ratio if array.power == 1 else ratio * ratio, <double *> self.start(array)
+            self.around(array, None, &size, &after)
+            for j in range(size):
+                cells[j] = fmin(fmax(factor * cells[j], array.low), array.high)
+
+    cpdef void copy(self, Table other) noexcept:
+        """It becomes another one, which has the same declarations and sizes, the last sample included."""
+        cdef Py_ssize_t i, size, after
+        cdef Array array
+        for i in range(self.n_declared):
+            array = <Array> self.declared[i]
+            self.around(array, None, &size, &after)
+            memcpy(self.start(array), other.start(<Array> other.declared[i]), size * array.item)
+        if self.parts is not None:
+            for name in self.parts:
+                (<Table> self.parts[name]).copy(other.parts[name])
+
     # What is saved ----------------------------------------------------------------------------------------------------
 
     cdef object buffer(self, Array array):
@@ -302,7 +352,7 @@ cdef class Table(Owner):
         self.around(array, None, &size, &after)
         if size == 0:
             return np.empty(room, array.dtype)
-        cells = PyMemoryView_FromMemory(<char *> self.pointer(array)[0], size * array.item, PyBUF_WRITE)
+        cells = PyMemoryView_FromMemory(self.start(array), size * array.item, PyBUF_WRITE)
         return np.frombuffer(cells, array.dtype).reshape(room)
 
     cdef object cells(self, Array array):
@@ -310,7 +360,24 @@ cdef class Table(Owner):
         cdef Py_ssize_t k
         numbers = [array.axes[k] for k in range(array.n_axes)]
         lengths = [number if number >= 0 else len(self.axes[-1 - number]) for number in numbers]
-        return self.buffer(array)[tuple([slice(n) for n in lengths])]
+        return self.buffer(array)[(..., *[slice(n) for n in lengths])]
+
+    cdef object saved(self, Array array):
+        """What a state has of an array."""
+        cells = self.cells(array)
+        return cells[np.tril_indices(len(cells))] if array.triangle else cells.copy() if array.n_axes else cells.item()
+
+    cdef int check_saved(self, Array array, dict state) except -1:
+        """Raise ValueError unless a state has an array of this type and shape, within the bounds."""
+        name, shape = array.name, self.cells(array).shape
+        if array.n_axes == 0:
+            kind = float if array.dtype.kind == "f" else int
+            if type(state[name]) is not kind or not array.low <= state[name] <= array.high:
+                raise ValueError(f"{name} is {state[name]!r}")
+            return 0
+        size = shape[0] * (shape[0] + 1) // 2 if array.triangle else shape
+        checked_array(state, name, array.dtype, size, array.low, array.high)
+        return 0
 
     def state(self):
         """What ``restore`` takes, by name."""
@@ -320,32 +387,38 @@ cdef class Table(Owner):
         for i in range(self.n_declared):
             array = <Array> self.declared[i]
             if array.name is not None:
-                found[array.name] = self.cells(array).copy()
-        return found
+                found[array.name] = self.saved(array)
+        return found | {name: part.state() for name, part in (self.parts or {}).items()}
 
     def restore(self, dict state):
         """Resume from a state, each number of which is checked: it may come from anywhere."""
         cdef Array array
         self.reserve()
-        checked = []
-        for i in range(self.n_declared):
-            array = <Array> self.declared[i]
-            if array.name is not None:
-                cells = self.cells(array)
-                checked_array(state, array.name, array.dtype, cells.shape, array.low, array.high)
-                checked.append((array.name, cells))
-        for name, cells in checked:
-            cells[...] = state[name]
+        named = [array for array, _ in self.arrays()]
+        for array in named:
+            self.check_saved(array, state)
+        for array in named:
+            cells = self.cells(array)
+            cells[np.tril_indices(len(cells)) if array.triangle else ...] = state[array.name]
+        for name, part in (self.parts or {}).items():
+            part.restore(state[name])
+        self.restored()
+
+    cpdef int restored(self) except -1:
+        """Compute what is derived from what was restored."""
+        return 0
 
     def permuted(self, dict state, list order):
         """A state of this object in which class c is what class order[c] was."""
         found = dict(state)
-        for name, axes, _ in self.arrays():
+        for array, axes in self.arrays():
             for k, axis in enumerate(axes):
                 if isinstance(axis, Classes) and ((<Classes> axis).split == 0.0 or len(axis) > 1):
-                    found[name] = np.take(state[name], order, axis=k)
+                    found[array.name] = np.take(state[array.name], order, axis=k)
                 elif isinstance(axis, Classes) and order == [1, 0]:
-                    found[name] = -state[name]
+                    found[array.name] = -state[array.name]
+        for name, part in (self.parts or {}).items():
+            found[name] = part.permuted(state[name], order)
         return found
 
     def _check(self):
@@ -355,14 +428,16 @@ cdef class Table(Owner):
             assert 0 <= len(axis) <= axis.room
         for i in range(self.n_declared):
             array = <Array> self.declared[i]
-            assert self.pointer(array)[0] != NULL
+            assert self.start(array) != NULL
             if array.scratch:
                 continue
             cells = self.buffer(array)
             unused = np.ones(cells.shape, dtype=bool)
-            unused[tuple([slice(n) for n in self.cells(array).shape])] = False
+            unused[(..., *[slice(n) for n in self.cells(array).shape])] = False
             default = np.frombuffer(array.blank[:array.item], array.dtype)
             assert (cells[unused] == default).all(), array.name
+        for part in (self.parts or {}).values():
+            part._check()
 
 
 cdef class Loose(Table):

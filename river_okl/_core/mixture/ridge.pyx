@@ -1,0 +1,68 @@
+"""Linear regression along a stream: the combiner's, the vote's correction and the scale of intervals."""
+
+from libc.math cimport fmax
+from libc.string cimport memset
+
+import numpy as np
+
+from river_okl._core.simd cimport linalg
+from river_okl._core.store.table cimport Table
+
+from river_okl._core.states import LARGEST_MEAN
+
+
+cdef class Ridge(Table):
+    """Bayesian linear regression, by recursive least squares: coefficients of at most ``most`` inputs and their
+    covariance.
+
+    That starts as ``prior`` and grows by ``drift`` a step while it is smaller, so that learning never stops.
+    """
+
+    def __init__(self, Py_ssize_t most, double prior, double drift):
+        cdef Py_ssize_t i
+        self.size = (most + 7) // 8 * 8
+        self.prior, self.drift = prior, drift
+        self.declare(<size_t> &self.coef, "coef", (self.size,), low=-LARGEST_MEAN, high=LARGEST_MEAN)
+        self.declare(<size_t> &self.covariance, "covariance", (self.size, self.size), triangle=True)
+        self.scratch(<size_t> &self.n, (), dtype=np.intp)
+        self.scratch(<size_t> &self.inputs, (self.size,))
+        self.scratch(<size_t> &self.h, (self.size,))
+        self.scratch(<size_t> &self.mean, ())
+        for i in range(self.size):
+            self.restart(i)
+
+    cdef void restart(self, Py_ssize_t i) noexcept:
+        """The coefficient of input i has its prior again."""
+        cdef Py_ssize_t j
+        self.coef[i] = 0.0
+        memset(self.covariance + i * self.size, 0, i * 8)
+        for j in range(i + 1, self.size):
+            self.covariance[j * self.size + i] = 0.0
+        self.covariance[i * self.size + i] = self.prior
+
+    cdef void ask(self, Py_ssize_t n) noexcept:
+        """The prediction from the first n inputs."""
+        self.n = n
+        linalg.symmetric_times(self.covariance, self.size, n, 1.0, self.inputs, 0.0, self.h)
+        self.mean = linalg.dot(self.coef, self.inputs, n)
+
+    cdef void learn(self, double residual, double noise) noexcept:
+        """A step, given the residual of the last prediction and the variance of the noise."""
+        cdef double gain = 1.0 / (noise + fmax(0.0, linalg.dot(self.h, self.inputs, self.n)))
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            self.coef[i] += gain * residual * self.h[i]
+        linalg.rank_one(self.covariance, self.size, self.n, -gain, self.h)
+        for i in range(self.n):
+            if self.covariance[i * self.size + i] < self.prior:
+                self.covariance[i * self.size + i] += self.drift
+
+    def _check(self):
+        cdef Py_ssize_t i, j
+        Table._check(self)
+        covariance = np.array(
+            [[self.covariance[max(i, j) * self.size + min(i, j)] for j in range(self.size)] for i in range(self.size)]
+        )
+        variances = np.linalg.eigvalsh(covariance)
+        assert variances[0] > -1e-12, "a covariance is positive"
+        assert covariance.diagonal().max() <= self.prior + self.drift, "a variance is at most what it was at first"
